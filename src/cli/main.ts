@@ -12,7 +12,7 @@ export { run }
 const exitOfSignal = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 
 /** Runs the command line of this process and sets its exit code; the process ends when all output is written. */
-export async function main(version: () => string): Promise<void> {
+export async function main(version: () => string, document: (path: string) => string): Promise<void> {
   const interruption = new AbortController()
   let interrupted: number | undefined
   for (const [signal, exit] of Object.entries(exitOfSignal)) {
@@ -39,6 +39,7 @@ export async function main(version: () => string): Promise<void> {
     now: Date.now,
     newId: () => crypto.randomUUID(),
     version,
+    document,
     signal: interruption.signal,
     self: [process.execPath, process.argv[1] ?? ''],
     questions: async () => (await import('./host/questions.js')).terminalQuestions(interruption.signal),

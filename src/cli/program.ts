@@ -153,4 +153,11 @@ export const topics: Readonly<Record<Topic, string>> = {
   environment: 'Variables that are read',
   output: 'Formats, fields, colour',
   config: 'Profiles, the project file, and what wins',
+  'first-steps': 'Guide: a first voucher, many vouchers, a bot, scripts, CI, completion',
+  'local-webhooks': 'Guide: receive, inspect, replay and forward deliveries on this machine',
+  'webhook-library': 'Guide: verify deliveries in node:http, Express or Fastify',
+  'client-library': 'Guide: make calls from a program',
+  encryption: 'Guide: the encrypted transport',
+  'scenario-files': 'Guide: test files for CI',
+  'reference-server': 'Guide: switches, backup, PostgreSQL, limits',
 }

@@ -2,6 +2,7 @@ import { failures } from '../contract/errors.js'
 import { projectMembers } from './config/project-file.js'
 import { localFailures } from './failure.js'
 import { formats } from './flags/globals.js'
+import type { Host } from './host/host.js'
 import { credentialNames, credentialVariables } from './host/secrets.js'
 import { wrap } from './output/wrap.js'
 
@@ -51,8 +52,39 @@ const variables: Readonly<Record<string, string>> = {
 }
 
 /** Functions, because help makes a text only when it shows it. */
-export const topicTexts = { 'exit-codes': exitCodes, environment, output, config }
+export const topicTexts = {
+  'exit-codes': exitCodes,
+  environment,
+  output,
+  config,
+  'first-steps': guide('src/cli/README.md'),
+  'local-webhooks': guide('src/workbench/README.md'),
+  'webhook-library': guide('src/webhook/README.md'),
+  'client-library': guide('src/client/README.md'),
+  encryption: guide('src/secure/README.md'),
+  'scenario-files': guide('src/cli/commands/scenario/README.md'),
+  'reference-server': guide('src/server/README.md'),
+}
 export type Topic = keyof typeof topicTexts
+
+/** A document of the package. */
+function guide(path: string): (host: Host) => TopicText {
+  return (host) => {
+    const text = host.document(path)
+    return { text: wrapMarkdown(text.trimEnd()), data: { path, text } }
+  }
+}
+
+/** Wraps prose and lists; code blocks and tables keep their lines. */
+function wrapMarkdown(text: string): string {
+  let isCode = false
+  const lines = text.split('\n').flatMap((line) => {
+    const isFence = line.startsWith('```')
+    if (isFence) isCode = !isCode
+    return isCode || isFence || line.startsWith('|') ? [line] : wrap(line, 80, line.startsWith('- ') ? '  ' : '')
+  })
+  return lines.join('\n')
+}
 
 function exitCodes(): TopicText {
   const codes = new Map<number, string[]>()

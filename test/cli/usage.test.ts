@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { topics } from '../../src/cli/program.js'
 import { cli, redeemCode, secrets, stub, success } from '../support/cli.js'
 import { verification, voucher } from '../support/cli-samples.js'
 
@@ -165,6 +166,24 @@ test('help with --json prints a document for the main page, a group, a command a
   const [redeem] = JSON.parse((await cli('help vouchers redeem --json')).stdout)
   expect(redeem).toMatchObject({ command: 'voucherctl vouchers redeem', changes: true })
   expect(JSON.parse((await cli('help exit-codes --json')).stdout)).toContainEqual(expect.objectContaining({ exit: 5 }))
+})
+
+test('a guide is printed as Markdown with wrapped prose, and as its whole text with --json', async () => {
+  const { exit, stdout } = await cli('help first-steps')
+  expect(exit).toBe(0)
+  expect(stdout).toMatch(/^# First steps\n/)
+  const prose = stdout.replace(/^```[^]*?^```$/gm, '').split('\n')
+  expect(prose.filter((line) => line.length > 80 && !line.startsWith('|') && line.includes(' '))).toEqual([])
+  const { path, text } = JSON.parse((await cli('help first-steps --json')).stdout)
+  expect(path).toBe('src/cli/README.md')
+  expect(text).toContain('`voucherctl help first-steps` prints this page')
+})
+
+const guides = Object.entries(topics).flatMap(([name, summary]) => (summary.startsWith('Guide: ') ? [name] : []))
+
+test.each(guides)('the guide %s names its topic', async (name) => {
+  const { text } = JSON.parse((await cli(`help ${name} --json`)).stdout)
+  expect(text).toContain(`\`voucherctl help ${name}\` prints this page`)
 })
 
 test('--jq filters the documents of help and version', async () => {

@@ -39,6 +39,12 @@ test('--help lists the command groups', async () => {
   }
 })
 
+test('help prints a guide of the package', async () => {
+  const { stdout, stderr, exitCode } = await voucherctl('help', 'local-webhooks')
+  expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 })
+  expect(stdout).toMatch(/^# Webhooks on your own machine\n/)
+})
+
 test('an unknown command exits with 2 and suggests a command', async () => {
   const { stdout, stderr, exitCode } = await voucherctl('vuchers')
   expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 })

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -101,6 +101,7 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
     now: () => (time += 1),
     newId: () => `key-${(id += 1)}`,
     version: () => '9.9.9',
+    document: (path) => readFileSync(join(import.meta.dirname, '..', '..', path), 'utf8'),
     signal: given.signal ?? new AbortController().signal,
     self: given.self ?? [process.execPath, 'bin/voucherctl.js'],
     questions: async () => questions,

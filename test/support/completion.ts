@@ -25,6 +25,7 @@ function hostIn(home: string, env: Record<string, string>): Host {
     now: () => 0,
     newId: () => 'id',
     version: () => '9.9.9',
+    document: forbidden('reads documents'),
     signal: new AbortController().signal,
     self: [process.execPath, 'bin/voucherctl.js'],
     questions: forbidden('asks'),

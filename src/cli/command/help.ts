@@ -36,7 +36,7 @@ export async function showHelp(
 ): Promise<void> {
   const isForPeople = output.options.format === 'table'
   if (topic !== undefined) {
-    const { text, data } = (await import('../topics.js')).topicTexts[topic]()
+    const { text, data } = (await import('../topics.js')).topicTexts[topic](output.host)
     return isForPeople ? output.say(text) : output.print(data)
   }
   if (isForPeople) return output.say(node === undefined ? helpOfProgram(page, topics) : helpOfNode(node, path))

@@ -112,9 +112,10 @@ const isTypable = (value: string) => value !== '' && plainLine(value) === value
 const short = (summary: string) => (summary.length > SUMMARY_MAX ? `${summary.slice(0, SUMMARY_MAX - 1)}…` : summary)
 
 /** A copy of the host that neither prompts nor prints. */
-function silent({ env, cwd, homeDir, now, newId, version, signal, self }: Host): Host {
+function silent({ env, cwd, homeDir, now, newId, version, document, signal, self }: Host): Host {
   const out = { write: () => {} }
   const stdin = { async *[Symbol.asyncIterator]() {} }
   const questions = () => Promise.reject(new Error('completion asks nothing'))
-  return { env, cwd, homeDir, now, newId, version, signal, self, stdin, stdout: out, stderr: out, questions }
+  const silenced = { stdin, stdout: out, stderr: out, questions }
+  return { env, cwd, homeDir, now, newId, version, document, signal, self, ...silenced }
 }

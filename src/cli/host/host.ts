@@ -38,6 +38,8 @@ export interface Host {
   newId(): string
   /** Version of the package. */
   version(): string
+  /** Text of a document of the package, by its path in it. */
+  document(path: string): string
   /** Aborted by SIGINT or SIGTERM. */
   readonly signal: AbortSignal
   /** Program and script that start voucherctl again, for a detached server. */

@@ -69,6 +69,7 @@ test.each([
   ['--profile shop vouchers redem', ['redemption']],
   ['-q --output json apps up', ['update']],
   ['help exit', ['exit-codes']],
+  ['help first', ['first-steps']],
   ['help vouchers red', ['redeem', 'redemption']],
   ['apps create --na', ['--name']],
   ['templates list --status ', ['draft', 'reviewing', 'active', 'rejected']],
