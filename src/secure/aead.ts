@@ -4,21 +4,21 @@ import { KEY_BYTES } from './key-schedule.js'
 export const IV_BYTES = 12
 export const TAG_BYTES = 16
 
-// Without a length, node:crypto accepts tags that were cut down to four bytes.
+// Without an explicit length, node:crypto accepts tags truncated to four bytes.
 const options = { authTagLength: TAG_BYTES } as const
 
 /**
- * AES-256-GCM: the ciphertext with its 16-byte tag behind it.
- * @param plaintext bytes, or a text that is taken as UTF-8
+ * AES-256-GCM: returns the ciphertext followed by its 16-byte tag.
+ * @param plaintext bytes, or a string that is encoded as UTF-8
  * @throws RangeError unless the key has 32 bytes and the IV 12.
  */
 export function encrypt(key: Uint8Array, iv: Uint8Array, plaintext: Uint8Array | string, aad: Uint8Array): Uint8Array {
   checkSizes(key, iv)
   const cipher = createCipheriv('aes-256-gcm', key, iv, options)
   cipher.setAAD(aad)
-  // Encoded on the way in, a text needs no buffer of its own.
+  // Passing a string directly saves the buffer that encoding it first would need.
   const ciphertext = typeof plaintext === 'string' ? cipher.update(plaintext, 'utf8') : cipher.update(plaintext)
-  // Of a stream mode the end adds nothing but the tag.
+  // GCM is a stream mode: final() returns no ciphertext and only computes the tag.
   cipher.final()
   const sealed = Buffer.allocUnsafe(ciphertext.length + TAG_BYTES)
   sealed.set(ciphertext)
@@ -27,8 +27,8 @@ export function encrypt(key: Uint8Array, iv: Uint8Array, plaintext: Uint8Array |
 }
 
 /**
- * The plaintext, or undefined when key, IV, AAD, ciphertext and tag do not belong together.
- * @param sealed the ciphertext with its 16-byte tag behind it
+ * Returns the plaintext, or undefined when key, IV, AAD, ciphertext and tag do not match.
+ * @param sealed the ciphertext followed by its 16-byte tag
  * @throws RangeError unless the key has 32 bytes and the IV 12.
  */
 export function decrypt(key: Uint8Array, iv: Uint8Array, sealed: Uint8Array, aad: Uint8Array): Uint8Array | undefined {
@@ -36,7 +36,7 @@ export function decrypt(key: Uint8Array, iv: Uint8Array, sealed: Uint8Array, aad
   if (sealed.length < TAG_BYTES) return undefined
   const decipher = createDecipheriv('aes-256-gcm', key, iv, options)
   decipher.setAAD(aad)
-  // subarray() of a Buffer takes twice as long.
+  // Buffer.subarray() takes twice as long as a new Uint8Array over the same memory.
   const { buffer, byteOffset } = sealed
   const length = sealed.length - TAG_BYTES
   decipher.setAuthTag(new Uint8Array(buffer, byteOffset + length, TAG_BYTES))
@@ -45,7 +45,7 @@ export function decrypt(key: Uint8Array, iv: Uint8Array, sealed: Uint8Array, aad
     decipher.final()
     return plaintext
   } catch {
-    // The one failure of final() with these sizes: the tag does not fit.
+    // With sizes checked, final() throws only if the tag does not match.
     return undefined
   }
 }

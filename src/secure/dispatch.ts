@@ -1,6 +1,6 @@
 import { IV_BYTES } from './aead.js'
 import { encodeBase64url } from './base64url.js'
-import { bare, type ClientSession, originHeader } from './client/negotiation.js'
+import { type ClientSession, originHeader, unwrapSuccess } from './client/negotiation.js'
 import { decodeBinary, type Envelope, open, seal } from './envelope.js'
 import { fail, failOuter, type SecureFailure } from './failure.js'
 import type { HttpRequest, HttpResponse } from './http.js'
@@ -9,7 +9,7 @@ import { isMediaType, MAX_ENVELOPE_BYTES, MEDIA_TYPE, paths, type RandomBytes } 
 
 const RID_BYTES = 16
 
-/** A request ready to be sent, and what its answer is checked against. */
+/** A request ready to be sent, with its envelope: openAnswer checks the response against it. */
 export interface SealedRequest {
   readonly ok: true
   readonly request: HttpRequest
@@ -18,7 +18,7 @@ export interface SealedRequest {
 
 /**
  * Seals a business request for one dispatch, with a fresh rid and IV.
- * @param plaintext as encodeInnerRequest makes it
+ * @param plaintext result of encodeInnerRequest
  * @param ts milliseconds since 1970, by the server's clock
  */
 export function sealRequest(
@@ -39,8 +39,8 @@ export function sealRequest(
 const repeated = ['v', 'suite', 'kid', 'sid', 'rid', 'ts'] as const
 
 /**
- * Opens the answer of a dispatch: outer status 200, media type, the six repeated fields, the tag, an inner status.
- * Everything else is a failure; a plain answer with status 200 would be a downgrade.
+ * Opens the response of a dispatch: outer status 200, media type, the six repeated fields, the tag, an inner status.
+ * Everything else is a failure: accepting a plain response with status 200 would allow a downgrade.
  */
 export function openAnswer(
   answer: HttpResponse,
@@ -48,7 +48,7 @@ export function openAnswer(
   { keyS2c }: Pick<ClientSession, 'keyS2c'>,
 ): { readonly ok: true; readonly response: HttpResponse } | SecureFailure {
   if (answer.status !== 200) return failOuter(answer, 'dispatch')
-  const members = isMediaType(answer.headers['content-type']) ? bare(answer) : undefined
+  const members = isMediaType(answer.headers['content-type']) ? unwrapSuccess(answer) : undefined
   const binary = members && repeated.every((name) => members[name] === sent[name]) ? decodeBinary(members) : undefined
   const plaintext = binary && open(keyS2c, 's2c', { ...sent, ...binary })
   const response = plaintext && readInnerResponse(plaintext)

@@ -3,7 +3,7 @@ import { decodeBase64url, encodeBase64url } from './base64url.js'
 import { asMembers, type Members } from './json.js'
 import { type Direction, PROTOCOL_VERSION, refuse, type SecureRefusal, SUITE } from './suite.js'
 
-/** What the additional data of a message is made of. An answer repeats the request's. */
+/** Fields that form the additional data (AAD) of a message. A response repeats those of its request. */
 export interface EnvelopeHead {
   readonly kid: string
   readonly sid: string
@@ -18,24 +18,24 @@ export interface Envelope extends EnvelopeHead {
   readonly suite: string
   /** 12 bytes, base64url. */
   readonly iv: string
-  /** Ciphertext with its 16-byte tag behind it, base64url. */
+  /** Ciphertext followed by its 16-byte tag, base64url. */
   readonly ciphertext: string
 }
 
-/** An envelope whose form was checked, its binary fields decoded. */
+/** A well-formed envelope with decoded binary fields; the tag is not verified yet. */
 export interface SealedMessage extends EnvelopeHead {
   readonly iv: Uint8Array
   readonly sealed: Uint8Array
 }
 
-/** v, suite, kid, sid, rid, ts, iv, ciphertext. */
+/** Number of fields of an envelope: v, suite, kid, sid, rid, ts, iv, ciphertext. */
 const FIELDS = 8
 
-// Neither admits the bar that separates the fields of the additional data.
+// Neither pattern allows '|', which separates the fields of the additional data.
 const ID = /^[A-Za-z0-9_-]{1,64}$/
 const RID = /^[A-Za-z0-9_-]{16,64}$/
 
-/** The shortest JSON object has two bytes. */
+/** The shortest plaintext is the JSON object {}: two bytes, then the tag. */
 const MIN_SEALED_BYTES = TAG_BYTES + 2
 
 /** Additional data of a message (DECISIONS.md#bootstrap-and-session). */
@@ -58,14 +58,14 @@ export function seal(
 }
 
 /**
- * An answer's envelope as JSON. Nothing in it needs an escape, the head having been checked by parseEnvelope; to look
- * for one takes half as long as the sealing.
+ * Serialises a response envelope without JSON.stringify, whose search for characters to escape takes half as long as
+ * sealing: parseEnvelope has checked the head, and base64url needs no escape.
  */
 export function encodeEnvelope({ v, suite, kid, sid, rid, ts, iv, ciphertext }: Envelope): string {
   return `{"v":${v},"suite":"${suite}","kid":"${kid}","sid":"${sid}","rid":"${rid}","ts":${ts},"iv":"${iv}","ciphertext":"${ciphertext}"}`
 }
 
-/** The plaintext, or undefined when the message was not sealed with this key for this direction and head. */
+/** Returns the plaintext, or undefined when the message was not sealed with this key for this direction and head. */
 export function open(key: Uint8Array, direction: Direction, message: SealedMessage): Uint8Array | undefined {
   return decrypt(key, message.iv, message.sealed, Buffer.from(additionalData(message, direction)))
 }
@@ -86,13 +86,13 @@ export function parseEnvelope(value: unknown): ParsedEnvelope {
   if (binary === undefined || !isText(kid, ID) || !isText(sid, ID) || !isText(rid, RID) || !isInstant(ts)) {
     return refuse('SECURE_ENVELOPE_INVALID')
   }
-  // All of them are there: any other would be one more.
+  // All eight are present, so a larger count means an unknown member.
   if (Object.keys(members).length !== FIELDS) return refuse('SECURE_ENVELOPE_INVALID')
   const { iv, sealed } = binary
   return { ok: true, message: { kid, sid, rid, ts, iv, sealed } }
 }
 
-/** IV and ciphertext of an envelope, or undefined when their form is wrong. */
+/** Decodes IV and ciphertext of an envelope; undefined when one is malformed. */
 export function decodeBinary({ iv, ciphertext }: Members): Pick<SealedMessage, 'iv' | 'sealed'> | undefined {
   if (typeof iv !== 'string' || typeof ciphertext !== 'string') return undefined
   const ivBytes = decodeBase64url(iv)
@@ -101,7 +101,7 @@ export function decodeBinary({ iv, ciphertext }: Members): Pick<SealedMessage, '
   return { iv: ivBytes, sealed }
 }
 
-/** True for whole milliseconds since 1970. */
+/** True for a non-negative safe integer: milliseconds since 1970. */
 export function isInstant(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }

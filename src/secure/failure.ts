@@ -3,26 +3,26 @@ import type { InnerPart } from './inner-request.js'
 import { asMembers, type Members, parseJson } from './json.js'
 import { type SecureCode, secureCodes } from './suite.js'
 
-/** What a client finds by itself, beside the codes that a server answers. */
+/** Codes of failures that the client detects; servers never send them. */
 export type ClientCode =
-  /** The bootstrap answer cannot be used. */
+  /** The bootstrap response is malformed. */
   | 'SECURE_BOOTSTRAP_INVALID'
-  /** The session answer cannot be used. */
+  /** The session response is malformed, has expired or names another origin. */
   | 'SECURE_SESSION_INVALID'
-  /** The server's key is none of the pinned ones. */
+  /** The server's key matches no pin. */
   | 'SECURE_PIN_MISMATCH'
-  /** The answer of a dispatch cannot be verified: it is not shown to anyone. */
+  /** The response of a dispatch cannot be verified; its content is discarded. */
   | 'SECURE_ANSWER_INVALID'
-  /** An endpoint answered neither a success nor a code of this protocol; see `answer`. */
+  /** An endpoint returned neither a success nor a code of this protocol; see `answer`. */
   | 'SECURE_ANSWER_REFUSED'
-  /** No answer; see `cause`. */
+  /** No complete response arrived; see `cause`. */
   | 'SECURE_NO_ANSWER'
   | 'SECURE_TIMEOUT'
   | 'SECURE_ABORTED'
 
 export type SecureFailureCode = SecureCode | ClientCode
 
-/** How far a call had come. `local`: the request was not sent. `plain`: sent without encryption, where the mode allows it. */
+/** Stage at which a call failed. `local`: before sending. `plain`: sent without encryption, where the mode allows it. */
 export type Phase = 'local' | 'bootstrap' | 'session' | 'dispatch' | 'plain'
 
 export interface SecureFailure {
@@ -30,11 +30,11 @@ export interface SecureFailure {
   readonly code: SecureFailureCode
   readonly message: string
   readonly phase: Phase
-  /** True when the business request may have been processed all the same. */
+  /** True when the server may have processed the business request despite the failure. */
   readonly maybeProcessed: boolean
-  /** Of SECURE_REQUEST_INVALID found locally: the part of the request that cannot travel. */
+  /** Set for a SECURE_REQUEST_INVALID that the client detects: the part of the request that breaks a rule. */
   readonly part?: InnerPart
-  /** The outer answer, where one led to this. It is not authenticated: never take it for a business answer. */
+  /** The outer response that caused the failure, if any. Not authenticated: never treat it as a business response. */
   readonly answer?: HttpResponse
   /** What the transport threw. */
   readonly cause?: unknown
@@ -76,8 +76,8 @@ export function fail(
 }
 
 /**
- * The failure that stands for an outer answer that is no success. Codes of the protocol come before the business
- * endpoint, all but one: a replay was processed before.
+ * Converts an unsuccessful outer response to a failure. Every protocol code but REQUEST_REPLAYED means that the
+ * business endpoint was not called; a replayed envelope was processed earlier.
  */
 export function failOuter(answer: HttpResponse, phase: Phase): SecureFailure {
   const { status } = answer
@@ -86,7 +86,7 @@ export function failOuter(answer: HttpResponse, phase: Phase): SecureFailure {
   return fail(code ?? 'SECURE_ANSWER_REFUSED', phase, { answer, maybeProcessed: phase === 'dispatch' && !declined })
 }
 
-/** Sends one request; what the transport throws becomes a value. */
+/** Sends one request and returns errors of the transport as failures. */
 export async function exchange(
   send: Send,
   request: HttpRequest,
@@ -100,12 +100,12 @@ export async function exchange(
   }
 }
 
-/** True for the phases in which the business request is on its way. */
+/** True for the phases that send the business request. */
 export function isBusiness(phase: Phase): boolean {
   return phase === 'dispatch' || phase === 'plain'
 }
 
-/** The code of a failure body, when it is one of this protocol. */
+/** The failure code in a body; undefined unless this protocol defines it. */
 export function secureCodeOf(body: string): SecureCode | undefined {
   const code = asMembers(parseJson(body))?.code
   return secureCodes.find((it) => it === code)

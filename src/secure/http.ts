@@ -1,4 +1,4 @@
-/** A request as a transport takes it: the shape of `Transport` of voucherctl/client, which fits without an import. */
+/** A transport's request. Matches `Transport` of voucherctl/client structurally, so neither module imports the other. */
 export interface HttpRequest {
   readonly method: string
   /** Origin-relative: path and query. */
@@ -9,7 +9,7 @@ export interface HttpRequest {
   readonly signal?: AbortSignal
   /** Milliseconds for the whole exchange. */
   readonly timeoutMs?: number
-  /** True when processing it twice has the effect of processing it once. */
+  /** True when the request is idempotent. */
   readonly repeatable?: boolean
 }
 
@@ -18,12 +18,12 @@ export interface HttpResponse {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** True when an earlier try of the same request may have been processed. */
+  /** True when the server may have processed an earlier attempt of the same request. */
   readonly maybeProcessed?: boolean
 }
 
 /**
- * Sends one request and does not follow redirects. Rejects when no complete answer arrived; an error that says
- * `maybeProcessed: false` certainly was not processed.
+ * Sends one request and does not follow redirects. Rejects when no complete response arrives; an error with
+ * `maybeProcessed: false` guarantees that the server did not process the request.
  */
 export type Send = (request: HttpRequest) => Promise<HttpResponse>

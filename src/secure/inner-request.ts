@@ -3,15 +3,15 @@ import { asMembers, decodeUtf8, parseJson } from './json.js'
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type InnerMethod = (typeof methods)[number]
 
-/** A business request as the ciphertext carries it, checked. */
+/** A validated business request from a ciphertext. */
 export interface InnerRequest {
   readonly method: InnerMethod
   readonly path: string
-  /** Name and value of each member, a repeated name for each element of an array; not URL-encoded. */
+  /** Name and value of each member, the name repeated for each element of an array; not URL-encoded. */
   readonly query: readonly (readonly [name: string, value: string])[]
-  /** Lower-case names; only those that pass. */
+  /** Names in lower case; only the headers that the transport forwards. */
   readonly headers: Readonly<Record<string, string>>
-  /** Absent when there is none. */
+  /** Absent for a request without a body. */
   readonly body?: unknown
 }
 
@@ -30,7 +30,7 @@ const MAX_PATH_LENGTH = 512
 const PATH = /^\/api\/v1(?:\/[A-Za-z0-9._~-]+)+$/
 const BARRED_SEGMENT = /\/(?:\.|\.\.|secure)(?:\/|$)/i
 
-/** What passes; other headers are dropped, except those that would speak for the outer request. */
+/** Headers that the server forwards. It drops others, and refuses those that only the outer request may carry. */
 const passing = new Set([
   'authorization',
   'content-type',
@@ -52,12 +52,12 @@ const refused = new Set([
 ])
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-// No control character but the tab: a line break would begin another header.
+// The tab is the only control character allowed: a line break would start another header.
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
  * True for a logical path: `/api/v1/` and segments of unreserved characters, none of them `.`, `..` or `secure` in any
- * case. Matched as text: a URL parser would first change what is checked (DECISIONS.md#inner-requests).
+ * case. A URL parser would normalise the path before the check, so this matches text (DECISIONS.md#inner-requests).
  */
 export function isLogicalPath(path: string): boolean {
   return path.length <= MAX_PATH_LENGTH && PATH.test(path) && !BARRED_SEGMENT.test(path)
@@ -65,13 +65,13 @@ export function isLogicalPath(path: string): boolean {
 
 type InnerReading = { readonly ok: true; readonly request: InnerRequest } | InnerRefusal
 
-/** Reads what a client encrypted; absent query, headers and body are empty ones. */
+/** Parses and validates a decrypted request; absent query, headers and body count as empty. */
 export function readInnerRequest(plaintext: Uint8Array): InnerReading {
   const text = decodeUtf8(plaintext)
   return text === undefined ? invalid('json') : readInnerText(text)
 }
 
-/** The same of a plaintext that was decoded. */
+/** readInnerRequest for a plaintext that is already decoded from UTF-8. */
 export function readInnerText(text: string): InnerReading {
   const value = asMembers(parseJson(text))
   if (value === undefined) return invalid('json')
@@ -88,7 +88,7 @@ export function readInnerText(text: string): InnerReading {
   return { ok: true, request }
 }
 
-/** Strings as they are, numbers and booleans by their JSON text, arrays of these. */
+/** Accepts strings, numbers and booleans (converted to their JSON text), and arrays of these. */
 function readQuery(value: unknown): (readonly [string, string])[] | undefined {
   const query = asMembers(value)
   if (query === undefined) return undefined
@@ -103,7 +103,7 @@ function readQuery(value: unknown): (readonly [string, string])[] | undefined {
   return pairs
 }
 
-/** The headers that pass, or undefined when one is malformed, refused or there twice. */
+/** Returns the headers to forward, or undefined when one is malformed, refused or a duplicate. */
 export function readInnerHeaders(value: unknown): Record<string, string> | undefined {
   const given = asMembers(value)
   if (given === undefined) return undefined

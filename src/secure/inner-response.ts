@@ -4,14 +4,14 @@ import { asMembers, decodeUtf8, parseJson } from './json.js'
 const passing = ['content-type', 'retry-after', 'x-request-id', 'idempotent-replayed', 'ratelimit', 'ratelimit-policy']
 
 /**
- * The plaintext of a business answer: its status, the headers that a client may see, its body.
- * @param response `body` is JSON text, which goes in as it is, or empty
+ * The plaintext of a business response: its status, the headers that a client may see, its body.
+ * @param response `body` is JSON text, which is embedded unchanged, or empty
  */
 export function encodeInnerResponse(response: HttpResponse): Uint8Array {
   return Buffer.from(writeInnerResponse(response))
 }
 
-/** The same as text. */
+/** encodeInnerResponse without the UTF-8 encoding. */
 export function writeInnerResponse({ status, headers, body }: HttpResponse): string {
   let shown = ''
   for (const name of passing) {
@@ -21,14 +21,14 @@ export function writeInnerResponse({ status, headers, body }: HttpResponse): str
   return `{"status":${status},"headers":{${shown}},"body":${body === '' ? 'null' : body}}`
 }
 
-/** JSON of a text; most need no escape, and looking closer takes longer than all the rest here. */
+/** JSON string literal. Most values need no escape, and JSON.stringify takes longer than the rest of this module. */
 function quoted(text: string): string {
   return /^[\w ;=/.-]*$/.test(text) ? `"${text}"` : JSON.stringify(text)
 }
 
 /**
- * Reads a decrypted answer: a status from 200 to 599 is required, headers that are no strings and members that are not
- * known are left out. Undefined when it is no answer.
+ * Parses a decrypted response. Drops unknown members and headers that are not strings; returns undefined without a
+ * status from 200 to 599.
  */
 export function readInnerResponse(plaintext: Uint8Array): HttpResponse | undefined {
   const text = decodeUtf8(plaintext)
@@ -44,7 +44,7 @@ export function readInnerResponse(plaintext: Uint8Array): HttpResponse | undefin
   return { status, headers, body: body === null ? '' : JSON.stringify(body) }
 }
 
-/** True for a success of the inner call: status 2xx, and `success` not false (DECISIONS.md#inner-responses). */
+/** True for a successful inner call: status 2xx, and `success` not false (DECISIONS.md#inner-responses). */
 export function isBusinessSuccess({ status, body }: HttpResponse): boolean {
   return status >= 200 && status <= 299 && asMembers(parseJson(body))?.success !== false
 }

@@ -1,15 +1,15 @@
 import { isUtf8 } from 'node:buffer'
 import { asBuffer } from './base64url.js'
 
-/** Levels of objects and arrays (DECISIONS.md#envelopes). */
+/** Maximum nesting of objects and arrays (DECISIONS.md#envelopes). */
 const MAX_DEPTH = 64
 
-/** The text of bytes, or undefined when they are not UTF-8. A byte order mark stays and is no JSON. */
+/** Decodes UTF-8; undefined for invalid bytes. Keeps a byte order mark, which parseJson then rejects. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   return isUtf8(bytes) ? asBuffer(bytes).toString('utf8') : undefined
 }
 
-/** The value of a JSON text, or undefined when it is none or nested deeper than so many levels. */
+/** Parses JSON; undefined when it is malformed or nested deeper than `levels`. */
 export function parseJson(text: string, levels = MAX_DEPTH): unknown {
   try {
     const value: unknown = JSON.parse(text)
@@ -26,7 +26,7 @@ export function asMembers(value: unknown): Members | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined
 }
 
-/** What opens no more objects and arrays than so many is no deeper: most texts need no walk through their value. */
+/** Cheap check first: a text with at most `levels` opening brackets cannot exceed the depth, so no walk is needed. */
 function opensMore(text: string, levels: number): boolean {
   let opened = 0
   for (const bracket of ['{', '[']) {
@@ -38,7 +38,7 @@ function opensMore(text: string, levels: number): boolean {
   return false
 }
 
-/** True for objects and arrays nested deeper than so many levels. */
+/** True when objects and arrays are nested deeper than `levels`. */
 export function depthExceeds(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true

@@ -2,24 +2,24 @@ import type { Direction } from './suite.js'
 
 export const KEY_BYTES = 32
 
-/** HKDF-SHA256 (RFC 5869) in its two steps. */
+/** The two steps of HKDF-SHA256 (RFC 5869). */
 export interface Hkdf {
   extract(salt: Uint8Array, secret: Uint8Array): Uint8Array
   /** @throws RangeError for more than 255 * 32 bytes. */
   expand(prk: Uint8Array, info: Uint8Array, bytes: number): Uint8Array
 }
 
-/** What both sides know of a session and the keys depend on. */
+/** Session parameters from which both sides derive the keys. */
 export interface SessionContext {
   readonly sid: string
-  /** The decoded bytes, never their text. */
+  /** The decoded bytes, not their base64url text. */
   readonly salt: Uint8Array
   readonly brand: string
   /** `''` when the session is not bound to an origin. */
   readonly origin: string
 }
 
-/** 32 bytes each. */
+/** One key of 32 bytes per direction. */
 export interface SessionKeys {
   readonly keyC2s: Uint8Array
   readonly keyS2c: Uint8Array

@@ -1,14 +1,14 @@
 /**
- * True for an origin as browsers send it: scheme http or https, host in lower case, a port only where it is not the
- * scheme's own, nothing behind. `null`, lists and wildcards are none.
+ * True for an origin as browsers serialise it: scheme http or https, host in lower case, no default port, no path.
+ * False for `null`, lists and wildcards.
  */
 export function isCanonicalOrigin(text: string): boolean {
   return /^https?:\/\/[^|]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text
 }
 
 /**
- * Applies a list of allowed origins (DECISIONS.md#session-origins). `*` allows any origin and none; a list without it
- * requires one of its own. Compared byte for byte.
+ * Applies a list of allowed origins (DECISIONS.md#session-origins). `*` allows any origin and a missing one; a list
+ * without it requires an exact match, byte for byte.
  * @param origin the Origin header, `''` when there is none
  */
 export function isOriginAllowed(policy: readonly string[], origin: string): boolean {

@@ -8,16 +8,16 @@ const P = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n
 const B = 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn
 
 /**
- * The 65 bytes of a P-256 public key on the wire: 87 characters of unpadded base64url of the uncompressed SEC 1 point
- * `04 | x | y`, coordinates below p, on the curve. Undefined for anything else. Checked here and not by a library:
- * several take compressed and hybrid forms too (DECISIONS.md#public-keys).
+ * Decodes a P-256 public key to its 65 bytes: 87 characters of unpadded base64url of the uncompressed SEC 1 point
+ * `04 | x | y`, coordinates below p, on the curve. Undefined for anything else. The check is here because several
+ * libraries accept compressed and hybrid points too (DECISIONS.md#public-keys).
  */
 export function decodePublicKey(text: string): Uint8Array | undefined {
   const point = decodeBase64url(text)
   return point !== undefined && isPublicKey(point) ? point : undefined
 }
 
-/** True for an uncompressed point of the curve. Infinity has no such form: 0, 0 is not on the curve. */
+/** True for an uncompressed point of the curve. The point at infinity has no such form: (0, 0) is not on the curve. */
 export function isPublicKey(point: Uint8Array): boolean {
   if (point.length !== POINT_BYTES || point[0] !== 4) return false
   const x = integerOf(point.subarray(1, 33))
@@ -39,7 +39,7 @@ function sha256(point: Uint8Array): string {
   return encodeBase64url(createHash('sha256').update(point).digest())
 }
 
-/** Unsigned, big-endian. Only for public values: arithmetic on bigint takes a time that depends on them. */
+/** Unsigned, big-endian. For public values only: bigint arithmetic is not constant-time. */
 function integerOf(bytes: Uint8Array): bigint {
   return BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
 }

@@ -1,9 +1,9 @@
-/** The encrypted transport: constants of its one suite (DECISIONS.md#encrypted-transport). */
+/** Constants of the encrypted transport and of its only suite (DECISIONS.md#encrypted-transport). */
 
 export const PROTOCOL_VERSION = 1
 export const SUITE = 'P256-HKDF-SHA256-A256GCM'
 
-/** Content-Type of a dispatch, both ways. */
+/** Content-Type of a dispatch request and of its response. */
 export const MEDIA_TYPE = 'application/vnd.platform.secure+json'
 
 /** True for the media type of a dispatch; parameters are ignored. */
@@ -18,21 +18,21 @@ export const paths = {
   dispatch: '/api/v1/secure/dispatch',
 } as const
 
-/** Bytes of the body of a dispatch request. Answers have no limit. */
+/** Limit of a dispatch request body, in bytes. Responses have no limit. */
 export const MAX_ENVELOPE_BYTES = 262_144
 
-/** Milliseconds that the `ts` of a request may differ from the server's clock, either way, inclusive. */
+/** Maximum difference between the `ts` of a request and the server's clock, inclusive, in either direction. */
 export const CLOCK_SKEW_MS = 60_000
 export const SESSION_LIFETIME_MS = 600_000
 /** A client renews its session this long before the end. */
 export const RENEW_BEFORE_MS = 5_000
-/** For one call of a client with everything that it takes. */
+/** Limit for a whole client call, including negotiation. */
 export const CLIENT_TIMEOUT_MS = 15_000
 
-/** c2s: from client to server; s2c: back. Each has a key of its own. */
+/** c2s: client to server; s2c: server to client. Each direction has its own key. */
 export type Direction = 'c2s' | 's2c'
 
-/** Codes that the three endpoints answer before, or instead of, a business endpoint. */
+/** Codes that the three endpoints return before, or instead of, calling a business endpoint. */
 export const secureCodes = [
   'METHOD_NOT_ALLOWED',
   'UNSUPPORTED_MEDIA_TYPE',
@@ -53,7 +53,7 @@ export const secureCodes = [
 ] as const
 export type SecureCode = (typeof secureCodes)[number]
 
-/** A refusal of the server's half, without a word of what was sent. */
+/** A refusal by the server. It repeats nothing from the request, which may hold secrets. */
 export interface SecureRefusal<Code extends SecureCode = SecureCode> {
   readonly ok: false
   readonly code: Code
@@ -63,5 +63,5 @@ export function refuse<const Code extends SecureCode>(code: Code): SecureRefusal
   return { ok: false, code }
 }
 
-/** `size` unpredictable bytes. */
+/** Returns `size` unpredictable bytes. */
 export type RandomBytes = (size: number) => Uint8Array

@@ -1,7 +1,7 @@
 /** Runs `run` once after `ms` milliseconds unless the function that it returns is called first. */
 export type SetTimer = (run: () => void, ms: number) => () => void
 
-/** The longest delay that a timer takes; above it, it would fire at once. */
+/** Longest delay of a Node timer; a longer one would fire immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export const systemTimer: SetTimer = (run, ms) => {
@@ -12,15 +12,15 @@ export const systemTimer: SetTimer = (run, ms) => {
 interface Deadline {
   readonly timeoutMs: number
   readonly setTimer: SetTimer
-  /** Ends the work early. */
+  /** The caller's abort signal. */
   readonly signal?: AbortSignal | undefined
 }
 
 type Ending<Value> = { readonly ended: 'done'; readonly value: Value } | { readonly ended: 'timeout' | 'aborted' }
 
 /**
- * Waits for `work` until the time is up or the caller aborts; work that goes on is told by its signal, and its end is
- * ignored. Nothing is started for a caller that has already aborted.
+ * Waits for `work` until the timeout or the caller's abort, then aborts the signal of `work` and ignores its result.
+ * Does not start `work` if the caller has already aborted.
  */
 export function within<Value>(
   work: (signal: AbortSignal) => Promise<Value>,

@@ -3,8 +3,8 @@ import { type InnerRefusal, invalid, isLogicalPath, isMethod, readInnerHeaders }
 import { parseJson } from '../json.js'
 
 /**
- * The plaintext of a request that a client is about to encrypt. Held to the rules of the server, so that what it would
- * refuse is found before anything is sent. The JSON text of the body goes in as it is.
+ * Encodes the plaintext of a request. Applies the server's rules, so a request that it would refuse fails before
+ * anything is sent. Embeds the JSON text of the body unchanged.
  */
 export function encodeInnerRequest(
   request: HttpRequest,

@@ -4,10 +4,10 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import type { Hkdf } from '../key-schedule.js'
 import type { RandomBytes } from '../suite.js'
 
-/** Bytes of a seed whose remainder modulo the group order is as good as uniform (FIPS 186-5, appendix A.2.1). */
+/** Seed length that makes the remainder modulo the group order nearly uniform (FIPS 186-5, appendix A.2.1). */
 const SEED_BYTES = 48
 
-/** HKDF of the client's half. */
+/** HKDF for clients, without node:crypto. */
 export const nobleHkdf: Hkdf = {
   extract: (salt, secret) => extract(sha256, secret, salt),
   expand(prk, info, bytes) {
@@ -16,7 +16,7 @@ export const nobleHkdf: Hkdf = {
   },
 }
 
-/** An ephemeral key pair of a client: used for one session and forgotten. */
+/** Ephemeral key pair of a client, used for one session only. */
 export interface ClientKeyPair {
   /** 32 bytes, big-endian. */
   readonly privateKey: Uint8Array
@@ -28,16 +28,16 @@ export function makeClientKeyPair(randomBytes: RandomBytes): ClientKeyPair {
   return clientKeyPairOf(p256.utils.randomSecretKey(randomBytes(SEED_BYTES)))
 }
 
-/** The pair of a known private key of 32 bytes. @throws Error when it is no scalar of the curve. */
+/** Derives the pair from a 32-byte private key. @throws Error for an invalid scalar. */
 export function clientKeyPairOf(privateKey: Uint8Array): ClientKeyPair {
   return { privateKey, publicKey: p256.getPublicKey(privateKey, false) }
 }
 
 /**
- * The shared secret: the 32-byte x coordinate, leading zeros kept.
- * @param serverPublicKey as decodePublicKey gives it
+ * Returns the shared secret: the 32-byte x coordinate with leading zeros.
+ * @param serverPublicKey result of decodePublicKey
  */
 export function agreeAsClient(privateKey: Uint8Array, serverPublicKey: Uint8Array): Uint8Array {
-  // The library answers the compressed point: a byte for the sign of y comes first.
+  // The library returns the compressed point, whose first byte is the sign of y.
   return p256.getSharedSecret(privateKey, serverPublicKey).subarray(1)
 }

@@ -8,9 +8,9 @@ import { decodePublicKey, pinOf } from '../public-key.js'
 import { PROTOCOL_VERSION, paths, type RandomBytes, SUITE } from '../suite.js'
 import { agreeAsClient, type ClientKeyPair, makeClientKeyPair, nobleHkdf } from './key.js'
 
-// The client's half of bootstrap and session: makes requests and reads responses (DECISIONS.md#bootstrap-and-session).
+// Bootstrap and session on the client: builds requests and parses responses (DECISIONS.md#bootstrap-and-session).
 
-/** What a bootstrap said, checked. */
+/** A validated bootstrap response. */
 export interface Bootstrap {
   readonly ok: true
   readonly enabled: true
@@ -23,13 +23,13 @@ export interface Bootstrap {
   readonly serverTime: number
 }
 
-/** The transport is switched off; no key to look at. */
+/** Response of a server whose transport is switched off; the client ignores any key in it. */
 export interface DisabledBootstrap {
   readonly ok: true
   readonly enabled: false
 }
 
-/** A session as a client holds it, in memory only. */
+/** Session state of a client, held in memory only. */
 export interface ClientSession extends SessionKeys {
   readonly kid: string
   readonly sid: string
@@ -37,11 +37,11 @@ export interface ClientSession extends SessionKeys {
   readonly origin: string
   /** Milliseconds since 1970, by the server's clock. */
   readonly expiresAt: number
-  /** Bytes; the salt itself is not kept. */
+  /** Length of the salt; the salt itself is discarded. */
   readonly saltBytes: number
 }
 
-// Other servers may form them in other ways: anything that keeps the fields of AAD and info apart is taken.
+// Other servers may use other formats: accept anything without '|', which separates the fields of AAD and HKDF info.
 const IDENTIFIER = /^[!-{}~]{1,128}$/
 const BRAND = /^[^|\p{Cc}]{1,128}$/u
 const SALT_BYTES = { least: 16, most: 64 }
@@ -53,13 +53,13 @@ export const bootstrapRequest: HttpRequest = {
   repeatable: true,
 }
 
-/** Reads a bootstrap answer: status, version and suite, switch, key, pins (two at most; none: any key). */
+/** Validates a bootstrap response: status, switch, version and suite, key, pins (at most two; without pins any key). */
 export function readBootstrap(
   response: HttpResponse,
   pins: readonly string[],
 ): Bootstrap | DisabledBootstrap | SecureFailure {
   if (response.status !== 200) return failOuter(response, 'bootstrap')
-  const answer = bare(response)
+  const answer = unwrapSuccess(response)
   if (answer?.enabled === false) return { ok: true, enabled: false }
   if (answer === undefined || answer.enabled !== true) return fail('SECURE_BOOTSTRAP_INVALID', 'bootstrap')
   if (answer.v !== PROTOCOL_VERSION || answer.suite !== SUITE) return fail('SECURE_VERSION_UNSUPPORTED', 'bootstrap')
@@ -74,8 +74,8 @@ export function readBootstrap(
 }
 
 /**
- * Milliseconds by which the server's clock is ahead. The server reads its clock between request and response, so it is
- * compared with the middle of the two; the error is at most half of the round trip.
+ * Milliseconds by which the server's clock is ahead. The server reads its clock between request and response, so the
+ * reference is the midpoint of the two; the error is at most half of the round trip.
  */
 export const clockOffsetOf = (serverTime: number, requestedAt: number, respondedAt: number) =>
   Math.round(serverTime - (requestedAt + respondedAt) / 2)
@@ -86,14 +86,14 @@ export function sessionRequest({ kid }: Bootstrap, { publicKey }: ClientKeyPair,
     method: 'POST',
     path: paths.session,
     headers: { accept: 'application/json', 'content-type': 'application/json', ...originHeader(origin) },
-    // The kid, so that a key that rotates between the two calls does not make two different secrets.
+    // The kid pins the key of the bootstrap: a rotation between the two calls must not give two different secrets.
     body: JSON.stringify({ clientPublicKey: encodeBase64url(publicKey), kid }),
     repeatable: true,
   }
 }
 
 /**
- * Reads a session answer and derives the keys.
+ * Validates a session response and derives the keys.
  * @param serverNow milliseconds since 1970, by the server's clock
  */
 export function readSession(
@@ -103,7 +103,7 @@ export function readSession(
   { origin, serverNow }: { readonly origin: string; readonly serverNow: number },
 ): { readonly ok: true; readonly session: ClientSession } | SecureFailure {
   if (response.status !== 200 && response.status !== 201) return failOuter(response, 'session')
-  const { sid, salt: saltText, brand, origin: bound, expiresAt } = bare(response) ?? {}
+  const { sid, salt: saltText, brand, origin: bound, expiresAt } = unwrapSuccess(response) ?? {}
   const salt = typeof saltText === 'string' ? decodeBase64url(saltText) : undefined
   const hasSalt = salt !== undefined && salt.length >= SALT_BYTES.least && salt.length <= SALT_BYTES.most
   if (!hasSalt || !isIdentifier(sid) || typeof brand !== 'string' || !BRAND.test(brand)) {
@@ -121,7 +121,7 @@ export function originHeader(origin: string): Record<string, string> {
 }
 
 /** The members of a success, with or without the envelope of other endpoints (DECISIONS.md#envelope). */
-export function bare({ body }: HttpResponse): Members | undefined {
+export function unwrapSuccess({ body }: HttpResponse): Members | undefined {
   const answer = asMembers(parseJson(body))
   return answer?.success === true ? asMembers(answer.data) : answer
 }
@@ -132,7 +132,7 @@ function isIdentifier(value: unknown): value is string {
 
 interface HandshakeContext {
   readonly send: Send
-  /** `''` for none. */
+  /** `''` sends no Origin header. */
   readonly origin: string
   readonly pins: readonly string[]
   /** Milliseconds since 1970. */
@@ -140,23 +140,23 @@ interface HandshakeContext {
   readonly randomBytes: RandomBytes
 }
 
-/** A session, with the milliseconds that the server's clock is ahead; or the word that there is none to be had. */
+/** A session with the offset of the server's clock in milliseconds, or `enabled: false` if the transport is off. */
 type Handshake =
   | { readonly ok: true; readonly enabled: true; readonly session: ClientSession; readonly offset: number }
   | { readonly ok: true; readonly enabled: false }
   | SecureFailure
 
-/** Bootstrap, then a session with a key pair of its own. The key of the server is asked for anew each time: it rotates. */
+/** Bootstrap, then a session with a fresh key pair. Reads the server's key each time, because it rotates. */
 export async function negotiate(
   { send, origin, pins, now, randomBytes }: HandshakeContext,
   limits: { readonly signal: AbortSignal; readonly timeoutMs: number },
 ): Promise<Handshake> {
-  const asked = now()
+  const requestedAt = now()
   const described = await exchange(send, { ...bootstrapRequest, ...limits }, 'bootstrap')
   if (!described.ok) return described
   const bootstrap = readBootstrap(described.response, pins)
   if (!bootstrap.ok || !bootstrap.enabled) return bootstrap
-  const offset = clockOffsetOf(bootstrap.serverTime, asked, now())
+  const offset = clockOffsetOf(bootstrap.serverTime, requestedAt, now())
 
   const keyPair = makeClientKeyPair(randomBytes)
   const opened = await exchange(send, { ...sessionRequest(bootstrap, keyPair, origin), ...limits }, 'session')

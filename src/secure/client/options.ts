@@ -3,12 +3,12 @@ import type { RandomBytes } from '../suite.js'
 import type { SetTimer } from './deadline.js'
 
 /**
- * `off`: everything goes in plain text. `auto`: in plain text only if the server says that the transport is switched
- * off, over a trusted channel, and the latch is not set. `required`: nothing in plain text, whatever happens.
+ * `off`: sends everything in plain text. `required`: never sends plain text. `auto`: sends plain text only over a
+ * trusted channel, if the server reports the transport as switched off and downgrade protection is not active.
  */
 export type SecureMode = 'off' | 'auto' | 'required'
 
-/** Remembers that a server took part once, so that it is never believed when it later says otherwise. */
+/** Downgrade protection: records that a server has used encryption, so `auto` never falls back to plain text again. */
 export interface Latch {
   isSet(): boolean | Promise<boolean>
   set(): void | Promise<void>
@@ -17,13 +17,13 @@ export interface Latch {
 export interface SecureSessionOptions {
   readonly send: Send
   readonly mode: SecureMode
-  /** Sent as the Origin header of session and dispatch; default none. Canonical: `https://console.example`. */
+  /** Origin header of session and dispatch, in canonical form: `https://console.example`. Default: no header. */
   readonly origin?: string
-  /** At most two, `sha256:` and 43 characters of base64url. Default: the server's key is taken as it comes. */
+  /** At most two, `sha256:` and 43 characters of base64url. Default: the client accepts any server key. */
   readonly pins?: readonly string[]
   /** True when `send` goes over verified TLS or loopback. Default false. */
   readonly trustedChannel?: boolean
-  /** Default: one that lives as long as the session object. */
+  /** Storage of the downgrade protection. Default: in memory, for the life of the session object. */
   readonly latch?: Latch
   /** Milliseconds since 1970. */
   readonly now?: () => number
@@ -31,7 +31,7 @@ export interface SecureSessionOptions {
   readonly setTimer?: SetTimer
 }
 
-/** A latch that is forgotten with its process. */
+/** Downgrade protection in memory: it ends with the process. */
 export function makeLatch(): Latch {
   let isSet = false
   return {

@@ -19,10 +19,10 @@ import { type ClientSession, negotiate } from './negotiation.js'
 import { makeLatch, type SecureSessionOptions } from './options.js'
 import { arePins } from './pins.js'
 
-/** A business answer. */
+/** A business response; its status may still be an error. */
 export interface SecureSuccess {
   readonly ok: true
-  /** The decrypted answer; the answer itself where the mode allowed plain text. */
+  /** The decrypted response, or the plain one where the mode allowed plain text. */
   readonly response: HttpResponse
   readonly encrypted: boolean
   /** True for a status 2xx whose body does not say `success: false`. */
@@ -32,13 +32,13 @@ export interface SecureSuccess {
 export interface SecureSession {
   /**
    * Sends a business request and resolves to its decrypted response or to a failure. `timeoutMs` covers the whole call:
-   * 15,000 at most and by default, so that a caller has time left for a retry. Rejects only when an injected function,
-   * such as the latch, throws.
+   * 15,000 at most and by default, so a caller has time left for a retry. Rejects only when an injected function, such
+   * as `latch.set`, throws.
    */
   send(request: HttpRequest): Promise<SecureSuccess | SecureFailure>
 }
 
-/** How calls travel until `renewAt` (by the server's clock): in a session, or in plain text. */
+/** Result of a negotiation, valid until `renewAt` (by the server's clock): an encrypted session, or plain text. */
 interface Agreement {
   readonly session: ClientSession | undefined
   readonly renewAt: number
@@ -46,20 +46,20 @@ interface Agreement {
   readonly offset: number
 }
 
-/** A negotiation that calls share. */
+/** A running negotiation that concurrent calls share. */
 interface Renewal {
-  readonly agreed: Promise<Agreed>
+  readonly result: Promise<AgreementResult>
   readonly abort: AbortController
-  /** Calls that wait for it. */
+  /** Number of calls that wait for it. */
   waiting: number
 }
 
-type Agreed = { readonly ok: true; readonly agreement: Agreement } | SecureFailure
+type AgreementResult = { readonly ok: true; readonly agreement: Agreement } | SecureFailure
 type Outcome = SecureSuccess | SecureFailure
 
-/** The session is gone or unknown: negotiate again and repeat once (DECISIONS.md#client-modes). */
+/** The server has lost the session: negotiate again and repeat the call once (DECISIONS.md#client-modes). */
 const resendable: readonly SecureFailureCode[] = ['SECURE_SESSION_EXPIRED', 'SECURE_SESSION_MISMATCH']
-/** After these the next call negotiates: the clocks differ, the keys differ, or somebody else answered. */
+/** After these the next call negotiates again: the clocks or keys differ, or another server responded. */
 const distrusted: readonly SecureFailureCode[] = [
   ...resendable,
   'REQUEST_TIMESTAMP_OUT_OF_RANGE',
@@ -68,8 +68,8 @@ const distrusted: readonly SecureFailureCode[] = [
 ]
 
 /**
- * The client's half of the encrypted transport over any transport: bootstrap, session, dispatch, renewal. Safe for any
- * number of calls at a time; keys stay in memory. Give it a transport that does not repeat: an envelope is used once.
+ * The client side of the encrypted transport, over any transport: bootstrap, session, dispatch, renewal. Safe for
+ * concurrent calls; keys stay in memory. `send` must not retry: the server accepts an envelope only once.
  * @throws TypeError for an origin that is not canonical, a malformed pin, or more than two pins.
  */
 export function createSecureSession(options: SecureSessionOptions): SecureSession {
@@ -80,8 +80,8 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
   let current: Agreement | undefined
   let pending: Renewal | undefined
 
-  /** The agreement in force, or a new one; calls that need a new one at the same time share it. */
-  async function agree(callers: AbortSignal): Promise<Agreed> {
+  /** Returns the current agreement or negotiates a new one, which concurrent calls share. */
+  async function agree(callers: AbortSignal): Promise<AgreementResult> {
     if (current !== undefined && now() + current.offset < current.renewAt) return { ok: true, agreement: current }
     if (callers.aborted) return fail('SECURE_ABORTED', 'bootstrap')
     pending ??= startRenewal()
@@ -89,14 +89,14 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
     const leave = () => {
       renewal.waiting -= 1
       if (renewal.waiting > 0) return
-      // Nobody wants it any more: it would hold the process, and the next call, until its own time is up.
+      // No caller is left: the negotiation would keep the process alive and delay the next call until its timeout.
       if (pending === renewal) pending = undefined
       renewal.abort.abort()
     }
     renewal.waiting += 1
     callers.addEventListener('abort', leave, { once: true })
     try {
-      return await renewal.agreed
+      return await renewal.result
     } finally {
       callers.removeEventListener('abort', leave)
     }
@@ -107,14 +107,14 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
     const renewal: Renewal = {
       abort,
       waiting: 0,
-      agreed: renew(abort.signal).finally(() => {
+      result: renew(abort.signal).finally(() => {
         if (pending === renewal) pending = undefined
       }),
     }
     return renewal
   }
 
-  async function renew(abandoned: AbortSignal): Promise<Agreed> {
+  async function renew(abandoned: AbortSignal): Promise<AgreementResult> {
     current = undefined
     const context = { send, origin, pins, now, randomBytes }
     const limits = { timeoutMs: CLIENT_TIMEOUT_MS, setTimer, signal: abandoned }
@@ -127,7 +127,7 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
       const { session, offset } = handshake
       current = { session, offset, renewAt: session.expiresAt - RENEW_BEFORE_MS }
     } else {
-      // The only way to plain text (DECISIONS.md#client-modes). Decided again when a session would have ended.
+      // The only path to plain text (DECISIONS.md#client-modes); re-evaluated after the lifetime of a session.
       const isAllowed = mode === 'auto' && trustedChannel && !(await latch.isSet())
       if (!isAllowed) return fail('SECURE_TRANSPORT_DISABLED', 'bootstrap')
       current = { session: undefined, offset: 0, renewAt: now() + SESSION_LIFETIME_MS }
@@ -164,7 +164,7 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
       at.phase = 'bootstrap'
       const agreed = await agree(limits.signal)
       if (!agreed.ok) return agreed
-      // The caller was told that nothing was sent; the negotiation went on for others.
+      // The caller already has a failure with `maybeProcessed: false`, so its request must not be sent.
       if (limits.signal.aborted) return fail('SECURE_ABORTED', at.phase)
       const { agreement } = agreed
       const { session, offset } = agreement
@@ -176,7 +176,7 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
       at.phase = 'dispatch'
       const outcome = await dispatch(inner.plaintext, session, now() + offset, limits)
       if (outcome.ok) return outcome
-      // Only the agreement that failed: another call may have made a new one meanwhile.
+      // Discard only the agreement that failed: another call may have negotiated a new one meanwhile.
       if (distrusted.includes(outcome.code) && current === agreement) current = undefined
       if (isRepeat || !resendable.includes(outcome.code)) return outcome
     }

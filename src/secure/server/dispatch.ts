@@ -13,11 +13,11 @@ import {
 } from '../suite.js'
 import type { ServerSession } from './session.js'
 
-// A dispatch, in the order of DECISIONS.md#dispatch-order: checkDispatchHead, readDispatch, a look-up of the session,
-// openDispatch, the first use of (sid, rid) in one atomic insert (the caller's: REQUEST_REPLAYED, never before the tag
-// was verified), readInnerRequest; from there on every answer is sealed with sealAnswer.
+// Steps of a dispatch, in the order of DECISIONS.md#dispatch-order: checkDispatchHead; readDispatch; session look-up;
+// openDispatch; the caller's atomic insert of (sid, rid), which detects replays and must follow the verification of the
+// tag; readInnerRequest. From there on the server seals every response with sealAnswer.
 
-/** Refuses by the headers of a dispatch; undefined when they pass. Names in lower case. */
+/** Checks the headers of a dispatch (names in lower case); undefined when they are valid. */
 export function checkDispatchHead(
   headers: Readonly<Record<string, string | undefined>>,
 ): SecureRefusal<'UNSUPPORTED_MEDIA_TYPE' | 'SECURE_ENVELOPE_TOO_LARGE'> | undefined {
@@ -37,7 +37,7 @@ export type DispatchReading =
     >
 
 /**
- * Reads the body of a dispatch: size, form, then time.
+ * Checks the body of a dispatch: size, form, then timestamp.
  * @param now milliseconds since 1970
  */
 export function readDispatch(body: Uint8Array, now: number): DispatchReading {
@@ -49,9 +49,9 @@ export function readDispatch(body: Uint8Array, now: number): DispatchReading {
 }
 
 export interface DispatchContext {
-  /** The session of the message's sid; undefined when it is unknown or was removed. */
+  /** The session of the message's sid; undefined when it is unknown or removed. */
   readonly session: ServerSession | undefined
-  /** The Origin header; undefined when there is none. */
+  /** The Origin header; undefined without one. */
   readonly origin: string | undefined
   /** Milliseconds since 1970. */
   readonly now: number
@@ -63,7 +63,7 @@ export type DispatchOpening =
       'SECURE_SESSION_EXPIRED' | 'SECURE_SESSION_MISMATCH' | 'SECURE_SESSION_ORIGIN_MISMATCH' | 'DECRYPTION_FAILED'
     >
 
-/** Decrypts what readDispatch read: session, kid, origin, tag. */
+/** Checks session, kid and origin of a message, verifies its tag and decrypts it. */
 export function openDispatch(message: SealedMessage, { session, origin, now }: DispatchContext): DispatchOpening {
   if (session === undefined || session.sid !== message.sid || now >= session.expiresAt) {
     return refuse('SECURE_SESSION_EXPIRED')
@@ -75,8 +75,8 @@ export function openDispatch(message: SealedMessage, { session, origin, now }: D
 }
 
 /**
- * Seals a business answer for the request that it belongs to.
- * @param response names of headers in lower case; `body` is JSON text or empty
+ * Seals a business response with the head of its request.
+ * @param response header names in lower case; `body` is JSON text or empty
  */
 export function sealAnswer(
   request: EnvelopeHead,

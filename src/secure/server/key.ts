@@ -10,7 +10,7 @@ const HASH_BYTES = 32
 /** Order of the group of P-256 (SEC 2, section 2.4.2). */
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
 
-/** HKDF of the server's half: a server need not load the client's libraries. */
+/** HKDF for servers, on node:crypto: a server need not load the libraries of the client. */
 export const nodeHkdf: Hkdf = {
   extract: (salt, secret) => hmac(salt, secret),
   expand(prk, info, bytes) {
@@ -25,14 +25,14 @@ export const nodeHkdf: Hkdf = {
   },
 }
 
-/** A static key of the server. The private part stays inside node:crypto, whose arithmetic takes constant time. */
+/** Static key of the server. The private part stays inside node:crypto, whose arithmetic is constant-time. */
 export interface ServerKey {
   readonly kid: string
   /** On the wire: 87 characters of base64url. */
   readonly publicKey: string
   /**
-   * The shared secret: the 32-byte x coordinate, leading zeros kept.
-   * @param clientPublicKey as decodePublicKey gives it
+   * Returns the shared secret: the 32-byte x coordinate with leading zeros.
+   * @param clientPublicKey result of decodePublicKey
    */
   agree(clientPublicKey: Uint8Array): Uint8Array
 }
@@ -50,7 +50,7 @@ export function loadServerKey(privateKey: Uint8Array): ServerKey {
   }
 }
 
-/** A fresh private key, 32 bytes: random ones until they are a scalar, which the first are in all but 2^-32 of cases. */
+/** Generates a 32-byte private key by rejection sampling; the first sample fails with a probability of 2^-32. */
 export function makeServerPrivateKey(randomBytes: RandomBytes): Uint8Array {
   for (;;) {
     const bytes = randomBytes(PRIVATE_KEY_BYTES)

@@ -9,7 +9,7 @@ import { nodeHkdf, type ServerKey } from './key.js'
 const SID_BYTES = 16
 const SALT_BYTES = 32
 
-/** Answer of the bootstrap call. `serverTime` in milliseconds since 1970. */
+/** Response of the bootstrap call. `serverTime` in milliseconds since 1970. */
 export interface BootstrapAnswer {
   readonly v: number
   readonly suite: string
@@ -20,39 +20,39 @@ export interface BootstrapAnswer {
   readonly serverTime: number
 }
 
-/** Answer of the session call. */
+/** Response of the session call. */
 export interface SessionAnswer {
   readonly sid: string
   /** 32 bytes, base64url. */
   readonly salt: string
   readonly brand: string
-  /** `''` when the session is not bound to one. */
+  /** `''` when the session is not bound to an origin. */
   readonly origin: string
   /** Milliseconds since 1970. */
   readonly expiresAt: number
 }
 
-/** What the server keeps of a session. The keys are secrets; the salt and the shared secret are not kept. */
+/** Session state of the server. The keys are secrets; the salt and the shared secret are discarded. */
 export interface ServerSession extends SessionKeys {
   readonly sid: string
   readonly kid: string
   readonly origin: string
-  /** Milliseconds since 1970; valid while the clock is before it. */
+  /** Milliseconds since 1970, exclusive. */
   readonly expiresAt: number
 }
 
 export interface SessionRequest {
-  /** The parsed body: `{ clientPublicKey, kid?, v?, suite? }`; `publicKey` is read where the first is absent. */
+  /** The parsed body: `{ clientPublicKey, kid?, v?, suite? }`; `publicKey` is an alias of `clientPublicKey`. */
   readonly body: unknown
-  /** The Origin header; undefined when there is none. */
+  /** The Origin header; undefined without one. */
   readonly origin: string | undefined
 }
 
 export interface SessionSettings {
   readonly allowedOrigins: readonly string[]
-  /** In the HKDF info of both keys: no bar, no control character. */
+  /** Part of the HKDF info of both keys; must not contain '|' or control characters. */
   readonly brand: string
-  /** The current key, or the one with this kid if it is accepted still. */
+  /** Returns the current key, or the one with this kid while the server still accepts it. */
   readonly keyFor: (kid: string | undefined) => ServerKey | undefined
   /** Milliseconds since 1970. */
   readonly now: number
@@ -75,7 +75,7 @@ export function describeServer(key: ServerKey, enabled: boolean, now: number): B
   return { v: PROTOCOL_VERSION, suite: SUITE, enabled, kid, serverPublicKey: publicKey, serverTime: now }
 }
 
-/** Makes a session, or refuses: origin, version, public key, kid (DECISIONS.md#bootstrap-and-session). */
+/** Creates a session after checking origin, version, public key and kid (DECISIONS.md#bootstrap-and-session). */
 export function createServerSession(request: SessionRequest, settings: SessionSettings): SessionCreation {
   const { origin = '' } = request
   if (request.origin !== undefined && !isCanonicalOrigin(origin)) return refuse('SECURE_ORIGIN_NOT_ALLOWED')
