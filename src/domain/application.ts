@@ -9,14 +9,14 @@ export const APPLICATIONS_PER_ACCOUNT = 50
 export const ACTIVE_TOKENS_PER_APPLICATION = 20
 export const TOKEN_LIFETIME_DAYS = 365
 
-/** A suspension hides what the owner chose, and keeps it. */
+/** A suspension overrides the owner's status without changing the stored one. */
 export function applicationStatus(row: Pick<ApplicationRow, 'status' | 'suspended'>): Application['status'] {
   return row.suspended === 1 ? 'suspended' : row.status
 }
 
 export type LinkedBot = Application['linkedBots'][number]
 
-/** @param linkedBots in the order of their linking */
+/** @param linkedBots oldest link first */
 export function applicationRecord(row: ApplicationRow, linkedBots: LinkedBot[]): Application {
   return {
     id: row.id,
@@ -52,20 +52,20 @@ export function tokenRecord(row: TokenRow, now: number): Token {
   }
 }
 
-/** What the policies of an application say about a call of the runtime plane. */
+/** Columns of an application that decide whether it accepts a runtime call. */
 export type ApplicationPolicy = Pick<
   ApplicationRow,
   'status' | 'suspended' | 'features' | 'secure_transport' | 'allowed_origins'
 >
 
-/** What the runtime plane knows of a caller, from one row. */
+/** Token and application of a runtime call, from one joined row. */
 export type RuntimeCallerRow = ApplicationPolicy &
   Pick<ApplicationRow, 'account_id'> &
   Pick<TokenRow, 'application_id' | 'scopes' | 'expires_at' | 'revoked_at'> & { token_id: string }
 
 /**
- * Why an application refuses a call, in the order of DECISIONS.md#order-of-checks; null if it accepts.
- * @param origin of the encrypted session that the call came through, empty for none; null for a call in plain text
+ * Checks the policy of an application in the order of DECISIONS.md#order-of-checks; null if it accepts the call.
+ * @param origin of the encrypted session, empty if it has none; null for a call in plain text
  */
 export function refuseForApplication(
   policy: ApplicationPolicy,
@@ -85,8 +85,7 @@ function isOriginAllowed(allowed: readonly string[], origin: string): boolean {
 }
 
 /**
- * Whether a token may make a runtime call: 401 for the token itself, then what its application says, then its scope.
- * Null when it may.
+ * Checks a runtime call: the token (401), then the policy of its application, then the scope. Null if it is allowed.
  * @param origin as for `refuseForApplication`
  */
 export function refuseRuntimeCall(

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 
 /**
- * One text for every JSON text of the same value: members sorted by code unit, numbers and strings by value
- * (DECISIONS.md#idempotency-keys). An absent body counts as `{}`; absent members as not there.
+ * Canonical JSON: equal values give equal text. Sorts members by code unit and omits undefined ones; an absent body
+ * counts as `{}` (DECISIONS.md#idempotency-keys).
  */
 export function canonicalJson(value: unknown): string {
   if (value === undefined) return '{}'
-  // JSON.parse reads 1e999 as Infinity, which JSON.stringify would make equal to null. -0 gives 0.
+  // JSON.parse reads 1e999 as Infinity, which JSON.stringify would turn into null. String(-0) is 0.
   if (typeof value === 'number') return String(value)
   if (typeof value === 'string') return quote(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -21,7 +21,7 @@ export function canonicalJson(value: unknown): string {
   return `{${text}}`
 }
 
-/** Printable ASCII that needs no escape: nearly every string, at a quarter of what JSON.stringify takes. */
+/** Printable ASCII without escapes: covers nearly every string in a quarter of the time of JSON.stringify. */
 const PLAIN = /^[ !#-[\]-~]*$/
 
 function quote(text: string): string {
@@ -29,7 +29,7 @@ function quote(text: string): string {
 }
 
 /**
- * What an Idempotency-Key is bound to: SHA-256 over method, logical path and body, base64url. Plain and
+ * Identifies the request of an idempotency key: SHA-256 over method, logical path and body, base64url. Plain and
  * encrypted calls have the same logical path.
  */
 export function fingerprint(method: string, logicalPath: string, body: unknown): string {

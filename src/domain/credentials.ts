@@ -12,14 +12,14 @@ const CODE_FORM = /^[0-9A-HJKMNP-TV-Z]{4}(?:-[0-9A-HJKMNP-TV-Z]{4}){3}$/
 const CODE_SYMBOLS_FORM = /^[0-9A-HJKMNP-TV-Z]{16}$/
 const QR_FORM = /^VQ1-[0-9A-HJKMNP-TV-Z]{33}$/
 
-/** White space, every dash (hyphens, minus signs), and what has no width (joiners, marks, the soft hyphen). */
+/** White space, dashes (hyphens, minus signs) and zero-width characters (joiners, marks, the soft hyphen). */
 const DECORATION = /[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]/gu
 
 type ParsedCredential = { ok: true; normalised: string } | { ok: false; reason: 'malformed' | 'check_failed' }
 
 /**
- * What a person typed or a scanner read. `normalised` is the 16 symbols of a redeem code without dashes,
- * or the whole QR token.
+ * Parses typed or scanned input. `normalised` holds the 16 symbols of a redeem code without dashes, or the whole QR
+ * token.
  */
 export function parseCredential(type: CredentialType, value: string): ParsedCredential {
   const normalised = type === 'redeem_code' ? readRedeemCode(value) : readQrToken(value)
@@ -31,7 +31,7 @@ export function parseCredential(type: CredentialType, value: string): ParsedCred
 }
 
 function readRedeemCode(value: string): string | null {
-  // Most codes come as they were issued, and Unicode normalisation costs more than everything else here.
+  // Fast path for codes in their issued form: Unicode normalisation is the most expensive step here.
   if (CODE_FORM.test(value)) return value.slice(0, 4) + value.slice(5, 9) + value.slice(10, 14) + value.slice(15)
   const symbols = value
     .normalize('NFKC')
@@ -52,9 +52,9 @@ const VALUES = new Uint8Array(128).fill(NOT_A_SYMBOL)
 for (let value = 0; value < ALPHABET.length; value++) VALUES[ALPHABET.charCodeAt(value)] = value
 
 /**
- * c = sum of a^(i+1) * d_i over GF(32), polynomial x^5+x^2+1, a = 2. Any wrong symbol changes it, and any swap
- * within a redeem code. The powers of a repeat after 31, so a QR token has two pairs (the first and the 32nd
- * symbol, the 31st and the check symbol) whose swap passes; scanners have the error correction of the QR code.
+ * c = sum of a^(i+1) * d_i over GF(32), polynomial x^5+x^2+1, a = 2. Detects any wrong symbol, and any swap within a
+ * redeem code. The powers of a repeat after 31, so in a QR token two swaps go undetected (first and 32nd symbol, 31st
+ * and check symbol); the QR code's own error correction covers those.
  * @throws RangeError for a symbol outside the alphabet.
  */
 export function checkSymbol(symbols: string): string {
@@ -72,9 +72,9 @@ function timesTwo(element: number): number {
 }
 
 /**
- * The credential of a voucher in the form that is shown, `XXXX-XXXX-XXXX-XXXX` or `VQ1-…`. It is not stored: the
- * same arguments give it again.
- * @param counter which attempt: another one gives an unrelated credential
+ * Derives a credential in display form, `XXXX-XXXX-XXXX-XXXX` or `VQ1-…`. The store never holds it: the same arguments
+ * give the same credential.
+ * @param counter incremented after a collision, which gives an unrelated credential
  */
 export function deriveCredential(key: Uint8Array, voucherId: string, type: CredentialType, counter: number): string {
   // The id comes last: neither a type nor a counter can hold a colon, so no two argument lists encode alike.
@@ -86,8 +86,8 @@ export function deriveCredential(key: Uint8Array, voucherId: string, type: Crede
 }
 
 /**
- * What the store keeps unique instead of the credential: HMAC-SHA256, base64url.
- * @param normalised as `parseCredential` answers it
+ * Unique index value that the store holds instead of the credential: HMAC-SHA256, base64url.
+ * @param normalised from `parseCredential`
  */
 export function indexCredential(key: Uint8Array, type: CredentialType, normalised: string): string {
   return hmacSha256(key, `${type}:${normalised}`, 'base64url')

@@ -3,14 +3,14 @@ export const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 const PAIRS = Array.from({ length: 1024 }, (_, bits) => (ALPHABET[bits >> 5] as string) + ALPHABET[bits & 31])
 
-/** The first `count` symbols of `bytes`, five bits each from the front. @throws RangeError when it holds fewer bits. */
+/** Encodes `count` symbols, each from the next five bits. @throws RangeError when `bytes` is too short. */
 export function encodeBits(bytes: Uint8Array, count: number): string {
   if (bytes.length * 8 < count * 5) throw new RangeError(`${count} symbols need more than ${bytes.length} bytes`)
   let text = ''
   let held = 0
   let heldBits = 0
   let next = 0
-  // Two symbols a step: appending to a string is what this takes its time for.
+  // Two symbols per step, because string concatenation dominates the cost.
   for (let left = count; left > 0; left -= 2) {
     const wanted = left === 1 ? 5 : 10
     while (heldBits < wanted) {

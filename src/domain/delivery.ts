@@ -5,29 +5,29 @@ import type { DeliveryAttemptRow, DeliveryRow } from './bot/rows.js'
 import { DAY_MS, formatInstant, instantOrNull } from './time.js'
 
 /**
- * Seconds from the end of a failed attempt to the next one. The fifth failed attempt makes a dead letter
+ * Seconds from the end of a failed attempt to the next one. After the fifth failure the delivery is a dead letter
  * (DECISIONS.md#retry-schedule).
  */
 const RETRY_DELAYS_SECONDS: readonly number[] = [60, 300, 900, 3600]
 
-/** No attempt is ever due later than this, whatever the clock said when it was planned. */
+/** Longest delay before an attempt. A later next_attempt_at means that the clock was set back since. */
 export const RETRY_DELAY_MS_MAX = Math.max(...RETRY_DELAYS_SECONDS) * 1000
 
-/** An attempt that has not ended by then, in true time, is lost and has failed (DECISIONS.md#delivery-attempts). */
+/** Lease of an attempt, by the system clock. After it the attempt counts as failed (DECISIONS.md#delivery-attempts). */
 export const LEASE_MS = 30_000
 
-/** How long deliveries, their attempts and the bytes of their updates are kept (DECISIONS.md#updates). */
+/** Retention of deliveries, their attempts and the bodies of their updates (DECISIONS.md#updates). */
 export const DELIVERY_KEPT_MS = 30 * DAY_MS
 
-/** Of the attempts of a delivery, the latest so many are shown. */
+/** A delivery record shows at most this many attempts, the latest ones. */
 export const SHOWN_ATTEMPTS_MAX = 100
 
-/** Concurrent attempts of a process, over all bots: bounds sockets and memory. */
+/** Concurrent attempts per process, over all bots: bounds sockets and memory. */
 export const DELIVERY_SLOTS = 1_000
 
 /**
- * How many more slots an account may take (DECISIONS.md#delivery-slots). It holds at most a third of the number
- * that is free then: a quarter of all if it is alone, less beside others, and always a first slot while any is free.
+ * Number of further slots for an account (DECISIONS.md#delivery-slots). Afterwards it holds at most a third of the
+ * slots still free: a quarter of all slots if it is alone. An account always gets a first slot while one is free.
  */
 export function slotsFor(free: number, held: number): number {
   return Math.min(free, Math.max(Math.floor((free - 3 * held) / 4), held === 0 ? 1 : 0))
@@ -35,19 +35,19 @@ export function slotsFor(free: number, held: number): number {
 
 export interface AttemptOutcome {
   readonly statusCode: number | null
-  /** Null: delivered. Constant texts, nothing of the URL or of the receiver's words. */
+  /** Null: delivered. Fixed texts that contain neither the URL nor the response of the endpoint. */
   readonly error: { readonly code: string; readonly message: string } | null
   readonly durationMs: number
 }
 
-/** Of an attempt whose process ended before it, or could not write what came of it. */
+/** Outcome of an attempt whose process exited, or could not record the result, before the lease expired. */
 export const leaseExpired = (durationMs: number): AttemptOutcome => ({
   statusCode: null,
   error: { code: 'lease_expired', message: 'The server ended before the attempt did; it may have arrived.' },
   durationMs,
 })
 
-/** Failures that say nothing of the endpoint: it is not taken for a failing one. */
+/** Failures caused by this server: they do not mark the endpoint as failing. */
 const OWN_FAILURES: readonly string[] = ['aborted', 'internal_error', 'lease_expired']
 
 export function saysOfEndpoint({ error }: Pick<AttemptOutcome, 'error'>): boolean {
@@ -66,17 +66,17 @@ export type Standing = Pick<
   | 'delivered_at'
 >
 
-/** Where a delivery stands after an attempt; it holds no lease and waits for no slot then. */
+/** State of a delivery after an attempt; lease and slot are released. */
 export type AfterAttempt = Pick<
   Standing,
   'status' | 'cancel_reason' | 'attempt_count' | 'manual_attempt_count' | 'next_attempt_at' | 'delivered_at'
 >
 
 /**
- * What the end of an attempt makes of its delivery; null: nothing, it has moved on without this attempt.
- * A success counts whatever has happened meanwhile: the receiver has the update.
- * @param attempt whether it was made by hand, and the lease that it held
- * @param now when it ended, ms
+ * Applies the outcome of an attempt to its delivery; null if the delivery has moved on and ignores it. A success
+ * always counts, because the endpoint has the update.
+ * @param attempt whether it was a manual retry, and the lease that it held
+ * @param now end of the attempt, ms
  */
 export function afterAttempt(
   row: Standing,
@@ -97,7 +97,7 @@ export function afterAttempt(
       ? { ...counted, status: 'delivered', delivered_at: row.delivered_at ?? now }
       : null
   }
-  // A retry by hand whose webhook went meanwhile has given its delivery back already.
+  // Deleting the webhook during a manual retry has already restored the earlier status.
   const wentBack = attempt.manual && (row.status === 'dead_letter' || row.status === 'delivered')
   if (row.status === 'cancelled' || wentBack) {
     return { ...counted, status: row.status, cancel_reason: row.cancel_reason }
@@ -124,7 +124,7 @@ export function decideRetry(
 const errorOf = (code: string | null, message: string | null) =>
   code === null ? null : { code, message: message ?? '' }
 
-/** @param attempts in the order of their numbers */
+/** @param attempts in ascending order */
 export function deliveryRecord(row: DeliveryRow, attempts: readonly DeliveryAttemptRow[]): Delivery {
   return {
     id: row.id,

@@ -6,8 +6,8 @@ const DIGEST_BYTES = 32
 const padsOfKey = new WeakMap<Uint8Array, { inner: Buffer; outer: Buffer }>()
 
 /**
- * HMAC-SHA256 (RFC 2104) by two one-shot hashes: node:crypto's createHmac makes a native object for each call and
- * takes two to four times as long, and issuing a voucher needs four of them.
+ * HMAC-SHA256 (RFC 2104) from two one-shot hashes. createHmac allocates a native object per call and takes two to four
+ * times as long; issuing a voucher needs four HMACs.
  * @param key at most 64 bytes; the same array must not change
  * @throws RangeError for a longer key
  */

@@ -2,12 +2,12 @@ import { type Refusal, refuse } from '../contract/errors.js'
 import type { IdempotencyRecord } from './rows.js'
 import { DAY_MS } from './time.js'
 
-/** How long a success of issue or reverse is replayed; a redemption keeps its key (DECISIONS.md#idempotency-keys). */
+/** Lifetime of records of issue and reverse; those of redeem never expire (DECISIONS.md#idempotency-keys). */
 export const IDEMPOTENCY_LIFETIME_MS = 30 * DAY_MS
 
 export const IDEMPOTENCY_WAIT_MS = 5_000
 
-/** The header value, with the fingerprint of the request that it belongs to. */
+/** The header value with the fingerprint of its request. */
 export interface IdempotencyKey {
   readonly value: string
   readonly fingerprint: string
@@ -15,13 +15,13 @@ export interface IdempotencyKey {
 
 const KEY = /^[!-~]{1,255}$/
 
-/** The key of a header value: surrounding double quotes are stripped. Null when malformed. */
+/** Strips surrounding double quotes from a header value; null when the key is malformed. */
 export function parseIdempotencyKey(header: string): string | null {
   const value = header.length >= 2 && header.startsWith('"') && header.endsWith('"') ? header.slice(1, -1) : header
   return KEY.test(value) ? value : null
 }
 
-/** The record to replay, null where there is none or it has expired, or the refusal of a key of another request. */
+/** Returns the record to replay, null if none is valid, or a refusal if the key belongs to another request. */
 export function replayable(
   record: IdempotencyRecord | undefined,
   fingerprint: string,

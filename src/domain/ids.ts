@@ -1,6 +1,6 @@
 import { ALPHABET, encodeBits } from './crockford.js'
 
-/** `size` bytes from a cryptographic source. */
+/** Returns `size` bytes from a cryptographic source. */
 export type RandomBytes = (size: number) => Uint8Array
 
 /** Kinds of ids (DECISIONS.md#ids). */
@@ -18,7 +18,7 @@ export function newId(prefix: IdPrefix, nowMs: number, random: RandomBytes): str
   return `${prefix}_${timeSymbols(nowMs)}${encodeBits(random(RANDOM_BYTES), RANDOM_SYMBOLS)}`
 }
 
-/** Ids come in bursts of one millisecond: the symbols of the last one are kept. */
+/** Cache of the last timestamp: a busy server makes many ids per millisecond. */
 let lastMs = Number.NaN
 let lastSymbols = ''
 
@@ -26,7 +26,7 @@ function timeSymbols(nowMs: number): string {
   if (nowMs === lastMs) return lastSymbols
   if (!(nowMs >= 0 && nowMs < 2 ** 48)) throw new RangeError(`"nowMs" must fit 48 bits, got ${nowMs}`)
   let time = ''
-  // Bitwise operators end at 32 bits, so the high half is split off first.
+  // Bitwise operators work on 32 bits, so split the timestamp into two halves of 25 bits.
   let low = nowMs % 2 ** 25
   let high = Math.floor(nowMs / 2 ** 25)
   for (let i = 0; i < TIME_SYMBOLS / 2; i++, low >>>= 5) time = ALPHABET[low & 31] + time

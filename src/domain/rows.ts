@@ -1,11 +1,11 @@
-/** Rows as the store keeps them: times in ms since the epoch, flags 0 or 1, structures as JSON text. */
+/** Table rows: times in ms since the epoch, flags 0 or 1, structures as JSON text. */
 
 export interface ApplicationRow {
   id: string
   account_id: string
   name: string
   description: string | null
-  /** What the owner chose; a suspension lies over it. */
+  /** Set by the owner; `suspended` overrides it. */
   status: 'active' | 'disabled'
   suspended: number
   features: string
@@ -30,7 +30,7 @@ export interface TokenRow {
 }
 
 export interface TemplateRow {
-  /** Empty for a template that belongs to no application. */
+  /** Empty for a template without an application. */
   application_id: string
   id: string
   account_id: string
@@ -62,12 +62,12 @@ export interface VoucherRow {
   template_id: string
   external_issue_id: string
   recipient_user_id: string
-  /** Expiry is never written: it follows from valid_until. */
+  /** Never 'expired': that follows from valid_until. */
   state: 'issued' | 'redeemed'
   valid_from: number
   valid_until: number
   code_hint: string
-  /** Which credential key, and which attempt, the credentials derive from. */
+  /** Credential key and collision counter from which the credentials derive. */
   key_id: string
   key_counter: number
   redeem_code_hash: string
@@ -81,7 +81,7 @@ export interface VoucherRow {
   updated_at: number
 }
 
-/** The members of a template that a voucher shows. Templates never change them. */
+/** Template fields shown in a voucher; they never change. */
 export interface TemplateSummary {
   external_template_id: string
   name: string
@@ -107,8 +107,8 @@ export interface RedemptionRow {
 }
 
 /**
- * A successful call and its idempotency key. `data` is what the rows of its subject do not tell, as JSON without
- * credentials; null when they tell everything, as most do: storing whole responses doubled what a call writes.
+ * A successful call and its idempotency key. `data` holds the part of the response that the subject's rows cannot
+ * reproduce, as JSON without credentials; usually null, since storing whole responses doubled the bytes per call.
  */
 export interface IdempotencyRecord {
   application_id: string
@@ -118,6 +118,6 @@ export interface IdempotencyRecord {
   subject_id: string
   data: string | null
   created_at: number
-  /** Null: kept for ever. */
+  /** Null: never expires. */
   expires_at: number | null
 }

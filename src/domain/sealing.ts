@@ -3,14 +3,14 @@ import type { RandomBytes } from './ids.js'
 import { type Keyring, keyOf } from './keyring.js'
 
 /**
- * Secrets that the server must read back are sealed with AES-256-GCM under a key derived from the data folder's:
- * `<key id>.<iv>.<ciphertext and tag>`, unpadded base64url (DECISIONS.md#stored-secrets).
+ * Encrypts secrets that the server must read back: AES-256-GCM under a key derived from a key of the data folder, as
+ * `<key id>.<iv>.<ciphertext and tag>` in unpadded base64url (DECISIONS.md#stored-secrets).
  */
 const ALGORITHM = 'aes-256-gcm'
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-/** @param owner what the secret belongs to: a row moved to another owner does not open */
+/** @param owner id that the ciphertext is bound to: copied to another owner's row, it cannot be decrypted */
 export function seal(ring: Keyring, owner: string, secret: string, random: RandomBytes): string {
   const { id } = ring.current
   const iv = random(IV_BYTES)
@@ -20,7 +20,7 @@ export function seal(ring: Keyring, owner: string, secret: string, random: Rando
   return [id, Buffer.from(iv).toString('base64url'), sealed.toString('base64url')].join('.')
 }
 
-/** @throws for a value that was not sealed for this owner with a key of the ring */
+/** @throws unless the value was encrypted for this owner with a key of the ring */
 export function unseal(ring: Keyring, owner: string, value: string): string {
   const [id = '', iv = '', sealed = ''] = value.split('.')
   const bytes = Buffer.from(sealed, 'base64url')

@@ -30,10 +30,10 @@ export function templateRecord(row: TemplateRow): Template {
   }
 }
 
-/** A template before it is known whose it is. */
+/** A new template before its owner is set. */
 export type TemplateDraft = Omit<TemplateRow, 'application_id' | 'account_id' | 'bot_id'>
 
-/** @param validity of the input, as records hold it */
+/** @param validity the input's validity in the form of records */
 export function draftTemplate(input: TemplateInput, validity: Validity, id: string, now: number): TemplateDraft {
   return {
     id,
@@ -61,7 +61,7 @@ export function draftTemplate(input: TemplateInput, validity: Validity, id: stri
 
 /**
  * draft or rejected -> reviewing (DECISIONS.md#template-states).
- * @param holder another template that is not rejected and has the same external_template_id
+ * @param holder another template with the same external_template_id that is not rejected
  */
 export function decideSubmit(
   row: TemplateRow,

@@ -1,6 +1,6 @@
-/** Instants on the wire: RFC 3339; inside they are integers, ms since the epoch (DECISIONS.md#times). */
+/** Conversion between instants on the wire (RFC 3339) and in memory (ms since the epoch, DECISIONS.md#times). */
 
-/** A day is 86,400 s from an instant, whatever a calendar says. */
+/** A day is always 86,400 s, without daylight saving time. */
 export const DAY_MS = 86_400_000
 
 const FORM = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
@@ -9,8 +9,8 @@ const FIRST_MS = Date.parse('0001-01-01T00:00:00.000Z')
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z')
 
 /**
- * An RFC 3339 date-time with an offset; digits beyond milliseconds are cut off. Null for another form, a date or
- * time that does not exist (30 February, hour 24, second 60), and what is outside the years 0001 to 9999 in UTC.
+ * Parses an RFC 3339 date-time with an offset; truncates to milliseconds. Null for another form, a date or time that
+ * does not exist (30 February, hour 24, second 60), and years outside 0001 to 9999 in UTC.
  */
 export function parseInstant(value: string): number | null {
   const match = FORM.exec(value)
@@ -27,15 +27,15 @@ export function parseInstant(value: string): number | null {
 const TWO_DIGITS = Array.from({ length: 100 }, (_, value) => String(value).padStart(2, '0'))
 const THREE_DIGITS = Array.from({ length: 1000 }, (_, value) => String(value).padStart(3, '0'))
 
-/** Records show the same instants again and again (issued, valid from, updated, now): the last ones are kept, by ms. */
+/** Cache of formatted instants: records repeat the same ones (issued, valid from, updated, now). */
 const KEPT = 256
 const keptMs = new Float64Array(KEPT).fill(Number.NaN)
 const keptText: string[] = []
 
 /**
- * UTC with milliseconds and `Z`. A voucher shows five instants, so this is written out: about twice as fast as
- * toISOString, which remains for years of another length.
- * @throws RangeError when `ms` is not a time.
+ * UTC with milliseconds and `Z`. About twice as fast as toISOString, which matters because a voucher shows five
+ * instants; years without four digits still use toISOString.
+ * @throws RangeError when `ms` is not a valid time.
  */
 export function formatInstant(ms: number): string {
   const place = ms & (KEPT - 1)
@@ -58,7 +58,7 @@ function writeInstant(ms: number): string {
 }
 
 /**
- * Clocks of processes that share a store differ by less. A time further ahead was written before the clock was set back
- * (DECISIONS.md#clock-set-back).
+ * Maximum clock skew between processes that share a store. A stored time further in the future means that the clock
+ * was set back (DECISIONS.md#clock-set-back).
  */
 export const CLOCKS_APART_MS_MAX = 300_000

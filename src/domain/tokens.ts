@@ -14,26 +14,26 @@ export function makeToken(prefix: TokenPrefix, random: RandomBytes): string {
   let symbols = ''
   while (symbols.length < RANDOM_SYMBOLS) {
     for (const byte of random(RANDOM_SYMBOLS - symbols.length)) {
-      // 248 = 4 * 62: the bytes above would make the first symbols of the alphabet more likely.
+      // Reject bytes from 248 (4 * 62): they would make the first symbols of the alphabet more likely.
       if (byte < 248) symbols += BASE62[byte % 62]
     }
   }
   return prefix + symbols + checksum(prefix + symbols)
 }
 
-/** What kind of credential a value claims to be, by its prefix alone. */
+/** Kind of credential that the prefix of a value claims. */
 export function tokenKind(value: string): TokenPrefix | null {
   if (value.startsWith('sop_')) return 'sop_'
   if (value.startsWith('sbot_')) return 'sbot_'
   return value.startsWith('opk_') ? 'opk_' : null
 }
 
-/** False for a value that cannot be a token of any kind: it is refused without a look-up. */
+/** Checks form and checksum, so the server refuses a mistyped token without a look-up. */
 export function isWellFormedToken(value: string): boolean {
   return FORM.test(value) && value.endsWith(checksum(value.slice(0, -CHECKSUM_SYMBOLS)))
 }
 
-/** What the store keeps of a token: SHA-256, base64url. The 178 random bits need no key and no slow hash. */
+/** SHA-256 of a token, base64url; the store holds nothing else. 178 random bits need neither a key nor a slow hash. */
 export function hashToken(value: string): string {
   return hash('sha256', value, 'base64url')
 }

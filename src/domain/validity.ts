@@ -2,11 +2,11 @@ import type { ValidationIssue } from '../contract/envelope.js'
 import type { TemplateInput, Validity } from '../contract/templates.js'
 import { DAY_MS, formatInstant, parseInstant } from './time.js'
 
-/** Validity of a template and the window that a voucher gets from it (DECISIONS.md#validity). */
+/** Validity of a template and the resulting window of a voucher (DECISIONS.md#validity). */
 
 type ReadValidity = { ok: true; validity: Validity } | { ok: false; issue: ValidationIssue }
 
-/** From the form of the input, which its schema has checked, to the form of records. A window may lie in the past. */
+/** Converts the validated input to the form of records. The window may lie in the past. */
 export function readValidity(input: TemplateInput['validity']): ReadValidity {
   if (input.type === 'fixed') {
     const starts = parseInstant(input.starts_at)
@@ -30,8 +30,8 @@ export function readValidity(input: TemplateInput['validity']): ReadValidity {
 }
 
 /**
- * When a voucher issued now can be redeemed: from `validFrom` on, before `validUntil` (ms since the epoch). Null
- * when that is over or would be empty: nothing can be issued. Records hold instants as formatInstant writes them.
+ * Redemption window of a voucher: `validFrom` inclusive, `validUntil` exclusive (ms since the epoch). Null when the
+ * window is over or empty, so no voucher can be issued.
  */
 export function windowOf(validity: Validity, issuedAtMs: number): { validFrom: number; validUntil: number } | null {
   if (validity.type === 'fixed') {

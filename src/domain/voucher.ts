@@ -4,7 +4,7 @@ import type { RedemptionRow, TemplateRow, TemplateSummary, VoucherRow } from './
 import { DAY_MS, formatInstant, instantOrNull } from './time.js'
 import { windowOf } from './validity.js'
 
-/** How long a redemption can be reversed (DECISIONS.md#reversal). */
+/** Period in which a redemption can be reversed (DECISIONS.md#reversal). */
 export const REVERSAL_WINDOW_MS = 90 * DAY_MS
 
 type Live = Pick<VoucherRow, 'state' | 'valid_from' | 'valid_until'>
@@ -19,13 +19,13 @@ export type ShownVoucher = Omit<VoucherRow, 'key_id' | 'key_counter' | 'redeem_c
 
 export type IssuingTemplate = Pick<TemplateRow, 'status' | 'validity' | 'issue_limit' | 'issued_count'>
 
-/** States issued <-> redeemed; expired is derived, and a redeemed voucher does not expire. */
+/** The stored states are issued and redeemed; expired is derived, and a redeemed voucher does not expire. */
 export function statusOf(voucher: Live, now: number): Voucher['status'] {
   if (voucher.state === 'redeemed') return 'redeemed'
   return now < voucher.valid_until ? 'issued' : 'expired'
 }
 
-/** Why a voucher cannot be redeemed now, or null. The order is the order of precedence. */
+/** Reason why a voucher cannot be redeemed now, or null. The first reason wins. */
 export function obstacleOf(
   voucher: Live & Pick<VoucherRow, 'recipient_user_id'>,
   now: number,
@@ -66,7 +66,7 @@ export function voucherRecord(row: ShownVoucher, summary: TemplateSummary, now: 
   }
 }
 
-/** The record as the call that issued the voucher answered it: what it was before anything happened to it. */
+/** The record that the issue call returned, for a replay: before any redemption. */
 export function voucherRecordAtIssue(row: ShownVoucher, summary: TemplateSummary): Voucher {
   const asIssued = {
     ...row,
@@ -108,8 +108,8 @@ export function redemptionRecord(
 }
 
 /**
- * The record as the call that redeemed answered it.
- * @param metadata as that call gave it: a reversal merges its own into the row's
+ * The record that the redeem call returned, for a replay.
+ * @param metadata of that call, since a reversal merges its own into the row
  */
 export function redemptionRecordAtRedeem(
   row: RedemptionRow,
@@ -137,7 +137,7 @@ type IssueDecision =
   | { readonly ok: true; readonly existing: VoucherRow }
   | { readonly ok: true; readonly existing: null; readonly validFrom: number; readonly validUntil: number }
 
-/** A repeat answers the voucher that is there, before quota and window are looked at. */
+/** A repeated request returns the existing voucher even if quota or validity have ended since. */
 export function decideIssue(
   template: IssuingTemplate | undefined,
   existing: VoucherRow | undefined,

@@ -5,20 +5,20 @@ import { chosenTypes, wantedTypes } from './update.js'
 
 const DEFAULT_MAX_CONNECTIONS = 40
 
-/** What a call asks of a webhook; absent members keep what was set before. */
+/** Settings of a set-webhook call; absent members keep the previous value. */
 export interface WebhookWish {
   readonly url: string
   /** `https://host`, with a port other than 443. */
   readonly origin: string
   readonly secret?: string | undefined
-  /** How long the secret that was signs too. */
+  /** How long the server also signs with the old secret. */
   readonly graceSeconds?: number | undefined
   readonly allowedUpdates?: readonly UpdateType[] | undefined
   readonly allowedIps?: readonly string[] | undefined
   readonly maxConnections?: number | undefined
 }
 
-/** A webhook in clear, as it is held while it is decided and delivered to; never stored or shown so. */
+/** A webhook with URL and secret in clear text, for decisions and deliveries; never stored or shown. */
 export interface OpenWebhook {
   readonly url: string
   readonly secret: string
@@ -26,19 +26,19 @@ export interface OpenWebhook {
   readonly maxConnections: number
 }
 
-/** What a wish makes of the webhook that was, if any. */
+/** Result of a set-webhook call. */
 export interface WebhookChange {
   readonly webhook: OpenWebhook
-  /** JSON as the queue keeps it. */
+  /** JSON column of the queue. */
   readonly allowedUpdates: string | null
-  /** False when the same settings were set again. */
+  /** False when the call repeats the current settings. */
   readonly changed: boolean
   readonly urlChanged: boolean
-  /** Until then the secret that was signs too; null when it does not, undefined when the secret stays. */
+  /** End of the old secret's grace period, ms; null without one, undefined when the secret stays. */
   readonly oldSecretUntil: number | null | undefined
 }
 
-/** @param newSecret of 32 random bytes; used when there is none, since nothing is ever sent unsigned */
+/** @param newSecret of 32 random bytes, for a webhook without a secret: every delivery is signed */
 export function decideWebhook(
   was: OpenWebhook | null,
   allowedUpdatesWas: string | null,
@@ -72,7 +72,7 @@ export function decideWebhook(
 
 export type ShownWebhook = Pick<WebhookRow, 'origin' | 'allowed_ips' | 'max_connections'>
 
-/** As the console shows it: of the URL no more than where it leads. */
+/** Settings for the console: of the URL only the origin, because the path is a secret. */
 export function webhookSettings(row: ShownWebhook, allowedUpdates: string | null): WebhookSettings {
   return {
     url: `${row.origin}/…`,
@@ -84,12 +84,12 @@ export function webhookSettings(row: ShownWebhook, allowedUpdates: string | null
 }
 
 interface QueueState {
-  /** JSON as the queue keeps it. */
+  /** JSON column of the queue. */
   readonly allowedUpdates: string | null
   readonly pending: number
 }
 
-/** What setting and deleting answer. @param row null: updates are polled */
+/** Response of the calls that set and delete a webhook. @param row null when the bot uses polling */
 export function deliveryModeRecord(
   row: WebhookRow | null,
   queue: QueueState,
@@ -113,7 +113,7 @@ const noWebhook = { url: null, has_secret_token: false, allowed_ips: [], max_con
 
 const secondsOrNull = (ms: number | null | undefined): number | null => (ms == null ? null : Math.floor(ms / 1000))
 
-/** What a bot is told of its webhook. @param url in clear; null without a webhook */
+/** Response of getWebhookInfo. @param url in clear text; null without a webhook */
 export function webhookInfo(
   row: WebhookRow | null,
   url: string | null,

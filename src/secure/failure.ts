@@ -22,7 +22,7 @@ export type ClientCode =
 
 export type SecureFailureCode = SecureCode | ClientCode
 
-/** Stage at which a call failed. `local`: before sending. `plain`: sent without encryption, where the mode allows it. */
+/** Stage at which a call failed. `local`: before sending. `plain`: sent in plain text, where the mode allows it. */
 export type Phase = 'local' | 'bootstrap' | 'session' | 'dispatch' | 'plain'
 
 export interface SecureFailure {

@@ -1,4 +1,4 @@
-/** A transport's request. Matches `Transport` of voucherctl/client structurally, so neither module imports the other. */
+/** A transport's request. Structurally equal to that of voucherctl/client, so neither module imports the other. */
 export interface HttpRequest {
   readonly method: string
   /** Origin-relative: path and query. */

@@ -10,7 +10,7 @@ import type { BotRow } from './rows.js'
 export const BOTS_PER_ACCOUNT = 20
 const DEFAULT_SCOPES: readonly BotScope[] = ['messages:send', 'messages:receive']
 
-/** @param hasWebhook a bot without one is polled */
+/** @param hasWebhook a bot without a webhook uses polling */
 export function botRecord(row: BotRow, hasWebhook: boolean): Bot {
   return {
     id: row.id,
@@ -29,7 +29,7 @@ export function botRecord(row: BotRow, hasWebhook: boolean): Bot {
   }
 }
 
-/** @param allowedUpdates of the bot's queue: null for the default types */
+/** @param allowedUpdates from the update queue; null for the default types */
 export function botDetail(row: BotRow, webhook: ShownWebhook | undefined, allowedUpdates: string | null): BotDetail {
   return {
     ...botRecord(row, webhook !== undefined),
@@ -56,7 +56,7 @@ function changeBy({ review_status, status }: BotRow, decision: BotDecision): Par
   return { review_status: 'rejected', review_note: decision.reject }
 }
 
-/** Null when the bot is approved, as most calls of the console ask for. */
+/** Null when the bot is approved, which most console calls require. */
 export function refuseUnapproved({ review_status }: BotRow): Refusal<'BOT_NOT_APPROVED'> | null {
   return review_status === 'approved' ? null : refuse('BOT_NOT_APPROVED', { review_status })
 }
@@ -74,7 +74,7 @@ export function refuseTemplateCall(
 
 export type BotApplication = InputOf<typeof apply>
 
-/** A bot that waits for its review, without a token, a link or anything else of its own. */
+/** A new bot that waits for review, without a token or a linked application. */
 export function appliedBot(id: string, accountId: string, application: BotApplication, now: number): BotRow {
   const profile: BotProfile = {
     avatar: application.avatar ?? null,
@@ -110,7 +110,7 @@ export function appliedBot(id: string, accountId: string, application: BotApplic
 
 export type BotPatch = Omit<InputOf<typeof update>, 'botId'>
 
-/** What a PATCH makes of a bot: members that it names are replaced whole. The same row when nothing differs. */
+/** Applies a PATCH, which replaces whole members. Returns the same row if nothing changes. */
 export function patchedBot(row: BotRow, { name, command_menus, ...profile }: BotPatch, now: number): BotRow {
   const patched = {
     ...row,

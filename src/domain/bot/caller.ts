@@ -2,7 +2,7 @@ import { type Refusal, refuse } from '../../contract/errors.js'
 import { type ApplicationPolicy, refuseForApplication } from '../application.js'
 import type { BotRow } from './rows.js'
 
-/** A bot token with its bot, and the application that the bot is linked to. */
+/** A bot token with its bot and the linked application, from one joined row. */
 export type BotCallerRow = Pick<BotRow, 'account_id' | 'scopes'> & {
   readonly revoked_at: number | null
   readonly bot_id: string
@@ -10,8 +10,8 @@ export type BotCallerRow = Pick<BotRow, 'account_id' | 'scopes'> & {
 } & (({ readonly application_id: string } & ApplicationPolicy) | { readonly application_id: null })
 
 /**
- * Why a bot token may not make a call, in the order of DECISIONS.md#order-of-checks: the token, the bot, its
- * application, the scope of the bot, the missing link. Null if it may.
+ * Checks a call with a bot token in the order of DECISIONS.md#order-of-checks: the token, the bot, its application,
+ * the scope of the bot, the missing link. Null if the call is allowed.
  * @param origin as for `refuseForApplication`
  */
 export function refuseBotCall(

@@ -2,7 +2,7 @@ import type { Chat, Message } from '../../contract/chats.js'
 import { formatInstant } from '../time.js'
 import type { ChatRow, MessageRow } from './rows.js'
 
-/** Membership of the bot in a chat, as `my_chat_member` reports it (DECISIONS.md#chats). */
+/** Membership of the bot in a chat, reported by `my_chat_member` (DECISIONS.md#chats). */
 export type MemberStatus = 'left' | 'member' | 'kicked'
 
 /** Members named `date` count Unix seconds (DECISIONS.md#times). */
@@ -35,7 +35,7 @@ export function messageRecord(row: MessageRow, chat: ChatRow): Message {
   }
 }
 
-/** Payload of my_chat_member: what the user did to the bot. */
+/** Payload of my_chat_member: the user started, blocked or unblocked the bot. */
 export function memberChange(chat: ChatRow, from: MemberStatus, to: MemberStatus, now: number): object {
   return {
     chat: { id: chat.id, type: chat.type },
@@ -46,7 +46,7 @@ export function memberChange(chat: ChatRow, from: MemberStatus, to: MemberStatus
   }
 }
 
-/** What a chat says when a voucher is put into it. */
+/** Text of the message that delivers a voucher. */
 export function voucherText(voucherName: string): string {
   return `You have received a voucher: ${voucherName}`
 }

@@ -1,23 +1,23 @@
 import type { BotMetrics } from '../../contract/bots.js'
 import { DAY_MS } from '../time.js'
 
-/** How far back the metrics of a bot look (DECISIONS.md#bot-metrics). */
+/** Period that the metrics of a bot cover (DECISIONS.md#bot-metrics). */
 export const METRICS_MS = DAY_MS
 
-/** Percentiles of durations are those of so many attempts at most, the latest ones. */
+/** Percentiles cover at most this many of the latest attempts, which bounds the sort. */
 export const TIMED_ATTEMPTS_MAX = 10_000
 
-/** Minutes since the epoch: calls are counted by them. */
+/** Minutes since the epoch, the key of a call counter. */
 export function minuteOf(ms: number): number {
   return Math.floor(ms / 60_000)
 }
 
-/** How many calls were answered so. */
+/** Number of calls with this method, status and code. */
 export interface CallCount {
-  /** What follows /api/v1/bots/ in the path, such as sendMessage. */
+  /** Path after /api/v1/bots/, such as sendMessage. */
   readonly method: string
   readonly status: number
-  /** Of the failure; empty for a success. */
+  /** Failure code; empty for a success. */
   readonly code: string
   readonly calls: number
 }
@@ -44,7 +44,7 @@ function sumBy(counts: readonly CallCount[], nameOf: (count: CallCount) => strin
   return Object.fromEntries(sums)
 }
 
-/** Where the percentile stands among `n` sorted values, from 0: the smallest that as many of a hundred do not exceed. */
+/** Zero-based index of a nearest-rank percentile among `n` sorted values. */
 export function percentileOffset(n: number, percent: number): number {
   return Math.max(0, Math.ceil((n * percent) / 100) - 1)
 }

@@ -4,7 +4,7 @@ import type { platformUpdateTypes } from '../../contract/platform.js'
 import type { Schema } from '../../contract/schema.js'
 import { unixSeconds } from './chat.js'
 
-/** An update that the operator makes (DECISIONS.md#update-types). */
+/** An update that the operator creates (DECISIONS.md#update-types). */
 interface PlatformUpdate {
   readonly type: (typeof platformUpdateTypes)[number]
   readonly payload?: Readonly<Record<string, unknown>>
@@ -16,7 +16,7 @@ interface MemberRule {
   fits(value: unknown): boolean
 }
 
-/** As the contract has it for the members of a body. */
+/** Reuses the rule of a contract schema, so both reject the same values. */
 function textRule(schema: Schema): MemberRule {
   const { pattern, maxLength = Number.POSITIVE_INFINITY, 'x-expected': expected } = schema as unknown as TextSchema
   const form = new RegExp(pattern, 'u')
@@ -55,7 +55,7 @@ const rules: Record<PlatformUpdate['type'], Readonly<Record<string, MemberRule>>
   ping: {},
 }
 
-/** What is wrong with the payload; nothing of it is passed on unchecked. */
+/** Validates the payload; the bot never receives an unchecked member. */
 export function platformUpdateIssues({ type, payload = {} }: PlatformUpdate): ValidationIssue[] {
   const members = rules[type]
   const issues: ValidationIssue[] = []
@@ -76,7 +76,7 @@ export function platformUpdateIssues({ type, payload = {} }: PlatformUpdate): Va
   return issues
 }
 
-/** The payload as the bot sees it: members in one order, and `id` and `date` where the operator named none. */
+/** The payload that the bot receives: members in a fixed order, with defaults for `id` and `date`. */
 export function platformPayload({ type, payload = {} }: PlatformUpdate, newId: () => string, now: number): object {
   if (type === 'ping') return {}
   const userId = (payload.from as { id: string }).id

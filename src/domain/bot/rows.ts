@@ -1,4 +1,4 @@
-/** Rows of the bot plane: times in ms since the epoch, flags 0 or 1, structures as JSON text. */
+/** Table rows for bots: times in ms since the epoch, flags 0 or 1, structures as JSON text. */
 
 export interface BotRow {
   id: string
@@ -9,7 +9,7 @@ export interface BotRow {
   review_note: string | null
   status: 'inactive' | 'active' | 'disabled'
   scopes: string
-  /** Null until the owner has seen a token. */
+  /** Null until the owner has read the first token. */
   token_prefix: string | null
   profile: string
   command_menus: string
@@ -36,7 +36,7 @@ export interface MessageRow {
   sent_at: number
   from_bot: number
   text: string
-  /** Of the voucher that the message delivers: its credentials are derived when its user reads it. */
+  /** Application of the delivered voucher, if any; its credentials are derived when the user reads the message. */
   application_id: string | null
   voucher_id: string | null
 }
@@ -44,13 +44,13 @@ export interface MessageRow {
 export interface UpdateQueueRow {
   bot_id: string
   last_update_id: number
-  /** Null: the default types. */
+  /** JSON; null means the default types. */
   allowed_updates: string | null
-  /** Updates up to this id are no longer pending, although some rows still say so; null: all rows are up to date. */
+  /** Updates up to this id are no longer pending, even if their rows still say so; null: all rows are up to date. */
   confirmed_to: number | null
-  /** Among those, updates up to this id were dropped rather than confirmed. */
+  /** Updates up to this id were dropped, not confirmed. */
   dropped_to: number | null
-  /** After a change of the delivery mode: deliveries above this id are not updated yet; null: all are. */
+  /** Set while a change of the delivery mode is being applied: rows above this id are not updated yet. */
   switched_to: number | null
 }
 
@@ -59,27 +59,27 @@ export interface UpdateRow {
   update_id: number
   type: string
   chat_id: string | null
-  /** The JSON text whose UTF-8 bytes are delivered; emptied when nobody can ask for it any more. */
+  /** JSON text whose UTF-8 bytes are delivered; emptied once no poll or retry can request it. */
   body: string
   created_at: number
-  /** 1 while it waits to be delivered or polled. */
+  /** 1 while the update waits to be delivered or polled. */
   pending: number
 }
 
 export interface WebhookRow {
   bot_id: string
-  /** Sealed (domain/sealing.ts): the path of a webhook is a secret. */
+  /** Encrypted (domain/sealing.ts): the path of a webhook is a secret. */
   url: string
-  /** `https://host`, for people. */
+  /** `https://host`, for display. */
   origin: string
-  /** Sealed. */
+  /** Encrypted. */
   secret: string
   old_secret: string | null
-  /** Until then both secrets sign. */
+  /** End of the grace period in which the server signs with both secrets. */
   old_secret_until: number | null
   allowed_ips: string
   max_connections: number
-  /** 1 after a failed attempt, until the next success: the endpoint then gets one delivery at a time. */
+  /** 1 from a failed attempt to the next success; meanwhile the endpoint gets one delivery at a time. */
   failing: number
   ip_address: string | null
   last_error_at: number | null
@@ -93,7 +93,7 @@ export interface DeliveryRow {
   bot_id: string
   update_id: number
   update_type: string
-  /** Deliveries with the same key go one after the other: the chat, or the update itself where there is none. */
+  /** Deliveries with the same key are sent in order: the chat id, or the update id for an update without a chat. */
   chat_key: string
   status: 'pending' | 'delivering' | 'delivered' | 'failed' | 'dead_letter' | 'cancelled'
   cancel_reason: 'dropped' | 'webhook_deleted' | 'expired' | null
@@ -102,11 +102,11 @@ export interface DeliveryRow {
   created_at: number
   last_attempt_at: number | null
   next_attempt_at: number | null
-  /** 1 while it waits for a free slot; set when next_attempt_at has come. */
+  /** 1 while the delivery waits for a free slot; set once next_attempt_at has passed. */
   ready: number
-  /** Present during a retry by hand: the status that a failure returns it to. */
+  /** Set during a manual retry: the status that a failure restores. */
   resume_status: 'failed' | 'dead_letter' | 'delivered' | null
-  /** True time, ms: an attempt that has not ended by then is lost. */
+  /** System clock (not the test clock), ms: an attempt that has not ended by then is lost. */
   lease_until: number | null
   delivered_at: number | null
   last_status_code: number | null
