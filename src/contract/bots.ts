@@ -6,7 +6,7 @@ import {
   machineId,
   messageText,
   metadataInput,
-  namedOnce,
+  withoutDuplicates,
   noBody,
   nullable,
   oneOf,
@@ -96,7 +96,7 @@ export const apply = endpoint({
     }),
     description: Type.Optional(text(0, 512)),
     avatar: Type.Optional(httpsUrl()),
-    scopes: Type.Optional(Type.Array(oneOf(botScopes), { minItems: 1, maxItems: botScopes.length, ...namedOnce })),
+    scopes: Type.Optional(Type.Array(oneOf(botScopes), { minItems: 1, maxItems: botScopes.length, ...withoutDuplicates })),
   }),
   status: 201,
   output: bot,
@@ -225,7 +225,7 @@ export const metrics = endpoint({
 })
 
 /** Why a bot cannot use the bot-side template calls. */
-const templateDoor = ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_DISABLED', 'INSUFFICIENT_SCOPE'] as const
+const templateCallFailures = ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_DISABLED', 'INSUFFICIENT_SCOPE'] as const
 
 export const templates = endpoint({
   id: 'bots.templates',
@@ -237,7 +237,7 @@ export const templates = endpoint({
   query: templateList.query,
   status: 200,
   output: page(template),
-  failures: templateDoor,
+  failures: templateCallFailures,
 })
 
 export const createTemplate = endpoint({
@@ -250,7 +250,7 @@ export const createTemplate = endpoint({
   body: templateInput,
   status: 201,
   output: template,
-  failures: [...templateDoor, 'EXTERNAL_TEMPLATE_ID_EXISTS'],
+  failures: [...templateCallFailures, 'EXTERNAL_TEMPLATE_ID_EXISTS'],
 })
 
 export const submitTemplate = endpoint({
@@ -263,7 +263,7 @@ export const submitTemplate = endpoint({
   ...noBody,
   status: 200,
   output: template,
-  failures: [...templateDoor, 'TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT', 'EXTERNAL_TEMPLATE_ID_EXISTS'],
+  failures: [...templateCallFailures, 'TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT', 'EXTERNAL_TEMPLATE_ID_EXISTS'],
 })
 
 /** A voucher that a bot put into a chat; null for one that was issued directly before. */

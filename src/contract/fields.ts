@@ -93,7 +93,7 @@ export function input<P extends Record<string, Schema>>(properties: P, keywords?
 export const noBody = { body: input({}), bodyOptional: true } as const
 
 /** Marks a list whose handler refuses duplicates; `uniqueItems` would compare all pairs of an unbounded list. */
-export const namedOnce = { 'x-openapi': { uniqueItems: true } }
+export const withoutDuplicates = { 'x-openapi': { uniqueItems: true } }
 
 /** A string of a closed set. */
 export function oneOf<const V extends readonly string[]>(values: V) {

@@ -1,5 +1,5 @@
 import { byAccount, endpoint, scopes } from './endpoint.js'
-import { input, instant, namedOnce, noBody, nullable, oneOf, page, pageQuery, text } from './fields.js'
+import { input, instant, withoutDuplicates, noBody, nullable, oneOf, page, pageQuery, text } from './fields.js'
 import { type Static, Type } from './schema.js'
 
 const appId = Type.Object({ appId: Type.String() })
@@ -46,7 +46,7 @@ export const create = endpoint({
   params: appId,
   body: input({
     name: text(1, 100),
-    scopes: Type.Array(oneOf(scopes), { minItems: 1, maxItems: scopes.length, ...namedOnce }),
+    scopes: Type.Array(oneOf(scopes), { minItems: 1, maxItems: scopes.length, ...withoutDuplicates }),
     expires_in_days: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 365 }))),
   }),
   status: 201,

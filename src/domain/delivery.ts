@@ -17,7 +17,7 @@ export const RETRY_DELAY_MS_MAX = Math.max(...RETRY_DELAYS_SECONDS) * 1000
 export const LEASE_MS = 30_000
 
 /** Retention of deliveries, their attempts and the bodies of their updates (DECISIONS.md#updates). */
-export const DELIVERY_KEPT_MS = 30 * DAY_MS
+export const DELIVERY_RETENTION_MS = 30 * DAY_MS
 
 /** A delivery record shows at most this many attempts, the latest ones. */
 export const SHOWN_ATTEMPTS_MAX = 100
@@ -50,11 +50,11 @@ export const leaseExpired = (durationMs: number): AttemptOutcome => ({
 /** Failures caused by this server: they do not mark the endpoint as failing. */
 const OWN_FAILURES: readonly string[] = ['aborted', 'internal_error', 'lease_expired']
 
-export function saysOfEndpoint({ error }: Pick<AttemptOutcome, 'error'>): boolean {
+export function concernsEndpoint({ error }: Pick<AttemptOutcome, 'error'>): boolean {
   return error === null || !OWN_FAILURES.includes(error.code)
 }
 
-export type Standing = Pick<
+export type DeliveryState = Pick<
   DeliveryRow,
   | 'status'
   | 'cancel_reason'
@@ -67,8 +67,8 @@ export type Standing = Pick<
 >
 
 /** State of a delivery after an attempt; lease and slot are released. */
-export type AfterAttempt = Pick<
-  Standing,
+export type DeliveryTransition = Pick<
+  DeliveryState,
   'status' | 'cancel_reason' | 'attempt_count' | 'manual_attempt_count' | 'next_attempt_at' | 'delivered_at'
 >
 
@@ -78,12 +78,12 @@ export type AfterAttempt = Pick<
  * @param attempt whether it was a manual retry, and the lease that it held
  * @param now end of the attempt, ms
  */
-export function afterAttempt(
-  row: Standing,
+export function applyAttempt(
+  row: DeliveryState,
   attempt: { readonly manual: boolean; readonly leaseUntil: number },
   { error }: Pick<AttemptOutcome, 'error'>,
   now: number,
-): AfterAttempt | null {
+): DeliveryTransition | null {
   const holds = row.status === 'delivering' && row.lease_until === attempt.leaseUntil
   const counted = {
     cancel_reason: null,

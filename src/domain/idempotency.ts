@@ -22,7 +22,7 @@ export function parseIdempotencyKey(header: string): string | null {
 }
 
 /** Returns the record to replay, null if none is valid, or a refusal if the key belongs to another request. */
-export function replayable(
+export function replayableRecord(
   record: IdempotencyRecord | undefined,
   fingerprint: string,
   now: number,

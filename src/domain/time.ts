@@ -61,4 +61,4 @@ function writeInstant(ms: number): string {
  * Maximum clock skew between processes that share a store. A stored time further in the future means that the clock
  * was set back (DECISIONS.md#clock-set-back).
  */
-export const CLOCKS_APART_MS_MAX = 300_000
+export const PROCESS_CLOCK_SKEW_MS_MAX = 300_000

@@ -4,7 +4,7 @@ import { DAY_MS, formatInstant } from './time.js'
 export type UpdatePayload = object
 
 /** Retention of an update without confirmation by a poll or a delivery attempt (DECISIONS.md#updates). */
-export const UNCONFIRMED_UPDATE_MS = DAY_MS
+export const UNCONFIRMED_UPDATE_RETENTION_MS = DAY_MS
 
 /** Update types that a bot receives. @param allowed JSON column of the queue, null for the default */
 export function wantedTypes(allowed: string | null): readonly UpdateType[] {

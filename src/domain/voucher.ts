@@ -7,27 +7,27 @@ import { windowOf } from './validity.js'
 /** Period in which a redemption can be reversed (DECISIONS.md#reversal). */
 export const REVERSAL_WINDOW_MS = 90 * DAY_MS
 
-type Live = Pick<VoucherRow, 'state' | 'valid_from' | 'valid_until'>
+type VoucherLifecycle = Pick<VoucherRow, 'state' | 'valid_from' | 'valid_until'>
 
-export type RedeemableVoucher = Live &
+export type RedeemableVoucher = VoucherLifecycle &
   Pick<
     VoucherRow,
     'id' | 'template_id' | 'external_issue_id' | 'recipient_user_id' | 'code_hint' | 'redeemed_at' | 'redemption_id'
   >
 
-export type ShownVoucher = Omit<VoucherRow, 'key_id' | 'key_counter' | 'redeem_code_hash' | 'qr_token_hash'>
+export type PublicVoucherRow = Omit<VoucherRow, 'key_id' | 'key_counter' | 'redeem_code_hash' | 'qr_token_hash'>
 
 export type IssuingTemplate = Pick<TemplateRow, 'status' | 'validity' | 'issue_limit' | 'issued_count'>
 
 /** The stored states are issued and redeemed; expired is derived, and a redeemed voucher does not expire. */
-export function statusOf(voucher: Live, now: number): Voucher['status'] {
+export function statusOf(voucher: VoucherLifecycle, now: number): Voucher['status'] {
   if (voucher.state === 'redeemed') return 'redeemed'
   return now < voucher.valid_until ? 'issued' : 'expired'
 }
 
 /** Reason why a voucher cannot be redeemed now, or null. The first reason wins. */
 export function obstacleOf(
-  voucher: Live & Pick<VoucherRow, 'recipient_user_id'>,
+  voucher: VoucherLifecycle & Pick<VoucherRow, 'recipient_user_id'>,
   now: number,
   recipient?: string,
 ): Verification['reason'] {
@@ -38,7 +38,7 @@ export function obstacleOf(
   return null
 }
 
-export function voucherRecord(row: ShownVoucher, summary: TemplateSummary, now: number): Voucher {
+export function voucherRecord(row: PublicVoucherRow, summary: TemplateSummary, now: number): Voucher {
   return {
     id: row.id,
     templateId: row.template_id,
@@ -67,7 +67,7 @@ export function voucherRecord(row: ShownVoucher, summary: TemplateSummary, now: 
 }
 
 /** The record that the issue call returned, for a replay: before any redemption. */
-export function voucherRecordAtIssue(row: ShownVoucher, summary: TemplateSummary): Voucher {
+export function voucherRecordAtIssue(row: PublicVoucherRow, summary: TemplateSummary): Voucher {
   const asIssued = {
     ...row,
     state: 'issued',
@@ -80,7 +80,7 @@ export function voucherRecordAtIssue(row: ShownVoucher, summary: TemplateSummary
 
 export function redemptionRecord(
   row: RedemptionRow,
-  voucher: Live & Pick<VoucherRow, 'id' | 'recipient_user_id' | 'code_hint'>,
+  voucher: VoucherLifecycle & Pick<VoucherRow, 'id' | 'recipient_user_id' | 'code_hint'>,
   now: number,
 ): Redemption {
   return {

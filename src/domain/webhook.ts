@@ -6,7 +6,7 @@ import { chosenTypes, wantedTypes } from './update.js'
 const DEFAULT_MAX_CONNECTIONS = 40
 
 /** Settings of a set-webhook call; absent members keep the previous value. */
-export interface WebhookWish {
+export interface WebhookRequest {
   readonly url: string
   /** `https://host`, with a port other than 443. */
   readonly origin: string
@@ -19,7 +19,7 @@ export interface WebhookWish {
 }
 
 /** A webhook with URL and secret in clear text, for decisions and deliveries; never stored or shown. */
-export interface OpenWebhook {
+export interface ClearWebhook {
   readonly url: string
   readonly secret: string
   readonly allowedIps: readonly string[]
@@ -28,7 +28,7 @@ export interface OpenWebhook {
 
 /** Result of a set-webhook call. */
 export interface WebhookChange {
-  readonly webhook: OpenWebhook
+  readonly webhook: ClearWebhook
   /** JSON column of the queue. */
   readonly allowedUpdates: string | null
   /** False when the call repeats the current settings. */
@@ -40,40 +40,40 @@ export interface WebhookChange {
 
 /** @param newSecret of 32 random bytes, for a webhook without a secret: every delivery is signed */
 export function decideWebhook(
-  was: OpenWebhook | null,
-  allowedUpdatesWas: string | null,
-  wish: WebhookWish,
+  previous: ClearWebhook | null,
+  previousUpdates: string | null,
+  request: WebhookRequest,
   newSecret: string,
   now: number,
 ): WebhookChange {
   const webhook = {
-    url: wish.url,
-    secret: wish.secret ?? was?.secret ?? newSecret,
-    allowedIps: wish.allowedIps ?? was?.allowedIps ?? [],
-    maxConnections: wish.maxConnections ?? was?.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
+    url: request.url,
+    secret: request.secret ?? previous?.secret ?? newSecret,
+    allowedIps: request.allowedIps ?? previous?.allowedIps ?? [],
+    maxConnections: request.maxConnections ?? previous?.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
   }
-  const allowedUpdates = chosenTypes(wish.allowedUpdates, allowedUpdatesWas)
-  const { graceSeconds = 0 } = wish
-  const secretChanged = was !== null && was.secret !== webhook.secret
-  const urlChanged = was?.url !== webhook.url
+  const allowedUpdates = chosenTypes(request.allowedUpdates, previousUpdates)
+  const { graceSeconds = 0 } = request
+  const secretChanged = previous !== null && previous.secret !== webhook.secret
+  const urlChanged = previous?.url !== webhook.url
   return {
     webhook,
     allowedUpdates,
     changed:
       urlChanged ||
       secretChanged ||
-      allowedUpdates !== allowedUpdatesWas ||
-      was?.maxConnections !== webhook.maxConnections ||
-      JSON.stringify(was?.allowedIps) !== JSON.stringify(webhook.allowedIps),
+      allowedUpdates !== previousUpdates ||
+      previous?.maxConnections !== webhook.maxConnections ||
+      JSON.stringify(previous?.allowedIps) !== JSON.stringify(webhook.allowedIps),
     urlChanged,
     oldSecretUntil: secretChanged ? (graceSeconds > 0 ? now + graceSeconds * 1000 : null) : undefined,
   }
 }
 
-export type ShownWebhook = Pick<WebhookRow, 'origin' | 'allowed_ips' | 'max_connections'>
+export type PublicWebhookRow = Pick<WebhookRow, 'origin' | 'allowed_ips' | 'max_connections'>
 
 /** Settings for the console: of the URL only the origin, because the path is a secret. */
-export function webhookSettings(row: ShownWebhook, allowedUpdates: string | null): WebhookSettings {
+export function webhookSettings(row: PublicWebhookRow, allowedUpdates: string | null): WebhookSettings {
   return {
     url: `${row.origin}/…`,
     has_secret_token: true,

@@ -1,5 +1,5 @@
 import type { Refusal } from '../contract/errors.js'
-import { type IdempotencyKey, replayable } from '../domain/idempotency.js'
+import { type IdempotencyKey, replayableRecord } from '../domain/idempotency.js'
 import type { IdempotencyRecord } from '../domain/rows.js'
 import { all, inserting, type Op, one, runEach, Superseded } from './operation.js'
 
@@ -36,7 +36,7 @@ export function* findReplay<Data>({
     'select * from idempotency_keys where application_id = $1 and idempotency_key = $2',
     [applicationId, idempotencyKey.value],
   )
-  const record = replayable(found, idempotencyKey.fingerprint, now)
+  const record = replayableRecord(found, idempotencyKey.fingerprint, now)
   if (record === null || 'ok' in record) return record
   return {
     status: record.status as 200 | 201,

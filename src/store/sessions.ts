@@ -1,4 +1,4 @@
-import { CLOCKS_APART_MS_MAX } from '../domain/time.js'
+import { PROCESS_CLOCK_SKEW_MS_MAX } from '../domain/time.js'
 
 /** What is kept of a session of the encrypted transport, beside whatever its owner puts into it. */
 export interface KeptSession {
@@ -8,7 +8,7 @@ export interface KeptSession {
 }
 
 /** Of the longest session; one that ends later was made by a clock that has been set back since. */
-const SESSION_MS_MAX = 600_000 + CLOCKS_APART_MS_MAX
+const SESSION_MS_MAX = 600_000 + PROCESS_CLOCK_SKEW_MS_MAX
 
 /** Milliseconds since 1970: sessions that end before `until` or after `from` have ended. */
 export const endsOfSessions = (now: number) => ({ until: now, from: now + SESSION_MS_MAX })

@@ -16,7 +16,7 @@ import {
   redemptionRecordAtRedeem,
   refuseRedeem,
   refuseReverse,
-  type ShownVoucher,
+  type PublicVoucherRow,
   voucherRecord,
   voucherRecordAtIssue,
 } from '../domain/voucher.js'
@@ -276,7 +276,7 @@ export function* verify(
   now: number,
   summaries: TemplateSummaries = new Map(),
 ): Op<{ ok: true; data: Verification } | Refusal<'VOUCHER_NOT_FOUND'>> {
-  const row = yield* voucherByCredential<ShownVoucher>(applicationId, credential, SHOWN)
+  const row = yield* voucherByCredential<PublicVoucherRow>(applicationId, credential, SHOWN)
   if (row === undefined) return refuse('VOUCHER_NOT_FOUND')
   const reason = obstacleOf(row, now, recipientUserId)
   const voucher = voucherRecord(row, yield* templateSummary(summaries, applicationId, row.template_id), now)

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { type AttemptOutcome, afterAttempt, decideRetry } from '../../src/domain/delivery.js'
+import { type AttemptOutcome, applyAttempt, decideRetry } from '../../src/domain/delivery.js'
 
-type Standing = Parameters<typeof afterAttempt>[0]
+type DeliveryState = Parameters<typeof applyAttempt>[0]
 
-const standing = (overrides: Partial<Standing> = {}): Standing => ({
+const standing = (overrides: Partial<DeliveryState> = {}): DeliveryState => ({
   status: 'delivering',
   cancel_reason: null,
   attempt_count: 0,
@@ -29,7 +29,7 @@ describe('delivery after an attempt', () => {
     [3, 'failed', NOW + 3_600_000],
     [4, 'dead_letter', null],
   ] as const)('failure after %i earlier attempts sets the status %s and the next backoff', (attempts, status, next) => {
-    expect(afterAttempt(standing({ attempt_count: attempts }), bySchedule, failure, NOW)).toMatchObject({
+    expect(applyAttempt(standing({ attempt_count: attempts }), bySchedule, failure, NOW)).toMatchObject({
       status,
       attempt_count: attempts + 1,
       next_attempt_at: next,
@@ -40,7 +40,7 @@ describe('delivery after an attempt', () => {
     'failed manual retry restores status and due time of a %s delivery',
     (status) => {
       const row = standing({ attempt_count: 2, resume_status: status, next_attempt_at: 77 })
-      expect(afterAttempt(row, byHand, failure, NOW)).toMatchObject({
+      expect(applyAttempt(row, byHand, failure, NOW)).toMatchObject({
         status,
         attempt_count: 2,
         manual_attempt_count: 1,
@@ -57,7 +57,7 @@ describe('delivery after an attempt', () => {
       standing({ lease_until: 60_000 }),
       standing({ status: 'dead_letter', lease_until: null }),
     ]) {
-      expect(afterAttempt(row, bySchedule, success, NOW)).toMatchObject({
+      expect(applyAttempt(row, bySchedule, success, NOW)).toMatchObject({
         status: 'delivered',
         cancel_reason: null,
         delivered_at: NOW,
@@ -72,15 +72,15 @@ describe('delivery after an attempt', () => {
       standing({ status: 'pending', lease_until: null }),
       standing({ status: 'delivered', lease_until: null, delivered_at: 5 }),
     ]) {
-      expect(afterAttempt(row, bySchedule, failure, NOW)).toBeNull()
+      expect(applyAttempt(row, bySchedule, failure, NOW)).toBeNull()
     }
     const delivered = standing({ status: 'delivered', lease_until: null, delivered_at: 5 })
-    expect(afterAttempt(delivered, bySchedule, success, NOW)).toBeNull()
+    expect(applyAttempt(delivered, bySchedule, success, NOW)).toBeNull()
   })
 
   it('failed attempt on a cancelled delivery is counted and the delivery stays cancelled', () => {
     const row = standing({ status: 'cancelled', cancel_reason: 'dropped', lease_until: null })
-    expect(afterAttempt(row, bySchedule, failure, NOW)).toMatchObject({
+    expect(applyAttempt(row, bySchedule, failure, NOW)).toMatchObject({
       status: 'cancelled',
       cancel_reason: 'dropped',
       attempt_count: 1,
@@ -93,8 +93,8 @@ describe('delivery after an attempt', () => {
     (status) => {
       const row = standing({ status, attempt_count: 5, lease_until: null, delivered_at: 5 })
       const counted = { attempt_count: 5, manual_attempt_count: 1, next_attempt_at: null, delivered_at: 5 }
-      expect(afterAttempt(row, byHand, failure, NOW)).toMatchObject({ ...counted, status })
-      expect(afterAttempt(row, byHand, success, NOW)).toMatchObject({ ...counted, status: 'delivered' })
+      expect(applyAttempt(row, byHand, failure, NOW)).toMatchObject({ ...counted, status })
+      expect(applyAttempt(row, byHand, success, NOW)).toMatchObject({ ...counted, status: 'delivered' })
     },
   )
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseIdempotencyKey, replayable } from '../../src/domain/idempotency.js'
+import { parseIdempotencyKey, replayableRecord } from '../../src/domain/idempotency.js'
 import type { IdempotencyRecord } from '../../src/domain/rows.js'
 
 fc.configureGlobal({ seed: 1 })
@@ -56,21 +56,21 @@ describe('Idempotency-Key header', () => {
 })
 
 describe('idempotency record', () => {
-  it('runs the call if there is no idempotency record', () => expect(replayable(undefined, 'print', 1_500)).toBeNull())
+  it('runs the call if there is no idempotency record', () => expect(replayableRecord(undefined, 'print', 1_500)).toBeNull())
 
   it('replays the same request until the idempotency record expires', () => {
-    expect(replayable(row(), 'print', 1_999)).toEqual(row())
-    expect(replayable(row(), 'print', 2_000)).toBeNull()
+    expect(replayableRecord(row(), 'print', 1_999)).toEqual(row())
+    expect(replayableRecord(row(), 'print', 2_000)).toBeNull()
   })
 
   it('refuses another request with the same key until the idempotency record expires', () => {
-    expect(replayable(row(), 'other', 1_999)).toMatchObject({ ok: false, code: 'IDEMPOTENCY_KEY_REUSED' })
-    expect(replayable(row(), 'other', 2_000)).toBeNull()
+    expect(replayableRecord(row(), 'other', 1_999)).toMatchObject({ ok: false, code: 'IDEMPOTENCY_KEY_REUSED' })
+    expect(replayableRecord(row(), 'other', 2_000)).toBeNull()
   })
 
   it('idempotency record without expiry never expires', () => {
     const kept = row({ expires_at: null })
-    expect(replayable(kept, 'print', Number.MAX_SAFE_INTEGER)).toBe(kept)
-    expect(replayable(kept, 'other', Number.MAX_SAFE_INTEGER)).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+    expect(replayableRecord(kept, 'print', Number.MAX_SAFE_INTEGER)).toBe(kept)
+    expect(replayableRecord(kept, 'other', Number.MAX_SAFE_INTEGER)).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
   })
 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { CLOCKS_APART_MS_MAX } from '../../src/domain/time.js'
+import { PROCESS_CLOCK_SKEW_MS_MAX } from '../../src/domain/time.js'
 import { isPolled, takePoll } from '../../src/store/bots/open-polls.js'
 import { turn } from '../../src/store/delivery/turn.js'
 import { hasEnded, memorySessions } from '../../src/store/sessions.js'
@@ -27,8 +27,8 @@ it('delivery that failed while the clock was ahead is due after the clock is set
 
   // The dispatcher checks every 10 s; a due time within the longest backoff plus the clock tolerance is plausible.
   const look = (now: number) => store.write(() => turn({ ...idle, lostBefore: 0, now, trueNow: 0 }))
-  expect((await look(failedAt + 60_000 - HOUR - CLOCKS_APART_MS_MAX)).begun).toEqual([])
-  const { begun: again } = await look(failedAt + 60_000 - HOUR - CLOCKS_APART_MS_MAX - 1)
+  expect((await look(failedAt + 60_000 - HOUR - PROCESS_CLOCK_SKEW_MS_MAX)).begun).toEqual([])
+  const { begun: again } = await look(failedAt + 60_000 - HOUR - PROCESS_CLOCK_SKEW_MS_MAX - 1)
   expect(again.map((it) => it.updateId)).toEqual([updateId])
 })
 
@@ -42,9 +42,9 @@ it('lease beyond the lease duration plus clock tolerance counts as lost', async 
     turn({ ...idle, bots: new Map([[scene.bot.id, null]]), lostBefore: null, now: clock.now(), trueNow: leasedAt }),
   )
   const look = (lostBefore: number) => store.write(() => turn({ ...idle, lostBefore, now: clock.now(), trueNow: 0 }))
-  await look(leasedAt - CLOCKS_APART_MS_MAX)
+  await look(leasedAt - PROCESS_CLOCK_SKEW_MS_MAX)
   expect((await scene.delivery(updateId)).status).toBe('delivering')
-  await look(leasedAt - CLOCKS_APART_MS_MAX - 1)
+  await look(leasedAt - PROCESS_CLOCK_SKEW_MS_MAX - 1)
   expect(await scene.delivery(updateId)).toMatchObject({ status: 'failed', last_error: { code: 'lease_expired' } })
 })
 
@@ -60,7 +60,7 @@ it.runIf(onPostgres)('poll of a process that ended while its clock was days ahea
 
 it('session opened while the clock was days ahead expires after the clock is set back', async () => {
   const session = { sid: 's', expiresAt: 10 * DAY + 600_000 }
-  const times = [10 * DAY, 10 * DAY - CLOCKS_APART_MS_MAX, 10 * DAY + 600_000, 0]
+  const times = [10 * DAY, 10 * DAY - PROCESS_CLOCK_SKEW_MS_MAX, 10 * DAY + 600_000, 0]
   expect(times.map((now) => hasEnded(session, now))).toEqual([false, false, true, true])
   const sessions = memorySessions<typeof session>()
   await sessions.add(session)

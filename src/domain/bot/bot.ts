@@ -3,7 +3,7 @@ import type { BotScope, InputOf } from '../../contract/endpoint.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
 import { canonicalJson } from '../canonical.js'
 import { formatInstant } from '../time.js'
-import { type ShownWebhook, webhookSettings } from '../webhook.js'
+import { type PublicWebhookRow, webhookSettings } from '../webhook.js'
 import type { BotRow } from './rows.js'
 
 /** DECISIONS.md#bot-records. */
@@ -30,7 +30,11 @@ export function botRecord(row: BotRow, hasWebhook: boolean): Bot {
 }
 
 /** @param allowedUpdates from the update queue; null for the default types */
-export function botDetail(row: BotRow, webhook: ShownWebhook | undefined, allowedUpdates: string | null): BotDetail {
+export function botDetail(
+  row: BotRow,
+  webhook: PublicWebhookRow | undefined,
+  allowedUpdates: string | null,
+): BotDetail {
   return {
     ...botRecord(row, webhook !== undefined),
     profile: JSON.parse(row.profile),

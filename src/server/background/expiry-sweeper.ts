@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { DELIVERY_KEPT_MS } from '../../domain/delivery.js'
+import { DELIVERY_RETENTION_MS } from '../../domain/delivery.js'
 import { forgetOldCalls } from '../../store/bots/calls.js'
 import { SETTLED_PER_WRITE } from '../../store/delivery/backlog.js'
 import { forget as forgetDeliveries } from '../../store/delivery/deliveries.js'
@@ -17,7 +17,7 @@ type Kind = (now: number) => Op<number>
 const expiry: readonly Kind[] = [
   (now) => deleteExpiredRecords(now, FORGOTTEN_PER_WRITE),
   (now) => forgetOld(now, FORGOTTEN_PER_WRITE),
-  (now) => forgetDeliveries(now - DELIVERY_KEPT_MS, FORGOTTEN_PER_WRITE),
+  (now) => forgetDeliveries(now - DELIVERY_RETENTION_MS, FORGOTTEN_PER_WRITE),
   (now) => forgetOldCalls(now, FORGOTTEN_PER_WRITE),
 ]
 

@@ -8,7 +8,7 @@ import * as templates from '../../store/bots/templates.js'
 import type { MakeHandlers } from '../handler.js'
 import type { LimitVerdict } from '../limits.js'
 import { draftOf, validityIssues } from './templates.js'
-import { namedOnce, unlessUnavailable } from './tokens.js'
+import { duplicateScopes, unlessUnavailable } from './tokens.js'
 
 type Console =
   | 'apply'
@@ -56,7 +56,7 @@ export const botConsoleHandlers: MakeHandlers<'bots', Console> = (
   { read, write },
 ) => ({
   apply: {
-    check: (application) => [...urlIssues(application), ...namedOnce(application.scopes ?? [])],
+    check: (application) => [...urlIssues(application), ...duplicateScopes(application.scopes ?? [])],
     handle: async (application, { caller }) => {
       const id = newId('bot')
       return write(() => bots.apply(caller.accountId, id, application, clock.now(), autoApprove))

@@ -12,7 +12,7 @@ export function unlessUnavailable(error: unknown): void {
 }
 
 /** Not uniqueItems of the schema: its errors cost the square of a list that nobody has bounded yet. */
-export function namedOnce(scopes: readonly string[]): ValidationIssue[] {
+export function duplicateScopes(scopes: readonly string[]): ValidationIssue[] {
   if (new Set(scopes).size === scopes.length) return []
   return [{ pointer: '/scopes', code: 'uniqueItems', message: 'must name each scope once' }]
 }
@@ -24,7 +24,7 @@ export const tokenHandlers: MakeHandlers<'tokens'> = ({ clock, random, newId, to
   },
 
   create: {
-    check: ({ scopes }) => namedOnce(scopes),
+    check: ({ scopes }) => duplicateScopes(scopes),
     handle: async ({ appId, name, scopes, expires_in_days: days = TOKEN_LIFETIME_DAYS }, { caller }) => {
       const token = makeToken('sop_', random)
       const now = clock.now()

@@ -93,7 +93,7 @@ async function setWebhook<R extends Refusal>(
     const stillAdmitted = yield* admit()
     if (!('url' in stillAdmitted)) return stillAdmitted
     const now = clock.now()
-    const wish = {
+    const request = {
       url,
       origin: stillAdmitted.url.origin,
       secret: input.secret_token,
@@ -105,6 +105,6 @@ async function setWebhook<R extends Refusal>(
     const newSecret = Buffer.from(random(SECRET_BYTES)).toString('base64url')
     const dropPending = input.drop_pending_updates ?? false
     const newDeliveryId = () => newId('dlv')
-    return yield* webhooks.set({ botId, wish, dropPending, warnings, newSecret, now, newDeliveryId }, { keys, random })
+    return yield* webhooks.set({ botId, request, dropPending, warnings, newSecret, now, newDeliveryId }, { keys, random })
   })
 }

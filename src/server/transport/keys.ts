@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { SecureKey } from '../../contract/platform.js'
 import type { RandomBytes } from '../../domain/ids.js'
-import { CLOCKS_APART_MS_MAX, formatInstant, instantOrNull } from '../../domain/time.js'
+import { PROCESS_CLOCK_SKEW_MS_MAX, formatInstant, instantOrNull } from '../../domain/time.js'
 import { removeDrafts, replaceFile } from '../../files/replace-file.js'
 import { decodeBase64url, encodeBase64url } from '../../secure/base64url.js'
 import { pinOf } from '../../secure/public-key.js'
@@ -154,7 +154,7 @@ export class SecureKeys implements TransportKeys {
 
 function isOver({ grace_until }: KeptKey, now: number): boolean {
   // Further ahead than the time of grace: the clock was set back since.
-  return grace_until !== null && (now >= grace_until || grace_until - now > KEY_GRACE_MS + CLOCKS_APART_MS_MAX)
+  return grace_until !== null && (now >= grace_until || grace_until - now > KEY_GRACE_MS + PROCESS_CLOCK_SKEW_MS_MAX)
 }
 
 function readKeys(text: string, name: string): Held[] {

@@ -1,4 +1,4 @@
-import { CLOCKS_APART_MS_MAX } from '../../domain/time.js'
+import { PROCESS_CLOCK_SKEW_MS_MAX } from '../../domain/time.js'
 import { notify, type Op, one, run } from '../operation.js'
 
 /**
@@ -45,7 +45,7 @@ export function* isPolled(botId: string, trueNow: number): Op<boolean> {
   const found = yield* one('select holder from open_polls where bot_id = $1 and until > $2 and until <= $3', [
     botId,
     trueNow,
-    trueNow + POLL_MS_MAX + CLOCKS_APART_MS_MAX,
+    trueNow + POLL_MS_MAX + PROCESS_CLOCK_SKEW_MS_MAX,
   ])
   return found !== undefined
 }

@@ -1,17 +1,17 @@
 import type { DeliveryRow, WebhookRow } from '../../domain/bot/rows.js'
 import {
-  type AfterAttempt,
+  type DeliveryTransition,
   type AttemptOutcome,
-  afterAttempt,
+  applyAttempt,
   LEASE_MS,
   leaseExpired,
   RETRY_DELAY_MS_MAX,
-  type Standing,
-  saysOfEndpoint,
+  type DeliveryState,
+  concernsEndpoint,
   slotsFor,
 } from '../../domain/delivery.js'
-import { CLOCKS_APART_MS_MAX } from '../../domain/time.js'
-import { UNCONFIRMED_UPDATE_MS } from '../../domain/update.js'
+import { PROCESS_CLOCK_SKEW_MS_MAX } from '../../domain/time.js'
+import { UNCONFIRMED_UPDATE_RETENTION_MS } from '../../domain/update.js'
 import { all, type Op, one, run } from '../operation.js'
 import { DELIVERABLE, SETTLED_PER_WRITE } from './backlog.js'
 
@@ -22,7 +22,7 @@ export interface Attempt {
   readonly updateId: number
   readonly manual: boolean
   /** As the claim has left the delivery. */
-  readonly claimed: Standing
+  readonly claimed: DeliveryState
   /** True time, ms: what the delivery holds is told by it. */
   readonly leaseUntil: number
   readonly startedAt: number
@@ -90,7 +90,7 @@ export function* turn(it: Turn): Op<TurnResult> {
   let moreLost = false
   if (it.lostBefore !== null) {
     const lost = yield* loseLeases(it.lostBefore, it.now)
-    const fromAhead = yield* flip('>', it.now + RETRY_DELAY_MS_MAX + CLOCKS_APART_MS_MAX)
+    const fromAhead = yield* flip('>', it.now + RETRY_DELAY_MS_MAX + PROCESS_CLOCK_SKEW_MS_MAX)
     for (const botId of [...lost, ...fromAhead]) look(botId)
     moreLost = lost.length === SETTLED_PER_WRITE || fromAhead.length === SETTLED_PER_WRITE
   }
@@ -148,11 +148,11 @@ function* settle(ended: EndedAttempt): Op<void> {
   const { statusCode, error, durationMs } = outcome
   const ending = [statusCode, error?.code ?? null, error?.message ?? null] as const
   // Nearly always it holds its lease still, and nothing has to be read.
-  const expected = afterAttempt(attempt.claimed, attempt, outcome, endedAt)
+  const expected = applyAttempt(attempt.claimed, attempt, outcome, endedAt)
   if (expected === null || !(yield* conclude(attempt, expected, outcome, attempt.leaseUntil))) {
     const row = yield* one<DeliveryRow>('select * from deliveries where id = $1', [id], 'row')
     if (row === undefined) return
-    const after = afterAttempt(row, attempt, outcome, endedAt)
+    const after = applyAttempt(row, attempt, outcome, endedAt)
     if (after !== null) yield* conclude(attempt, after, outcome, row.lease_until)
   }
   yield* run(
@@ -175,7 +175,7 @@ function* isWritten({ deliveryId, startedAt, manual }: EndedAttempt['attempt']):
 /** False when the delivery has another lease than `lease`, or none where one is named: nothing is written then. */
 function* conclude(
   { deliveryId: id, botId, updateId }: EndedAttempt['attempt'],
-  after: AfterAttempt,
+  after: DeliveryTransition,
   { statusCode, error, durationMs }: AttemptOutcome,
   lease: number | null,
 ): Op<boolean> {
@@ -209,7 +209,7 @@ function* conclude(
 function* noteEndpoints(all: readonly EndedAttempt[]): Op<void> {
   const latest = new Map<string, { last: EndedAttempt; success?: EndedAttempt; failure?: EndedAttempt }>()
   for (const ended of all) {
-    if (!saysOfEndpoint(ended.outcome)) continue
+    if (!concernsEndpoint(ended.outcome)) continue
     const known = latest.get(ended.attempt.botId)
     latest.set(ended.attempt.botId, {
       ...known,
@@ -241,7 +241,7 @@ function* loseLeases(before: number, now: number): Op<string[]> {
   const lost = yield* all<DeliveryRow>(
     `select * from deliveries where lease_until is not null and (lease_until <= $1 or lease_until > $2)
      limit ${SETTLED_PER_WRITE}`,
-    [before, Math.min(before + LEASE_MS + CLOCKS_APART_MS_MAX, Number.MAX_SAFE_INTEGER)],
+    [before, Math.min(before + LEASE_MS + PROCESS_CLOCK_SKEW_MS_MAX, Number.MAX_SAFE_INTEGER)],
     'skip',
   )
   for (const row of lost) {
@@ -374,7 +374,7 @@ function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Re
   return chosen
 }
 
-type Taken = Standing & {
+type Taken = DeliveryState & {
   readonly id: string
   readonly last_attempt_at: number | null
   /** Null where the update is gone. */
@@ -398,7 +398,7 @@ function* take(
     [botId, updateId],
   )) as Taken
   const { id, body, made_at: madeAt, ...standing } = row
-  const expired = row.last_attempt_at === null && madeAt !== null && madeAt <= now - UNCONFIRMED_UPDATE_MS
+  const expired = row.last_attempt_at === null && madeAt !== null && madeAt <= now - UNCONFIRMED_UPDATE_RETENTION_MS
   if (body === null || body === '' || expired) {
     yield* run(
       `update deliveries set status = 'cancelled', cancel_reason = 'expired', ready = 0, next_attempt_at = null,

@@ -3,7 +3,7 @@ import { type Refusal, refuse } from '../../contract/errors.js'
 import type { UpdateType } from '../../contract/updates.js'
 import { refuseBotCall } from '../../domain/bot/caller.js'
 import type { UpdateQueueRow } from '../../domain/bot/rows.js'
-import { chosenTypes, UNCONFIRMED_UPDATE_MS, wantedTypes } from '../../domain/update.js'
+import { chosenTypes, UNCONFIRMED_UPDATE_RETENTION_MS, wantedTypes } from '../../domain/update.js'
 import { callerByHash } from '../bots/bots.js'
 import { refuseUnready } from '../bots/chats.js'
 import { all, type Op, one, run, runEach } from '../operation.js'
@@ -77,7 +77,7 @@ export function* firstOfLast(botId: string, { missing, before }: LastUpdates, no
        select update_id from looked_at where ${ALIVE} order by update_id desc limit $4)
      select (select count(*) from looked_at) as looked, (select min(update_id) from looked_at) as reached,
        (select count(*) from alive) as found, (select min(update_id) from alive) as first`,
-    [botId, now - UNCONFIRMED_UPDATE_MS, before, missing],
+    [botId, now - UNCONFIRMED_UPDATE_RETENTION_MS, before, missing],
   )) as { looked: number; reached: number | null; found: number; first: number | null }
   const left = missing - Number(seen.found)
   if (left === 0) return Number(seen.first)
@@ -93,7 +93,7 @@ function* waiting(botId: string, limit: number, now: number, after: number): Op<
          where bot_id = $1 and ${WAITING} and update_id > $4 order by update_id limit ${LOOKED_AT}) looked_at
        where ${ALIVE} order by update_id limit $3)
      order by update_id`,
-    [botId, now - UNCONFIRMED_UPDATE_MS, limit, after],
+    [botId, now - UNCONFIRMED_UPDATE_RETENTION_MS, limit, after],
   )
   if (rows.length > 0) return rows.map(({ body }) => body)
   const last = yield* one<{ update_id: number }>(
@@ -142,7 +142,7 @@ export function* forgetOld(now: number, limit: number): Op<number> {
   const expired = yield* all<{ bot_id: string; update_id: number }>(
     `select bot_id, update_id from updates where pending = 1 and created_at <= $1 and not ${attempted('updates')}
      order by created_at limit $2`,
-    [now - UNCONFIRMED_UPDATE_MS, limit],
+    [now - UNCONFIRMED_UPDATE_RETENTION_MS, limit],
     'skip',
   )
   const keys = expired.map((row) => [row.bot_id, row.update_id])
@@ -154,7 +154,7 @@ export function* forgetOld(now: number, limit: number): Op<number> {
   yield* runEach(DELETE_UPDATE, keys)
   const confirmed = yield* all<{ bot_id: string; update_id: number }>(
     `select bot_id, update_id from updates where body = '' and created_at <= $1 order by created_at limit $2`,
-    [now - UNCONFIRMED_UPDATE_MS, limit],
+    [now - UNCONFIRMED_UPDATE_RETENTION_MS, limit],
     'skip',
   )
   yield* runEach(

@@ -6,9 +6,9 @@ import { seal, unseal } from '../../domain/sealing.js'
 import {
   decideWebhook,
   deliveryModeRecord,
-  type OpenWebhook,
+  type ClearWebhook,
   type WebhookChange,
-  type WebhookWish,
+  type WebhookRequest,
   webhookInfo,
 } from '../../domain/webhook.js'
 import { all, inserting, notify, type Op, one, type RowLock, run } from '../operation.js'
@@ -35,7 +35,7 @@ export function* webhookOf(botId: string, lock?: RowLock): Op<WebhookRow | null>
 
 interface WebhookSet {
   readonly botId: string
-  readonly wish: WebhookWish
+  readonly request: WebhookRequest
   readonly dropPending: boolean
   readonly warnings: readonly WebhookWarning[]
   readonly newSecret: string
@@ -48,12 +48,12 @@ interface WebhookSet {
  * (DECISIONS.md#webhook-settings).
  */
 export function* set(it: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
-  const { botId, wish, now } = it
+  const { botId, request, now } = it
   // The queue is locked first, here as everywhere: no update is made meanwhile.
   let queue = yield* lockQueue(botId)
   const was = yield* webhookOf(botId, 'row')
   const open = was === null ? null : opened(was, sealing.keys)
-  const change = decideWebhook(open, queue.allowed_updates, wish, it.newSecret, now)
+  const change = decideWebhook(open, queue.allowed_updates, request, it.newSecret, now)
   let dropped = 0
   if (it.dropPending) ({ queue, dropped } = yield* dropAll(queue))
   const row = change.changed || was === null ? yield* save(it, was, change, sealing) : was
@@ -61,11 +61,11 @@ export function* set(it: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
   if (change.changed || dropped > 0) yield* notify(botId)
   const state = { allowedUpdates: change.allowedUpdates, pending: yield* waitingCount(botId) }
   const record = deliveryModeRecord(row, state, dropped, it.warnings)
-  return open === null && wish.secret === undefined ? { ...record, one_time_secret_token: it.newSecret } : record
+  return open === null && request.secret === undefined ? { ...record, one_time_secret_token: it.newSecret } : record
 }
 
 /** In clear. @throws for a row that this key ring does not open */
-function opened(row: WebhookRow, keys: Keyring): OpenWebhook {
+function opened(row: WebhookRow, keys: Keyring): ClearWebhook {
   return {
     url: unseal(keys, row.bot_id, row.url),
     secret: unseal(keys, row.bot_id, row.secret),
@@ -75,7 +75,7 @@ function opened(row: WebhookRow, keys: Keyring): OpenWebhook {
 }
 
 function* save(
-  { botId, wish, now }: WebhookSet,
+  { botId, request, now }: WebhookSet,
   was: WebhookRow | null,
   { webhook, allowedUpdates, urlChanged, oldSecretUntil }: WebhookChange,
   { keys, random }: Sealing,
@@ -87,7 +87,7 @@ function* save(
   const row: WebhookRow = {
     bot_id: botId,
     url: seal(keys, botId, webhook.url, random),
-    origin: wish.origin,
+    origin: request.origin,
     secret: secretStays ? was.secret : seal(keys, botId, webhook.secret, random),
     old_secret: secretStays ? was.old_secret : oldSecretUntil == null ? null : (was?.secret ?? null),
     old_secret_until: secretStays ? was.old_secret_until : (oldSecretUntil ?? null),
