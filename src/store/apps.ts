@@ -47,7 +47,7 @@ export function* list(accountId: string, request: PageRequest): Op<Page<Applicat
   )
 }
 
-/** The application when the account owns it. */
+/** The application if the account owns it. */
 export function* owned(accountId: string, appId: string): Op<ApplicationRow | undefined> {
   const row = yield* one<ApplicationRow>('select * from applications where id = $1', [appId], 'row')
   return row?.account_id === accountId ? row : undefined
@@ -118,7 +118,7 @@ export function* update(
   })
 }
 
-/** What only the platform changes. */
+/** Applies a change that only the operator may make. */
 export function* govern(
   appId: string,
   change: { suspended?: boolean; features?: readonly string[] },
@@ -134,7 +134,7 @@ export function* govern(
   })
 }
 
-/** A bot has one application at a time, and brings the templates that it made without one. A repeat changes nothing. */
+/** Links a bot, which has at most one application, and moves the templates that it made unlinked. Idempotent. */
 export function* linkBot(
   accountId: string,
   appId: string,
@@ -153,7 +153,7 @@ export function* linkBot(
   return yield* setLink(row, botId, appId, now)
 }
 
-/** Ends the delivery by the bot and nothing else: templates, vouchers and tokens stay. A repeat changes nothing. */
+/** Unlinks a bot; templates, vouchers and tokens stay with the application. Idempotent. */
 export function* unlinkBot(
   accountId: string,
   appId: string,

@@ -11,7 +11,7 @@ const replaceExpired = inserting<IdempotencyRecord>(
    where idempotency_keys.expires_at <= excluded.created_at`,
 )
 
-/** The part of a response that its idempotency record holds; `data` is what the rows of the subject do not tell. */
+/** The stored part of a response; `data` holds what the subject's rows cannot reproduce. */
 interface Replay<Data> {
   readonly status: 200 | 201
   readonly subjectId: string
@@ -25,7 +25,7 @@ interface KeyedCall {
   readonly now: number
 }
 
-/** Null where no record is to be replayed. */
+/** Null if there is no record to replay. */
 export function* findReplay<Data>({
   applicationId,
   idempotencyKey,
@@ -46,9 +46,9 @@ export function* findReplay<Data>({
 }
 
 /**
- * Replaces an expired record of the same key; a call without a key leaves none.
- * @param lifetimeMs null keeps the record for ever
- * @throws Superseded when a call with the same key has succeeded since this one looked for its record
+ * Saves a record, replacing an expired one of the same key. Does nothing for a call without a key.
+ * @param lifetimeMs null for a record that never expires
+ * @throws Superseded when another call with the same key has committed since this one looked for its record
  */
 export function* saveRecord(
   { applicationId, idempotencyKey, now }: KeyedCall,

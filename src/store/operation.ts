@@ -1,27 +1,27 @@
-/** A value that a statement takes or answers on every engine. Times are integers (ms), flags 0 or 1, hashes text. */
+/** A parameter or column value on every engine. Times are integers (ms), flags 0 or 1, hashes text. */
 export type Value = string | number | null
 
 export type Row = Readonly<Record<string, Value>>
 
-/** `row` waits for the rows, `skip` leaves out those that others hold; `skipOf` names one table of several. */
+/** `row` waits for locked rows, `skip` skips them; `skipOf` names the one table of a join to lock. */
 export type RowLock = 'row' | 'skip' | { readonly skipOf: string }
 
 /**
- * One SQL statement that every engine speaks, with `$1` parameters. `lock` asks an engine with concurrent
- * writers to lock what the statement reads.
+ * One portable SQL statement with `$1` parameters. With `lock`, an engine that has concurrent writers locks the rows
+ * that the statement reads.
  */
 export interface Statement {
   readonly kind: 'one' | 'all' | 'run'
   readonly sql: string
   readonly params: readonly Value[]
   readonly lock?: RowLock
-  /** True for a `one` that writes and answers what it wrote. */
+  /** True for a `one` that writes and returns the row. */
   readonly changes?: true
-  /** For a row that nearly every call reads and hardly any writes: an engine that is the only writer may keep it. */
+  /** For a row that most calls read and few write: an engine that is the only writer may cache it. */
   readonly keep?: true
 }
 
-/** Told to those who listen to the store, after the commit that holds the operation's work, and only then. */
+/** Sent to the listeners of the store after the operation has committed. */
 export interface Notice {
   readonly kind: 'notify'
   /** The id of what has changed. */
@@ -29,21 +29,21 @@ export interface Notice {
 }
 
 /**
- * Until the end of the transaction, no other operation passes its own lock of the same subject: for rules about rows
- * that are not there yet, such as how many an account may have. The only writer of a database needs none.
+ * Mutual exclusion by subject until the end of the transaction, for rules about rows that do not exist yet, such as a
+ * maximum per account. An engine with a single writer ignores it.
  */
 export interface SubjectLock {
   readonly kind: 'lock'
   readonly subject: string
 }
 
-/** Statements none of which needs the answer to another: done in this order, in one round trip where there are any. */
+/** Independent statements, executed in this order; one round trip on a server database. */
 export interface Several {
   readonly kind: 'several'
   readonly statements: readonly Statement[]
 }
 
-/** What an operation yields. It receives the result; nothing for a notice or a lock, a list for several statements. */
+/** One step that an operation yields. It receives the result: a list for several statements, nothing for others. */
 export type Step = Statement | Several | Notice | SubjectLock
 
 /**
@@ -52,7 +52,7 @@ export type Step = Statement | Several | Notice | SubjectLock
  */
 export type Op<T> = Generator<Step, T, unknown>
 
-/** An operation that waits for its turn, and its caller. */
+/** A queued operation with the promise of its caller. */
 export interface Pending {
   readonly op: () => Op<unknown>
   readonly resolve: (value: unknown) => void
@@ -60,8 +60,8 @@ export interface Pending {
 }
 
 /**
- * Thrown by an operation that finds at its end that another one came first. Its transaction is rolled back and it
- * runs anew, so that it sees what the other has left. Where there is one writer it cannot happen.
+ * Thrown by an operation that lost a race at its last statement. The store rolls back its transaction and runs it
+ * again. Cannot happen on an engine with a single writer.
  */
 export class Superseded extends Error {
   override readonly name = 'Superseded'
@@ -71,7 +71,7 @@ export function* one<R = Row>(sql: string, params: readonly Value[] = [], lock?:
   return (yield lock === undefined ? { kind: 'one', sql, params } : { kind: 'one', sql, params, lock }) as R | undefined
 }
 
-/** As `one`, for a row that may be kept between reads; it is never stale. */
+/** `one` for a row that the store may cache between reads; it is never stale. */
 export function* oneKept<R = Row>(sql: string, params: readonly Value[]): Op<Readonly<R> | undefined> {
   return (yield { kind: 'one', sql, params, keep: true }) as Readonly<R> | undefined
 }
@@ -80,29 +80,29 @@ export function* all<R = Row>(sql: string, params: readonly Value[] = [], lock?:
   return (yield lock === undefined ? { kind: 'all', sql, params } : { kind: 'all', sql, params, lock }) as R[]
 }
 
-/** How many rows changed. */
+/** Returns the number of changed rows. */
 export function* run(sql: string, params: readonly Value[] = []): Op<number> {
   return (yield { kind: 'run', sql, params }) as number
 }
 
-/** One statement with each of the lists of parameters, in one round trip where there are any. */
+/** Runs one statement with each parameter list; one round trip on a server database. */
 export function* runEach(sql: string, lists: readonly (readonly Value[])[]): Op<void> {
   if (lists.length > 0) yield { kind: 'several', statements: lists.map((params) => ({ kind: 'run', sql, params })) }
 }
 
-/** Writes one row with `returning`, and answers what was returned. */
+/** Writes one row with a `returning` clause; returns that row. */
 export function* change<R = Row>(sql: string, params: readonly Value[]): Op<R | undefined> {
   return (yield { kind: 'one', sql, params, changes: true }) as R | undefined
 }
 
-/** How many rows there are. @param from `tokens where application_id = $1` */
+/** Returns the number of rows. @param from such as `tokens where application_id = $1` */
 export function* count(from: string, params: readonly Value[]): Op<number> {
   const counted = yield* one<{ n: number }>(`select count(*) as n from ${from}`, params)
   return Number(counted?.n)
 }
 
 /**
- * Makes the operation that inserts a row, whose members are the columns; it returns how many rows were inserted.
+ * Creates an operation that inserts an object as a row; the operation returns the number of inserted rows.
  * @param conflict such as `on conflict do nothing`
  */
 export function inserting<R extends object>(table: string, conflict = ''): (row: R) => Op<number> {
@@ -121,7 +121,7 @@ export function inserting<R extends object>(table: string, conflict = ''): (row:
   }
 }
 
-/** Makes the operation that writes some columns of a row, which it finds by its key. */
+/** Creates an operation that updates these columns of the row with this key. */
 export function updating<R extends object>(
   table: string,
   key: readonly (keyof R & string)[],
@@ -144,7 +144,7 @@ export function* lock(subject: string): Op<void> {
 
 type Results<Ops> = { [Index in keyof Ops]: Ops[Index] extends Op<infer T> ? T : never }
 
-/** Runs operations side by side, each as far as its next statement, which go out together. */
+/** Interleaves operations: runs each to its next statement, then sends these statements in one round trip. */
 export function* together<const Ops extends readonly Op<unknown>[]>(...ops: Ops): Op<Results<Ops>> {
   const steps = ops.map((op) => op.next())
   for (;;) {
@@ -152,7 +152,7 @@ export function* together<const Ops extends readonly Op<unknown>[]>(...ops: Ops)
     const statements: Statement[] = []
     for (let index = 0; index < ops.length; index++) {
       let step = steps[index] as IteratorResult<Step, unknown>
-      // Whatever is no single statement goes by itself.
+      // Yield other steps (locks, notices, several statements) one at a time.
       while (!step.done && !('sql' in step.value)) step = (ops[index] as Op<unknown>).next(yield step.value)
       steps[index] = step
       if (step.done) continue
@@ -168,7 +168,7 @@ export function* together<const Ops extends readonly Op<unknown>[]>(...ops: Ops)
   }
 }
 
-/** Wakes who waits for something of `subject`, once this operation's work is committed. */
+/** Notifies the listeners of the store of `subject` after the commit. */
 export function* notify(subject: string): Op<void> {
   yield { kind: 'notify', subject }
 }

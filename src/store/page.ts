@@ -12,7 +12,7 @@ export interface Page<T> {
 
 /**
  * One page of a table, newest first, then by id (DECISIONS.md#lists).
- * @param from `templates where application_id = $1`: the rows of the list, without an order
+ * @param from such as `templates where application_id = $1`, without an order
  */
 export function* listPage<R, T>(
   from: string,

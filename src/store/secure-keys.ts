@@ -1,6 +1,6 @@
 import { notify, type Op, one, run } from './operation.js'
 
-/** Of the notice that the keys have changed. */
+/** Notice subject: the keys have changed. */
 export const SUBJECT = 'secure keys'
 
 interface KeptKeys {
@@ -8,12 +8,12 @@ interface KeptKeys {
   readonly sealed: string
 }
 
-/** The static keys of the encrypted transport, where several processes share a store. */
+/** Loads the static keys of the encrypted transport, which all processes of a store share. */
 export function* load(): Op<KeptKeys | undefined> {
   return yield* one<KeptKeys>('select version, sealed from secure_keys where place = 1')
 }
 
-/** False when they are not those of `version` any more. @param version 0 when there were none */
+/** Replaces the keys; false if their version is no longer `version`. @param version 0 if there were none */
 export function* replace(version: number, sealed: string): Op<boolean> {
   const changed =
     version === 0

@@ -1,16 +1,16 @@
 import { PROCESS_CLOCK_SKEW_MS_MAX } from '../domain/time.js'
 
-/** What is kept of a session of the encrypted transport, beside whatever its owner puts into it. */
+/** Fields of an encrypted session that the store reads; callers may add others. */
 export interface KeptSession {
   readonly sid: string
   /** Milliseconds since 1970. */
   readonly expiresAt: number
 }
 
-/** Of the longest session; one that ends later was made by a clock that has been set back since. */
+/** Upper bound of a session's remaining lifetime; a longer one means that the clock was set back. */
 const SESSION_MS_MAX = 600_000 + PROCESS_CLOCK_SKEW_MS_MAX
 
-/** Milliseconds since 1970: sessions that end before `until` or after `from` have ended. */
+/** Bounds in milliseconds since 1970: a session that expires before `until` or after `from` has ended. */
 export const endsOfSessions = (now: number) => ({ until: now, from: now + SESSION_MS_MAX })
 
 /** @param now ms since 1970 */
@@ -19,40 +19,40 @@ export function hasEnded({ expiresAt }: KeptSession, now: number): boolean {
   return expiresAt <= until || expiresAt > from
 }
 
-/** `first`: nobody has used the rid before. `ended`: the session is gone, or has used up its rids. */
+/** `first`: the rid is new. `ended`: the session has expired, was evicted or has used up its rids. */
 export type RidUse = 'first' | 'replayed' | 'ended'
 
-/** A session; `confirmed` once a call in it has succeeded, which needs a credential. */
+/** A session; `confirmed` after its first successful call, which proves a valid credential. */
 type FoundSession<S> = S & { readonly confirmed: boolean }
 
 /**
- * Sessions and their replay marks, which end together (DECISIONS.md#replay-marks). Under pressure whole sessions are
- * evicted and never single marks, since a forgotten mark would accept its envelope again. Unconfirmed sessions are
- * evicted first: anybody can open those, and they must not end the session of a working client.
+ * Sessions with their replay marks (DECISIONS.md#replay-marks). At a limit the store evicts whole sessions and never
+ * single marks, because a replay without its mark would succeed. It evicts unconfirmed sessions first: anybody can open
+ * those, and they must not displace working clients.
  */
 export interface Sessions<S extends KeptSession> {
   add(session: S): Promise<void>
   find(sid: string): Promise<FoundSession<S> | undefined>
-  /** The first use of (sid, rid) is given to exactly one caller. */
+  /** Records the use of a rid; returns `first` to exactly one caller. */
   use(sid: string, rid: string): Promise<RidUse>
   confirm(sid: string): Promise<void>
-  /** Removes what has expired. @param now ms since 1970 */
+  /** Removes expired sessions. @param now ms since 1970 */
   forget(now: number): Promise<void>
 }
 
 export interface SessionLimits {
   readonly sessions: number
-  /** Of one session, then it ends. */
+  /** Maximum per session, after which the session ends. */
   readonly ridsOfSession: number
   readonly rids: number
 }
 
-/** About 100 MB at most: a mark takes about 100 bytes (DECISIONS.md#session-limits). */
+/** Bounds memory to about 100 MB: a mark takes about 100 bytes (DECISIONS.md#session-limits). */
 export const DEFAULT_SESSION_LIMITS: SessionLimits = { sessions: 50_000, ridsOfSession: 65_536, rids: 1_000_000 }
 
 /**
- * Sessions in the memory of one process. At the session limit the oldest session is evicted, at the limit of replay marks
- * the session with the most of them; in both cases unconfirmed sessions first.
+ * Sessions in the memory of one process. Evicts the oldest session at the session limit, and the session with the most
+ * replay marks at their limit; in both cases unconfirmed sessions first.
  */
 export function memorySessions<S extends KeptSession>(limits = DEFAULT_SESSION_LIMITS): Sessions<S> {
   interface Entry {
@@ -94,7 +94,7 @@ export function memorySessions<S extends KeptSession>(limits = DEFAULT_SESSION_L
       if (entry === undefined) return 'ended'
       const { rids } = entry
       const before = rids.size
-      // Added, not looked up first: a long set lies outside the processor's cache.
+      // Add without a look-up: a large set is outside the CPU cache, so a second access is expensive.
       rids.add(rid)
       if (rids.size === before) return 'replayed'
       marks += 1

@@ -9,25 +9,25 @@ import {
 } from './sessions.js'
 import type { Store } from './store.js'
 
-/** What makes a session a text that says nothing without the key file, and back. */
+/** Encrypts sessions with the key file and decrypts them. */
 export interface SessionSealing<S extends KeptSession> {
   seal(session: S): string
-  /** @throws for a text that was not sealed for this sid */
+  /** @throws for a text that was not encrypted for this sid */
   open(sid: string, sealed: string): S
 }
 
 const insert = inserting('secure_sessions')
 
-/** A statement removes at most this many sessions, with at most this many replay marks in total. */
+/** Limits of one delete: sessions, and replay marks in total. */
 const REMOVED_AT_ONCE = 200
 const MARKS_AT_ONCE = 2_000
 
 /**
- * Sessions that every process of a store knows, in tables that a crash of the database empties: session and marks are
- * gone together then, and their clients negotiate anew.
+ * Sessions that all processes of a store share, in unlogged tables. A crash of the database empties these: sessions
+ * and marks are lost together, and clients negotiate again.
  *
- * The limits hold over all processes. Counting scans the table, so a process counts once per hundredth of the limit that
- * it adds (500 sessions), evicts enough for those, and counts again each minute.
+ * The limits apply to all processes together. Counting scans the table, so a process counts only before every 500th
+ * session that it adds (1 % of the limit) and every minute, and then evicts enough for the next 500.
  */
 export function sharedSessions<S extends KeptSession>(
   store: Store,
@@ -36,7 +36,7 @@ export function sharedSessions<S extends KeptSession>(
 ): Sessions<S> {
   const countedEvery = Math.ceil(limits.sessions / 100)
   let added = 0
-  // Sessions confirmed in the last minute, so that concurrent calls do not all write the row of their session.
+  // Sessions confirmed in the last minute: saves concurrent calls of a session from all writing its row.
   const confirmed = new Set<string>()
   const untilNone = async (some: () => Op<number>): Promise<void> => {
     while ((await store.write(some)) > 0);
@@ -81,7 +81,7 @@ interface Removable {
   readonly rids: number
 }
 
-/** Removes expired sessions, up to a bounded number of marks; returns how many sessions. */
+/** Removes expired sessions, up to a bounded number of marks; returns the number of sessions. */
 function* forgetSome(now: number): Op<number> {
   const { until, from } = endsOfSessions(now)
   const ended = yield* all<Removable>(
@@ -92,7 +92,7 @@ function* forgetSome(now: number): Op<number> {
   return yield* removeSome(ended)
 }
 
-/** Evicts sessions beyond a limit, up to a bounded number of marks; returns how many sessions. */
+/** Evicts sessions beyond a limit, up to a bounded number of marks; returns the number of sessions. */
 function* evictSome(sessionsMax: number, ridsMax: number): Op<number> {
   // Without the lock, two processes that count concurrently would both evict the same excess.
   yield* lock('secure session limits')
@@ -120,7 +120,7 @@ function* removeSome(sessions: readonly Removable[]): Op<number> {
   return some.length
 }
 
-/** The row of the session is the lock of its marks. */
+/** Updates the row of the session first, whose lock serialises the uses of its marks. */
 function* use(sid: string, rid: string, { ridsOfSession }: SessionLimits): Op<RidUse> {
   const session = yield* change<{ rids: number }>(
     'update secure_sessions set rids = rids + 1 where sid = $1 returning rids',

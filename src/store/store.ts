@@ -1,53 +1,52 @@
 import type { Op } from './operation.js'
 
 /**
- * Lets a server database commit operations together. Each sends its statements before the results of the others are
- * known, so it is only for operations that break a constraint where two change one row; each then runs alone.
+ * Lets operations share one transaction on a server database. Their statements interleave, so only operations whose
+ * conflicts violate a constraint may use it; after a violation each runs alone.
  */
 export interface GroupCommit {
   /** Operations of one group may share a transaction. */
   readonly group: string
-  /** Operations of one key never share one; the others lock their rows in the order of their keys. */
+  /** Operations with the same key never share a transaction. Operations lock their rows in the order of their keys. */
   readonly conflictKey: string
 }
 
 export interface Store {
-  /** `sqlite`, `memory` or `postgres`: what the ready line and the metrics call it. */
+  /** `sqlite`, `memory` or `postgres`, for the ready line and the metrics. */
   readonly name: string
   /**
-   * Runs an operation in a transaction of its own and answers after the commit that holds its work.
-   * An operation that throws leaves nothing behind. `op` may be called again when a commit has to be built anew.
-   * @throws StoreUnavailable when the commit failed: nothing was acknowledged, the call may be repeated.
+   * Runs an operation atomically and resolves after its commit. An operation that throws changes nothing. The store may
+   * call `op` again to retry a transaction.
+   * @throws StoreUnavailable when the commit failed; the call may be repeated.
    */
   write<T>(op: () => Op<T>, group?: GroupCommit): Promise<T>
   /** Runs a read-only operation on committed state. */
   read<T>(op: () => Op<T>): Promise<T>
   /**
-   * Calls `listener` with the subject of each notice, after its commit, whichever process of the store it came from.
-   * Answers how to stop.
-   * @param missed called when notices of other processes may have been lost: anything may have changed
+   * Calls `listener` with the subject of each committed notice, from any process of the store. Returns a function that
+   * stops it.
+   * @param missed called when notices of other processes may have been lost
    */
   listen(listener: (subject: string) => void, missed?: () => void): () => void
   /**
-   * Shows the other processes of the store, for as long as this one runs, which credential keys it has.
-   * Absent where one process owns the store.
+   * Shows other processes which credential keys this one has, while it runs. Absent if a store has a single process.
    * @throws StoreUnusable
    */
   holdKeys?(keyIds: readonly string[]): Promise<void>
-  /** Moves part of a write-ahead log into the database file: an automatic checkpoint of all of it delays calls. */
+  /** Passive WAL checkpoint. Frequent small ones spare calls the delay of a large automatic one. */
   checkpoint?(): Promise<void>
-  /** Finishes what is queued, then closes. */
+  /** Runs the queued operations, then closes. */
   close(): Promise<void>
 }
 
-/** The database cannot be used right now (busy, full, gone): 503 on the wire. */
+/** The database is temporarily unusable (busy, full, unreachable); the response is 503. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
 }
 
 type StoreUnusableCode = 'STORE_UNUSABLE' | 'DATA_FOLDER_IN_USE' | 'SQLITE_MISSING' | 'DATABASE_UNREACHABLE'
 
-/** The database cannot be used at all: the message says what to do. */
+/** The database cannot be opened; the message advises the user. */
 export class StoreUnusable extends Error {
   override readonly name = 'StoreUnusable'
   readonly code: StoreUnusableCode

@@ -19,10 +19,10 @@ export interface TemplateFilter extends PageRequest {
   readonly external_template_id?: string
 }
 
-/** Whose templates: an application's, or those that a bot made without one. */
+/** Owner of a template: an application, or a bot that is not linked to one. */
 export type TemplateOwner = { readonly applicationId: string } | { readonly botId: string }
 
-/** The condition and its one parameter: constants stand in it so that the partial indexes apply. */
+/** SQL condition and its parameter. The constants match the conditions of the partial indexes. */
 function of(owner: TemplateOwner): [where: string, id: string] {
   return 'applicationId' in owner
     ? [`application_id <> '' and application_id = $1`, owner.applicationId]
@@ -44,7 +44,7 @@ export function* list(owner: TemplateOwner, filter: TemplateFilter): Op<Page<Tem
   return yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord)
 }
 
-/** The template that holds an external id: each owner has at most one that is not rejected. */
+/** The template with this external id; each owner has at most one that is not rejected. */
 function* holderOf(row: TemplateRow): Op<{ id: string } | undefined> {
   const [where, id] = of(ownerOf(row))
   return yield* one<{ id: string }>(
@@ -65,7 +65,7 @@ function* saveState(row: TemplateRow): Op<Template> {
   return templateRecord(row)
 }
 
-/** @param autoApprove the approval follows in the same transaction; the answer still says reviewing */
+/** @param autoApprove approves in the same transaction; the response still says reviewing */
 export function* submit(
   owner: TemplateOwner,
   templateId: string,
@@ -97,7 +97,7 @@ export function* review(
   return 'ok' in decided ? decided : yield* saveState(decided)
 }
 
-/** What a bot made without an application becomes the application's, unless another holds its external id there. */
+/** Moves the templates of an unlinked bot to the application, except those whose external id is taken there. */
 export function* adopt(botId: string, applicationId: string, now: number): Op<void> {
   yield* run(
     `update templates set application_id = $2, updated_at = $3
@@ -109,7 +109,7 @@ export function* adopt(botId: string, applicationId: string, now: number): Op<vo
   )
 }
 
-/** What waits for a decision, oldest first. */
+/** Templates that wait for review, oldest first. */
 export function* waiting(): Op<Review[]> {
   const rows = yield* all<TemplateRow>(`select * from templates where status = 'reviewing' order by submitted_at, id`)
   return rows.map((row) => ({

@@ -8,7 +8,7 @@ import { listPage, type Page, type PageRequest } from './page.js'
 
 const insert = inserting<TokenRow>('tokens')
 
-/** Who calls the runtime plane: the token and its application in one row. */
+/** Token and application of a runtime call, in one row. */
 export function* callerByHash(tokenHash: string): Op<RuntimeCallerRow | undefined> {
   return yield* oneKept<RuntimeCallerRow>(
     `select t.id as token_id, t.scopes, t.expires_at, t.revoked_at,
@@ -49,7 +49,7 @@ export function* create(
   return tokenRecord(row, now)
 }
 
-/** A repeat answers the same record. */
+/** Idempotent: revoking again returns the same record. */
 export function* revoke(
   accountId: string,
   appId: string,
@@ -67,9 +67,9 @@ export function* revoke(
   return tokenRecord({ ...row, revoked_at: row.revoked_at ?? now }, now)
 }
 
-/** Writes coalesced last uses: pairs of token id and time. */
+/** Writes the last use of tokens. @param uses time by token id */
 export function* touch(uses: ReadonlyMap<string, number>): Op<void> {
-  // In one order, so that two processes that write the same tokens wait for each other and never crosswise.
+  // A fixed order prevents deadlocks between processes that update the same rows.
   for (const [tokenId, usedAt] of [...uses].sort()) {
     yield* run('update tokens set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at < $2)', [
       tokenId,

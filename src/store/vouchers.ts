@@ -26,7 +26,7 @@ import { inserting, type Op, one, type RowLock, run, together } from './operatio
 import type { GroupCommit } from './store.js'
 import { type TemplateSummaries, templateSummary } from './template-summary.js'
 
-/** A success with its status, and whether it replays an earlier call. */
+/** A success that may be a replay of an earlier call. */
 export interface ReplayableSuccess<Data> {
   readonly ok: true
   readonly status: 200 | 201
@@ -40,10 +40,10 @@ export interface Issue {
   readonly externalIssueId: string
   readonly recipientUserId: string
   readonly metadata: Readonly<Record<string, string>>
-  /** Absent where a call without a key is allowed. */
+  /** Undefined for a bot's call without a key. */
   readonly idempotencyKey: IdempotencyKey | undefined
   readonly voucherId: string
-  /** That puts it into a chat; absent for a direct issue. */
+  /** The bot that delivers the voucher into a chat; absent for a direct issue. */
   readonly botId?: string
   readonly newDeliveryId: () => string
   readonly now: number
@@ -52,16 +52,16 @@ export interface Issue {
 }
 
 /**
- * Issues of one template all change its quota row: in one transaction they lock it once. Past the quota the check of
- * the table rolls the transaction back, and each runs alone.
+ * Group commit for issues of one template, which all update its quota row: one transaction locks it once. If they
+ * exceed the quota, a table check rolls the transaction back and each runs alone.
  */
 export function issueGroup(applicationId: string, templateId: string, externalIssueId: string): GroupCommit {
   return { group: `issue ${applicationId} ${templateId}`, conflictKey: externalIssueId }
 }
 
 /**
- * Redeems of one application, in two halves so that one can run while the other waits for the disk. Where one names a
- * voucher by its code and another by its QR token, the index of redemptions in force rolls the transaction back.
+ * Group commit for redeems of one application, in two halves: one runs while the other waits for the disk. If two
+ * redeems name the same voucher by code and by QR token, the index redemptions_in_force rolls the transaction back.
  */
 export function redeemGroup(applicationId: string, { hashes: [hash] }: HashedCredential): GroupCommit | undefined {
   if (hash === undefined) return undefined
@@ -82,7 +82,7 @@ export function* issue(call: Issue): Op<ReplayableSuccess<IssuedVoucher> | Issue
   return before ?? (yield* issueFrom(template, call))
 }
 
-/** Null where no record is to be replayed. */
+/** Null if there is no record to replay. */
 export function* replayIssue(
   call: Pick<Issue, 'applicationId' | 'idempotencyKey' | 'keys' | 'now' | 'summaries'>,
 ): Op<ReplayableSuccess<IssuedVoucher> | Refusal<'IDEMPOTENCY_KEY_REUSED'> | null> {
@@ -95,7 +95,7 @@ export function* replayIssue(
   return { ok: true, status: replay.status, replayed: true, data: { ...data, credentials: credentialsOf(row, keys) } }
 }
 
-/** As `issue`, for a call that has no idempotency record. */
+/** `issue` for a call that is known to have no idempotency record. */
 export function* issueNow(call: Issue): Op<ReplayableSuccess<IssuedVoucher> | IssueRefusal> {
   return yield* issueFrom(yield* issuingTemplate(call.applicationId, call.templateId), call)
 }
@@ -139,10 +139,10 @@ function* issuingTemplate(applicationId: string, id: string): Op<IssuingTemplate
 
 type Credentials = [redeemCode: Credential, qrToken: Credential]
 
-/** A derived credential is hardly ever taken: so many in a row mean an error elsewhere. */
+/** Maximum of derivations: collisions are so rare that this many in a row mean a bug. */
 const ATTEMPTS_MAX = 8
 
-/** Credentials are derived when they are shown; the table holds their hashes only. */
+/** Derives the credentials of a voucher; the table holds only their hashes. */
 export function credentialsOf(row: Pick<VoucherRow, 'id' | 'key_id' | 'key_counter'>, keys: Keyring): Credentials {
   return deriveCredentials(keyOf(keys, row.key_id), row.id, row.key_counter)
 }
@@ -157,7 +157,7 @@ function deriveCredentials({ derive }: CredentialKey, voucherId: string, counter
 const insert = inserting<VoucherRow>('vouchers', 'on conflict do nothing')
 const insertRedemption = inserting<RedemptionRow>('redemptions')
 
-/** Credentials are null of a voucher that the external_issue_id has already. */
+/** Inserts a voucher, or returns the existing one of the external_issue_id with null credentials. */
 function* insertVoucher(
   call: Issue,
   window: { validFrom: number; validUntil: number },
@@ -190,7 +190,7 @@ function* insertVoucher(
     if ((yield* insert(row)) === 1) return { row, credentials }
     const existing = yield* voucherByExternalId(call)
     if (existing !== undefined) return { row: existing, credentials: null }
-    // Another voucher of the application has one of the credentials.
+    // A credential collided with that of another voucher: derive new ones.
   }
   throw new Error(`no credentials were free for ${voucherId}`)
 }
@@ -242,14 +242,14 @@ const REDEEMABLE = byType(
        code_hint, redeemed_at, redemption_id
      from vouchers where application_id = $1 and ${hash} = $2`,
 )
-/** By the hash again, since that part of its index was just read; of the index by id it would be another. */
+/** Finds the row by its hash again: that part of the index is in the cache, unlike the index by id. */
 const REDEEMED = byType(
   (hash) =>
     `update vouchers set state = 'redeemed', redeemed_at = $3, redemption_id = $4, updated_at = $3
      where application_id = $1 and ${hash} = $2`,
 )
 
-/** A credential as it is looked for: one hash for each index key. */
+/** A credential as its possible hashes, one for each index key. */
 export interface HashedCredential {
   readonly type: CredentialType
   readonly hashes: readonly string[]
@@ -268,7 +268,7 @@ function* voucherByCredential<Row>(
   return undefined
 }
 
-/** Changes nothing (DECISIONS.md#verify). */
+/** Read-only (DECISIONS.md#verify). */
 export function* verify(
   applicationId: string,
   credential: HashedCredential,
@@ -375,7 +375,7 @@ export interface Reverse {
   readonly now: number
 }
 
-/** The voucher is issued again, or reads expired; a later redemption of it is not touched. */
+/** Sets the voucher back to issued (it may read as expired), unless a later redemption has used it. */
 export function* reverse(
   call: Reverse,
 ): Op<

@@ -38,7 +38,7 @@ const write = updating<BotRow>(
   ],
 )
 
-/** Who calls with a bot token: the token, its bot and the linked application in one row. */
+/** Token, bot and linked application of a call with a bot token, in one row. */
 export function* callerByHash(tokenHash: string): Op<BotCallerRow | undefined> {
   return yield* oneKept<BotCallerRow>(
     `select t.revoked_at, b.id as bot_id, b.account_id, b.status as bot_status, b.scopes, b.application_id,
@@ -49,13 +49,13 @@ export function* callerByHash(tokenHash: string): Op<BotCallerRow | undefined> {
   )
 }
 
-/** The bot when the account owns it. */
+/** The bot if the account owns it. */
 export function* owned(accountId: string, botId: string): Op<BotRow | undefined> {
   const row = yield* one<BotRow>('select * from bots where id = $1', [botId], 'row')
   return row?.account_id === accountId ? row : undefined
 }
 
-/** The bot when the account owns it and it is approved. */
+/** The bot if the account owns it and the operator has approved it. */
 export function* approved(
   accountId: string,
   botId: string,
@@ -97,7 +97,7 @@ export function* get(accountId: string, botId: string): Op<BotDetail | Refusal<'
   return row === undefined ? refuse('BOT_NOT_FOUND') : yield* detail(row)
 }
 
-/** A new bot, or the rejected one of the same account and username anew. */
+/** Creates a bot, or resubmits the account's rejected bot of the same username. */
 export function* apply(
   accountId: string,
   newId: string,
@@ -120,7 +120,7 @@ export function* apply(
   return yield* applied(row, now, autoApprove)
 }
 
-/** The answer says pending, also when the approval follows in the same transaction. */
+/** The response says pending even if automatic approval follows in the same transaction. */
 function* applied(row: BotRow, now: number, autoApprove: boolean): Op<Bot> {
   if (autoApprove) yield* save(decideBot(row, 'approve', now) as BotRow)
   return botRecord(row, false)
@@ -131,7 +131,7 @@ function* save(row: BotRow): Op<BotRow> {
   return row
 }
 
-/** A PATCH that changes nothing writes nothing. */
+/** Writes nothing if the PATCH changes nothing. */
 export function* update(
   accountId: string,
   botId: string,
@@ -144,14 +144,14 @@ export function* update(
   return yield* detail(patched === row ? row : yield* save(patched))
 }
 
-/** True when the owner reads an approved bot that has no token yet: this read is to make it. */
+/** True for an approved bot without a token: the owner's first read creates it. */
 export function awaitsToken(bot: Bot): boolean {
   return bot.review_status === 'approved' && !bot.has_token
 }
 
 /**
- * The first read of an approved bot, which shows its token; the reader who comes second sees the bot as it is then.
- * @param token only its hash is stored
+ * The first read of an approved bot, which returns its token. Of concurrent first reads only one returns it.
+ * @param token new value, of which the store holds only the hash
  */
 export function* showToken(
   accountId: string,
@@ -167,7 +167,7 @@ export function* showToken(
   return { ...before, has_token: true, token_prefix: prefix, one_time_token: token }
 }
 
-/** Replaces the token, shown or not. */
+/** Replaces the token even if nobody has read it yet. */
 export function* regenerateToken(
   accountId: string,
   botId: string,
@@ -184,7 +184,7 @@ export function* regenerateToken(
   return { bot_id: botId, one_time_token: token, token_prefix: prefix }
 }
 
-/** The token takes the place of the one before, which stops working with this commit. */
+/** Stores a new token and revokes the old one in the same commit. */
 function* giveToken(botId: string, token: string, now: number): Op<string> {
   const prefix = tokenPrefixOf(token)
   yield* run('update bot_tokens set revoked_at = $2 where bot_id = $1 and revoked_at is null', [botId, now])
@@ -193,7 +193,7 @@ function* giveToken(botId: string, token: string, now: number): Op<string> {
   return prefix
 }
 
-/** What only the platform decides. */
+/** Applies a decision of the operator. */
 export function* decide(
   botId: string,
   decision: BotDecision,
@@ -207,7 +207,7 @@ export function* decide(
   return yield* record(yield* save(decided))
 }
 
-/** What waits for a decision, oldest first. */
+/** Bots that wait for review, oldest first. */
 export function* waiting(): Op<Review[]> {
   const rows = yield* all<BotRow>(`select * from bots where review_status = 'pending' order by submitted_at, id`)
   return rows.map((row) => ({

@@ -11,7 +11,7 @@ import {
 import { all, count, inserting, type Op, one, runEach } from '../operation.js'
 import { approved } from './bots.js'
 
-/** Calls of one bot that were answered alike within one minute. */
+/** Counter of a bot's calls in one minute with the same method, status and code. */
 export interface BotCallBucket extends CallCount {
   readonly bot_id: string
   /** Minutes since the epoch. */
@@ -23,13 +23,13 @@ const addCalls = inserting<BotCallBucket>(
   `on conflict (bot_id, minute, method, status, code) do update set calls = bot_calls.calls + excluded.calls`,
 )
 
-/** @param buckets by what they have in common */
+/** @param buckets keyed by bot, minute, method, status and code */
 export function* add(buckets: ReadonlyMap<string, BotCallBucket>): Op<void> {
-  // In one order, so that two processes that count the same calls wait for each other and never crosswise.
+  // A fixed order prevents deadlocks between processes that update the same rows.
   for (const [, bucket] of [...buckets].sort(([a], [b]) => (a < b ? -1 : 1))) yield* addCalls(bucket)
 }
 
-/** Deletes up to `limit` rows that no metrics have shown for an hour; answers how many. */
+/** Deletes up to `limit` counters that left the metrics period an hour ago; returns their number. */
 export function* forgetOldCalls(now: number, limit: number): Op<number> {
   const old = yield* all<Omit<BotCallBucket, 'calls'>>(
     'select bot_id, minute, method, status, code from bot_calls where minute < $1 order by minute limit $2',
@@ -45,7 +45,7 @@ export function* forgetOldCalls(now: number, limit: number): Op<number> {
 
 type StoredMetrics = Omit<BotMetrics, 'quota'>
 
-/** What is stored of the 24 hours before `now`; of minutes, those that began in them. */
+/** Stored metrics of the 24 hours before `now`, without the minute in which that period begins. */
 export function* metrics(
   accountId: string,
   botId: string,
@@ -63,7 +63,7 @@ export function* metrics(
   return { ...callMetrics(counts), updates, webhook: yield* webhookMetrics(botId, since) }
 }
 
-/** Counted in indexes: rows are read for the durations alone, and of those no more than the latest. */
+/** Counts with indexes only; reads rows just for the durations of the latest attempts. */
 function* webhookMetrics(botId: string, since: number): Op<BotMetrics['webhook']> {
   const of = [botId, since]
   const attempts = yield* count('delivery_attempts where bot_id = $1 and started_at > $2', of)

@@ -17,13 +17,13 @@ interface ChatStart {
   readonly botId: string
   readonly userId: string
   readonly type: ChatRow['type']
-  /** Of the chat, when this call makes one. */
+  /** Id of the chat if the call creates one. */
   readonly chatId: string
   readonly now: number
   readonly newDeliveryId: () => string
 }
 
-/** A known pair answers its chat, whatever type is asked for: there is one for each bot and user. */
+/** Creates a chat, or returns the only one of this bot and user, whatever its type. */
 export function* start(call: ChatStart): Op<Chat | Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>> {
   const { botId, userId, now } = call
   const refusal = yield* refuseUnready(botId)
@@ -45,7 +45,7 @@ export function* start(call: ChatStart): Op<Chat | Refusal<'BOT_NOT_FOUND' | 'BO
   return chatRecord(chat)
 }
 
-/** Null when the bot is there and approved. */
+/** Null when the bot exists and is approved. */
 export function* refuseUnready(botId: string): Op<Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'> | null> {
   const bot = yield* one<BotRow>('select * from bots where id = $1', [botId])
   return bot === undefined ? refuse('BOT_NOT_FOUND') : refuseUnapproved(bot)
@@ -78,7 +78,7 @@ interface DeliveredRow extends MessageRow, Pick<VoucherRow, 'key_id' | 'key_coun
   voucher_name: string
 }
 
-/** A chat as its user reads it, oldest message first; the credentials of vouchers are derived here and never stored. */
+/** Transcript for the user, oldest message first; derives the credentials of vouchers, which are never stored. */
 export function* messages(
   chatId: string,
   { page = 1, limit = 20 }: PageRequest,
@@ -86,7 +86,7 @@ export function* messages(
 ): Op<Page<TranscriptMessage> | Refusal<'CHAT_NOT_FOUND'>> {
   const chat = yield* chatById(chatId)
   if (chat === undefined) return refuse('CHAT_NOT_FOUND')
-  // Message ids have no gaps: a page is a range of them, and the last one is their number.
+  // Message ids have no gaps, so a page is a range of ids and the last id is the total.
   const rows = yield* all<DeliveredRow>(
     `select m.*, v.key_id, v.key_counter, t.name as voucher_name from messages m
        left join vouchers v on v.application_id = m.application_id and v.id = m.voucher_id
@@ -111,7 +111,7 @@ function* chatById(chatId: string): Op<ChatRow | undefined> {
   return yield* one<ChatRow>('select * from chats where id = $1', [chatId], 'row')
 }
 
-/** The chat of a bot; another bot's is as unknown as one that nobody started. */
+/** The chat if it belongs to the bot; another bot's chat counts as unknown. */
 export function* chatOfBot(botId: string, chatId: string): Op<ChatRow | undefined> {
   const chat = yield* chatById(chatId)
   return chat?.bot_id === botId ? chat : undefined
@@ -124,7 +124,7 @@ interface NewMessage {
   readonly now: number
 }
 
-/** Puts a message into a chat that was read with its lock, under the chat's next id. */
+/** Adds a message under the chat's next id. @param chat read with its row lock */
 export function* addMessage(chat: ChatRow, it: NewMessage): Op<Message> {
   const row: MessageRow = {
     chat_id: chat.id,
@@ -147,7 +147,7 @@ interface Said {
   readonly now: number
 }
 
-/** A message of the bot; in groups too. */
+/** Sends a message from the bot; unlike vouchers, messages are allowed in groups too. */
 export function* sendAsBot(
   botId: string,
   { chatId, text, now }: Said,
@@ -170,7 +170,7 @@ export function* sendAsUser(
   return payload
 }
 
-/** The user blocks the bot, or lifts the block; what is so already stays so, and tells nobody. */
+/** Blocks the bot for a chat's user, or lifts the block. Sends no update if nothing changes. */
 export function* setBlocked(
   chatId: string,
   blocked: boolean,

@@ -39,7 +39,7 @@ export function* issueIntoChat(
   return yield* delivered(applicationId, issued)
 }
 
-/** With the message that brought the voucher; null where it was issued directly. */
+/** Adds the message that delivered the voucher; null for a voucher that was issued directly. */
 function* delivered(
   applicationId: string,
   issued: ReplayableSuccess<IssuedVoucher>,

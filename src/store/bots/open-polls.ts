@@ -2,8 +2,8 @@ import { PROCESS_CLOCK_SKEW_MS_MAX } from '../../domain/time.js'
 import { notify, type Op, one, run } from '../operation.js'
 
 /**
- * Who polls for a bot, where several processes share a store. Times are true time, ms: a holder whose process is gone
- * ends by itself.
+ * The open poll of a bot, for several processes that share a store. `until` is system time, ms: the poll of a process
+ * that has exited expires.
  */
 export interface OpenPoll {
   readonly botId: string
@@ -11,10 +11,10 @@ export interface OpenPoll {
   readonly until: number
 }
 
-/** Of the longest poll, and more. */
+/** Upper bound of a poll: the longest timeout is 50 s. */
 const POLL_MS_MAX = 60_000
 
-/** After the lock of the bot's queue: a newer poll takes over, and the older one is told. */
+/** Registers a poll and notifies the older one, which ends. The caller holds the lock of the bot's queue. */
 export function* takePoll(poll: OpenPoll): Op<void> {
   yield* endOlder(poll.botId)
   yield* run('insert into open_polls (bot_id, holder, until) values ($1, $2, $3)', [
@@ -24,7 +24,7 @@ export function* takePoll(poll: OpenPoll): Op<void> {
   ])
 }
 
-/** As takePoll, for one that is answered at once: it ends the older one, and holds nothing. */
+/** takePoll for a poll that responds immediately: ends the older poll without registering a new one. */
 export function* endOlder(botId: string): Op<void> {
   const ended = yield* run('delete from open_polls where bot_id = $1', [botId])
   if (ended > 0) yield* notify(botId)
@@ -40,7 +40,7 @@ export function* endPoll({ botId, holder }: OpenPoll): Op<void> {
   yield* run('delete from open_polls where bot_id = $1 and holder = $2', [botId, holder])
 }
 
-/** A poll whose end lies further ahead than polls last was written by a clock that has been set back since. */
+/** Ignores a poll that ends later than any poll can: its clock has been set back since. */
 export function* isPolled(botId: string, trueNow: number): Op<boolean> {
   const found = yield* one('select holder from open_polls where bot_id = $1 and until > $2 and until <= $3', [
     botId,

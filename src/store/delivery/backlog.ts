@@ -7,13 +7,13 @@ import { all, count, notify, type Op, one, run, runEach } from '../operation.js'
  * Every reader of pending updates or their deliveries must apply the markers.
  */
 
-/** Updates per transaction: a few milliseconds on either engine. */
+/** Updates per transaction, so that each takes a few milliseconds on either engine. */
 export const SETTLED_PER_WRITE = 200
 
-/** The subject of the notice that a bot has a backlog to settle. */
+/** Notice subject: a bot has a backlog to apply. */
 export const BACKLOG = 'backlog'
 
-/** SQL: true for an update with a delivery attempt. Its body is kept for a retry, and it does not expire. */
+/** SQL: true for an update with a delivery attempt. Such an update keeps its body for a retry and does not expire. */
 export const attempted = (
   update: string,
 ): string => `exists (select 1 from deliveries d where d.bot_id = ${update}.bot_id
@@ -135,7 +135,7 @@ export function* settleBacklog(maker: DeliveryMaker): Op<number> {
     if (after.switched_to !== null) {
       ;({ after, left } = yield* settleSwitched(after, isDelivered ? maker : null, left))
     }
-    // Deliveries that the markers held back may go out: of a settled piece, or a retry by hand below a drop.
+    // Deliveries that the markers blocked may be sent now: those just applied, or a manual retry of a dropped update.
     if (isDelivered) yield* notify(botId)
   }
   yield* saveMarkers(queue, after)

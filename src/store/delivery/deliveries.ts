@@ -22,7 +22,7 @@ export function* list(accountId: string, botId: string, filter: DeliveryFilter):
   let from = 'deliveries where bot_id = $1'
   if (filter.status !== undefined) from += ` and ${STATUS_IS}`
   if (filter.status !== undefined) params.push(filter.status, cancelled.cancelledTo)
-  // Those that went wrong have an index of their own, so that few among many are found at once.
+  // Repeats the condition of the partial index of failed deliveries, so the engine can use it.
   if (filter.status === 'failed' || filter.status === 'dead_letter') from += ` and status in ('failed', 'dead_letter')`
   const page = yield* listPage<DeliveryRow, DeliveryRow>(from, params, filter, (row) => asCancelled(row, cancelled))
   return { ...page, items: yield* recordsOf(page.items) }
@@ -34,7 +34,7 @@ const STATUS_IS = `(status = $2 and (status not in ('pending', 'failed') or upda
   or $2 = 'cancelled' and status in ('pending', 'failed') and update_id <= $3
     and (resume_status is null or resume_status = 'failed'))`
 
-/** Returns the delivery as its row will be when the backlog is settled. */
+/** Returns the delivery as its row will be once the backlog is applied. */
 function asCancelled(row: DeliveryRow, { cancelledTo, droppedTo }: CancelledTo): DeliveryRow {
   const waits = (row.status === 'pending' || row.status === 'failed') && (row.resume_status ?? 'failed') === 'failed'
   if (!waits || row.update_id > cancelledTo) return row
@@ -42,7 +42,7 @@ function asCancelled(row: DeliveryRow, { cancelledTo, droppedTo }: CancelledTo):
   return { ...row, status: 'cancelled', cancel_reason: reason, next_attempt_at: null, resume_status: null }
 }
 
-/** With their latest attempts, which are read at once: retries by hand have no end. */
+/** Adds the latest attempts in one query; manual retries have no limit, so older ones are left out. */
 function* recordsOf(rows: readonly DeliveryRow[]): Op<Delivery[]> {
   if (rows.length === 0) return []
   const places = rows.map((_, index) => `$${index + 1}`).join(', ')
@@ -61,8 +61,8 @@ function* recordsOf(rows: readonly DeliveryRow[]): Op<Delivery[]> {
 }
 
 /**
- * One more attempt as soon as there is a slot; it answers before.
- * @param deliveryId or the update_id, in digits
+ * Schedules one more attempt for the next free slot and returns before it starts.
+ * @param deliveryId the delivery id, or the update_id in digits
  */
 export function* retry(
   accountId: string,
@@ -97,7 +97,7 @@ export function* retry(
   return record as Delivery
 }
 
-/** Deletes up to `limit` deliveries made before `before`, with their attempts and updates; answers how many. */
+/** Deletes up to `limit` deliveries created before `before`, with attempts and updates; returns their number. */
 export function* forget(before: number, limit: number): Op<number> {
   const old = yield* all<{ id: string; bot_id: string; update_id: number }>(
     `select id, bot_id, update_id from deliveries

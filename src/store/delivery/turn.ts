@@ -21,9 +21,9 @@ export interface Attempt {
   readonly botId: string
   readonly updateId: number
   readonly manual: boolean
-  /** As the claim has left the delivery. */
+  /** State of the delivery after the claim. */
   readonly claimed: DeliveryState
-  /** True time, ms: what the delivery holds is told by it. */
+  /** System time, ms; identifies the claim that this attempt belongs to. */
   readonly leaseUntil: number
   readonly startedAt: number
   readonly body: string
@@ -32,29 +32,30 @@ export interface Attempt {
 
 export interface EndedAttempt {
   readonly attempt: Omit<Attempt, 'accountId' | 'body' | 'webhook'> & {
-    /** Null: its process is gone. */
+    /** Null for an expired lease, whose process has exited. */
     readonly webhook: Pick<WebhookRow, 'set_at'> | null
   }
   readonly outcome: AttemptOutcome
   readonly ipAddress: string | null
   readonly endedAt: number
-  /** Set if its transaction's commit result was lost, so that the row may hold this attempt already. */
+  /** Set if the commit result of its transaction was lost: the attempt may be recorded already. */
   readonly mayBeWritten?: true
 }
 
+/** Input of one pass of the delivery worker. */
 export interface Turn {
   readonly ended: readonly EndedAttempt[]
   /** Claims whose commit result was lost. */
   readonly unconfirmed?: readonly Attempt[]
   /** Bots that may have due deliveries, with their accounts if known, in the order in which they are served. */
   readonly bots: ReadonlyMap<string, string | null>
-  /** Leases that ended before this, in true time, are lost; null: not looked for. */
+  /** Expire leases that ended before this system time; null skips the search. */
   readonly lostBefore: number | null
   readonly room: number
   /** Attempts that each account has in flight. */
   readonly held?: ReadonlyMap<string, number>
   readonly now: number
-  /** True time, ms. */
+  /** System time, ms. */
   readonly trueNow: number
 }
 
@@ -70,13 +71,13 @@ export interface TurnResult {
 }
 
 /**
- * What the delivery worker writes at once: what came of the attempts that ended, leases that were lost, what has
- * become due, and the claims of what goes out next. One transaction, so that a delivery costs one commit.
+ * One pass of the delivery worker: records ended attempts, expires leases, marks due deliveries and claims the next
+ * ones. All in one transaction, so a delivery costs one commit.
  */
 export function* turn(it: Turn): Op<TurnResult> {
   const bots = new Map(it.bots)
   const look = (botId: string) => bots.has(botId) || bots.set(botId, null)
-  // Webhooks before their deliveries, and in one order: as whoever sets a webhook locks them.
+  // Lock webhooks before deliveries and in a fixed order, as the calls that set webhooks do, to prevent deadlocks.
   yield* noteEndpoints(it.ended)
   for (const ended of it.ended) yield* settle(ended)
   for (const { attempt } of it.ended) look(attempt.botId)
@@ -100,7 +101,7 @@ export function* turn(it: Turn): Op<TurnResult> {
   const waiting = new Map<string, string | null>()
   const unfinished: string[] = []
   for (const [botId, accountId] of bots) {
-    // Read nothing for a bot that may take no slot: it may have many pending deliveries.
+    // Skip the reads for a bot without a free slot: it may have many pending deliveries.
     const mayTake = accountId === null ? it.room > begun.length : shareOf(accountId) > 0
     const left = mayTake ? yield* claim(botId, it, shareOf, begin) : { waiting: accountId }
     if (left === 'expired') unfinished.push(botId)
@@ -112,7 +113,7 @@ export function* turn(it: Turn): Op<TurnResult> {
   return { begun, waiting, unfinished, moreLost, nextDueAt: next?.at == null ? null : Number(next.at) }
 }
 
-/** Bots with deliveries that wait for a slot, by one probe of the index each. */
+/** Bots with deliveries that wait for a slot. The recursion probes the index once per bot. */
 export function* botsWithWork(): Op<string[]> {
   const bots = yield* all<{ bot_id: string | null }>(
     `with recursive bots_ready (bot_id) as (
@@ -127,7 +128,7 @@ export function* botsWithWork(): Op<string[]> {
 
 type Begin = (attempt: Attempt) => void
 
-/** Continues claims that were committed after all, under a new lease; the others left no trace. */
+/** Continues claims whose commit succeeded although its result was lost, under a new lease. */
 function* regain(unconfirmed: readonly Attempt[], trueNow: number, begin: Begin): Op<void> {
   const leaseUntil = trueNow + LEASE_MS
   for (const attempt of unconfirmed) {
@@ -140,14 +141,14 @@ function* regain(unconfirmed: readonly Attempt[], trueNow: number, begin: Begin)
   }
 }
 
-/** Writes an attempt down, and what it makes of its delivery. */
+/** Records an attempt and the new state of its delivery. */
 function* settle(ended: EndedAttempt): Op<void> {
   const { attempt, outcome, endedAt } = ended
   const { deliveryId: id, botId } = attempt
   if (ended.mayBeWritten && (yield* isWritten(attempt))) return
   const { statusCode, error, durationMs } = outcome
   const ending = [statusCode, error?.code ?? null, error?.message ?? null] as const
-  // Nearly always it holds its lease still, and nothing has to be read.
+  // Usually the attempt still holds its lease, and the row need not be read.
   const expected = applyAttempt(attempt.claimed, attempt, outcome, endedAt)
   if (expected === null || !(yield* conclude(attempt, expected, outcome, attempt.leaseUntil))) {
     const row = yield* one<DeliveryRow>('select * from deliveries where id = $1', [id], 'row')
@@ -172,7 +173,7 @@ function* isWritten({ deliveryId, startedAt, manual }: EndedAttempt['attempt']):
   return found !== undefined
 }
 
-/** False when the delivery has another lease than `lease`, or none where one is named: nothing is written then. */
+/** Writes the new state unless the delivery's lease differs from `lease`; returns whether it did. */
 function* conclude(
   { deliveryId: id, botId, updateId }: EndedAttempt['attempt'],
   after: DeliveryTransition,
@@ -205,7 +206,7 @@ function* conclude(
   return changed > 0
 }
 
-/** What the last of these attempts tell of each endpoint, if it is still the one that was called. */
+/** Records the health of each endpoint from its latest attempts, unless the webhook was replaced since. */
 function* noteEndpoints(all: readonly EndedAttempt[]): Op<void> {
   const latest = new Map<string, { last: EndedAttempt; success?: EndedAttempt; failure?: EndedAttempt }>()
   for (const ended of all) {
@@ -236,7 +237,7 @@ function* noteEndpoints(all: readonly EndedAttempt[]): Op<void> {
   }
 }
 
-/** Attempts that nobody will end any more count as failed. Answers their bots. */
+/** Records attempts with expired leases as failed; returns their bots. */
 function* loseLeases(before: number, now: number): Op<string[]> {
   const lost = yield* all<DeliveryRow>(
     `select * from deliveries where lease_until is not null and (lease_until <= $1 or lease_until > $2)
@@ -266,8 +267,8 @@ function* loseLeases(before: number, now: number): Op<string[]> {
 }
 
 /**
- * Marks failed deliveries as ready, up to a fixed number: those whose time has come, and those whose time is beyond the
- * retry schedule, because the clock was set back. Returns their bots.
+ * Marks a bounded number of failed deliveries as ready and returns their bots. `<=` selects due deliveries, `>` those
+ * beyond the retry schedule, which a clock that was set back would delay.
  */
 function* flip(side: '<=' | '>', at: number): Op<string[]> {
   const due = yield* all<{ id: string; bot_id: string }>(
@@ -283,10 +284,10 @@ function* flip(side: '<=' | '>', at: number): Op<string[]> {
 type Ready = Pick<DeliveryRow, 'update_id' | 'chat_key'>
 
 /**
- * Takes what may go out now: lowest update_id first, one in flight per chat, within the connections of the webhook
- * (DECISIONS.md#delivery-order). Nothing of a bot that is disabled or has no webhook.
- * @param shareOf returns how many more attempts an account may begin
- * @returns null if nothing more of the bot can be sent now, the account if only its share of slots is used up
+ * Claims due deliveries: lowest update_id first, one in flight per chat, within the webhook's connection limit
+ * (DECISIONS.md#delivery-order). Claims none for a bot that is disabled or has no webhook.
+ * @param shareOf returns how many more attempts an account may start
+ * @returns null if the bot has nothing more to send now, the account if its share of slots is used up
  */
 function* claim(
   botId: string,
@@ -297,7 +298,7 @@ function* claim(
   const webhook = yield* one<CalledWebhook>(
     "select w.*, b.account_id from webhooks w join bots b on b.id = w.bot_id where w.bot_id = $1 and b.status = 'active'",
     [botId],
-    // Another process that claims for the bot right now takes what there is, and hears of what comes.
+    // Skip a bot that another process is claiming for: that process handles its deliveries.
     { skipOf: 'w' },
   )
   if (webhook === undefined) return null
@@ -311,7 +312,7 @@ function* claim(
   const connections = (webhook.failing === 1 ? 1 : webhook.max_connections) - busy.length
   let free = Math.min(share, connections)
   let expired = 0
-  // Again while some that were chosen turn out to have expired.
+  // Repeat while chosen deliveries turn out to have expired.
   while (free > 0) {
     const chosen = yield* nextReady(botId, free, busy)
     if (chosen.length === 0) return null
@@ -331,7 +332,7 @@ function* claim(
 
 type CalledWebhook = WebhookRow & { readonly account_id: string }
 
-/** The first deliveries that wait, one a chat, none of a busy chat. Reads nothing but an index. */
+/** The first ready deliveries, one per chat, none of a busy chat. Reads only indexes. */
 function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Ready[]> {
   const chats = new Set(busy)
   const chosen: Ready[] = []
@@ -350,8 +351,8 @@ function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Re
     'skip',
   )
   choose(first)
-  // Few chats with long backlogs lie before the others. From chat to chat then, by one probe of the index each: among
-  // as many chats as are busy or chosen, and as many more as are free, there are enough.
+  // A few chats with long backlogs fill the window. Probe the index once per chat instead: the known chats (busy or
+  // chosen) plus one for each free connection are enough.
   if (chosen.length < free && first.length === window) {
     choose(
       yield* all<Ready>(
@@ -377,12 +378,12 @@ function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Re
 type Taken = DeliveryState & {
   readonly id: string
   readonly last_attempt_at: number | null
-  /** Null where the update is gone. */
+  /** Null if the update was deleted. */
   readonly body: string | null
   readonly made_at: number | null
 }
 
-/** Null when there is nothing left to send: it has expired. */
+/** Claims one delivery; cancels it and returns null if its update has expired. */
 function* take(
   { update_id: updateId }: Ready,
   webhook: CalledWebhook,

@@ -18,7 +18,7 @@ export type Bodies = readonly string[]
 /** SQL: false for an expired update without a delivery attempt, even if its row was not removed yet. */
 const ALIVE = `(created_at > $2 or ${attempted('looked_at')})`
 
-/** Pending updates that one operation reads: many may have expired at the same time. */
+/** Maximum of pending updates that one operation scans: thousands may have expired at the same time. */
 const LOOKED_AT = 1_000
 
 export interface Poll {
@@ -32,7 +32,7 @@ export interface Poll {
 
 type BotRefusal = NonNullable<ReturnType<typeof refuseBotCall>>
 
-/** No deliverable update up to this id, but more rows after it: continue there in another operation. */
+/** No deliverable update up to this id, but more rows follow: continue there in another operation. */
 interface LookOn {
   readonly after: number
 }
@@ -40,8 +40,8 @@ interface LookOn {
 export type Found = Bodies | LookOn | BotRefusal | Refusal<'WEBHOOK_ACTIVE' | 'OFFSET_IN_FUTURE'>
 
 /**
- * The start of a getUpdates call (DECISIONS.md#polling): confirms, chooses the types of later updates, and reads. A
- * refusal changes nothing.
+ * First step of a getUpdates call (DECISIONS.md#polling): confirms updates, stores the selected types, reads. A refusal
+ * changes nothing.
  */
 export function* poll(call: Poll): Op<Found> {
   const { botId, offset = 0, limit, now } = call
@@ -66,7 +66,7 @@ export interface LastUpdates {
 
 /**
  * Returns the id at which the last pending updates begin, 0 if there are fewer; or the progress so far.
- * @param last begin with a `before` above every id
+ * @param last start with a `before` above every id
  */
 export function* firstOfLast(botId: string, { missing, before }: LastUpdates, now: number): Op<number | LastUpdates> {
   const seen = (yield* one<{ looked: number; reached: number | null; found: number; first: number | null }>(
@@ -84,7 +84,7 @@ export function* firstOfLast(botId: string, { missing, before }: LastUpdates, no
   return Number(seen.looked) < LOOKED_AT ? 0 : { missing: left, before: Number(seen.reached) }
 }
 
-/** Found in the index of those that wait, which has no more rows however many were delivered: then their texts. */
+/** Finds ids in the index of pending updates, whose size is independent of delivered ones, then reads the bodies. */
 function* waiting(botId: string, limit: number, now: number, after: number): Op<Bodies | LookOn> {
   const rows = yield* all<{ body: string }>(
     `select body from updates where bot_id = $1 and update_id in (
@@ -113,7 +113,7 @@ interface Look {
   readonly now: number
 }
 
-/** What a held call finds when something of its bot has changed: first whether it may still be answered at all. */
+/** Repeats the read of an open poll after a change: checks token, bot and webhook again, then reads updates. */
 export function* look(call: Look): Op<Found> {
   const refusal = refuseBotCall(yield* callerByHash(call.tokenHash), call)
   if (refusal !== null) return refusal
@@ -121,7 +121,7 @@ export function* look(call: Look): Op<Found> {
   return yield* waiting(call.botId, call.limit, call.now, call.after ?? 0)
 }
 
-/** An update that the operator makes; answers its stored text. */
+/** Adds an update for the operator; returns its stored text. */
 export function* addByPlatform(
   update: Omit<NewUpdate, 'chatId'>,
 ): Op<{ ok: true; data: string } | Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED' | 'BOT_STATE_CONFLICT'>> {
@@ -135,8 +135,8 @@ export function* addByPlatform(
 }
 
 /**
- * Deletes up to `limit` old updates (DECISIONS.md#updates): those that waited for 24 hours without an attempt, whose
- * deliveries it cancels, and those that were confirmed. Returns how many.
+ * Deletes up to `limit` updates of each kind that are older than 24 hours (DECISIONS.md#updates): those without an
+ * attempt, whose deliveries it cancels, and confirmed ones. Returns the larger of the two numbers.
  */
 export function* forgetOld(now: number, limit: number): Op<number> {
   const expired = yield* all<{ bot_id: string; update_id: number }>(

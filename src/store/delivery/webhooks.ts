@@ -44,12 +44,12 @@ interface WebhookSet {
 }
 
 /**
- * Sets the webhook of a bot. The same settings again change nothing; each waiting update gets a delivery
+ * Sets the webhook of a bot and creates a delivery for each pending update. Repeated settings change nothing
  * (DECISIONS.md#webhook-settings).
  */
 export function* set(it: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
   const { botId, request, now } = it
-  // The queue is locked first, here as everywhere: no update is made meanwhile.
+  // Every writer locks the queue first, so no update is added meanwhile.
   let queue = yield* lockQueue(botId)
   const was = yield* webhookOf(botId, 'row')
   const open = was === null ? null : opened(was, sealing.keys)
@@ -64,7 +64,7 @@ export function* set(it: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
   return open === null && request.secret === undefined ? { ...record, one_time_secret_token: it.newSecret } : record
 }
 
-/** In clear. @throws for a row that this key ring does not open */
+/** Decrypts URL and secret. @throws for a row that the key ring cannot decrypt */
 function opened(row: WebhookRow, keys: Keyring): ClearWebhook {
   return {
     url: unseal(keys, row.bot_id, row.url),
@@ -81,7 +81,7 @@ function* save(
   { keys, random }: Sealing,
 ): Op<WebhookRow> {
   const secretStays = was !== null && oldSecretUntil === undefined
-  // Another URL is another endpoint: nothing is known of it.
+  // A new URL is a new endpoint of unknown health.
   const { failing, ip_address, last_error_at, last_error_message, last_success_at } =
     was === null || urlChanged ? UNKNOWN_HEALTH : was
   const row: WebhookRow = {
@@ -106,7 +106,7 @@ function* save(
   return row
 }
 
-/** Ends the deliveries of a bot; what was not delivered can be polled again. Answers alike when there were none. */
+/** Removes the webhook of a bot; undelivered updates can be polled again. Idempotent. */
 export function* remove(botId: string, dropToo: boolean): Op<DeliveryMode> {
   let queue = yield* lockQueue(botId)
   let dropped = 0

@@ -1,21 +1,23 @@
-/** What the engines write differently in the same schema. */
+/** Differences between the engines in the same schema. */
 interface Dialect {
-  /** Type of text that is compared or sorted, as bytes. */
+  /** Type of text columns that are compared or sorted byte by byte. */
   readonly key: string
   readonly int64: string
-  /** What follows a table, by how its rows are kept. */
+  /** Suffix of `create table` for tables with a separate primary key index. */
   readonly rows: string
+  /** Suffix for tables stored in the order of their primary key. */
   readonly byKey: string
-  /** The same where rows change often. */
+  /** The same two for tables whose rows change often. */
   readonly busyRows: string
   readonly busyByKey: string
 }
 
 /**
- * Tables of both engines. Keys of the runtime plane start with application_id, so that its rows spread by application.
+ * Tables of both engines. Primary keys of vouchers and redemptions start with application_id, so that rows can be
+ * distributed by application.
  *
- * Checks of status of a delivery go by twos: for a longer list SQLite builds a set at each write of the column, which
- * took a third of the time of what a delivery writes.
+ * Delivery checks use lists of two values: SQLite builds a set for a longer list at each write of the column, which
+ * took a third of the write time of a delivery.
  */
 export const initial = ({ key, int64, rows, byKey, busyRows, busyByKey }: Dialect): string => `
 create table credential_keys (
@@ -146,7 +148,7 @@ create table idempotency_keys (
 )${rows};
 create index idempotency_keys_by_expiry on idempotency_keys (expires_at) where expires_at is not null;
 
--- The bot plane is keyed by bot, so that it stands beside the runtime plane's distribution by application.
+-- Tables of bots have keys by bot, independent of the distribution of vouchers by application.
 create table bots (
   id ${key} primary key,
   account_id ${key} not null,

@@ -2,7 +2,7 @@ import { Digest, endLine, FORMAT, type Header, headerLine, type KeyCheck, rowLin
 import { countOf, type MoveSource, type Table } from './session.js'
 import { moved } from './tables.js'
 
-/** Text of an export, in pieces, and how many rows are in each; at the end what the last line says. */
+/** Yields pieces of an export with their row counts; returns the checksums of the last line. */
 type ExportText = AsyncGenerator<{ readonly text: string; readonly rows: number }, Sums>
 
 export async function filledTables(source: MoveSource): Promise<{ readonly table: Table; readonly rows: number }[]> {
@@ -20,7 +20,7 @@ export async function keyChecksOf(source: MoveSource): Promise<readonly KeyCheck
   return rows.map((it) => ({ key_id: String(it.key_id), key_check: String(it.key_check) }))
 }
 
-/** A store as text: the header, one line a row, and what proves that nothing is missing. */
+/** Serialises a store: the header, one line per row, and a last line with checksums that prove completeness. */
 export async function* exportText(
   source: MoveSource,
   header: Pick<Header, 'version' | 'schema' | 'exported_at' | 'keys' | 'transport_keys'>,
@@ -45,7 +45,7 @@ export async function* exportText(
   return sums
 }
 
-/** What the end of an export of this store would say of its rows, as they are now. @param onPage called with each page */
+/** Computes the checksums that an export of this store would end with. @param onPage called for each page */
 export async function sumsOf(source: MoveSource, onPage: () => void = () => {}): Promise<Sums> {
   const digest = new Digest()
   for (const { table } of await filledTables(source)) {

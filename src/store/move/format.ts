@@ -2,28 +2,28 @@ import { createHash } from 'node:crypto'
 import type { Row } from '../operation.js'
 import { type Moved, moved } from './tables.js'
 
-/** Changes when a program of before could not read the file any more. */
+/** Incremented when older versions can no longer read the file. */
 export const FORMAT = 1
 
-/** A key that the vouchers were made with: its id, and the check that tells another key under the same id. */
+/** Credential key of the vouchers: its id, and a check value that detects another key with the same id. */
 export interface KeyCheck {
   readonly key_id: string
   readonly key_check: string
 }
 
-/** The first line. */
+/** First line of an export. */
 export interface Header {
   readonly voucherctl: 'export'
   readonly format: number
   readonly version: string
-  /** How many migrations the store had had. */
+  /** Schema version: the number of migrations that the store had run. */
   readonly schema: number
   readonly dialect: 'sqlite' | 'postgres'
   readonly exported_at: string
   readonly keys: readonly KeyCheck[]
-  /** Static keys of the encrypted transport, sealed under the key file; null where there are none. */
+  /** Static keys of the encrypted transport, encrypted with the key file; null without any. */
   readonly transport_keys: string | null
-  /** How many lines of each table follow; tables without rows are not named. */
+  /** Number of lines per table; without empty tables. */
   readonly rows: Readonly<Record<string, number>>
 }
 
@@ -31,7 +31,7 @@ export const headerLine = (header: Header): string => `${JSON.stringify(header)}
 
 export const rowStart = (table: Moved): string => `{"table":"${table}","row":`
 
-/** Lines of rows as they were selected: their members by name. */
+/** One JSON line per row, with columns in the order of the select. */
 export function rowLines(table: Moved, rows: readonly Row[]): string {
   const start = rowStart(table)
   let text = ''
@@ -39,28 +39,28 @@ export function rowLines(table: Moved, rows: readonly Row[]): string {
   return text
 }
 
-/** The last line: what is missing or changed before it is known by it. */
+/** Start of the last line, whose checksums detect missing and changed lines. */
 export const END_START = '{"end":'
 
 export const endLine = (sums: Sums): string => `${END_START}${JSON.stringify(sums)}}\n`
 
-/** A file that is no export of this version, or not as it was written: the message says where. */
+/** The file is not an export of this version, or is damaged; the message names the line. */
 export class ExportUnusable extends Error {
   override readonly name = 'ExportUnusable'
   readonly code = 'EXPORT_UNUSABLE'
 }
 
-/** What is said of a file at its end: how many rows each table has, and the SHA-256 of its lines, in hex. */
+/** Content of the last line: row count and SHA-256 (hex) of each table's lines. */
 export interface Sums {
   readonly rows: Readonly<Record<string, number>>
   readonly sha256: Readonly<Record<string, string>>
-  /** Of every byte before the last line. */
+  /** SHA-256 of every byte before the last line. */
   readonly total_sha256: string
 }
 
 export const totalOf = (rows: Sums['rows']): number => Object.values(rows).reduce((sum, it) => sum + it, 0)
 
-/** Adds up the lines of an export as they are written or read. */
+/** Computes the checksums of an export while it is written or read. */
 export class Digest {
   readonly #total = createHash('sha256')
   readonly #tables = new Map<Moved, { rows: number; readonly hash: ReturnType<typeof createHash> }>()
@@ -82,7 +82,7 @@ export class Digest {
     this.#total.update(text)
   }
 
-  /** Of tables with rows alone, in their order; nothing can be added afterwards. */
+  /** Returns the checksums of non-empty tables in export order. Call it once, at the end. */
   end(): Sums {
     const found = moved.flatMap((name) => {
       const sum = this.#tables.get(name)

@@ -7,7 +7,7 @@ import type { ExportRead, RowsRead } from './read.js'
 import type { MoveTarget, Table } from './session.js'
 import { inHeader, isMoved, moved } from './tables.js'
 
-/** A store that has rows already: two stores are not made one. */
+/** The target has rows already: an import does not merge stores. */
 class StoreNotEmpty extends Error {
   override readonly name = 'StoreNotEmpty'
   readonly code = 'STORE_NOT_EMPTY'
@@ -30,9 +30,9 @@ export async function requireEmpty(target: MoveTarget): Promise<void> {
 }
 
 /**
- * Writes what an export holds into an empty store, all of it or nothing, and looks whether the store gives it back:
- * every row is read again, and must have the sums that the file ends with. The caller commits.
- * @param onRows told how many rows were written; what it throws ends the import
+ * Writes an export into an empty store, then reads every row back and compares the checksums with those of the file.
+ * The caller commits.
+ * @param onRows called with the number of rows written; an exception from it ends the import
  * @throws ExportUnusable, StoreUnusable
  */
 export async function importRows(
@@ -57,7 +57,7 @@ export async function importRows(
         throw new ExportUnusable(`line ${read.firstLine}: schema ${header.schema} has no ${read.table}`)
       tables.set(read.table, table)
       requireColumns(table, read)
-      // The next lines are read meanwhile.
+      // Read the next lines while the database inserts these.
       writing = insert(target, table, read).then(() => onRows(read.rows.length))
       writing.catch(() => {})
     }

@@ -10,21 +10,21 @@ import { type MoveSource, type MoveTarget, PAGE_ROWS, quoted, selectOf, type Tab
 import { allTables, type Moved } from './tables.js'
 
 const CONNECT_MS_MAX = 5_000
-/** Of a server that starts on the same database, or of calls that servers are answering. */
+/** Longest wait for locks of servers that run or start on the same database. */
 const LOCK_MS_MAX = 10_000
-/** So long the other end of a pipe may stand still before the database gives up the transaction. */
+/** Longest pause of the other end of a pipe before the database aborts the transaction. */
 const IDLE_MS_MAX = 600_000
 
 const SNAPSHOT = 'begin transaction isolation level repeatable read, read only'
 
-/** One snapshot, beside servers that go on. @throws StoreUnusable */
+/** Opens one snapshot of the database; servers may keep running. @throws StoreUnusable */
 export async function openPostgresSource(settings: PostgresSettings): Promise<MoveSource> {
   return (await connect(settings, SNAPSHOT)).source
 }
 
 /**
- * A transaction under the lock of migrations, so that no server starts meanwhile, and with all tables locked, so that
- * one that runs already writes nothing.
+ * Begins a transaction that holds the migration lock, so that no server starts, and locks all tables, so that running
+ * servers cannot write.
  * @throws StoreUnusable
  */
 export async function openPostgresTarget(settings: PostgresSettings): Promise<MoveTarget> {
@@ -48,7 +48,7 @@ export async function openPostgresTarget(settings: PostgresSettings): Promise<Mo
       await guarded(client.query(`drop table if exists ${allTables.join(', ')}`))
       await migrate(0, schema)
     },
-    // One parameter for all rows: the types of its columns are those of the table.
+    // All rows are one JSON parameter, whose columns take the types of the table.
     async insert({ name, columns }, rows) {
       const names = quoted(columns)
       const sql = `insert into ${name} (${names}) select ${names} from json_populate_recordset(null::${name}, $1::json)`
@@ -60,7 +60,7 @@ export async function openPostgresTarget(settings: PostgresSettings): Promise<Mo
     async commit() {
       const before = await source.schema()
       if (before < migrations.length) await migrate(before, migrations.length)
-      // Without it the first calls are planned for empty tables.
+      // Without statistics PostgreSQL would plan the first calls for empty tables.
       await guarded(client.query('analyze'))
       const { command } = await send('commit')
       // The server responds `ROLLBACK` to the commit of a transaction that it has given up.
@@ -95,7 +95,7 @@ async function connect(
   try {
     await client.connect()
     await client.query(begin)
-    // A limit that the role or the database sets is meant for calls.
+    // Override a statement timeout of the role or database, which is meant for short calls.
     await client.query('set local statement_timeout = 0')
   } catch (error) {
     await client.end().catch(() => {})
@@ -117,7 +117,7 @@ async function connect(
       const named = (rows: readonly Row[]) => rows.map((it) => String(it.name))
       return { name: table, columns: named(columns).sort(), key: named(await rowsOf(KEY, [table])) }
     },
-    // A cursor, so that a page costs what is in it; the next one is on its way while this one is used.
+    // A cursor keeps the cost of a page independent of its position; fetch the next page while the caller uses this.
     async *pages(table) {
       const cursor = 'pages'
       await send(`declare ${cursor} no scroll cursor for ${selectOf(table)} order by ${quoted(table.key)}`)

@@ -5,13 +5,13 @@ import { Digest, END_START, ExportUnusable, endLine, FORMAT, type Header, rowSta
 import { PAGE_ROWS } from './session.js'
 import { isMoved, type Moved, moved } from './tables.js'
 
-/** A row has at most some hundred kilobytes: what is longer is no export, and must not fill the memory. */
+/** Longest line. Rows have at most a few hundred kilobytes, so a longer line is not an export and could fill memory. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024
 const LF = 0x0a
-/** Of rows that are written at once. */
+/** Maximum size of a batch of rows. */
 const CHARACTERS_MAX = 4 * 1024 * 1024
 
-/** Rows of one table in their order, with the numbers of their lines. */
+/** Consecutive rows of one table with their line numbers. */
 export interface RowsRead {
   readonly table: Moved
   readonly rows: readonly Row[]
@@ -21,15 +21,15 @@ export interface RowsRead {
 
 export interface ExportRead {
   readonly header: Header
-  /** Ends when the whole file was found as it was written; answers what its last line says. */
+  /** Returns the checksums of the last line, after verifying the whole file. */
   readonly rows: AsyncGenerator<RowsRead, Sums>
 }
 
 type Places = ReadonlyMap<Moved, { readonly first: number; readonly last: number }>
 
 /**
- * Reads an export bit by bit. What was read counts only when all of it came.
- * @throws ExportUnusable with the line, where it is known
+ * Reads an export as a stream. The rows are verified only once the generator has returned.
+ * @throws ExportUnusable with the line if known
  */
 export async function readExport(chunks: AsyncIterable<Uint8Array | string>): Promise<ExportRead> {
   const numbered = linesOf(chunks)
@@ -121,7 +121,7 @@ function parseRow(text: string, line: number): { readonly table: Moved; readonly
       const row: unknown = JSON.parse(text.slice(rowStart(table).length, -1))
       if (isRow(row)) return { table, row }
     } catch {
-      // Said below, without a word of the line.
+      // Fall through to the error below, which does not quote the line.
     }
   }
   throw new ExportUnusable(`line ${line} is no row of a table that this version knows`)
@@ -132,7 +132,7 @@ function isRow(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && Object.values(value).every(isValue)
 }
 
-/** Which part of a file is not as it was written, by its last line. @param sums of what was read */
+/** Describes the difference between the last line and the rows that were read. @param sums of the rows read */
 function whatChanged(text: string, line: number, sums: Sums, header: Header, places: Places): string {
   const said = parseSums(text)
   for (const name of moved) {
@@ -196,12 +196,12 @@ function parseMark(text: string): Partial<Header> {
     if (typeof header === 'object' && (header as Partial<Header> | null)?.voucherctl === 'export')
       return header as Header
   } catch {
-    // Said below.
+    // Fall through to the error below.
   }
   throw new ExportUnusable('line 1 is not that of an export; `voucherctl server export` writes one')
 }
 
-/** @throws ExportUnusable for what is no text */
+/** @throws ExportUnusable for invalid UTF-8 and compressed files */
 async function* linesOf(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<Line, undefined> {
   let held: Buffer[] = []
   let bytes = 0
@@ -231,7 +231,7 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array | string>): AsyncGenera
   return undefined
 }
 
-/** How many lines of it are text. */
+/** Number of lines before the first one that is not UTF-8. */
 function placeOfNoText(block: Buffer): number {
   for (let at = 0, line = 0; ; line++) {
     const end = block.indexOf(LF, at)

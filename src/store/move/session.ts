@@ -1,49 +1,49 @@
 import type { Row } from '../operation.js'
 import { instead, type Moved } from './tables.js'
 
-/** A table as it is in this database. */
+/** A table of this database. */
 export interface Table {
   readonly name: Moved
-  /** By name, so that both dialects have one order. */
+  /** Sorted by name, so that both engines have the same order. */
   readonly columns: readonly string[]
-  /** The primary key, whose order is that of the rows. */
+  /** Columns of the primary key; rows are exported in its order. */
   readonly key: readonly string[]
 }
 
-/** One connection that sees one state of a store, whichever its engine: what an export reads. */
+/** One connection with a consistent view of a store of either engine, for an export. */
 export interface MoveSource {
   readonly dialect: 'sqlite' | 'postgres'
-  /** Of the database in messages, without a password. */
+  /** Name of the database in messages, without a password. */
   readonly name: string
-  /** How many migrations it has had; 0 where there is no store. */
+  /** Schema version; 0 for an empty database. */
   schema(): Promise<number>
-  /** Undefined where the schema has no such table. */
+  /** Undefined if the schema has no such table. */
   table(name: Moved): Promise<Table | undefined>
-  /** All rows of a statement of few. */
+  /** For statements with few rows. */
   all(sql: string): Promise<readonly Row[]>
-  /** Every row of a table by its key, a bounded number at a time. */
+  /** Every row of a table in key order, in pages of bounded size. */
   pages(table: Table): AsyncGenerator<readonly Row[]>
-  /** Ends it; what was not committed is undone. */
+  /** Closes the connection and rolls back what was not committed. */
   close(): Promise<void>
 }
 
-/** The same with a transaction that an import is written in, and that nobody passes. */
+/** A source with an open transaction for an import, which excludes all other writers. */
 export interface MoveTarget extends MoveSource {
-  /** Makes the tables of an empty store what they were after so many migrations. */
+  /** Creates the tables of this schema version in an empty store. */
   become(schema: number): Promise<void>
   insert(table: Table, rows: readonly Row[]): Promise<void>
-  /** Static keys of the encrypted transport, sealed; null where they are in a file beside the database. */
+  /** Stores the encrypted keys of the transport; null for SQLite, which has them in a file. */
   readonly insertTransportKeys: ((sealed: string) => Promise<void>) | null
-  /** Brings the schema up to date and commits all of it. */
+  /** Migrates the schema to the current version and commits. */
   commit(): Promise<void>
 }
 
-/** Rows at a time: some hundred kilobytes. */
+/** Rows per page, a few hundred kilobytes. */
 export const PAGE_ROWS = 1_000
 
 export const quoted = (names: readonly string[]): string => names.map((it) => `"${it}"`).join(', ')
 
-/** Every row as an export has it, in no order yet. */
+/** SQL that selects every row in the form of an export, without an order. */
 export function selectOf({ name, columns }: Table): string {
   const other = instead[name] ?? {}
   const taken = columns.map((it) => (other[it] === undefined ? `"${it}"` : `${other[it]} as "${it}"`))

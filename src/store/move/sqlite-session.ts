@@ -7,17 +7,17 @@ import { type MoveSource, type MoveTarget, PAGE_ROWS, quoted, selectOf, type Tab
 import { allTables, type Moved } from './tables.js'
 
 /**
- * The database of a server that is stopped, as it is: an older schema stays one.
- * @returns undefined where there is none
- * @throws StoreUnusable while a server runs on it, among others
+ * Opens the database of a stopped server without migrating its schema.
+ * @returns undefined if the file does not exist
+ * @throws StoreUnusable, for example while a server runs on it
  */
 export function openSqliteSource(path: string): MoveSource | undefined {
   return existsSync(path) ? sourceOf(openSqliteFile(path, { migrates: false }), path) : undefined
 }
 
-/** @throws StoreUnusable while a server runs on it, among others */
+/** @throws StoreUnusable, for example while a server runs on it */
 export async function openSqliteTarget(path: string): Promise<MoveTarget> {
-  // No commit was tried yet: a failed import leaves the folder as it was.
+  // Until the first commit, a failed import removes the file that it created.
   let removesFile = !existsSync(path)
   const db = openSqliteFile(path)
   const prepared = preparing(db)
@@ -29,7 +29,7 @@ export async function openSqliteTarget(path: string): Promise<MoveTarget> {
     else closeSqliteFile(db, path)
   }
   try {
-    // The journal holds nothing but the import then, and goes with it when the disk becomes full.
+    // An empty journal will hold only the import, so a full disk can simply discard it.
     db.exec('pragma wal_checkpoint(truncate); begin immediate')
     isOpen = true
   } catch (error) {

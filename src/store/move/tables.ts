@@ -1,6 +1,6 @@
 /**
- * What an export holds: all that outlives a server, whoever is referred to before who refers. The columns come from
- * the database itself; test/store/move/tables.test.ts finds a table that no list here names.
+ * Tables of an export, referenced tables before those that refer to them. The database supplies the columns;
+ * test/store/move/tables.test.ts fails for a table that none of these lists names.
  */
 export const moved = [
   'credential_keys',
@@ -26,17 +26,17 @@ export type Moved = (typeof moved)[number]
 
 export const isMoved = (name: unknown): name is Moved => moved.some((it) => it === name)
 
-/** Of a moment: who has a session, which envelopes were used, who polls. A crash of the database may take them too. */
+/** Transient state (sessions, replay marks, open polls), which a crash of the database may lose as well. */
 export const leftOut = ['secure_sessions', 'secure_rids', 'open_polls'] as const
 
-/** Static keys of the encrypted transport: on SQLite a file beside the database, so that they are in the header. */
+/** Keys of the encrypted transport. SQLite has them in a file, so the export carries them in its header. */
 export const inHeader = ['secure_keys'] as const
 
 export const allTables = [...moved, ...leftOut, ...inHeader]
 
 /**
- * Columns that are not taken as they are. A lease belongs to a process that goes on without the export: its delivery
- * waits again as it did before the claim, and the attempt that is under way is not counted.
+ * Columns with a different value in an export. A lease belongs to a running process: the export resets the delivery to
+ * its state before the claim, without the running attempt.
  */
 export const instead: Readonly<Partial<Record<Moved, Readonly<Record<string, string>>>>> = {
   deliveries: {

@@ -4,7 +4,7 @@ import { DatabaseFailure } from './errors.js'
 
 export interface Result {
   readonly rows: readonly Row[]
-  /** Rows written or read. */
+  /** Number of rows written or read. */
   readonly count: number
   /** Such as `INSERT` or `COMMIT`. */
   readonly command: string
@@ -42,13 +42,13 @@ const textOf = (value: Value) => (value === null ? null : String(value))
 
 let made = 0
 
-/** Transactions of a connection until it plans its statements anew; the interval doubles up to the second. */
+/** Number of transactions after which a connection discards its plans; the interval doubles up to the maximum. */
 const REPLAN_FIRST = 64
 const REPLAN_MAX = 4_096
 
 /**
- * The prepared statements of a connection. PostgreSQL keeps the plan of a statement's first runs: one made while a
- * table was empty may read every row of an application until the table is analysed, a minute later.
+ * The prepared statements of a connection. PostgreSQL caches a plan after the first runs of a statement: one made for
+ * an empty table may scan every row of an application until autovacuum analyses the table, about a minute later.
  */
 export class Statements {
   readonly #prepared = new Map<string, Prepared>()
@@ -79,8 +79,8 @@ export class Statements {
 }
 
 /**
- * Statements in one round trip with one Sync: an error ends those behind it. pg's `pipeline` syncs and flushes after
- * each statement, which takes half as much CPU time again (test/bench/README.md, P12).
+ * Statements in one round trip with one Sync: after an error the server skips the rest. pg's `pipeline` syncs and
+ * flushes after each statement, which takes 50 % more CPU time (test/bench/README.md, P12).
  */
 export class Batch implements Submittable {
   readonly #queries: readonly Query[]
@@ -151,7 +151,7 @@ export class Batch implements Submittable {
       const result = this.#results[index]
       if (result !== undefined) resolve(result)
       else reject(index === this.#results.length || failure.isOutage ? failure : ABORTED)
-      // Whether the server has parsed it is unknown: parse it under another name.
+      // The server may have parsed the statement already: parse it under a new name next time.
       if (this.#prepared[index]?.fields === null) this.#statements.delete(sql)
     }
   }

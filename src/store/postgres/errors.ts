@@ -4,9 +4,9 @@ import { StoreUnavailable } from '../store.js'
 export type PostgresProblem =
   /** Serialization failure or deadlock: the transaction runs again. */
   | 'conflict'
-  /** Violated constraint: the operation runs again and may see the row in its way, else it is a bug. */
+  /** Violated constraint: the operation runs again and may now see the conflicting row; otherwise it is a bug. */
   | 'constraint'
-  /** The statement waited too long for a lock, or its result did not come. */
+  /** The statement waited too long for a lock, or its result did not arrive in time. */
   | 'busy'
   /** The database is unreachable, full, starting or read-only. */
   | 'away'
@@ -50,7 +50,7 @@ function sqlStateOf(error: unknown): string | null {
 export class DatabaseFailure extends Error {
   override readonly name = 'DatabaseFailure'
   readonly problem: PostgresProblem
-  /** Other operations would fail as well. */
+  /** True if other operations would fail as well. */
   readonly isOutage: boolean
   /** SQLSTATE, or the system's error code of the connection. */
   readonly state: string | null
@@ -71,7 +71,7 @@ export class DatabaseFailure extends Error {
   }
 }
 
-/** What callers of the store get where the database is the reason. */
+/** Wraps a failure of the database for the callers of the store. */
 export function unavailable(cause: unknown): StoreUnavailable {
   return cause instanceof StoreUnavailable ? cause : new StoreUnavailable('the database is not available', { cause })
 }

@@ -1,18 +1,18 @@
 import { all, type Op } from '../operation.js'
 
-/** Each schema of a database may have its own fleet. */
+/** The class includes the schema, because each schema of a database may have its own servers. */
 const LOCK_CLASS = `hashtext('voucherctl credential keys of ' || current_schema())`
 
-/** Session locks that show the other processes of a database which credential keys this one has; `$1`: their ids. */
+/** Takes session locks that show other processes which credential keys this one has; `$1`: their ids. */
 export const HOLD_KEYS = `select pg_advisory_lock_shared(${LOCK_CLASS}, hashtext(id)) from unnest($1::text[]) as id`
 
 export interface ProcessSession {
   readonly pid: number
-  /** Null for a Unix socket, and where the user may not see it. */
+  /** Null for a Unix socket, or if the database user may not see it. */
   readonly address: string | null
 }
 
-/** Running processes of this database that lack a credential key: they hold locks of other keys only. */
+/** Running processes of this database that lack a credential key: they hold only locks of other keys. */
 export function* processesWithout(keyId: string): Op<ProcessSession[]> {
   return yield* all<ProcessSession>(
     `select l.pid, host(a.client_addr) as address

@@ -5,17 +5,17 @@ import { timeouts } from './pool.js'
 
 const RETRY_MS_MIN = 100
 const RETRY_MS_MAX = 2_000
-/** A query now and then finds a connection that was lost without an error. */
+/** Interval of a probe query, which detects a connection that was lost without an error. */
 const PROBE_INTERVAL_MS = 5_000
 const PROBE_MS_MAX = 3_000
 
 export interface NoticeHandlers {
   payload(text: string): void
-  /** Notices may have been lost: the connection was lost. */
+  /** Called after a reconnect: notices may have been lost. */
   missed(): void
 }
 
-/** The connection that receives the notices of other processes; reconnects for as long as the store is open. */
+/** Connection that receives the notices of other processes; reconnects until the store closes. */
 export class Listener {
   readonly #config: ClientConfig
   readonly #channel: string

@@ -3,7 +3,7 @@ import { StoreUnusable } from '../store.js'
 import { DatabaseFailure } from './errors.js'
 import { migrations } from './migrations.js'
 
-/** "vchr" twice: processes that migrate the schema do so one after the other. */
+/** Lock id ("vchr" twice) that serialises processes that migrate the schema. */
 export const LOCK_MIGRATIONS = `select pg_advisory_xact_lock(${BigInt('0x7663687276636872')})`
 /** A start waits this long for another process that migrates. */
 const LOCK_MS_MAX = 120_000
@@ -11,7 +11,7 @@ const CONNECT_MS_MAX = 5_000
 
 /** The steps of a migration that ran, or of a dry run. */
 export interface Migration {
-  /** How many migrations the database has had. */
+  /** Schema version before. */
   readonly from: number
   readonly to: number
   readonly steps: readonly { readonly name: string; readonly sql: string }[]
@@ -27,11 +27,11 @@ delete from voucherctl_schema;
 insert into voucherctl_schema (version) values (${version});`,
 })
 
-/** A migration that deadlocks with running servers begins again. */
+/** Attempts of a migration that deadlocks with running servers. */
 const RUNS_MAX = 5
 
 /**
- * Migrates the schema in one transaction, under a lock: of processes that start concurrently the first does it.
+ * Migrates the schema in one transaction under a lock, so only the first of several starting processes does.
  * @param name of the database in messages, without a password
  * @param dryRun changes nothing
  * @param known all migrations; tests pass fewer or more
@@ -106,7 +106,7 @@ const UNTRUSTED = [
 const UNTRUSTED_HINT =
   'Its certificate is not signed by an authority that is trusted here: name the right one with sslrootcert=FILE or PGSSLROOTCERT.'
 
-/** Says what the user can do, by the code of the error. */
+/** Adds advice for the user, by the code of the error. */
 export function unusable(error: unknown, name: string): StoreUnusable {
   const { state, message } = new DatabaseFailure(error)
   const how: Readonly<Record<string, string>> = {

@@ -1,23 +1,23 @@
 import { initial } from '../migrations/0001-initial.js'
 
 const shared = initial({
-  // Compared as SQLite compares.
+  // The collation "C" compares bytes, as SQLite does.
   key: 'text collate "C"',
   int64: 'bigint',
   rows: '',
   byKey: '',
-  // Rows that change often leave room in their pages, so that no index has to follow them.
+  // Free space in the page lets PostgreSQL update a row in place (HOT), without index writes.
   busyRows: ' with (fillfactor = 85)',
   busyByKey: ' with (fillfactor = 50)',
 })
 
-/** What several processes need. */
+/** Tables and indexes that only PostgreSQL needs, because several processes share it. */
 const own = `
--- Of redemptions that share a commit, at most one takes a voucher (store.ts, GroupCommit).
+-- Detects two redemptions of one voucher in the same transaction (GroupCommit in store.ts).
 create unique index redemptions_in_force on redemptions (application_id, voucher_id) where reversed_at is null;
 
--- A crash may lose a session and the marks of its envelopes, both or none (DECISIONS.md#replay-marks). A session in which
--- a call has succeeded is confirmed, and evicted last.
+-- A crash may lose a session with its replay marks, but never one without the other (DECISIONS.md#replay-marks).
+-- A session is confirmed after its first successful call; confirmed sessions are evicted last.
 create unlogged table secure_sessions (
   sid text collate "C" primary key,
   sealed text not null,
@@ -32,14 +32,14 @@ create unlogged table secure_rids (
   primary key (sid, rid)
 );
 
--- The static keys of the encrypted transport, sealed, for all processes.
+-- The static keys of the encrypted transport, encrypted, shared by all processes.
 create table secure_keys (
   place integer primary key check (place = 1),
   version integer not null,
   sealed text not null
 );
 
--- Who polls for a bot, in whichever process: a newer poll ends the older one. Times in true time.
+-- The open poll of each bot, in any process: a newer poll ends the older one. System time.
 create unlogged table open_polls (
   bot_id text collate "C" primary key,
   holder text not null,
@@ -47,7 +47,7 @@ create unlogged table open_polls (
 );
 `
 
-/** In their order; the schema version is how many have run. Forward only: a released one never changes. */
+/** Migrations in order; the schema version is the number that have run. Never change a released one. */
 export const migrations: readonly { readonly name: string; readonly sql: string }[] = [
   { name: '0001-initial', sql: shared + own },
 ]

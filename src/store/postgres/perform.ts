@@ -3,8 +3,8 @@ import type { PooledConnection } from './pool.js'
 
 /**
  * Runs an operation, statement by statement.
- * @param subjects receives the ids to notify of after the commit; absent for a read, which takes no locks
- * @param steps limit of an operation that may have more; the result then says that it is not done
+ * @param subjects receives the subjects to notify after the commit; absent for a read, which takes no locks
+ * @param steps maximum number of statements; the result is not `done` if the operation has more
  */
 export async function perform<T>(
   op: () => Op<T>,
@@ -51,14 +51,14 @@ async function execute(statement: Statement, connection: PooledConnection, write
   return kind === 'one' ? rows[0] : rows
 }
 
-/** PostgreSQL cannot store NUL, so no row has it: look for a character instead that no text has. */
+/** PostgreSQL rejects NUL in parameters. No row contains it, so search for a character that no row contains either. */
 function withoutNul(value: Value): Value {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uffff') : value
 }
 
 const LOCK_SUBJECT = 'select pg_advisory_xact_lock(hashtextextended($1, 0))'
 
-/** `no key`: rows that only refer to a locked one can be made meanwhile. */
+/** `no key update` still lets other transactions insert rows that refer to a locked one. */
 function clauseOf(lock: RowLock): string {
   if (lock === 'row') return 'for no key update'
   if (lock === 'skip') return 'for no key update skip locked'

@@ -5,19 +5,19 @@ import type { Value } from '../operation.js'
 import { Batch, type Query, type Result, Statements } from './batch.js'
 import { DatabaseFailure } from './errors.js'
 
-/** Per process: PostgreSQL admits 100 by default. Writes that wait for a row must not take all connections of reads. */
+/** Per process; PostgreSQL allows 100 by default. Separate, so that writes that wait for a row cannot block reads. */
 const CONNECTIONS_MAX = { reads: 3, writes: 6 }
-/** Limit of waiting for a free connection, and of making a new one. */
+/** Longest wait for a free or a new connection. */
 const CONNECT_MS_MAX = 3_000
 /** Longest wait for a row that another transaction holds (DECISIONS.md#keys-in-flight). */
 const LOCK_MS_MAX = 5_000
 const STATEMENT_MS_MAX = 5_500
-/** A process that stops in the middle of a transaction holds its rows no longer than this. */
+/** Bounds how long a process that is suspended in a transaction can hold its rows. */
 const IDLE_MS_MAX = 10_000
-/** The server enforces the limits above; a connection on which it does not respond at all is given up. */
+/** The server enforces the limits above; the client closes a connection on which the server does not respond. */
 const RESPONSE_MS_MAX = 7_000
 
-/** Limits of every connection that runs operations; migrations have others. */
+/** Timeouts of connections that run operations; migrations have their own. */
 export const timeouts = {
   connectionTimeoutMillis: CONNECT_MS_MAX,
   lock_timeout: LOCK_MS_MAX,
@@ -27,7 +27,7 @@ export const timeouts = {
   keepAliveInitialDelayMillis: 10_000,
 }
 
-/** A connection for the length of one transaction, or of one batch of reads. */
+/** A connection lent for one transaction or one batch of reads. */
 export class PooledConnection {
   readonly #client: PoolClient
   readonly #statements: Statements
@@ -35,7 +35,7 @@ export class PooledConnection {
   #waiting: Query[] = []
   #isSound = true
 
-  /** @param distrust called when the other connections of the process cannot be better */
+  /** @param distrust called when the other connections of the process are unusable as well */
   constructor(client: PoolClient, statements: Statements, distrust: () => void) {
     this.#client = client
     this.#statements = statements
@@ -43,7 +43,7 @@ export class PooledConnection {
     if (statements.needReplan()) this.query('discard plans').catch(() => {})
   }
 
-  /** Statements of one tick go out in one batch. @throws DatabaseFailure; `aborted` if one before it has failed */
+  /** Sends the statements of one tick in one batch. @throws DatabaseFailure; `aborted` after an earlier failure */
   query(sql: string, params: readonly Value[] = []): Promise<Result> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.length === 0) process.nextTick(() => this.#send())
@@ -55,7 +55,7 @@ export class PooledConnection {
     return this.#isSound
   }
 
-  /** Must not be used afterwards. */
+  /** Returns the connection to the pool; do not use it afterwards. */
   release(): void {
     this.#client.release(!this.#isSound)
   }
@@ -82,22 +82,22 @@ export class PooledConnection {
 export class Connections {
   readonly #pools: Readonly<Record<keyof typeof CONNECTIONS_MAX, Pool>>
   readonly #statements = new WeakMap<PoolClient, Statements>()
-  /** Replaced once a connection is silent or finds another schema: those made before it would fail one by one. */
+  /** Reset when a connection is silent or finds another schema: older connections would fail one by one. */
   #trusted = new WeakSet<PoolClient>()
 
   constructor(config: PoolConfig) {
     const poolOf = (max: number) => {
       const pool = new Pool({ ...config, ...timeouts, max, idleTimeoutMillis: 0 })
-      // An idle connection that ends leaves the pool; the next call makes another.
+      // The pool removes an idle connection that ends; the next call opens a new one.
       pool.on('error', () => {})
-      // One that ends in use fails its statements; it may end in the same packet that opened it.
+      // A connection that ends in use fails its statements. It may end in the packet that opened it, so listen early.
       pool.on('connect', (client) => client.on('error', () => {}))
       return pool
     }
     this.#pools = { reads: poolOf(CONNECTIONS_MAX.reads), writes: poolOf(CONNECTIONS_MAX.writes) }
   }
 
-  /** @throws DatabaseFailure when no connection can be had */
+  /** @throws DatabaseFailure when no connection is available */
   async lend(purpose: keyof typeof CONNECTIONS_MAX): Promise<PooledConnection> {
     for (;;) {
       const client = await this.#pools[purpose].connect().catch((error: unknown) => {

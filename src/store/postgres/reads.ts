@@ -4,7 +4,7 @@ import { DatabaseFailure, unavailable } from './errors.js'
 import { perform } from './perform.js'
 import type { Connections, PooledConnection } from './pool.js'
 
-/** Reads that share a connection, so that one slow read delays no more than these. */
+/** Maximum number of reads that share a connection: one slow read delays only these. */
 const BATCH_MAX = 64
 
 const BEGIN = 'begin transaction isolation level repeatable read, read only'
@@ -12,8 +12,8 @@ const BEGIN = 'begin transaction isolation level repeatable read, read only'
 type PendingRead = Pending & { isRetry: boolean }
 
 /**
- * Runs read-only operations, many on one connection. Most have one step; those that have more begin again in a
- * transaction that sees one snapshot.
+ * Runs read-only operations, many on one connection. Most have one statement; the others restart in a transaction with
+ * one snapshot.
  */
 export class Reads {
   readonly #connections: Connections
@@ -31,7 +31,7 @@ export class Reads {
     })
   }
 
-  /** Runs what has gathered until a connection is free. */
+  /** Runs the queued reads each time a connection becomes free. */
   async #runWaiting(): Promise<void> {
     if (this.#isLending) return
     this.#isLending = true
@@ -42,7 +42,7 @@ export class Reads {
         const connection = await this.#connections.lend('reads')
         void this.#runBatch(this.#waiting.splice(0, BATCH_MAX), connection)
       } catch (cause) {
-        // Reads that came since then make an attempt of their own: the database may be back.
+        // Reads queued since then try again: the database may be back.
         for (const { reject } of this.#waiting.splice(0, length)) reject(unavailable(cause))
       }
     }
@@ -59,7 +59,7 @@ export class Reads {
     connection.release()
   }
 
-  /** @returns whether there is nothing left to do */
+  /** @returns whether the read is finished or queued again */
   async #settle(pending: PendingRead, running: Promise<IteratorResult<unknown, unknown>>): Promise<boolean> {
     try {
       const { done, value } = await running
@@ -68,7 +68,7 @@ export class Reads {
     } catch (error) {
       const problem = error instanceof DatabaseFailure ? error.problem : null
       if (problem === 'aborted' || (!pending.isRetry && (problem === 'away' || problem === 'stale'))) {
-        // The failure is another operation's, or perhaps this connection's alone.
+        // Another operation caused the failure, or only this connection is affected.
         pending.isRetry ||= problem !== 'aborted'
         this.#waiting.push(pending)
         void this.#runWaiting()

@@ -8,7 +8,7 @@ import type { ClientConfig } from 'pg'
 import { StoreUnusable } from '../store.js'
 
 export interface PostgresSettings {
-  /** `postgres://user@host:5432/database?sslmode=verify-full`; what it leaves out comes from the environment. */
+  /** `postgres://user@host:5432/database?sslmode=verify-full`; missing parts come from the environment. */
   readonly url: string
   /**
    * PGHOST, PGPORT, PGUSER, PGDATABASE, PGPASSWORD, PGPASSFILE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY,
@@ -19,7 +19,7 @@ export interface PostgresSettings {
 
 type Named = (parameter: string) => string | undefined
 
-/** How to connect, read as libpq reads it: the URL, then the environment, then the defaults. */
+/** Connection parameters with the precedence of libpq: the URL, then the environment, then the defaults. */
 export async function connectionOf({ url, env }: PostgresSettings): Promise<{ config: ClientConfig; name: string }> {
   const parsed = parse(url)
   const query: Named = (parameter) => parsed.searchParams.get(parameter) ?? undefined
@@ -53,7 +53,7 @@ export async function connectionOf({ url, env }: PostgresSettings): Promise<{ co
   }
 }
 
-/** Stands for the host in `postgres://user@/database`, which no URL parser takes. */
+/** Placeholder for the missing host in `postgres://user@/database`, which URL parsers reject. */
 const NO_HOST = 'no-host.invalid'
 
 /** The message does not quote the URL, which may hold a password. */
@@ -94,7 +94,7 @@ async function tlsOf(
     rejectUnauthorized: verifies,
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined || key === undefined ? {} : { cert, key }),
-    // Without a root certificate any public one would pass: libpq refuses that; here the host name is verified too.
+    // Without a root certificate, verify-ca would accept any public one (libpq refuses): verify the host name too.
     ...(verifies && mode !== 'verify-full' && ca !== undefined ? { checkServerIdentity: () => undefined } : {}),
   }
 }
@@ -139,7 +139,7 @@ const TLS_RESPONSE_MS_MAX = 3_000
 /** PostgreSQL's SSLRequest: eight bytes; the response is one. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f])
 
-/** Whether the server speaks TLS; false for one that is unreachable, which the connection will report. */
+/** Whether the server supports TLS; false if it is unreachable, which the connection will report. */
 function supportsTls(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: TLS_RESPONSE_MS_MAX }, () => socket.write(SSL_REQUEST))

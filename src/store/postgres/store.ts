@@ -7,12 +7,12 @@ import { Reads } from './reads.js'
 import { connectionOf, type PostgresSettings } from './settings.js'
 import { Writes } from './writes.js'
 
-/** Channels belong to a database: programs beside this one have others. */
+/** NOTIFY channel; channels are per database, so the name must not collide with other programs. */
 const CHANNEL = 'voucherctl_notices'
 
 /**
- * Opens a PostgreSQL database that any number of processes share, and brings its schema up to date. See README.md.
- * @throws StoreUnusable with what to do
+ * Opens a PostgreSQL database that any number of processes may share, and migrates its schema. See README.md.
+ * @throws StoreUnusable with advice for the user
  */
 export async function openPostgresStore(settings: PostgresSettings): Promise<Store> {
   const { config, name } = await connectionOf(settings)
@@ -22,7 +22,7 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
   const notifyListeners = (subject: string) => {
     for (const { notified } of listeners) notified(subject)
   }
-  // Listeners of this process are notified when its commit has succeeded, not when PostgreSQL sends the notice back.
+  // Notify local listeners directly after the commit and ignore the copy of the notice that PostgreSQL sends back.
   const self = randomUUID()
   const listener = new Listener(config, CHANNEL, {
     payload(text) {

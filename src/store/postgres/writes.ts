@@ -5,20 +5,20 @@ import { DatabaseFailure, type PostgresProblem, unavailable } from './errors.js'
 import { perform } from './perform.js'
 import type { Connections, PooledConnection } from './pool.js'
 
-/** Operations in one transaction. */
+/** Maximum number of operations per transaction. */
 const BATCH_MAX = 64
-/** Runs of an operation that ends in a problem; `away` and `stale` may be of one connection alone. */
+/** Attempts by kind of problem; `away` and `stale` may concern a single connection. */
 const RUNS_MAX: Partial<Record<PostgresProblem, number>> = { conflict: 8, constraint: 3, away: 2, stale: 2 }
 
 type PendingWrite = Pending & { readonly conflictKey: string }
 
-/** Why a transaction was not committed, or may not have been. */
+/** A transaction that was not committed, or may not have been. */
 interface Failure {
   readonly cause: unknown
   readonly mayRunAgain: boolean
 }
 
-/** Tells listeners of this process and of others. */
+/** How committed notices reach this and other processes. */
 export interface Notices {
   readonly channel: string
   payloadOf(subject: string): string
@@ -26,8 +26,8 @@ export interface Notices {
 }
 
 /**
- * Runs operations in transactions. Those of one group that gather during the group's last commit share the next one,
- * and their statements share round trips; where one fails, each runs alone.
+ * Runs operations in transactions. Operations of one group that arrive during the group's commit share the next
+ * transaction and its round trips (group commit); if one fails, each runs alone.
  */
 export class Writes {
   readonly #connections: Connections
@@ -53,10 +53,10 @@ export class Writes {
   async #commitGroup(group: string): Promise<void> {
     const waiting = this.#groups.get(group) ?? []
     while (waiting.length > 0) {
-      // Operations of one tick share the commit.
+      // Wait for the other operations of this tick: they share the commit.
       await setImmediate()
       const outage = await this.#commit(takeBatch(waiting))
-      // The others would wait as long for the same.
+      // During an outage the queued operations would only wait as long and fail too.
       if (outage?.isOutage) for (const { reject } of waiting.splice(0)) reject(unavailable(outage))
     }
     this.#groups.delete(group)
@@ -135,7 +135,7 @@ export class Writes {
 
 const NOTIFY = 'select pg_notify($1, $2)'
 
-/** @returns what each operation returned. @throws the failure that the others follow from, once none is under way */
+/** @returns the result of each operation. @throws the first cause, after all operations have ended */
 async function performAll(
   batch: readonly PendingWrite[],
   connection: PooledConnection,
@@ -150,7 +150,7 @@ async function performAll(
   return steps.map((step) => step?.value)
 }
 
-/** Takes at most one operation of each row. They lock their rows in one order, so that two processes do not deadlock. */
+/** Takes at most one operation per conflict key, in key order, so that two processes cannot deadlock. */
 function takeBatch(waiting: PendingWrite[]): readonly PendingWrite[] {
   const rows = new Set<string>()
   const taken: PendingWrite[] = []

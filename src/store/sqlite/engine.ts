@@ -3,7 +3,7 @@ import process from 'node:process'
 import type { Row, Value } from '../operation.js'
 import { StoreUnusable } from '../store.js'
 
-/** What the store uses of node:sqlite, whose API @photostructure/sqlite has too. */
+/** The part of the API of node:sqlite and @photostructure/sqlite that the store uses. */
 export interface SqliteDatabase {
   exec(sql: string): void
   prepare(sql: string): SqliteStatement
@@ -19,7 +19,7 @@ interface SqliteStatement {
   columns(): { name: string }[]
 }
 
-/** SQLite's primary result codes that the store tells apart. */
+/** SQLite's primary result codes that the store distinguishes. */
 type SqliteProblem = 'constraint' | 'statement' | 'busy' | 'full' | 'io' | 'damaged' | 'not_a_database' | 'other'
 
 const PROBLEMS: Record<number, SqliteProblem> = {
@@ -35,12 +35,12 @@ const PROBLEMS: Record<number, SqliteProblem> = {
   26: 'not_a_database',
 }
 
-/** True for what one operation did wrong; anything else is the state of the database. */
+/** True if the operation itself is at fault, false if the state of the database is. */
 export function isOfOperation(problem: SqliteProblem | null): boolean {
   return problem === null || problem === 'constraint' || problem === 'statement'
 }
 
-/** The low byte of the extended result code is the primary one. Null: not an error of SQLite. */
+/** Maps the primary result code, the low byte of the extended one. Null: not an error of SQLite. */
 export function sqliteProblemOf(error: unknown): SqliteProblem | null {
   const code = error instanceof Error && 'errcode' in error ? error.errcode : null
   return typeof code === 'number' ? (PROBLEMS[code & 0xff] ?? 'other') : null
@@ -65,7 +65,7 @@ function loadSqlite(): SqliteLibrary {
   }
 }
 
-/** Loads node:sqlite without its ExperimentalWarning (printed by Node 22); any other warning passes. */
+/** Loads node:sqlite and suppresses its ExperimentalWarning, which Node 22 prints. */
 function builtInSqlite(): SqliteLibrary | undefined {
   const emitWarning = process.emitWarning
   process.emitWarning = ((warning: string | Error, ...rest: never[]) => {
@@ -91,13 +91,13 @@ export function closeDatabase(db: SqliteDatabase): void {
   try {
     db.exec('pragma locking_mode = normal; select count(*) from sqlite_master')
   } catch {
-    // A file that cannot be read: the lock ends with the process.
+    // The file cannot be read: the lock ends with the process.
   } finally {
     db.close()
   }
 }
 
-/** A statement of an operation, made ready: its parameters by `$` number, its rows as objects. */
+/** A prepared statement that takes parameters by `$` number and returns rows as objects. */
 export interface PreparedStatement {
   get(params: readonly Value[]): Row | undefined
   all(params: readonly Value[]): Row[]
@@ -105,8 +105,8 @@ export interface PreparedStatement {
 }
 
 /**
- * Prepares SQL with `$1` parameters. SQLite binds names and builds row objects at about twice the cost of positions
- * and arrays, so names end here: `$1` becomes `?`, and rows are read as arrays where the library can.
+ * Prepares SQL with `$1` parameters. Binding by name and building row objects cost SQLite about twice as much as
+ * positions and arrays, so this turns `$1` into `?` and reads rows as arrays where the library supports it.
  */
 export function prepareStatement(db: SqliteDatabase, sql: string): PreparedStatement {
   const order: number[] = []
@@ -142,14 +142,14 @@ export function rollBack(db: SqliteDatabase): void {
   }
 }
 
-/** A function made for these columns: filling an object by computed names takes as long as reading the row. */
+/** Compiles a reader for these columns: assigning computed names would take as long as reading the row. */
 function rowReader(names: readonly string[] | null): (found: unknown) => Row {
   if (names === null) return (found) => found as Row
   const members = names.map((name, index) => `${JSON.stringify(name)}: values[${index}]`)
   return new Function('values', `return { ${members.join(', ')} }`) as (found: unknown) => Row
 }
 
-/** The column names of a statement whose rows are arrays from now on; null where rows stay objects. */
+/** Switches a statement to array rows and returns its column names; null if the library does not support it. */
 function columnsOf(statement: SqliteStatement): string[] | null {
   if (statement.setReturnArrays === undefined) return null
   statement.setReturnArrays(true)

@@ -3,17 +3,17 @@ import type { Statement, Value } from '../operation.js'
 const KEPT_MAX = 10_000
 
 /**
- * Rows of the statements that ask to be kept, until a table that they read is written. It is exact only where
- * nobody else writes the database: SQLite's file belongs to one connection (open.ts).
+ * Cache of rows whose statements allow it, until a write to a table that they read. Correct only because no other
+ * connection writes the file (open.ts).
  */
 export class Memo {
-  /** By SQL, then by parameters. */
+  /** Rows by SQL, then by parameters. */
   readonly #rows = new Map<string, Map<string, unknown>>()
   readonly #tables = new Set<string>()
-  /** Whether a writing statement concerns the rows, by its SQL; known anew when a statement is added. */
+  /** Whether a write invalidates the cache, by its SQL; reset when a new read statement is added. */
   readonly #concerns = new Map<string, boolean>()
 
-  /** The row of `statement`, from `read` when it is not kept. */
+  /** Returns the cached row of `statement`, or the result of `read`. */
   row({ sql, params }: Statement, read: () => unknown): unknown {
     const rows = this.#rowsOf(sql)
     const key = params.map(text).join(' ')
@@ -24,7 +24,7 @@ export class Memo {
     return row
   }
 
-  /** To be told of every writing statement, before the next read. */
+  /** Must be called for every writing statement before the next read. */
   written(sql: string): void {
     let concerns = this.#concerns.get(sql)
     if (concerns === undefined) {
@@ -47,17 +47,17 @@ export class Memo {
   }
 }
 
-/** No two lists of values give one text. */
+/** Encodes a value with its length, so different parameter lists have different keys. */
 function text(value: Value): string {
   return typeof value === 'string' ? `${value.length}:${value}` : String(value)
 }
 
-/** Tables stand after `from` or `join` in the statements of this store, never in a list with commas. */
+/** Statements of this store name each table after `from` or `join`, never in a comma-separated list. */
 function tablesReadBy(sql: string): string[] {
   return [...sql.matchAll(/\b(?:from|join)\s+(\w+)/gi)].map((match) => (match[1] as string).toLowerCase())
 }
 
-/** Undefined for a form that is not known here, which then concerns every table. */
+/** Undefined for an unknown form of statement, which counts as a write to every table. */
 function tableWrittenBy(sql: string): string | undefined {
   return /^\s*(?:insert\s+into|update|delete\s+from)\s+(\w+)/i.exec(sql)?.[1]?.toLowerCase()
 }

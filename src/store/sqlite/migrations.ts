@@ -1,13 +1,13 @@
 import { initial } from '../migrations/0001-initial.js'
 
 /**
- * Tables of millions of long rows have a rowid: without one SQLite keeps whole rows in the inner pages of the tree too,
- * ten to a page, and they lie under six or seven levels.
+ * Tables with millions of long rows keep their rowid: without one SQLite stores whole rows in the inner pages too,
+ * about ten per page, which makes the tree six or seven levels deep.
  */
 const rows = ' strict'
 const byKey = ' strict, without rowid'
 
-/** In their order; user_version is how many have run. Forward only: a released one never changes. */
+/** Migrations in order; user_version is the number that have run. Never change a released one. */
 export const migrations: readonly string[] = [
   initial({ key: 'text', int64: 'integer', rows, byKey, busyRows: rows, busyByKey: byKey }),
 ]

@@ -3,37 +3,37 @@ import { StoreUnusable } from '../store.js'
 import { closeDatabase, openDatabase, rollBack, type SqliteDatabase, sqliteProblemOf } from './engine.js'
 import { migrations } from './migrations.js'
 
-/** "vchr": marks a file as this program's (SQLite's application_id). */
+/** SQLite's application_id of this program: "vchr". */
 const APPLICATION_ID = 0x76636872
 
 const PAGE_BYTES_MIN = 512
 
-/** 64 MB of journal, since fewer checkpoints write a page that changes often fewer times. */
+/** 64 MB of journal: with fewer checkpoints, a page that changes often is written less often. */
 const CHECKPOINT_PAGES = 16_000
 
 /**
- * 64 MB of pages: with millions of vouchers, room for the inner pages of every index that a call looks into. The system
- * caches the file too; more makes a commit that split a page slower, which walks the whole hash table of the cache.
+ * 64 MB of pages: holds the inner pages of every index that a call reads, even with millions of vouchers. A larger
+ * cache slows down commits that split a page, because SQLite then walks the whole hash table of the cache.
  */
 const CACHE_KIB = 65_536
 
-/** The check of a file of this size takes 0.15 s (DECISIONS.md#check-of-the-database). */
+/** Largest file that a start checks; the check takes 0.15 s (DECISIONS.md#check-of-the-database). */
 const CHECKED_AT_START_BYTES = 16 * 1024 * 1024
 
 /**
- * Opens or creates the database, takes it for this process alone, and brings its schema up to date.
+ * Opens or creates the database for this process alone and migrates its schema.
  *
- * One connection, in exclusive locking mode: the lock ends with the process, no other connection can exist,
- * so SQLite's WAL-reset race between two connections (3.7.0 to 3.51.2) cannot happen with any version.
+ * Exclusive locking mode allows one connection only, and the lock ends with the process. SQLite's WAL-reset race
+ * between two connections (3.7.0 to 3.51.2) therefore cannot happen with any version.
  * @param path a file, or `:memory:`
  * @param migrates false leaves an older schema as it is
- * @throws StoreUnusable with what to do
+ * @throws StoreUnusable with advice for the user
  */
 export function openSqliteFile(path: string, { migrates = true } = {}): SqliteDatabase {
   const inMemory = path === ':memory:'
   if (!inMemory && !existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   const size = inMemory ? 0 : statSync(path).size
-  // SQLite takes a file that is too short for a header for an empty one, and would write over it.
+  // SQLite treats a file that is too short for a header as empty and would overwrite it.
   if (size > 0 && size < PAGE_BYTES_MIN) throw damaged(path, new Error(`${size} bytes are no database`))
   let db: SqliteDatabase | undefined
   try {
@@ -45,7 +45,7 @@ export function openSqliteFile(path: string, { migrates = true } = {}): SqliteDa
       'pragma synchronous = full; pragma foreign_keys = on; pragma temp_store = memory; ' +
         `pragma cache_size = ${-CACHE_KIB}; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
     )
-    // Before the check, during which two starts would otherwise both hold a shared lock that neither can raise.
+    // Lock before the check: otherwise two starts could both hold a shared lock that neither can upgrade.
     db.exec('begin exclusive; commit')
     refuseForeign(db, path)
     if (size > 0 && size <= CHECKED_AT_START_BYTES) refuseDamaged(db, path)
@@ -60,14 +60,14 @@ export function openSqliteFile(path: string, { migrates = true } = {}): SqliteDa
 }
 
 /**
- * Closes the file in rollback mode, so that it is complete without a journal and its lock can be released. Nothing may
- * be uncommitted.
+ * Closes the file in rollback mode, so that it is complete without a journal and its lock can be released. The caller
+ * must have committed.
  */
 export function closeSqliteFile(db: SqliteDatabase, path: string): void {
   try {
     if (path !== ':memory:') db.exec('pragma journal_mode = delete')
   } catch {
-    // A full disk: the journal stays, whole, and the next start takes it over.
+    // The disk is full: the journal stays, and the next start reads it.
   } finally {
     closeDatabase(db)
   }
@@ -79,7 +79,7 @@ export function removeSqliteFile(db: SqliteDatabase, path: string): void {
     db.exec('pragma journal_mode = delete')
     rmSync(path)
   } catch {
-    // The disk fails, or the system cannot remove open files: the empty database stays, and the next import accepts it.
+    // The disk fails, or the system cannot remove open files: an empty database stays, which an import accepts.
   } finally {
     closeDatabase(db)
   }
@@ -92,7 +92,7 @@ function firstValue(db: SqliteDatabase, sql: string): unknown {
   return row === undefined ? undefined : Object.values(row as object)[0]
 }
 
-/** A file system without the exclusive mode would let a second connection in: SQLite must then be free of the race. */
+/** A file system without exclusive locks allows a second connection: then SQLite itself must be free of the race. */
 function requireOneConnection(db: SqliteDatabase, lockingMode: unknown): void {
   if (lockingMode === 'exclusive') return
   const version = firstValue(db, 'select sqlite_version()') as string
