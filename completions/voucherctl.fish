@@ -59,7 +59,7 @@ function __voucherctl_commands
             printf '%s\t%s\n' \
                 issue 'Issue a voucher of an active template to a user' \
                 issue-many 'Issue one voucher for each row of a CSV or NDJSON file' \
-                verify 'Look at a voucher without changing it' \
+                verify 'Check whether a voucher can be redeemed' \
                 redeem 'Redeem a voucher' \
                 redemption 'Read a redemption' \
                 reverse 'Reverse a redemption'
@@ -69,17 +69,17 @@ function __voucherctl_commands
                 apply 'Apply for a bot; its token follows the approval' \
                 get 'Read a bot; the first read after the approval shows its token once' \
                 update 'Change the profile of an approved bot' \
-                regenerate-token 'Make a new bot token; the old one stops working at once' \
-                metrics 'Read what a bot did in the last 24 hours' \
+                regenerate-token 'Replace the bot token; the old one stops working immediately' \
+                metrics 'Read the metrics of a bot for the last 24 hours' \
                 send 'Send a message to a chat' \
                 updates 'Read the updates of a bot; offset confirms those before it'
         case 'webhook' 'webhooks'
             printf '%s\t%s\n' \
                 set 'Deliver the updates of a bot to a URL' \
-                delete 'End the deliveries of a bot; its updates are polled from now on' \
+                delete 'Delete the webhook of a bot; its updates can be polled from then on' \
                 info 'Read how the updates of the calling bot are delivered' \
                 deliveries 'List the deliveries of a bot' \
-                retry 'Deliver a failed update once more, now; by its delivery id or its update_id' \
+                retry 'Retry a delivery immediately, by its delivery id or update_id' \
                 listen 'Receive webhooks on this machine: verify, record, pass on to an application' \
                 inbox 'What `webhook listen` has recorded' \
                 replay 'Send recorded deliveries to the application again' \
@@ -116,10 +116,10 @@ function __voucherctl_commands
         case 'server keys' 'server key' 'servers keys' 'servers key'
             printf '%s\t%s\n' \
                 list 'List the keys of the encrypted transport' \
-                rotate 'Put the next key of the encrypted transport to use'
+                rotate 'Replace the current key of the encrypted transport with the next one'
         case 'platform'
             printf '%s\t%s\n' \
-                reviews 'List what waits for a decision' \
+                reviews 'List templates and bots that wait for review' \
                 templates 'Decide on templates' \
                 bots 'Decide on bots, disable them, make updates for them' \
                 apps 'Suspend applications and set their features' \
@@ -137,7 +137,7 @@ function __voucherctl_commands
                 reject 'Reject a bot; its owner may apply again' \
                 disable 'Disable an approved bot' \
                 enable 'Enable a disabled bot' \
-                add-update 'Make a friend_request, inline_query or ping update for a bot'
+                add-update 'Create a friend_request, inline_query or ping update for a bot'
         case 'platform apps' 'platform app'
             printf '%s\t%s\n' \
                 suspend 'Suspend an application' \
@@ -145,7 +145,7 @@ function __voucherctl_commands
                 features 'Set the features of an application'
         case 'platform users' 'platform user'
             printf '%s\t%s\n' \
-                start 'Start a chat with a bot as a user; a known pair answers its chat' \
+                start 'Start a chat with a bot as a user, or return the existing one' \
                 send 'Send a message to the bot as the user of a chat' \
                 block 'Block the bot as the user of a chat' \
                 unblock 'Lift the block as the user of a chat'
@@ -160,7 +160,7 @@ function __voucherctl_commands
                 advance 'Advance the test clock'
         case 'platform faults' 'platform fault'
             printf '%s\t%s\n' \
-                add 'Make the next calls of an endpoint fail on purpose' \
+                add 'Inject a fault into the next calls of an endpoint' \
                 clear 'Remove all faults'
         case 'completion'
             printf '%s\t%s\n' \

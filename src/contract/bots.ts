@@ -174,7 +174,7 @@ export const update = endpoint({
 
 export const regenerateToken = endpoint({
   id: 'bots.regenerateToken',
-  summary: 'Make a new bot token; the old one stops working at once',
+  summary: 'Replace the bot token; the old one stops working immediately',
   method: 'POST',
   path: '/api/v1/bots/my/:botId/regenerate-token',
   ...byAccount,
@@ -188,7 +188,7 @@ export const regenerateToken = endpoint({
 
 const counts = Type.Unsafe<Record<string, number>>({ type: 'object', additionalProperties: { type: 'integer' } })
 
-/** What happened in the last 24 hours; `quota` is the window of the rate limit that is open now. */
+/** Metrics of the last 24 hours; `quota` shows the current window of the rate limit. */
 export const botMetrics = Type.Object({
   calls: Type.Object({ total: Type.Integer(), by_method: counts }),
   errors: Type.Object({ total: Type.Integer(), by_status: counts, by_code: counts }),
@@ -213,7 +213,7 @@ export type BotMetrics = Static<typeof botMetrics>
 
 export const metrics = endpoint({
   id: 'bots.metrics',
-  summary: 'Read what a bot did in the last 24 hours',
+  summary: 'Read the metrics of a bot for the last 24 hours',
   method: 'GET',
   path: '/api/v1/bots/my/:botId/metrics',
   ...byAccount,
@@ -224,7 +224,7 @@ export const metrics = endpoint({
   failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
 })
 
-/** Why a bot cannot use the bot-side template calls. */
+/** Failures of the template calls of a bot. */
 const templateCallFailures = ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_DISABLED', 'INSUFFICIENT_SCOPE'] as const
 
 export const templates = endpoint({
@@ -266,7 +266,7 @@ export const submitTemplate = endpoint({
   failures: [...templateCallFailures, 'TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT', 'EXTERNAL_TEMPLATE_ID_EXISTS'],
 })
 
-/** A voucher that a bot put into a chat; null for one that was issued directly before. */
+/** A voucher that a bot issued; `delivery` is null if the voucher was issued directly before. */
 export const deliveredVoucher = Type.Object({
   ...issuedVoucher.properties,
   delivery: nullable(Type.Object({ chat_id: Type.String(), message_id: Type.Integer() })),
@@ -324,7 +324,7 @@ export const updates = endpoint({
       Type.Integer({
         minimum: -1_000_000_000_000,
         maximum: 1_000_000_000_000,
-        description: 'the first update wanted; negative: the last so many',
+        description: 'id of the first update to return; -n starts at the last n updates',
       }),
     ),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: '1 to 100, default 100' })),

@@ -4,7 +4,7 @@ import { type Static, Type } from './schema.js'
 
 export const chatTypes = ['private', 'group'] as const
 
-/** A chat as its user's side sees it (DECISIONS.md#chats). */
+/** Chat record of the operator API (DECISIONS.md#chats). */
 export const chat = Type.Object({
   id: Type.String(),
   type: oneOf(chatTypes),
@@ -26,7 +26,7 @@ const messageFields = {
 export const message = Type.Object(messageFields)
 export type Message = Static<typeof message>
 
-/** A message of the transcript; a delivered voucher shows its credentials to its user, derived on reading. */
+/** A message of the transcript. The server derives the credentials of a delivered voucher for each read. */
 export const transcriptMessage = Type.Object({
   ...messageFields,
   voucher: nullable(

@@ -1,4 +1,4 @@
-/** The known name that is nearest, when it is near enough to be a slip: also externalIssueId for external_issue_id. */
+/** The most similar known name if the given one may be a typo or another case (externalIssueId, external_issue_id). */
 export function closest(name: string, known: readonly string[]): string | undefined {
   if (name.length > 64) return undefined
   const plain = (it: string) => it.replaceAll(/[-_]/g, '').toLowerCase()

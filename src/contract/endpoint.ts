@@ -44,8 +44,8 @@ export const credentialTypes = ['qr_token', 'redeem_code'] as const
 export type CredentialType = (typeof credentialTypes)[number]
 
 /**
- * Condition on a member of `data` for a success: a non-empty text, a boolean, a list, a list with a redeem code or QR
- * token, one given text, or equal to the input member of that name.
+ * Required content of a member of `data` in a success: a non-empty string, a boolean, a list, a list with a redeem code
+ * or QR token, a fixed string, or the value of an input member.
  */
 export type Evidence =
   | 'text'
@@ -55,9 +55,9 @@ export type Evidence =
   | { readonly value: string }
   | { readonly input: string }
 
-/** An endpoint as data: the server validates and serialises from it, the client is typed by it. */
+/** Definition of an endpoint: the server validates and serialises by it, the client derives its types from it. */
 export interface Endpoint {
-  /** `group.name`: the key in the contract and of the handler. */
+  /** `group.name`, the key in the contract and in the handlers. */
   readonly id: `${string}.${string}`
   readonly summary: string
   readonly method: Method
@@ -65,36 +65,36 @@ export interface Endpoint {
   readonly path: `/${string}`
   /** The credential kind that may call it. */
   readonly caller: CredentialKind
-  /** Of the application token or of the bot that calls. */
+  /** Scope that the application token or the calling bot needs. */
   readonly scope?: Scope | BotScope
-  /** Present where the calling bot acts for its linked application: that one must be active and have the feature. */
+  /** Set if the bot acts for its linked application, which must then be active and have the feature. */
   readonly linked?: true
   readonly limit?: LimitName
-  /** Present where an Idempotency-Key is honoured: required, or optional. */
+  /** Set if the endpoint takes an Idempotency-Key: `true` means required. */
   readonly idempotent?: true | 'optional'
-  /** A POST that may be sent again: a repeat changes nothing that the first has not. */
+  /** True for an idempotent POST, which clients may retry without a key. */
   readonly repeatable?: true
-  /** Path parameters; strings without a form: a malformed id is the same 404 as an unknown one. */
+  /** Path parameters; strings without a pattern, so that a malformed id gives the same 404 as an unknown one. */
   readonly params?: ObjectSchema
   readonly query?: ObjectSchema
   readonly body?: Schema
-  /** Present where an empty body counts as `{}`. */
+  /** Set if an empty body counts as `{}`. */
   readonly bodyOptional?: true
-  /** Status of a first success; a second status may be answered where `statuses` names it. */
+  /** Status of a success; `statuses` lists further ones. */
   readonly status: 200 | 201
   readonly statuses?: readonly (200 | 201)[]
-  /** `data` of the success envelope, or a stream of such objects, one JSON document a line. */
+  /** `data` of the success envelope, or with `streams` one object per line (NDJSON). */
   readonly output: Schema
-  /** Required members of `data`: without them a 2xx is not a success (DECISIONS.md#success). */
+  /** Required members of `data`; without them clients treat a 2xx as a failure (DECISIONS.md#success). */
   readonly evidence?: Readonly<Record<string, Evidence>>
   readonly streams?: true
-  /** Present where the answer holds JSON that is stored as text: handlers answer the text of `data`, which goes out as it is. */
+  /** Set if handlers return `data` as stored JSON text, which the server sends unchanged. */
   readonly verbatim?: true
-  /** Codes of its own; those that follow from its members come from `failuresOf`. */
+  /** Codes specific to the endpoint; `failuresOf` adds those that follow from its other members. */
   readonly failures: readonly FailureCode[]
 }
 
-/** Calls of the console. */
+/** Members of console endpoints. */
 export const byAccount = { caller: 'jwt', limit: 'console' } as const
 
 export function endpoint<const E extends Endpoint>(definition: E): E {
@@ -105,7 +105,7 @@ type ParamsOf<E> = E extends { params: infer S extends Schema } ? Static<S> : un
 type QueryOf<E> = E extends { query: infer S extends Schema } ? Static<S> : unknown
 export type BodyOf<E> = E extends { body: infer S extends Schema } ? Static<S> : unknown
 
-/** Flat input of a call: path parameters, query members and body members by their wire names. */
+/** Flat input of a call: path parameters, query members and body members under their wire names. */
 export type InputOf<E extends Endpoint> = ParamsOf<E> & QueryOf<E> & BodyOf<E>
 
 /** `data` of a success. */
@@ -114,17 +114,17 @@ export type OutputOf<E extends Endpoint> = Static<E['output']>
 /** The codes that a handler of this endpoint may return. */
 export type ErrorOf<E extends Endpoint> = E['failures'][number]
 
-/** Whether a call may change something: a read, or a POST that may be sent again, does not. */
+/** False for a read and for an idempotent POST. */
 export function mutates(call: { readonly method: string; readonly repeatable?: boolean | undefined }): boolean {
   return call.method !== 'GET' && call.repeatable !== true
 }
 
-/** Runtime calls are made for an application, by its token or by a linked bot; a policy may want them encrypted. */
+/** Runtime calls act for an application, with its token or by a linked bot; a policy may require encryption. */
 export function isRuntime({ caller, linked }: Pick<Endpoint, 'caller' | 'linked'>): boolean {
   return caller === 'token' || linked === true
 }
 
-/** Every code that an endpoint can answer: its own and those that follow from who calls it and what it takes. */
+/** Every failure code of an endpoint: its own, and those that follow from its credential and input. */
 export function failuresOf(it: Endpoint): readonly FailureCode[] {
   const codes = new Set<FailureCode>(['TOKEN_MISSING', 'TOKEN_INVALID', 'TOKEN_TYPE_NOT_ACCEPTED', 'RATE_LIMITED'])
   if (it.caller === 'token' || it.caller === 'jwt') codes.add('TOKEN_EXPIRED')
@@ -144,7 +144,7 @@ export function failuresOf(it: Endpoint): readonly FailureCode[] {
   return [...codes]
 }
 
-/** The required members of a success: those that the endpoint names, and `items` of every list. */
+/** Required members of a success: those of the endpoint, and `items` of every list. */
 export function evidenceOf({
   output,
   evidence,
@@ -152,12 +152,12 @@ export function evidenceOf({
   return Object.hasOwn(membersOf(output), 'items') ? { items: 'list', ...evidence } : (evidence ?? {})
 }
 
-/** The names of the path parameters, in their order. */
+/** Names of the path parameters, in path order. */
 export function pathParameters(path: string): string[] {
   return [...path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1] as string)
 }
 
-/** Members of an object schema, for tools that list them. */
+/** Members of an object schema; none for other schemas. */
 export function membersOf(schema: Schema | undefined): Properties {
   return schema !== undefined && 'properties' in schema ? (schema.properties as Properties) : {}
 }

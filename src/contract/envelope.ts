@@ -16,16 +16,16 @@ export interface FailureEnvelope {
   requestId: string
 }
 
-/** One member of `details.errors` of a VALIDATION_FAILED answer. */
+/** One element of `details.errors` of a VALIDATION_FAILED response. */
 export interface ValidationIssue {
   /** JSON pointer into the body, or the name of a query member or header. */
   pointer: string
-  /** The rule that was broken, a JSON Schema keyword such as `required`. */
+  /** The violated rule, a JSON Schema keyword such as `required`. */
   code: string
   message: string
   /** "did you mean …?" for an unknown member. */
   suggestion?: string
 }
 
-/** A member name as a part of a JSON pointer (RFC 6901). */
+/** Escapes a member name for a JSON pointer (RFC 6901). */
 export const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')

@@ -3,19 +3,19 @@
  * exit code of the command that receives it, whether the same call may be repeated, and what to do about it.
  */
 interface FailureRule {
-  /** HTTP status of the answer. */
+  /** HTTP status of the response. */
   readonly status: number
   /** Exit code of a command that ends with this failure (see `voucherctl help exit-codes`). */
   readonly exit: number
-  /** True when the very same call, sent again, may succeed. */
+  /** True when a retry of the unchanged call may succeed. */
   readonly retryable: boolean
-  /** One sentence for the person who meets it; handlers may send a more specific one. */
+  /** One sentence for users. */
   readonly message: string
   /** What to do next. */
   readonly advice: string
 }
 
-/** Exit code for an HTTP status that no code of the table explains. */
+/** Exit code for an HTTP status without a known failure code. */
 export function exitOfStatus(status: number): number {
   if (status === 401 || status === 403) return 4
   if (status === 404) return 5
@@ -31,7 +31,7 @@ function rule(status: number, message: string, advice: string): FailureRule {
 
 const retryable = (it: FailureRule): FailureRule => ({ ...it, retryable: true })
 
-/** A failure of the encrypted transport itself: exit code 10, whatever its status. */
+/** A failure of the encrypted transport itself: exit code 10 for every status. */
 const secure = (it: FailureRule): FailureRule => ({ ...it, exit: 10 })
 
 export const failures = {
@@ -73,7 +73,7 @@ export const failures = {
   TOKEN_NOT_FOUND: rule(404, 'No such token.', 'List the tokens of this application.'),
   TEMPLATE_NOT_FOUND: rule(404, 'No such template.', 'List the templates of this application.'),
   VOUCHER_NOT_FOUND: rule(404, 'No voucher has this credential.', 'Scan or type the code again; it must belong to this application.'),
-  REDEMPTION_NOT_FOUND: rule(404, 'No such redemption.', 'Use the id that the redeem call answered.'),
+  REDEMPTION_NOT_FOUND: rule(404, 'No such redemption.', 'Use the id that the redeem call returned.'),
   BOT_NOT_FOUND: rule(404, 'No such bot.', 'List the bots of this account.'),
   CHAT_NOT_FOUND: rule(404, 'No such chat.', 'Use a chat that a user has started with this bot.'),
   DELIVERY_NOT_FOUND: rule(404, 'No such delivery.', 'List the deliveries of this bot.'),
@@ -122,15 +122,15 @@ export const failures = {
 
 export type FailureCode = keyof typeof failures
 
-/** What a failure carries beside its code. Never a secret: it goes on the wire and into terminals. */
+/** Details of a failure. Never put a secret here: clients and terminals show them. */
 type FailureDetails = Readonly<Record<string, unknown>>
 
-/** A refusal: a value that domain functions, store operations and handlers return, never throw. */
+/** A refusal, which domain functions, store operations and handlers return instead of throwing. */
 export interface Refusal<Code extends FailureCode = FailureCode> {
   readonly ok: false
   readonly code: Code
   readonly details?: FailureDetails
-  /** Whole seconds until a repeat makes sense. */
+  /** Whole seconds until a retry makes sense. */
   readonly retryAfterSeconds?: number
 }
 
@@ -138,7 +138,7 @@ export function refuse<const Code extends FailureCode>(code: Code, details?: Fai
   return details === undefined ? { ok: false, code } : { ok: false, code, details }
 }
 
-/** True for codes of the table: the answer of a foreign server may carry any other. */
+/** True for codes of the table; responses of other servers may contain unknown ones. */
 export function isFailureCode(code: string): code is FailureCode {
   return Object.hasOwn(failures, code)
 }

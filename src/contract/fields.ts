@@ -1,8 +1,8 @@
 import { type Schema, type Static, Type } from './schema.js'
 
 /**
- * Building blocks of the records. `x-expected` is what a validation error says that a value must be;
- * patterns are matched with the u flag, lengths count code points (DECISIONS.md#text).
+ * Building blocks of the records. Validation errors quote `x-expected` after "must be"; patterns use the u flag, and
+ * lengths count code points (DECISIONS.md#text).
  */
 const CONTROL_OR_OVERRIDE = '\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff'
 
@@ -34,7 +34,7 @@ export function machineId(maxLength: number) {
   })
 }
 
-/** An RFC 3339 instant with an explicit offset, as input. Whether the day exists is checked by what parses it. */
+/** Input of an RFC 3339 instant with an explicit offset. The parser checks whether the day exists. */
 export const instantInput = Type.String({
   pattern:
     '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)$',
@@ -42,10 +42,10 @@ export const instantInput = Type.String({
   'x-expected': 'an RFC 3339 time with an offset, such as 2027-01-31T00:00:00Z',
 })
 
-/** RFC 3339 UTC with milliseconds, as output. */
+/** Output of an instant: RFC 3339 in UTC with milliseconds. */
 export const instant = Type.String({ description: 'RFC 3339, UTC, milliseconds' })
 
-/** `schema` or null; one `type` array, so that it serialises without trying alternatives. */
+/** `schema` or null, as one `type` array: a serialiser would try the alternatives of a union. */
 export function nullable<S extends Schema>(schema: S) {
   const { type, enum: values } = schema as { type?: string; enum?: readonly unknown[] }
   return Type.Unsafe<Static<S> | null>({
@@ -71,7 +71,7 @@ export const pageQuery = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: '1 to 100, default 20' })),
 }
 
-/** Answer of a list: newest first, then by id. */
+/** Response of a list: newest first, then by id. */
 export function page<S extends Schema>(item: S) {
   return Type.Object({
     items: Type.Array(item),
@@ -84,21 +84,21 @@ export function page<S extends Schema>(item: S) {
   })
 }
 
-/** An object input that refuses members it does not know. */
+/** An input object that rejects unknown members. */
 export function input<P extends Record<string, Schema>>(properties: P, keywords?: Readonly<Record<string, unknown>>) {
   return Type.Object(properties, { additionalProperties: false, ...keywords })
 }
 
-/** A body without members, which may be left out. */
+/** An optional body without members. */
 export const noBody = { body: input({}), bodyOptional: true } as const
 
-/** Marks a list whose handler refuses duplicates; `uniqueItems` would compare all pairs of an unbounded list. */
+/** Documents that the handler refuses duplicates; validating `uniqueItems` is quadratic in an unbounded list. */
 export const withoutDuplicates = { 'x-openapi': { uniqueItems: true } }
 
-/** A string of a closed set. */
+/** One of a fixed set of strings. */
 export function oneOf<const V extends readonly string[]>(values: V) {
   return Type.Unsafe<V[number]>({ type: 'string', enum: [...values] })
 }
 
-/** Of a template, and of its vouchers. */
+/** Values of fulfillment_category in templates and vouchers. */
 export const fulfillmentCategories = ['physical_goods', 'offline_service', 'ecommerce_discount'] as const

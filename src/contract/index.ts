@@ -7,7 +7,7 @@ import * as tokens from './tokens.js'
 import * as vouchers from './vouchers.js'
 import * as webhook from './webhook.js'
 
-/** Every endpoint of the server by group and name, which are those of its handler too. */
+/** Every endpoint of the server by group and name; its handler has the same group and name. */
 export const contract = {
   apps: {
     list: apps.list,

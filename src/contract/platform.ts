@@ -19,9 +19,9 @@ import { type Static, Type } from './schema.js'
 import { template } from './templates.js'
 import { update } from './updates.js'
 
-/** The operator API: outside the specification, absent unless switched on (DECISIONS.md#operator-api). */
+// The operator API: not part of the specification, and absent unless switched on (DECISIONS.md#operator-api).
 
-/** What the operator's calls about one thing share. */
+/** Common members of endpoints that change one template, application, bot or chat. */
 const decision = { method: 'POST', caller: 'operator', status: 200 } as const
 const overTemplate = {
   ...decision,
@@ -69,7 +69,7 @@ export type Review = Static<typeof review>
 
 export const reviews = endpoint({
   id: 'platform.reviews',
-  summary: 'List what waits for a decision',
+  summary: 'List templates and bots that wait for review',
   method: 'GET',
   path: '/_platform/v1/reviews',
   caller: 'operator',
@@ -162,7 +162,7 @@ export const platformUpdateTypes = ['friend_request', 'inline_query', 'ping'] as
 
 export const addUpdate = endpoint({
   id: 'platform.addUpdate',
-  summary: 'Make a friend_request, inline_query or ping update for a bot',
+  summary: 'Create a friend_request, inline_query or ping update for a bot',
   method: 'POST',
   path: '/_platform/v1/bots/:botId/updates',
   caller: 'operator',
@@ -179,7 +179,7 @@ export const addUpdate = endpoint({
 
 export const createChat = endpoint({
   id: 'platform.createChat',
-  summary: 'Start a chat with a bot as a user; a known pair answers its chat',
+  summary: 'Start a chat with a bot as a user, or return the existing one',
   method: 'POST',
   path: '/_platform/v1/chats',
   caller: 'operator',
@@ -267,7 +267,7 @@ export const secureKeys = endpoint({
 
 export const rotateSecureKeys = endpoint({
   id: 'platform.rotateSecureKeys',
-  summary: 'Put the next key of the encrypted transport to use',
+  summary: 'Replace the current key of the encrypted transport with the next one',
   method: 'POST',
   path: '/_platform/v1/secure/keys/rotate',
   caller: 'operator',
@@ -326,7 +326,7 @@ export const fault = Type.Object({
 
 export const addFault = endpoint({
   id: 'platform.addFault',
-  summary: 'Make the next calls of an endpoint fail on purpose',
+  summary: 'Inject a fault into the next calls of an endpoint',
   method: 'POST',
   path: '/_platform/v1/faults',
   caller: 'operator',

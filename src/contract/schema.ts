@@ -2,7 +2,7 @@ declare const value: unique symbol
 
 /** A JSON Schema; `T` is the type of the values that it allows. */
 export interface Schema<T = unknown> {
-  /** For the compiler only: it is never set. */
+  /** Carries T for the compiler; never set at run time. */
   readonly [value]?: T
 }
 
@@ -30,12 +30,12 @@ type ValueOf<P extends Properties> = Simplify<
 
 type Keywords = Readonly<Record<string, unknown>>
 
-/** A key that JSON leaves out. */
+/** A symbol, so that JSON leaves it out. */
 const optional = Symbol('optional')
 
 const build = (type: string, keywords?: Keywords): Schema<never> => ({ type, ...keywords }) as Schema<never>
 
-/** Builders of JSON Schemas: data, so that a command line loads no engine for them. */
+/** Builders of JSON Schemas as plain data, so that the CLI loads no schema library. */
 export const Type = {
   Array: <S extends Schema>(items: S, keywords?: Keywords): Schema<Static<S>[]> =>
     build('array', { items, ...keywords }),
@@ -50,6 +50,6 @@ export const Type = {
   Optional: <S extends Schema>(schema: S): S & OptionalSchema => ({ ...schema, [optional]: true }),
   String: (keywords?: Keywords): Schema<string> => build('string', keywords),
   Union: <S extends readonly Schema[]>(anyOf: S): Schema<Static<S[number]>> => ({ anyOf }) as Schema<never>,
-  /** A schema of other keywords, and the type that they mean. */
+  /** A schema of arbitrary keywords; the caller states the type. */
   Unsafe: <T>(schema: object): Schema<T> => schema as Schema<T>,
 }

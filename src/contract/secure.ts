@@ -3,26 +3,26 @@ import { input, oneOf } from './fields.js'
 import { Type } from './schema.js'
 
 /**
- * The encrypted transport's own endpoints. They take no credential, return a success without the envelope, and are
- * bound by the gateway, because they have their own order of checks (DECISIONS.md#dispatch-order).
+ * Endpoints of the encrypted transport. They take no credential and return successes outside the envelope. The gateway
+ * binds them, because they have their own order of checks (DECISIONS.md#dispatch-order).
  */
 type OpenEndpoint = Pick<
   Endpoint,
   'id' | 'summary' | 'method' | 'path' | 'limit' | 'body' | 'status' | 'output' | 'failures'
 > & {
-  /** Media type of request and answer. */
+  /** Media type of request and response. */
   readonly media: string
 }
 
 const binary = (description: string) => Type.String({ description: `${description}; unpadded base64url` })
 const KEY = '65 bytes, an uncompressed point of P-256'
 const publicKey = Type.String({ pattern: '^[A-Za-z0-9_-]{87}$', description: `${KEY}; unpadded base64url` })
-const alias = Type.String({ pattern: '^[A-Za-z0-9_-]{87}$', description: 'another name of clientPublicKey' })
+const alias = Type.String({ pattern: '^[A-Za-z0-9_-]{87}$', description: 'alias of clientPublicKey' })
 const SUITE = 'P256-HKDF-SHA256-A256GCM'
 
 export const bootstrap: OpenEndpoint = {
   id: 'secure.bootstrap',
-  summary: 'Read what the encrypted transport of this server takes',
+  summary: 'Read version, suite and public key of the encrypted transport',
   method: 'GET',
   path: '/api/v1/secure/bootstrap',
   media: 'application/json',
@@ -91,7 +91,7 @@ const envelope = input({
 
 export const dispatch: OpenEndpoint = {
   id: 'secure.dispatch',
-  summary: 'Make one encrypted call; whatever follows the decryption is answered encrypted',
+  summary: 'Make one encrypted call; once decrypted, its response is encrypted too',
   method: 'POST',
   path: '/api/v1/secure/dispatch',
   media: 'application/vnd.platform.secure+json',

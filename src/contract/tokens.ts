@@ -5,7 +5,7 @@ import { type Static, Type } from './schema.js'
 const appId = Type.Object({ appId: Type.String() })
 const appAndTokenId = Type.Object({ appId: Type.String(), tokenId: Type.String() })
 
-/** Token record (DECISIONS.md#application-tokens); only the response that creates it has the token. */
+/** Token record (DECISIONS.md#application-tokens); only the response of `create` contains the token itself. */
 const record = {
   id: Type.String(),
   name: Type.String(),

@@ -1,7 +1,7 @@
 import { oneOf } from './fields.js'
 import { type Static, Type } from './schema.js'
 
-/** Types of updates: a bot gets the first five by default, the others if it names them (DECISIONS.md#update-types). */
+/** Update types: a bot receives the first five by default, the others if selected (DECISIONS.md#update-types). */
 export const updateTypes = [
   'message',
   'my_chat_member',
@@ -16,10 +16,10 @@ export type UpdateType = (typeof updateTypes)[number]
 
 export const defaultUpdateTypes: readonly UpdateType[] = updateTypes.slice(0, 5)
 
-/** Absent keeps what was set, an empty list means the default types. */
+/** Absent keeps the current selection; an empty list means the default types. */
 export const allowedUpdates = Type.Array(oneOf(updateTypes), { maxItems: 100 })
 
-/** `{ update_id, type, created_at, "<type>": {…} }`: written once, and the same bytes by webhook and by getUpdates. */
+/** `{ update_id, type, created_at, "<type>": {…} }`: webhook and getUpdates send the same bytes. */
 export const update = Type.Unsafe<{
   update_id: number
   type: UpdateType

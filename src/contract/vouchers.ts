@@ -12,7 +12,7 @@ import {
 } from './fields.js'
 import { type Static, Type } from './schema.js'
 
-/** A credential (DECISIONS.md#credentials). The domain checks the form of its value. */
+/** A credential (DECISIONS.md#credentials). The domain checks the format of its value. */
 export const credential = input({
   type: oneOf(credentialTypes),
   value: Type.String({ minLength: 1, maxLength: 256 }),
@@ -127,7 +127,7 @@ export const issue = endpoint({
 
 export const verify = endpoint({
   id: 'vouchers.verify',
-  summary: 'Look at a voucher without changing it',
+  summary: 'Check whether a voucher can be redeemed',
   method: 'POST',
   path: '/api/v1/open-platform/vouchers/verify',
   caller: 'token',

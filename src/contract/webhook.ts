@@ -13,7 +13,7 @@ const settings = {
   max_connections: Type.Integer(),
 }
 
-/** A webhook as the console shows it. */
+/** Webhook settings for the console. */
 export const webhookSettings = Type.Object(settings)
 export type WebhookSettings = Static<typeof webhookSettings>
 
@@ -28,7 +28,7 @@ export const deliveryMode = Type.Object({
   pending_update_count: Type.Integer(),
   dropped_updates: Type.Integer(),
   warnings: Type.Array(oneOf(webhookWarnings)),
-  one_time_secret_token: Type.Optional(Type.String({ description: 'shown once, when the call brought none' })),
+  one_time_secret_token: Type.Optional(Type.String({ description: 'generated because the call named none; shown once' })),
 })
 export type DeliveryMode = Static<typeof deliveryMode>
 
@@ -38,7 +38,7 @@ const setInput = input({
     Type.String({ pattern: '^[A-Za-z0-9_-]{1,256}$', 'x-expected': '1 to 256 of A-Z a-z 0-9 _ -' }),
   ),
   secret_grace_seconds: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 86_400, description: 'how long the old secret signs too' }),
+    Type.Integer({ minimum: 0, maximum: 86_400, description: 'how long the server signs with the old secret too' }),
   ),
   allowed_updates: Type.Optional(allowedUpdates),
   allowed_ips: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100 })),
@@ -78,7 +78,7 @@ const drop = { drop_pending_updates: Type.Optional(Type.Boolean()) }
 
 export const remove = endpoint({
   id: 'webhook.delete',
-  summary: 'End the deliveries of a bot; its updates are polled from now on',
+  summary: 'Delete the webhook of a bot; its updates can be polled from then on',
   method: 'DELETE',
   path: '/api/v1/bots/my/:botId/webhook',
   ...byAccount,
@@ -91,7 +91,7 @@ export const remove = endpoint({
   failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
 })
 
-/** What a bot is told of its webhook; the URL whole, since whoever holds the bot's token set it. */
+/** Response of getWebhookInfo. Includes the full URL, because anyone with the bot token may set it. */
 export const webhookInfo = Type.Object({
   url: nullable(Type.String()),
   delivery_mode: oneOf(['webhook', 'polling']),
@@ -138,7 +138,7 @@ const deliveryAttempt = Type.Object({
 })
 export type DeliveryAttempt = Static<typeof deliveryAttempt>
 
-/** One update on its way to a webhook (DECISIONS.md#deliveries). */
+/** Delivery of one update to a webhook (DECISIONS.md#deliveries). */
 export const delivery = Type.Object({
   id: Type.String(),
   bot_id: Type.String(),
@@ -174,12 +174,12 @@ export const deliveries = endpoint({
 
 export const retry = endpoint({
   id: 'webhook.retry',
-  summary: 'Deliver a failed update once more, now; by its delivery id or its update_id',
+  summary: 'Retry a delivery immediately, by its delivery id or update_id',
   method: 'POST',
   path: '/api/v1/bots/my/:botId/deliveries/:deliveryId/retry',
   ...byAccount,
   params: Type.Object({ botId: Type.String(), deliveryId: Type.String() }),
-  body: input({ force: Type.Optional(Type.Boolean({ description: 'also when it was delivered' })) }),
+  body: input({ force: Type.Optional(Type.Boolean({ description: 'also retry a delivered update' })) }),
   bodyOptional: true,
   status: 200,
   output: delivery,

@@ -5,7 +5,7 @@ import type { UpdateType } from '../updates.js'
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [member: string]: Json }
 export type JsonObject = { readonly [member: string]: Json }
 
-/** The examples of the OpenAPI document, all from one coffee shop, so that ids and times are consistent. */
+/** Examples of the OpenAPI document. All are from one coffee shop, with consistent ids and times. */
 
 const at = '2026-11-21T10:00:00.000Z'
 const later = '2026-11-21T10:05:00.000Z'

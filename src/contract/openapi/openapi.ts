@@ -16,9 +16,9 @@ import {
 } from './schema.js'
 
 interface OpenApiOptions {
-  /** Of the package. */
+  /** Version of the package. */
   readonly version: string
-  /** Default: the local server's usual address. */
+  /** Default: the default address of a local server. */
   readonly serverUrl?: string
 }
 
@@ -36,13 +36,13 @@ const securitySchemes: Readonly<Record<CredentialKind, JsonObject>> = {
 const tagDescriptions: Readonly<Record<string, string>> = {
   apps: 'Applications of an account',
   tokens: 'Tokens of an application',
-  templates: 'What vouchers are issued from',
+  templates: 'Templates, from which vouchers are issued',
   vouchers: 'Issue, verify, redeem and reverse',
   bots: 'Bots: their console, their messages and updates',
-  webhook: 'Where the updates of a bot are delivered',
+  webhook: 'Webhooks that receive the updates of a bot',
   platform: "The operator's side of a local server",
   secure: 'The encrypted transport: negotiation, and calls inside envelopes',
-  health: 'Is the server alive and ready',
+  health: 'Health checks and metrics',
 }
 
 /** The endpoints as an OpenAPI 3.1 document. */
@@ -106,7 +106,7 @@ const headersOf = (names: readonly HeaderName[]): JsonObject =>
 
 const methodNotAllowed: JsonObject = { '405': { $ref: '#/components/responses/MethodNotAllowed' } }
 
-/** The console and the operator are limited as well, without these headers. */
+/** Calls of the console and the operator have limits too, but responses without these headers. */
 const rateHeaders = ({ caller, limit }: Pick<Endpoint, 'caller' | 'limit'>): readonly HeaderName[] =>
   limit !== undefined && (caller === 'token' || caller === 'bot') ? ['RateLimit', 'RateLimit-Policy'] : []
 
@@ -182,7 +182,7 @@ function successesOf(endpoint: Endpoint): JsonObject {
   const data = dataExample(endpoint, nameOf)
   const names: HeaderName[] = ['X-Request-Id', ...rateHeaders(endpoint)]
   const response: JsonObject = {
-    description: streams ? 'One JSON document a line' : 'Done',
+    description: streams ? 'One JSON document per line' : 'Success',
     headers: headersOf(idempotent ? [...names, 'Idempotent-Replayed'] : names),
     content: streams
       ? { 'application/x-ndjson': { schema: schemaOf(output), example: data } }
@@ -219,12 +219,12 @@ const failureResponse = (codes: readonly FailureCode[], names: readonly HeaderNa
   content: { 'application/json': { schema: failureEnvelope(codes), examples: failureExamples(codes) } },
 })
 
-/** The encrypted transport's own endpoints: no credential, and a success without the envelope. */
+/** Endpoints of the encrypted transport: without a credential, and with successes outside the envelope. */
 function securePaths(): JsonObject {
   const operations = openEndpoints.map((endpoint) => {
     const { id, summary, method, path, media, status, output } = endpoint
     const success = {
-      description: 'Done',
+      description: 'Success',
       headers: headersOf(['X-Request-Id']),
       content: { [media]: { schema: schemaOf(output), example: dataExample(endpoint, nameOf) } },
     }
@@ -234,9 +234,9 @@ function securePaths(): JsonObject {
   return Object.fromEntries(operations)
 }
 
-/** Response of a health check, with an example of each member. */
-const yes = (properties: Readonly<Record<string, JsonObject>>, data: JsonObject): JsonObject => ({
-  description: 'Yes',
+/** Response of a health check. @param data example of every member */
+const healthResponse = (properties: Readonly<Record<string, JsonObject>>, data: JsonObject): JsonObject => ({
+  description: 'Success',
   headers: headersOf(['X-Request-Id']),
   content: {
     'application/json': {
@@ -246,23 +246,23 @@ const yes = (properties: Readonly<Record<string, JsonObject>>, data: JsonObject)
   },
 })
 
-const live = yes(
+const live = healthResponse(
   {
     status: { type: 'string', const: 'ok' },
-    instanceId: { type: 'string', description: 'Another one after each start of the server' },
+    instanceId: { type: 'string', description: 'A new id after each start of the server' },
   },
   { status: 'ok', instanceId: '01JDKQ4Z8N6W2T5Y9RB3CV7HXN' },
 )
-const ready = yes({ status: { type: 'string', const: 'ready' } }, { status: 'ready' })
+const ready = healthResponse({ status: { type: 'string', const: 'ready' } }, { status: 'ready' })
 const metrics: JsonObject = {
   description: 'Text format, for the local machine or with the bearer token of the operator',
   content: { 'text/plain': { schema: text, example: '# TYPE voucherctl_http_requests_total counter\n' } },
 }
 
 const healthPaths: JsonObject = {
-  '/healthz': { get: operation('health.live', 'Whether the process answers', { '200': live }) },
+  '/healthz': { get: operation('health.live', 'Check that the process responds', { '200': live }) },
   '/readyz': {
-    get: operation('health.ready', 'Whether calls can be served', {
+    get: operation('health.ready', 'Check that the server can use its store', {
       '200': ready,
       ...failureResponses(['SERVICE_UNAVAILABLE']),
     }),

@@ -12,7 +12,7 @@ import { credential, issuedVoucher, redemption, verification, voucher } from '..
 import { delivery, deliveryMode, webhookInfo } from '../webhook.js'
 import { type Json, type JsonObject, requestId, updateExample } from './examples.js'
 
-/** Records that more than one place refers to, by the name that they get in the document. */
+/** Records that the document defines once, by name. */
 const records: Readonly<Record<string, Schema>> = {
   Application: application,
   Token: token,
@@ -69,7 +69,7 @@ const from = Type.Object({ id: Type.String(), is_bot: Type.Boolean() })
 const date = Type.Integer({ description: 'Unix seconds' })
 const standing = oneOf(['left', 'member', 'kicked'])
 
-/** The schema of an update's payload, by type. */
+/** Schema of an update's payload, by type. */
 export const payloadSchemas: Readonly<Record<UpdateType, Schema>> = {
   message,
   my_chat_member: Type.Object({ chat: chatParty, from, date, old_status: standing, new_status: standing }),
@@ -87,7 +87,7 @@ function updateSchema(type: UpdateType): JsonObject {
     type: 'object',
     required: ['update_id', 'type', 'created_at', type],
     properties: {
-      update_id: { type: 'integer', minimum: 1, description: 'ascending for each bot, never used again' },
+      update_id: { type: 'integer', minimum: 1, description: 'increases per bot and is never reused' },
       type: { const: type },
       created_at: { type: 'string', format: 'date-time' },
       [type]: schemaOf(payloadSchemas[type]),
@@ -131,7 +131,7 @@ export function webhookOperations(): JsonObject {
     ),
     header(
       'X-Platform-Update-Id',
-      'The update_id of the body; a repeat has the same one. It is not signed: compare it with the body.',
+      'The update_id of the body; a retry has the same one. It is not signed: compare it with the body.',
       { pattern: '^[0-9]+$' },
       '17',
     ),
@@ -140,7 +140,7 @@ export function webhookOperations(): JsonObject {
     operationId: `update.${type}`,
     summary: `A ${type} update is delivered`,
     description:
-      'Any status of 2xx within 15 s takes the delivery. Otherwise it is repeated after 1, 5, 15 and 60 minutes.',
+      'A 2xx status within 15 s accepts the delivery. Otherwise the server retries after 1, 5, 15 and 60 minutes.',
     tags: ['webhook'],
     security: [],
     parameters,
@@ -149,8 +149,8 @@ export function webhookOperations(): JsonObject {
       content: { 'application/json': { schema: refTo(updateName(type)), example: updateExample(type) } },
     },
     responses: {
-      '2XX': { description: 'Taken' },
-      '4XX': { description: 'Not taken, 401 for a signature that does not fit; it is repeated' },
+      '2XX': { description: 'Accepted' },
+      '4XX': { description: 'Rejected, with 401 for an invalid signature; the server retries the delivery' },
     },
   })
   return Object.fromEntries(updateTypes.map((type) => [type, { post: operation(type) }]))
@@ -177,8 +177,8 @@ export function componentSchemas(): JsonObject {
         success: { const: false },
         code: refTo('FailureCode'),
         message: { type: 'string' },
-        retryable: { type: 'boolean', description: 'whether the very same call, sent again, may succeed' },
-        details: { type: 'object', description: 'what the code is about; VALIDATION_FAILED lists `errors`' },
+        retryable: { type: 'boolean', description: 'whether a retry of the unchanged call may succeed' },
+        details: { type: 'object', description: 'data specific to the code; VALIDATION_FAILED lists `errors`' },
         requestId: requestIdSchema,
       },
     },
@@ -202,7 +202,7 @@ export function failureEnvelope(codes: readonly FailureCode[]): JsonObject {
   return { allOf: [refTo('Failure'), { type: 'object', properties: { code: { enum: codes } } }] }
 }
 
-/** `components.examples`: what a failure looks like, by code. */
+/** `components.examples`: an example of each failure, by code. */
 export function componentExamples(): JsonObject {
   return Object.fromEntries(
     Object.entries(failures).map(([code, { message, retryable }]) => [
@@ -212,7 +212,7 @@ export function componentExamples(): JsonObject {
   )
 }
 
-/** The examples of a response, by reference: each stands once in the document. */
+/** Examples of a response, as references to `components.examples`. */
 export function failureExamples(codes: readonly FailureCode[]): JsonObject {
   return Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]))
 }

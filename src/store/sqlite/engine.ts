@@ -84,8 +84,8 @@ export function openDatabase(path: string): SqliteDatabase {
 }
 
 /**
- * Closes the database and releases its lock first, unless it is in WAL mode: @photostructure/sqlite 1.2.1 keeps a closed
- * connection until its statements are garbage-collected.
+ * Closes the database. Releases its lock first (unless in WAL mode), because @photostructure/sqlite 1.2.1 keeps a
+ * closed connection until its statements are garbage-collected.
  */
 export function closeDatabase(db: SqliteDatabase): void {
   try {
