@@ -5,20 +5,20 @@ import { type Refusal, refuse } from '../contract/errors.js'
 const AUDIENCE = 'voucher-console'
 const ACCOUNT_ID = /^[!-~]{1,128}$/
 
-/** Loaded with the first JWT: the runtime plane needs none. */
+/** Loaded with the first JWT: runtime calls need none. */
 const jose = () => import('jose')
 
 export interface AccountKeys {
-  /** The account id (`sub`) of a valid JWT. */
+  /** Resolves to the account id (`sub`) of a valid JWT. */
   verify(
     jwt: string,
     now: number,
   ): Promise<{ ok: true; accountId: string } | Refusal<'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'SERVICE_UNAVAILABLE'>>
-  /** A JWT of this server's own key; null when accounts come from a key set elsewhere. */
+  /** Signs a JWT with this server's own key; null when accounts come from an external key set. */
   readonly sign: ((accountId: string, now: number, lifetimeSeconds: number) => Promise<string>) | null
 }
 
-/** HS256 by the server's own key. */
+/** Signs and verifies with HS256 and the server's own key. */
 export function ownAccountKeys(key: Uint8Array): AccountKeys {
   return {
     verify: (jwt, now) => check(jwt, () => key, ['HS256'], now),
@@ -38,12 +38,12 @@ export function ownAccountKeys(key: Uint8Array): AccountKeys {
 
 const FETCH_MS_MAX = 5_000
 const REPORT_INTERVAL_MS = 60_000
-/** A clock that steps back by less delays the reading of a set by no more. */
+/** A smaller backward step of the clock delays the refresh of the key set by at most this time. */
 const CLOCK_STEP_MS = 10_000
 
 /**
- * Asymmetric algorithms only: a shared secret in a public key set would be no secret.
- * @param onUnavailable told why the set cannot be read, at most once a minute; nothing of the URL is in it
+ * Verifies with an external key set. Asymmetric algorithms only: a shared secret in a public key set is not secret.
+ * @param onUnavailable called with the reason why the set cannot be read, at most once a minute; never with the URL
  */
 export function remoteAccountKeys(url: URL, onUnavailable: (reason: string) => void): AccountKeys {
   let keySet: JWTVerifyGetKey | undefined
@@ -56,7 +56,7 @@ export function remoteAccountKeys(url: URL, onUnavailable: (reason: string) => v
   }
   return {
     async verify(jwt, now) {
-      // jose tells the age of the set by the machine's clock: set back, it would never read the set again.
+      // jose computes the age of the set from the system clock: after a step back it would not refresh the set.
       if (Date.now() < latest - CLOCK_STEP_MS) keySet = undefined
       latest = Date.now()
       if (keySet === undefined) {
@@ -69,10 +69,10 @@ export function remoteAccountKeys(url: URL, onUnavailable: (reason: string) => v
   }
 }
 
-/** The set is not there: no fault of the token's. Anything else that fails is. */
+/** The key set cannot be read. Every other error of a verification is the fault of the token. */
 class KeySetUnavailable extends Error {}
 
-/** A key set, or the one error that says that there is none: jose would throw the same kinds for a bad key in it. */
+/** Fetches the key set; throws a class of its own, because jose's errors do not separate an outage from a bad key. */
 async function fetchKeySet(url: string, init: RequestInit): Promise<Response> {
   let set: unknown
   try {
@@ -88,7 +88,7 @@ async function fetchKeySet(url: string, init: RequestInit): Promise<Response> {
   return Response.json(set)
 }
 
-/** Never its message, which may quote the URL or what came from there. */
+/** Returns a code, never the message, which may quote the URL or the response. */
 function reasonOf({ name, cause }: Error): string {
   const code = (cause as { code?: unknown } | undefined)?.code
   return typeof code === 'string' ? code : name
@@ -117,7 +117,7 @@ async function check(
       onUnavailable?.(error.message)
       return refuse('SERVICE_UNAVAILABLE')
     }
-    // A key that cannot be used verifies nothing: the token is as unknown as one whose key is not in the set.
+    // An unusable key counts like a missing one: the token is invalid.
     return refuse((error as { code?: unknown }).code === 'ERR_JWT_EXPIRED' ? 'TOKEN_EXPIRED' : 'TOKEN_INVALID')
   }
 }

@@ -15,8 +15,8 @@ import { InFlight } from './http/in-flight.js'
 import { refuseWithoutHost, targetOf } from './http/request-target.js'
 import { allowedMethods } from './http/routes.js'
 import type { Metrics } from './observe/metrics.js'
-import { type Answered, entryOf } from './observe/request-log.js'
-import { answerDispatches, isDispatch } from './transport/dispatch.js'
+import { type CompletedRequest, entryOf } from './observe/request-log.js'
+import { createDispatchListener, isDispatch } from './transport/dispatch.js'
 import { bindSecureGateway } from './transport/gateway.js'
 import { InnerMessage } from './transport/inner-exchange.js'
 
@@ -25,19 +25,19 @@ declare module 'fastify' {
     endpoint?: Pick<Endpoint, 'id' | 'path'>
   }
   interface FastifyInstance {
-    /** What a connection hands its requests to: the routes, and before them the dispatches. */
-    readonly answer: RequestListener
+    /** Handles every request of a connection: dispatches directly, others by the routes. */
+    readonly respond: RequestListener
   }
 }
 
 export interface AppEvents {
-  /** One line a request; nothing in it comes from a header, a body or a query. */
+  /** Called for each request; the entry contains nothing from a header, body or query. */
   onRequestDone(entry: Parameters<Deps['requestLog']['add']>[0]): void
-  /** A bug or an unusable store: what the caller saw as 500 or 503. */
+  /** Called for a bug or an unusable store, to which the client got a 500 or 503. */
   onError(requestId: string, error: unknown): void
 }
 
-/** Fastify with every route bound; it never listens by itself. */
+/** Builds a Fastify instance with all routes, which does not listen yet. */
 export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): FastifyInstance {
   const app: FastifyInstance = fastify({
     logger: false,
@@ -45,13 +45,13 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     requestIdHeader: false,
     serverFactory: () =>
       new HttpServer(
-        (request, response) => app.answer(request, response),
+        (request, response) => app.respond(request, response),
         (error) => refuseMessage(error, deps.newId('req')),
       ),
-    // Fastify's own 503 is no envelope; what still arrives while the server closes is served, and its connection ends.
+    // Fastify's own 503 lacks the envelope. While closing, the server responds to late requests and ends connections.
     return503OnClosing: false,
     routerOptions: { maxParamLength: 16_384 },
-    // Bodies are validated and answers written from the contract (bind.ts): Fastify's own compilers stay unloaded.
+    // The contract validates and serialises (bind.ts), so Fastify's own compilers need not be loaded.
     schemaController: { compilersFactory: { buildValidator: notUsed, buildSerializer: notUsed } },
     rewriteUrl: ({ url = '/' }) => targetOf(url),
     // HttpServer responds, in order.
@@ -69,7 +69,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   app.decorateRequest('replayed', false)
   app.decorateRequest('inner', null)
 
-  // Bodies are read by the handlers of the routes (read-body.ts).
+  // Handlers read the bodies (read-body.ts), not Fastify.
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   }
@@ -79,53 +79,54 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     const raw: unknown = request.raw
     request.inner = raw instanceof InnerMessage ? raw : null
     deps.addresses.checkProxy(request)
-    if (request.is404) return answerOutsideRoutes(request, reply)
+    if (request.is404) return respondOutsideRoutes(request, reply)
     const refusal = request.inner === null ? refuseWithoutHost(request.raw) : undefined
     if (refusal === undefined) done()
     else sendFailure(request, reply, refusal)
   })
-  const noteAnswered = (it: Answered) => {
+  const recordRequest = (it: CompletedRequest) => {
     const { endpoint, method, status, code, elapsedMs } = it
     metrics.observe({ endpoint: endpoint?.id ?? 'none', method, status, code, seconds: elapsedMs / 1000 })
     events.onRequestDone(entryOf(it, deps.clock.now()))
   }
-  const note = (request: FastifyRequest, reply: FastifyReply) => {
+  const recordReply = (request: FastifyRequest, reply: FastifyReply) => {
     const { botId, failureCode: code, applicationId, replayed } = request
     const { endpoint } = request.routeOptions.config
     const { statusCode: status, elapsedTime: elapsedMs } = reply
     if (botId !== null && endpoint !== undefined) {
       deps.botCalls.note({ botId, path: endpoint.path, status, code }, deps.clock.now())
     }
-    noteAnswered({ id: request.id, endpoint, method: request.method, status, code, applicationId, replayed, elapsedMs })
+    const { id, method } = request
+    recordRequest({ id, endpoint, method, status, code, applicationId, replayed, elapsedMs })
   }
   app.addHook('onResponse', (request, reply, done) => {
-    note(request, reply)
+    recordReply(request, reply)
     done()
   })
-  // An answer whose reader has gone is never finished; what it did is no less done.
+  // onResponse never runs if the client has disconnected, but the request took effect: record it here.
   app.addHook('onSend', (request, reply, payload, done) => {
-    if (reply.raw.destroyed) note(request, reply)
+    if (reply.raw.destroyed) recordReply(request, reply)
     done(null, payload)
   })
 
-  // Refused before the body is read (DECISIONS.md#order-of-checks).
-  const answerOutsideRoutes = (request: FastifyRequest, reply: FastifyReply) => {
+  // Runs before the body is read (DECISIONS.md#order-of-checks).
+  const respondOutsideRoutes = (request: FastifyRequest, reply: FastifyReply) => {
     const allowed = allowedMethods(request.url, deps.operatorKeyHash !== null)
     if (allowed.length === 0) return sendFailure(request, reply, refuse('ROUTE_NOT_FOUND'))
     return sendFailure(request, reply.header('allow', allowed.join(', ')), refuse('METHOD_NOT_ALLOWED'))
   }
-  app.setNotFoundHandler(answerOutsideRoutes)
+  app.setNotFoundHandler(respondOutsideRoutes)
 
-  const refuseFailed = (id: string, error: unknown): Refusal => {
+  const refusalOfError = (id: string, error: unknown): Refusal => {
     events.onError(id, error)
     return refuse(error instanceof StoreUnavailable ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR')
   }
   app.setErrorHandler((error: FastifyError, request, reply) =>
-    sendFailure(request, reply, refuseFailed(request.id, error)),
+    sendFailure(request, reply, refusalOfError(request.id, error)),
   )
 
   bindHealth(app, deps, metrics)
-  // Held polls learn what was committed, and end when the server closes.
+  // Open polls read again after commits that concern their bot, and end when the server closes.
   const stopListening = deps.store.listen(
     (botId) => deps.polls.changed(botId),
     () => deps.polls.allChanged(),
@@ -137,9 +138,9 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   app.addHook('onClose', async () => stopListening())
   bindSecureGateway(app, deps)
   const routing = app.routing as RequestListener
-  const answerDispatch = answerDispatches(deps, routing, { noteAnswered, refuseFailed })
-  app.decorate('answer', (request, response) =>
-    isDispatch(request) ? answerDispatch(request, response) : routing(request, response),
+  const dispatch = createDispatchListener(deps, routing, { recordRequest, refusalOfError })
+  app.decorate('respond', (request, response) =>
+    isDispatch(request) ? dispatch(request, response) : routing(request, response),
   )
   const inFlight = new InFlight()
   const handlers = makeHandlers(deps)

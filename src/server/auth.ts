@@ -12,21 +12,21 @@ import { headerValues } from './http/headers.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whose token came with the call, also when it may not be made; null for any other credential. */
+    /** The bot whose token the request carries, even if it is refused; null for other credentials. */
     botId: string | null
   }
 }
 
-/** Who calls: an application or a bot by its token, an account by its JWT, or the operator. */
+/** The authenticated caller: an application or bot (token), an account (JWT), or the operator. */
 export interface Caller {
   readonly kind: CredentialKind
   /** Empty for the operator. */
   readonly accountId: string
-  /** Of an application token, or of the application that a bot is linked to; else empty. */
+  /** Application of the token, or the one linked to the bot; otherwise empty. */
   readonly applicationId: string
-  /** Of an application token its id, of a bot token its hash; else empty. */
+  /** Id of an application token or hash of a bot token; otherwise empty. */
   readonly tokenId: string
-  /** Empty but for a bot. */
+  /** Empty unless the caller is a bot. */
   readonly botId: string
 }
 
@@ -34,7 +34,7 @@ const OPERATOR: Caller = { kind: 'operator', accountId: '', applicationId: '', t
 
 const BEARER = /^Bearer +([!-~]+) *$/i
 
-/** One bearer value; doubled headers are refused, since Node would silently take the first. */
+/** Returns the bearer value; refuses duplicate headers, of which Node would silently use the first. */
 function bearerOf(request: FastifyRequest): string | Refusal<'TOKEN_MISSING' | 'TOKEN_INVALID'> {
   const values = headerValues(request.raw, 'authorization')
   if (values.length === 0) return refuse('TOKEN_MISSING')
@@ -42,7 +42,7 @@ function bearerOf(request: FastifyRequest): string | Refusal<'TOKEN_MISSING' | '
   return value === undefined || values.length > 1 ? refuse('TOKEN_INVALID') : value
 }
 
-/** By its form alone; a JWT has two dots. */
+/** Kind of a credential by its form; a JWT has two dots. */
 function kindOf(value: string): CredentialKind | null {
   switch (tokenKind(value)) {
     case 'sop_':

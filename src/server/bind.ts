@@ -32,9 +32,8 @@ interface Binding {
 const NO_QUERY = strictInput({})
 
 /**
- * Makes the route of an endpoint. A call takes these steps, in the order of DECISIONS.md#order-of-checks, and the first
- * refusal ends it: credential, application, feature and scope (`authenticate`), rate limit, body, idempotency key,
- * replay, handler.
+ * Creates the route of an endpoint. A call takes these steps until the first refusal (DECISIONS.md#order-of-checks):
+ * credential, application, feature and scope (`authenticate`), rate limit, body, idempotency key, replay, handler.
  */
 export function bind({ app, deps, inFlight }: Binding, endpoint: Endpoint, handler: Handler<Endpoint>): void {
   const { check, handle } = typeof handler === 'function' ? { check: undefined, handle: handler } : handler
@@ -54,13 +53,13 @@ export function bind({ app, deps, inFlight }: Binding, endpoint: Endpoint, handl
       }, done)
     },
 
-    // Returns nothing, since Fastify would wait for a reply as for a promise.
+    // Returns nothing: Fastify would await the reply like a promise.
     handler: (request, reply) => {
       respond(request, reply).catch((error: unknown) => reply.send(error))
     },
   })
 
-  /** The steps before the body is read; null lets the call go on. */
+  /** The steps before the body is read; null if the call may continue. */
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<Refusal | null> {
     const caller = await authenticate(deps, endpoint, request)
     if ('ok' in caller) return countFailedCredential(deps, request, caller)
@@ -70,7 +69,7 @@ export function bind({ app, deps, inFlight }: Binding, endpoint: Endpoint, handl
     )
   }
 
-  /** The steps from the body on. */
+  /** The steps from reading the body to sending the response. */
   async function respond(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const refused = (refusal: Refusal): void => {
       sendFailure(request, reply, refusal)
@@ -87,19 +86,19 @@ export function bind({ app, deps, inFlight }: Binding, endpoint: Endpoint, handl
     if (!input.ok) return refused(input)
     const idempotencyKey = readIdempotencyKey(request, endpoint, body)
     if (idempotencyKey !== undefined && 'ok' in idempotencyKey) return refused(idempotencyKey)
-    // The response leaves by this connection: for a call from an envelope, by that of the envelope.
+    // The connection of the response: for a decrypted request that of its envelope.
     const connection = request.inner?.outer ?? { request: request.raw, response: reply.raw }
     const call = callOf(request, connection, idempotencyKey)
     const drop = () => connection.response.destroy()
     const run = () => deps.faults.run(endpoint.id, () => handle(input.value, call), drop)
-    // A handler replays an idempotency record itself, in its transaction; a running call with the key ends first.
+    // Handlers replay idempotency records in their transaction; wait here for a running call with the same key.
     const { applicationId } = call.caller
     const result = await (idempotencyKey === undefined ? run() : inFlight.run(applicationId, idempotencyKey, run))
     sendResult(request, reply, endpoint, result, form)
   }
 }
 
-/** Guesses at credentials have a limit by address. */
+/** Limits failed credentials by client address, against guessing. */
 function countFailedCredential(deps: Deps, request: FastifyRequest, refusal: Refusal): Refusal {
   if (!refusal.code.startsWith('TOKEN_')) return refusal
   const verdict = deps.limits.take('auth_failures', deps.addresses.limitSubject(request))
@@ -112,7 +111,7 @@ function noteCaller(deps: Deps, request: FastifyRequest, caller: Caller): void {
   if (caller.kind === 'token') deps.tokenUses.note(caller.tokenId, deps.clock.now())
 }
 
-/** Counts the call against the limit of the endpoint, and shows tokens what is left of it. */
+/** Counts the call against the limit of the endpoint and adds the RateLimit headers for token callers. */
 function takeRateLimit(
   { limits }: Deps,
   { limit }: Endpoint,
@@ -130,7 +129,7 @@ function takeRateLimit(
   return allowed ? null : rateLimited(verdict)
 }
 
-/** The flat input of a call, validated by its schemas and then by the check of its handler. */
+/** Validates the input of a call by its schemas and the check of its handler, and flattens it. */
 function readInput(
   request: FastifyRequest,
   querySchema: ObjectSchema,
@@ -145,7 +144,7 @@ function readInput(
   return { ok: true, value: { ...params, ...query, ...(body as object | undefined) } }
 }
 
-/** Query values are text: whole numbers, true and false are read where the contract wants them, nothing else is. */
+/** Converts query values, which are strings, to integers and booleans where the schema requires them. */
 function readQuery(query: Record<string, unknown>, schema: ObjectSchema): Record<string, unknown> {
   const members = membersOf(schema)
   const read = Object.entries(query).map(([name, value]) => {
@@ -154,11 +153,11 @@ function readQuery(query: Record<string, unknown>, schema: ObjectSchema): Record
     if (type === 'boolean' && (value === 'true' || value === 'false')) return [name, value === 'true']
     return [name, value]
   })
-  // Not by assignment, which would lose a member named __proto__ before it is refused.
+  // Assignment would lose a member named __proto__ before validation can refuse it.
   return Object.fromEntries(read)
 }
 
-/** A member that the query and the body both name must have one value. */
+/** Reports a member that has different values in query and body. */
 function conflictOf(query: Record<string, unknown>, body: unknown): ValidationIssue[] | null {
   const inBody = (body ?? {}) as Record<string, unknown>
   const name = Object.keys(query).find((it) => Object.hasOwn(inBody, it) && inBody[it] !== query[it])
@@ -166,7 +165,7 @@ function conflictOf(query: Record<string, unknown>, body: unknown): ValidationIs
   return [{ pointer: `/${name}`, code: 'conflict', message: 'differs between the query and the body' }]
 }
 
-/** Undefined where the endpoint takes no key, or a call without its optional key. */
+/** Undefined if the endpoint takes no key, or the call omits an optional one. */
 function readIdempotencyKey(
   request: FastifyRequest,
   { idempotent, method }: Endpoint,
@@ -196,8 +195,8 @@ function callOf(
 }
 
 /**
- * Aborted when the connection ends before the response, or the caller ends its side of it: a caller that left and one
- * that only stopped sending look the same, and an early response serves the second too.
+ * Aborts when the connection closes before the response, or when the client ends its side. A client that left and one
+ * that only finished sending look the same; an early response is fine for both.
  */
 function goneSignal({ request: { socket }, response }: Outer): AbortSignal {
   const controller = new AbortController()

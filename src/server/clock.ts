@@ -1,7 +1,7 @@
-/** Milliseconds since the epoch, as the rules see them. */
+/** Time for business rules, in ms since the epoch: the system clock or the test clock. */
 export interface Clock {
   now(): number
-  /** Calls `listener` when the time has been moved, so that what falls due runs at once. Answers how to stop. */
+  /** Calls `listener` when the test clock was moved, so due work runs immediately. Returns a function that stops it. */
   onMove(listener: () => void): () => void
 }
 
@@ -11,7 +11,7 @@ export const systemClock: Clock = { now: () => Date.now(), onMove: neverMoved }
 
 const start = Date.now() - performance.now()
 
-/** From the true time on, whatever the machine's clock is set to later. */
+/** System time at the start of the process plus monotonic time: ignores later changes of the system clock. */
 export const steadyNow = (): number => Math.floor(start + performance.now())
 
 const steadyClock: Clock = { now: steadyNow, onMove: neverMoved }

@@ -15,11 +15,11 @@ import type { RequestLog } from './observe/request-log.js'
 import type { Polls } from './polls.js'
 import type { TransportKeys } from './transport/keys.js'
 
-/** Where updates may be delivered to, beside the rules that hold everywhere. */
+/** Server settings that restrict or extend the allowed webhook URLs (DECISIONS.md#webhook-urls). */
 interface WebhookPolicy {
-  /** Ports of this machine that webhooks may name, for local work. */
+  /** Loopback ports that webhooks may use, for local development. */
   readonly loopbackPorts: ReadonlySet<number>
-  /** The addresses that deliveries come from, as getWebhookInfo reports them. */
+  /** Source addresses of deliveries, which getWebhookInfo reports. */
   readonly egressIps: readonly string[]
   readonly lookup: Lookup
 }
@@ -29,15 +29,15 @@ interface SecureSettings {
   readonly enabled: boolean
   /** True if runtime calls in plain text are refused. */
   readonly required: boolean
-  /** In the derivation of every session's keys. */
+  /** Part of the key derivation of every session. */
   readonly brand: string
-  /** Origins that may open a session; `*` allows any, and none. */
+  /** Origins that may open a session; `*` allows any origin and a missing one. */
   readonly allowedOrigins: readonly string[]
   readonly keys: TransportKeys
   readonly sessions: Sessions<ServerSession>
 }
 
-/** Everything that handlers use; nothing else reaches them. */
+/** All dependencies of the handlers. */
 export interface Deps {
   readonly store: Store
   readonly clock: Clock
@@ -45,7 +45,7 @@ export interface Deps {
   newId(prefix: IdPrefix): string
   readonly keys: Keyring
   readonly accounts: AccountKeys
-  /** SHA-256 of the operator key, base64url; null when the operator plane is off. */
+  /** SHA-256 of the operator key, base64url; null when the operator API is off. */
   readonly operatorKeyHash: string | null
   readonly limits: Limits
   readonly addresses: ClientAddresses
@@ -57,6 +57,6 @@ export interface Deps {
   readonly webhooks: WebhookPolicy
   readonly secure: SecureSettings
   readonly autoApprove: boolean
-  /** Another one at every start: tells a server from one that took over its address. */
+  /** Changes at every start, so that clients can detect another server at the same address. */
   readonly instanceId: string
 }

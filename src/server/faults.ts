@@ -10,14 +10,14 @@ interface Fault {
   readonly delay_ms: number | null
 }
 
-/** Failures on purpose, by contract id, for the next calls (DECISIONS.md#faults). */
+/** Injects faults into the next calls of an endpoint, by contract id (DECISIONS.md#faults). */
 export class Faults {
   readonly #ended = new AbortController()
   readonly #calls = new Set<Promise<unknown>>()
   readonly #queues = new Map<string, { fault: Fault; left: number }[]>()
 
   constructor() {
-    // Each call that is delayed listens; Node would warn of the eleventh.
+    // Each delayed call adds a listener; Node would warn at the eleventh.
     setMaxListeners(0, this.#ended.signal)
   }
 
@@ -28,15 +28,15 @@ export class Faults {
   }
 
   /**
-   * Runs a call under the fault that was set for its endpoint, if any.
+   * Runs a call with the next fault of its endpoint, if any.
    * @param drop closes the connection of the response
    */
   run<T>(endpoint: string, call: () => Promise<T>, drop: () => void): Promise<T | Refusal<'SERVICE_UNAVAILABLE'>> {
     const fault = this.#next(endpoint)
-    return fault === undefined ? call() : this.track(this.#meet(fault, call, drop))
+    return fault === undefined ? call() : this.track(this.#apply(fault, call, drop))
   }
 
-  async #meet<T>(fault: Fault, call: () => Promise<T>, drop: () => void): Promise<T | Refusal<'SERVICE_UNAVAILABLE'>> {
+  async #apply<T>(fault: Fault, call: () => Promise<T>, drop: () => void): Promise<T | Refusal<'SERVICE_UNAVAILABLE'>> {
     const refusal = { ...refuse('SERVICE_UNAVAILABLE'), retryAfterSeconds: 1 }
     if (fault.delay_ms !== null) {
       try {
@@ -47,12 +47,12 @@ export class Faults {
     }
     if (fault.kind === 'error') return refusal
     const result = await call()
-    // The response is still written, for the log and the metrics.
+    // The server still writes the response, for the log and the metrics.
     if (fault.kind === 'drop_response') drop()
     return result
   }
 
-  /** The fault that the next call of an endpoint meets, used up by one. */
+  /** Takes the next fault of an endpoint, decrementing its count. */
   #next(endpoint: string): Fault | undefined {
     const queue = this.#queues.get(endpoint)
     const entry = queue?.[0]
@@ -80,7 +80,7 @@ export class Faults {
     await Promise.allSettled(this.#calls)
   }
 
-  /** How many were removed. */
+  /** Removes all faults; returns their number. */
   clear(): number {
     const removed = [...this.#queues.values()].reduce((sum, queue) => sum + queue.length, 0)
     this.#queues.clear()

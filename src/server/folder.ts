@@ -9,12 +9,12 @@ import { isWellFormedToken, makeToken, tokenKind } from '../domain/tokens.js'
 import { processStart } from '../files/process-alive.js'
 import { createFile, replaceFile } from '../files/replace-file.js'
 
-/** Makes a folder for this user alone; an existing one is used as it is. */
+/** Creates a folder that only this user may access; leaves an existing one unchanged. */
 export function makeDataDir(path: string): void {
   if (!existsSync(path)) mkdirSync(path, { recursive: true, mode: 0o700 })
 }
 
-/** A private folder that the end of the server removes. */
+/** Creates a private folder; the server removes it when it ends. */
 export function makeTemporaryDir(): string {
   return mkdtempSync(join(tmpdir(), 'voucherctl-'))
 }
@@ -38,8 +38,8 @@ export class KeysUnusable extends Error {
 }
 
 /**
- * The keys of a data folder, made on first use.
- * @param mayCreate false for a file that the user named: a slip of the pen must not make new keys
+ * Loads the keys of a data folder and creates them on first use.
+ * @param mayCreate false for a file that the user named, so that a typo does not create new keys
  * @throws KeysUnusable
  */
 export function loadKeys(path: string, mayCreate: boolean, random: RandomBytes, flush = true): ServerKeys {
@@ -57,7 +57,7 @@ export function loadKeys(path: string, mayCreate: boolean, random: RandomBytes, 
   return keys
 }
 
-/** Null when the file is not what this version writes. */
+/** Null when the file does not have the format of this version. */
 function readKeyFile(path: string): ServerKeys | null {
   let file: Partial<KeyFile> | null
   try {
@@ -93,7 +93,7 @@ function newKeyFile(random: RandomBytes): KeyFile {
   }
 }
 
-/** A value for each key by its id, by which a store knows the keys that its vouchers were made with: useless without them. */
+/** Check value of each key, by id, with which a store recognises the keys of its vouchers; does not reveal the keys. */
 export function keyChecks(ring: Keyring): ReadonlyMap<string, string> {
   return new Map(
     ring.all.map(({ id, derive, index }) => [
@@ -104,7 +104,7 @@ export function keyChecks(ring: Keyring): ReadonlyMap<string, string> {
 }
 
 /**
- * The operator key of a data folder, made on first use.
+ * Loads the operator key of a data folder and creates it on first use.
  * @throws KeysUnusable
  */
 export function loadOperatorKey(path: string, random: RandomBytes, flush = true): string {
@@ -114,7 +114,7 @@ export function loadOperatorKey(path: string, random: RandomBytes, flush = true)
   throw new KeysUnusable(`${path} holds no operator key. Remove it, and the next start makes a new one.`)
 }
 
-/** What other commands read to find the running server. */
+/** Content of server.json, in which other commands find the running server. */
 interface ServerFile {
   /** The same as in /healthz. */
   instance_id: string
@@ -131,14 +131,14 @@ export function writeServerFile(dataDir: string, file: ServerFile): void {
   replaceFile(join(dataDir, 'server.json'), `${JSON.stringify(content, null, 2)}\n`, { flush: false, follow: false })
 }
 
-/** Leaves that of another server that has been started on the folder since: on PostgreSQL several share one. */
+/** Removes server.json unless it belongs to another server: with PostgreSQL several may share the folder. */
 export function removeServerFile(dataDir: string, instanceId: string): void {
   const path = join(dataDir, 'server.json')
   try {
     const { instance_id: other } = JSON.parse(readFileSync(path, 'utf8')) as Partial<ServerFile>
     if (other !== instanceId) return
   } catch {
-    // Gone already, or of no use to anybody.
+    // The file is missing already, or unreadable.
   }
   rmSync(path, { force: true })
 }

@@ -8,7 +8,7 @@ import type { Op } from '../store/operation.js'
 import type { Caller } from './auth.js'
 import type { Deps } from './deps.js'
 
-/** A success; status defaults to the endpoint's own. */
+/** A success; `status` defaults to that of the endpoint. */
 interface Success<Data> {
   readonly ok: true
   readonly data: Data
@@ -30,7 +30,7 @@ type DataOf<E extends Endpoint> = E extends { streams: true }
 
 export type Reply<E extends Endpoint> = Success<DataOf<E>> | Refusal<CodesOf<E>>
 
-/** What a handler knows of the call beside its input. */
+/** Context of a call, beside its input. */
 export interface Call<E extends Endpoint> {
   readonly caller: Caller
   readonly idempotencyKey: E extends { idempotent: true }
@@ -38,17 +38,17 @@ export interface Call<E extends Endpoint> {
     : E extends { idempotent: 'optional' }
       ? IdempotencyKey | undefined
       : undefined
-  /** True for HEAD, whose response has no body: a secret that is shown once must not be used up. */
+  /** True for HEAD, whose response has no body: the handler must not return a secret that is shown once. */
   readonly isHead: boolean
-  /** True for a call that came out of an envelope. */
+  /** True for a decrypted call. */
   readonly isInner: boolean
-  /** Aborted when the caller leaves before the response; for calls that wait. */
+  /** Returns a signal that aborts when the client leaves before the response; for calls that wait. */
   gone(): AbortSignal
 }
 
 type Handle<E extends Endpoint> = (input: InputOf<E>, call: Call<E>) => Promise<Reply<E>>
 
-/** A handler with its check: the issues of a body that fits its schema. */
+/** A handler with a check, which returns the issues of a body that is valid by its schema. */
 export interface CheckedHandler<E extends Endpoint> {
   readonly check: (body: BodyOf<E>) => ValidationIssue[]
   readonly handle: Handle<E>
@@ -62,7 +62,7 @@ type HandlersOf<Group extends Record<string, Endpoint>> = {
 
 export type Handlers = { readonly [Group in keyof Contract]: HandlersOf<Contract[Group]> }
 
-/** Makes the handlers of a group, or those of it that are named. */
+/** Creates the handlers of a group, or a subset of them. */
 export type MakeHandlers<Group extends keyof Contract, Name extends keyof Contract[Group] = keyof Contract[Group]> = (
   deps: Deps,
   replies: Replies,
@@ -70,7 +70,7 @@ export type MakeHandlers<Group extends keyof Contract, Name extends keyof Contra
 
 type ReplyOf<Data> = Success<Exclude<Data, Refusal>> | Extract<Data, Refusal>
 
-/** Store operations whose result, a record or a refusal, is the reply of a handler. */
+/** Runs store operations and returns their record or refusal as the reply of a handler. */
 export interface Replies {
   read<Data extends object>(op: () => Op<Data>): Promise<ReplyOf<Data>>
   write<Data extends object>(op: () => Op<Data>): Promise<ReplyOf<Data>>

@@ -3,10 +3,10 @@ import type { RateLimit, RateLimitName, ServerOptions } from './options.js'
 
 const MINUTE = 60
 
-/** Windows that have ended are forgotten so often: a subject that never comes back takes no memory. */
+/** Interval for removing expired windows, so that subjects that never return use no memory. */
 const SWEEP_INTERVAL_MS = 60_000
 
-/** Windows of 60 s that open with their first call (DECISIONS.md#rate-limits). */
+/** Default limits; a window of 60 s starts with its first call (DECISIONS.md#rate-limits). */
 export const defaultRateLimits: Record<RateLimitName, RateLimit> = {
   issue: { calls: 6000, seconds: MINUTE },
   verify: { calls: 6000, seconds: MINUTE },
@@ -35,9 +35,9 @@ export function rateLimited({ resetSeconds }: LimitVerdict): Refusal<'RATE_LIMIT
 }
 
 export interface Limits {
-  /** Counts one call of `subject`; null when limits are off. */
+  /** Counts one call of `subject` and returns the verdict; null when limits are off. */
   take(name: RateLimitName, subject: string): LimitVerdict | null
-  /** The window of `subject` as it stands, counting nothing; null when limits are off. */
+  /** Returns the window of `subject` without counting a call; null when limits are off. */
   look(name: RateLimitName, subject: string): LimitVerdict | null
 }
 
@@ -49,8 +49,8 @@ interface Window {
 }
 
 /**
- * Counts in this process's memory; windows follow the machine's own clock, never the test clock.
- * @param now ms that never go back
+ * Rate limits in the memory of this process. Windows follow a monotonic clock, never the test clock.
+ * @param now monotonic ms
  */
 export function createLimits(
   settings: ServerOptions['rateLimits'] = {},

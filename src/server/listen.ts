@@ -52,19 +52,19 @@ import { SharedSecureKeys } from './transport/shared-keys.js'
 
 const DEFAULT_PORT = 8420
 
-/** What is in flight may take so long to finish when the server stops. */
+/** Grace period for requests and deliveries in flight when the server stops. */
 const CLOSE_MS_MAX = 9_000
 const TOKEN_USE_INTERVAL_MS = 60_000
 const BOT_CALLS_INTERVAL_MS = 60_000
 const EXPIRY_INTERVAL_MS = 60_000
 
 /**
- * Starts a server and answers when it accepts connections.
+ * Starts a server; resolves when it accepts connections.
  * @throws an error with a `code`: EADDRINUSE, DATA_FOLDER_IN_USE, STORE_UNUSABLE, DATABASE_UNREACHABLE, SQLITE_MISSING, KEYS_UNUSABLE, OPERATOR_NOT_LOOPBACK
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const host = options.host ?? '127.0.0.1'
-  // Whoever reaches this server could otherwise make it call services of its own machine.
+  // Otherwise remote clients could make this server call services on its own machine.
   if ((options.webhookLoopbackPorts ?? []).length > 0 && !isLoopbackHost(host)) {
     throw new RangeError('webhookLoopbackPorts needs a host that is loopback')
   }
@@ -89,12 +89,12 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
 
 async function openStore({ memory, databaseUrl }: ServerOptions, dataDir: string): Promise<Store> {
   if (databaseUrl === undefined) return openSqliteStore(memory ? ':memory:' : join(dataDir, 'voucherctl.db'))
-  // Its driver takes longer to load than the rest of a start: only where it is used.
+  // Load the driver only when needed: it takes longer than the rest of a start.
   const { openPostgresStore } = await import('../store/postgres/store.js')
   return openPostgresStore({ url: databaseUrl, env: process.env })
 }
 
-type Assembled = Awaited<ReturnType<typeof assemble>>
+type ServerParts = Awaited<ReturnType<typeof assemble>>
 
 async function assemble(options: ServerOptions, host: string, dataDir: string, store: Store) {
   const clock = options.testClock ? new TestClock() : systemClock
@@ -183,7 +183,7 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
 }
 
 async function accepting(
-  { app, log, target, deps, operatorKeyFile, deliveries }: Assembled,
+  { app, log, target, deps, operatorKeyFile, deliveries }: ServerParts,
   host: string,
   dataDir: string,
   options: ServerOptions,
@@ -201,13 +201,13 @@ async function accepting(
   writeServerFile(dataDir, { ...running, instance_id: deps.instanceId, started_at: formatInstant(Date.now()) })
   undo.push(() => removeServerFile(dataDir, deps.instanceId))
 
-  // Before the timers and listeners below, which nothing undoes when a start fails.
+  // Start deliveries first: a failure after the timers and listeners below would leave them running.
   await deliveries.start({ alone: options.databaseUrl === undefined })
   undo.push(() => deliveries.stop(0))
 
   const failed = (what: string) => (error: unknown) => log.error({ err: error }, what)
   const sweeper = new ExpirySweeper(deps.store, failed('what has expired was not removed'))
-  // Of setting and deleting webhooks, and of dropped updates (store/delivery/backlog.ts).
+  // Applies backlogs of changed webhooks and dropped updates (store/delivery/backlog.ts).
   const backlogs = new ExpirySweeper(deps.store, failed('a backlog was not settled'), [
     (now) => settleBacklog({ now, newDeliveryId: () => deps.newId('dlv') }),
   ])
@@ -216,7 +216,7 @@ async function accepting(
   const forget = () => {
     const now = deps.clock.now()
     void sweeper.start(now)
-    // Left by a process that ended or failed.
+    // Also apply the backlogs of a process that has exited or failed.
     settle()
     const { sessions, keys } = deps.secure
     sessions
@@ -247,7 +247,7 @@ async function accepting(
     app.server.closeIdleConnections()
     await Promise.all([app.close(), deliveries.stop(CLOSE_MS_MAX)])
     clearTimeout(overdue)
-    // A delayed call whose client disconnected holds no connection open: end it before the store closes.
+    // app.close() does not wait for a delayed call whose client has disconnected: end it before the store closes.
     await deps.faults.end()
     await Promise.all([sweeper.stop(), backlogs.stop()])
     await deps.tokenUses.flush().catch(failed('token uses were not written'))
@@ -272,13 +272,13 @@ async function accepting(
 }
 
 /**
- * Refuses a start without the keys that the vouchers of the database were made with, and one whose current key another
- * running process lacks (DECISIONS.md#credential-keys-of-a-fleet).
+ * Refuses a start without the keys of the database's vouchers, and one whose current key another running process lacks
+ * (DECISIONS.md#credential-keys-of-a-fleet).
  * @throws KeysUnusable
  */
 async function requireKeysOfFleet(store: Store, ring: Keyring, now: number): Promise<void> {
   const checks = keyChecks(ring)
-  // Before the locks of its keys: a process with wrong keys must not count as one that lacks a key.
+  // Check before taking key locks: a process with wrong keys must not count as a running one that lacks a key.
   await store.read(() => requireSameKeys(checks))
   await store.holdKeys?.(ring.all.map(({ id }) => id))
   await store.write(function* () {
@@ -289,7 +289,7 @@ async function requireKeysOfFleet(store: Store, ring: Keyring, now: number): Pro
   })
 }
 
-/** A database whose vouchers were made with other keys could verify none of them. */
+/** Without the registered keys the server could not verify any existing voucher. */
 function* requireSameKeys(checks: ReadonlyMap<string, string>): Op<void> {
   const unknown = yield* unknownKeys(checks)
   if (unknown.length === 0) return
@@ -298,7 +298,7 @@ function* requireSameKeys(checks: ReadonlyMap<string, string>): Op<void> {
   )
 }
 
-/** A process that lacks the key would respond 404 to the vouchers that this one issues. */
+/** A process that lacks the key would respond with 404 for vouchers that this one issues. */
 function* requireCurrentEverywhere(current: string): Op<void> {
   const without = yield* processesWithout(current)
   if (without.length === 0) return
@@ -308,7 +308,7 @@ function* requireCurrentEverywhere(current: string): Op<void> {
   )
 }
 
-/** Random bytes from the system, fetched in blocks: one call for several hundred ids. */
+/** Fetches random bytes from the system in blocks: one call for several hundred ids. */
 function pooledRandom(): RandomBytes {
   const pool = new Uint8Array(8192)
   let used = pool.length

@@ -14,18 +14,18 @@ export interface ServerOptions {
   readonly host?: string
   /** Default 8420; 0 takes any free port. */
   readonly port?: number
-  /** Keeps nothing after the end: SQLite in memory, keys in a private temporary folder. */
+  /** Leaves nothing behind: SQLite in memory, keys in a private temporary folder. */
   readonly memory?: boolean
-  /** Folder of the database and the keys; made with mode 0700 when absent. */
+  /** Folder of the database and the keys; created with mode 0700 if absent. */
   readonly dataDir?: string
   /**
-   * A PostgreSQL database that any number of servers share; the folder holds the keys alone then. What the URL leaves
-   * out comes from the PG* variables and ~/.pgpass.
+   * A PostgreSQL database that any number of servers may share; the folder then holds only the keys. The PG* variables
+   * and ~/.pgpass supply missing parts of the URL.
    */
   readonly databaseUrl?: string
   /** Credential keys from this file instead of the data folder. */
   readonly keyFile?: string
-  /** The operator plane under /_platform/v1. Default: on when bound to loopback. */
+  /** The operator API under /_platform/v1. Default: on when bound to loopback. */
   readonly operator?: boolean
   readonly autoApprove?: boolean
   readonly testClock?: boolean
@@ -33,22 +33,22 @@ export interface ServerOptions {
   readonly rateLimits?: 'off' | Partial<Record<RateLimitName, RateLimit>>
   /** Addresses and CIDRs of proxies whose X-Forwarded-For is trusted. Default: none. */
   readonly trustedProxies?: readonly string[]
-  /** Account JWTs are verified against this key set instead of the server's own key. */
+  /** Verifies account JWTs with this key set instead of the server's own key. */
   readonly jwksUrl?: string
-  /** Ports of 127.0.0.1, [::1] and localhost that webhooks may name, http too; only when bound to loopback. */
+  /** Ports of 127.0.0.1, [::1] and localhost that webhooks may use, even with http; only when bound to loopback. */
   readonly webhookLoopbackPorts?: readonly number[]
-  /** The addresses that deliveries come from, as getWebhookInfo reports them. Default: none. */
+  /** Source addresses of deliveries, which getWebhookInfo reports. Default: none. */
   readonly egressIps?: readonly string[]
   /** The encrypted transport; default on. */
   readonly secure?: boolean
-  /** Refuse runtime calls in plain text with 426 (DECISIONS.md#required-encryption). */
+  /** Refuses runtime calls in plain text with 426 (DECISIONS.md#required-encryption). */
   readonly requireSecure?: boolean
-  /** Origins that may open encrypted sessions; default `*`: any, and none. */
+  /** Origins that may open encrypted sessions; default `*`: any origin and a missing one. */
   readonly allowedOrigins?: readonly string[]
-  /** In the derivation of session keys; default `platform`. */
+  /** Part of the derivation of session keys; default `platform`. */
   readonly brand?: string
   readonly logLevel?: LogLevel
-  /** Receives one JSON line a time; default stderr. */
+  /** Receives log lines in JSON; default stderr. */
   readonly logTo?: { write(line: string): void }
 }
 
@@ -57,10 +57,10 @@ export interface RunningServer {
   readonly baseUrl: string
   readonly pid: number
   readonly dataDir: string
-  /** Null when the operator plane is off. */
+  /** Null when the operator API is off. */
   readonly operatorKeyFile: string | null
   /** `sqlite`, `memory` or `postgres` */
   readonly store: string
-  /** Finishes what is in flight, checkpoints and closes; at most 10 s. */
+  /** Finishes requests in flight, checkpoints and closes; takes at most 10 s. */
   close(): Promise<void>
 }

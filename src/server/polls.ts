@@ -1,29 +1,29 @@
-/** Why a held poll ends before its time. */
+/** Why a waiting poll stops waiting. */
 type PollEnd = 'changed' | 'superseded' | 'closed' | 'timeout' | 'gone'
 
-/** One getUpdates call, from its admission to its answer. */
+/** One open getUpdates call. */
 export interface Poll {
   /** True when a newer poll of the same bot has taken over. */
   readonly superseded: boolean
   /**
-   * Waits until something of the bot has changed, another poll takes over, the server closes, the caller leaves, or
-   * `ms` are over. A change since the last wait ends it at once.
+   * Waits until the bot changes, another poll takes over, the server closes, the client leaves, or `ms` have passed.
+   * Returns immediately after a change since the last wait.
    */
   wait(ms: number, gone: AbortSignal): Promise<PollEnd>
   end(): void
 }
 
-interface Held {
+interface PollState {
   superseded: boolean
   changed: boolean
   wake: ((end: PollEnd) => void) | undefined
 }
 
-/** The open polls, one for each bot: a newer one ends the older (DECISIONS.md#polling). */
+/** The open polls, one per bot: a newer poll ends the older one (DECISIONS.md#polling). */
 export class Polls {
-  readonly #open = new Map<string, Held>()
+  readonly #open = new Map<string, PollState>()
   #closed = false
-  /** True where other processes have polls of the same bots: the store tells of those (store/bots/open-polls.ts). */
+  /** True if other processes may have polls of the same bots, which the store records (store/bots/open-polls.ts). */
   readonly across: boolean
 
   constructor({ across = false }: { readonly across?: boolean } = {}) {
@@ -36,7 +36,7 @@ export class Polls {
       older.superseded = true
       older.wake?.('superseded')
     }
-    const held: Held = { superseded: false, changed: false, wake: undefined }
+    const held: PollState = { superseded: false, changed: false, wake: undefined }
     this.#open.set(botId, held)
     return {
       get superseded() {
@@ -53,7 +53,7 @@ export class Polls {
     return this.#open.has(botId)
   }
 
-  /** Something of the bot has changed: an update, its token, its webhook, its status. */
+  /** Wakes the poll of a bot after a change of its updates, token, webhook or status. */
   changed(botId: string): void {
     const held = this.#open.get(botId)
     if (held === undefined) return
@@ -61,18 +61,18 @@ export class Polls {
     held.wake?.('changed')
   }
 
-  /** Something may have changed that nobody told of. */
+  /** Wakes all polls, because notices may have been lost. */
   allChanged(): void {
     for (const botId of this.#open.keys()) this.changed(botId)
   }
 
-  /** Ends every wait, those to come too. */
+  /** Ends all current and future waits. */
   close(): void {
     this.#closed = true
     for (const held of this.#open.values()) held.wake?.('closed')
   }
 
-  async #wait(held: Held, ms: number, gone: AbortSignal): Promise<PollEnd> {
+  async #wait(held: PollState, ms: number, gone: AbortSignal): Promise<PollEnd> {
     if (held.superseded) return 'superseded'
     if (this.#closed) return 'closed'
     if (gone.aborted) return 'gone'

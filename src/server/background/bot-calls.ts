@@ -4,16 +4,16 @@ import type { Store } from '../../store/store.js'
 
 const PREFIX = '/api/v1/bots/'
 
-/** A call with a bot token, as it was answered. */
-interface AnsweredCall {
+/** A completed call with a bot token. */
+interface BotCall {
   readonly botId: string
-  /** Of the endpoint. */
+  /** Path of the endpoint. */
   readonly path: string
   readonly status: number
   readonly code: string | null
 }
 
-/** What bots called: counted in memory by the minute, written together, so that no call pays for a write. */
+/** Counts the calls of bots per minute in memory and writes them in batches, so that no call waits for a write. */
 export class BotCalls {
   #buckets = new Map<string, botCalls.BotCallBucket>()
   readonly #store: Store
@@ -22,12 +22,12 @@ export class BotCalls {
     this.#store = store
   }
 
-  note({ botId, path, status, code }: AnsweredCall, now: number): void {
+  note({ botId, path, status, code }: BotCall, now: number): void {
     const method = path.slice(PREFIX.length)
     this.#add({ bot_id: botId, minute: minuteOf(now), method, status, code: code ?? '', calls: 1 })
   }
 
-  /** Writes what was counted; what could not be written is kept for the next time. */
+  /** Writes the counters; after a failure they stay in memory for the next flush. */
   async flush(): Promise<void> {
     if (this.#buckets.size === 0) return
     const buckets = this.#buckets

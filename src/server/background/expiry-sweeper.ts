@@ -8,7 +8,7 @@ import { deleteExpiredRecords } from '../../store/idempotency.js'
 import type { Op } from '../../store/operation.js'
 import type { Store } from '../../store/store.js'
 
-/** Rows that one write takes away: one or two milliseconds of SQLite's only thread. */
+/** Rows per write: takes one or two milliseconds of the thread that SQLite runs on. */
 export const FORGOTTEN_PER_WRITE = SETTLED_PER_WRITE
 
 /** Processes up to FORGOTTEN_PER_WRITE rows and returns their number. */
@@ -22,14 +22,14 @@ const expiry: readonly Kind[] = [
 ]
 
 /**
- * Deletes expired rows in small writes, each followed by as long a pause, so that calls come between
- * however much has gathered. Processes of one database divide the rows: each passes over those that another holds.
+ * Deletes expired rows in small writes, each followed by an equally long pause, so that calls run in between even after
+ * a long backlog. Processes of one database share the work: each skips rows that another has locked.
  */
 export class ExpirySweeper {
   readonly #store: Store
   readonly #onError: (error: unknown) => void
   readonly #kinds: readonly Kind[]
-  /** Of the latest call. */
+  /** Time of the latest `start`. */
   #now = 0
   #isWanted = false
   #running: Promise<void> | null = null
@@ -42,8 +42,7 @@ export class ExpirySweeper {
   }
 
   /**
-   * Everything whose time is over at `now` will be gone; what is at work goes over all once more. Resolves when it has
-   * come to its end.
+   * Deletes everything that has expired at `now`; a running sweep repeats. Resolves at the end of the sweep.
    */
   start(now: number): Promise<void> {
     if (this.#stop.signal.aborted) return Promise.resolve()
@@ -53,7 +52,7 @@ export class ExpirySweeper {
     return this.#running
   }
 
-  /** Resolves when nothing is at work: the rest is left for the next start. */
+  /** Stops after the current write; the next server start deletes the rest. */
   async stop(): Promise<void> {
     this.#stop.abort()
     await this.#running

@@ -1,7 +1,7 @@
 import type { Store } from '../../store/store.js'
 import * as tokens from '../../store/tokens.js'
 
-/** When tokens were last used: collected in memory, written together, so that no request pays for a write. */
+/** Collects the last use of tokens in memory and writes it in batches, so that no request waits for a write. */
 export class TokenUses {
   #uses = new Map<string, number>()
   readonly #store: Store
@@ -14,7 +14,7 @@ export class TokenUses {
     this.#uses.set(tokenId, now)
   }
 
-  /** Writes what was collected; what could not be written is kept for the next time. */
+  /** Writes the collected times; after a failure they stay in memory for the next flush. */
   async flush(): Promise<void> {
     if (this.#uses.size === 0) return
     const uses = this.#uses

@@ -3,11 +3,11 @@ import type { DeliveryErrorCode } from './errors.js'
 type Reached = Extract<DeliveryErrorCode, `${string}_timeout` | 'aborted'>
 
 /**
- * Ends an attempt early: its time is up, or the server stops. An AbortSignal would do the same and lowers the rate of
- * deliveries measurably (P9 of test/bench/README.md).
+ * Ends an attempt at its timeout or when the server stops. An AbortSignal would do the same but measurably lowers the
+ * delivery rate (P9 of test/bench/README.md).
  */
 export class AttemptLimit {
-  /** What the attempt waits for, as it stands: a limit that is reached meanwhile is named after it. */
+  /** Current phase of the attempt, which a timeout is named after. */
   waitsFor: 'lookup' | 'connection' | 'tls' | 'response' = 'lookup'
   #reached: Reached | null = null
   readonly #timer: NodeJS.Timeout
@@ -21,12 +21,12 @@ export class AttemptLimit {
     return this.#reached
   }
 
-  /** The server stops. */
+  /** Ends the attempt because the server stops. */
   abort(): void {
     this.#reach('aborted')
   }
 
-  /** The attempt has ended. */
+  /** Cancels the timeout after the end of the attempt. */
   release(): void {
     clearTimeout(this.#timer)
   }

@@ -7,55 +7,55 @@ import { connectErrorCode, type ExchangeErrorCode } from './errors.js'
 import type { CheckedUrl } from './guard.js'
 
 interface SocketOptions {
-  /** Begins to connect. An address is not looked up: node goes to it and nowhere else. */
+  /** Starts to connect. Node does not look up an IP address, so it connects to exactly this one. */
   readonly connectTcp: (address: string, port: number) => Socket
-  /** The authorities that are trusted instead of node's own. */
+  /** Trusted certificate authorities instead of those of Node. */
   readonly ca: string | undefined
 }
 
 export interface Post {
-  /** Of the origin that the connection was made for. */
+  /** The URL, whose origin must be that of the connection. */
   readonly checked: CheckedUrl
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
   readonly limit: AttemptLimit
-  /** For opening a connection, where another address may be tried afterwards; else null. */
+  /** Timeout of the connect if another address can be tried afterwards; otherwise null. */
   readonly connectTimeoutMs: number | null
 }
 
-interface Answer {
+interface ResponseHead {
   readonly status: number
-  /** Of the final head, by `performance.now()`. */
+  /** Arrival of the final head, by `performance.now()`. */
   readonly at: number
 }
 
-/** An answer, or what happened instead. `unsent`: not a byte of the request was written. */
+/** The response or the failure of an exchange. `unsent`: no byte of the request was written. */
 export type Exchange =
-  | { readonly answer: Answer }
+  | { readonly answer: ResponseHead }
   | { readonly answer: null; readonly unsent: boolean; readonly failure: ExchangeErrorCode }
 
-/** Bytes of the body that are read (DECISIONS.md#delivery-attempts). */
+/** Maximum of body bytes that are read (DECISIONS.md#delivery-attempts). */
 const maxBodyBytes = 16 * 1024
 const maxHeadBytes = 16 * 1024
 
 /**
- * Bytes of one answer altogether: far more than a head and a body that are read may have, but an end to interim
- * answers, reason phrases and chunk extensions, which undici 7.30 takes without a limit.
+ * Maximum bytes of one response. Far above the limits of head and body; it bounds interim responses, reason phrases and
+ * chunk extensions, which undici 7.30 reads without a limit.
  */
 const maxAnswerBytes = 128 * 1024
 
-/** The head decides; whatever follows may not hold back the next delivery of the chat for long. */
+/** Maximum wait for the body: the head decides the result, and the next delivery of the chat waits. */
 const bodyWaitMs = 2_000
 
 /**
- * Kept connections end after this long without a delivery: before the 5 s after which node's own servers close them,
- * so that few deliveries meet a connection that is just closing. A receiver cannot make it longer.
+ * Idle connections close after this time, before the 5 s after which Node servers close them: so few deliveries use a
+ * connection that is just closing. Endpoints cannot extend it.
  */
 const keepAliveMs = 4_000
 
 /**
- * One connection to one address that passed the guard; undici opens it, and opens it again when the receiver has
- * closed it, always to that same address. One delivery at a time.
+ * One connection to one address that passed the guard. If the endpoint closes it, undici reconnects to the same
+ * address. Carries one delivery at a time.
  */
 export class Connection {
   readonly address: string
@@ -82,14 +82,14 @@ export class Connection {
       keepAliveTimeout: keepAliveMs,
       keepAliveMaxTimeout: keepAliveMs,
       maxHeaderSize: maxHeadBytes,
-      // The attempt has one limit over everything, kept by its signal.
+      // AttemptLimit covers the whole attempt.
       headersTimeout: 0,
       bodyTimeout: 0,
     })
     this.#client.on('disconnect', () => this.onEnd?.())
   }
 
-  /** True when the last exchange ended as HTTP has it and the connection still stands. If not, destroy it. */
+  /** True if the last exchange ended cleanly and the connection is still open. Otherwise destroy it. */
   get reusable(): boolean {
     return this.#reusable && this.#client.stats.connected
   }
@@ -99,7 +99,7 @@ export class Connection {
     await this.#client.destroy()
   }
 
-  /** Never rejects, but for a request that nobody could send. @throws Error for a header that HTTP does not allow */
+  /** Sends one request; rejects only if the request itself is invalid. @throws Error for an invalid header */
   post(post: Post): Promise<Exchange> {
     this.#post = post
     this.#reusable = false
@@ -110,7 +110,7 @@ export class Connection {
     const path = url.pathname + url.search
     return new Promise((resolve, reject) => {
       let sent = false
-      let answer: Answer | undefined
+      let answer: ResponseHead | undefined
       let bodyTimer: NodeJS.Timeout | undefined
       let settled = false
       let bodyBytes = 0
@@ -122,7 +122,7 @@ export class Connection {
         limit.unlisten(stop)
         resolve(answer === undefined ? { answer: null, unsent: !sent, failure } : { answer })
       }
-      // Whoever sent the delivery destroys a connection that is not reusable, and with it what still runs.
+      // The sender destroys a connection that is not reusable, which ends the running exchange.
       const stop = () => settle(limit.reached ?? 'response_timeout')
       limit.listen(stop)
 
@@ -173,7 +173,7 @@ export class Connection {
   }
 }
 
-/** Undici sees errors of this kind only while a connection is opened: it treats some of node's in ways of its own. */
+/** Hides Node's connect errors from undici, which handles some of them specially. */
 class NotOpened extends Error {
   constructor(readonly failure: ExchangeErrorCode) {
     super(failure)
@@ -181,7 +181,7 @@ class NotOpened extends Error {
 }
 
 /**
- * A socket to exactly this address. Its peer is judged before a byte is written, the TLS greeting included.
+ * Opens a socket to exactly this address. Checks the peer address before writing any byte, even of the TLS handshake.
  * @throws NotOpened
  */
 async function openSocket(address: string, { connectTcp, ca }: SocketOptions, post: Post): Promise<Socket> {
@@ -196,11 +196,11 @@ async function openSocket(address: string, { connectTcp, ca }: SocketOptions, po
     limit.waitsFor = 'tls'
     const secure = connectTls({
       socket,
-      // What the certificate has to name. Addresses are not greeted by name (RFC 6066, 3).
+      // The certificate must name this host. SNI does not allow IP addresses (RFC 6066, section 3).
       host: checked.host,
       servername: isIP(checked.host) === 0 ? checked.host : '',
       ALPNProtocols: ['http/1.1'],
-      // Said, because NODE_TLS_REJECT_UNAUTHORIZED would change the default.
+      // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED would change the default.
       rejectUnauthorized: true,
       ...(ca === undefined ? {} : { ca }),
     })

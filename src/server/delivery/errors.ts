@@ -1,8 +1,8 @@
 import type { UrlRefusalReason } from './guard.js'
 
 /**
- * Why an attempt failed. The list is closed, and the texts are ours: nothing of the receiver's words and nothing of
- * the URL gets into a record.
+ * Why an attempt failed. A closed list with fixed texts: neither the endpoint's response nor the URL may get into a
+ * record.
  */
 const messages = {
   lookup_failed: 'The host name has no address, or it could not be looked up.',
@@ -31,7 +31,7 @@ export type DeliveryErrorCode = ConstantCode | 'url_refused' | 'http_status'
 
 export interface DeliveryError {
   readonly code: DeliveryErrorCode
-  /** For a person; constant but for a status, or the reason why a URL is refused. */
+  /** Text for users; fixed except for a status or the reason why a URL is refused. */
   readonly message: string
 }
 
@@ -43,27 +43,27 @@ export function refusedUrl(reason: UrlRefusalReason): DeliveryError {
   return { code: 'url_refused', message: `Deliveries are not made to this URL (${reason}).` }
 }
 
-/** What a final status means, or null for success. */
+/** The error of a final status; null for a success. */
 export function statusError(status: number): DeliveryError | null {
   if (status >= 200 && status < 300) return null
   if (status >= 300 && status < 400) return deliveryError('redirect')
   return { code: 'http_status', message: `The endpoint answered ${status} instead of 2xx.` }
 }
 
-/** Why an exchange did not take place, or not to its end. */
+/** Why an exchange did not start or did not complete. */
 export type ExchangeErrorCode = Extract<
   ConstantCode,
   `${'certificate' | 'connection' | 'tls' | 'response'}_${string}` | 'address_forbidden' | 'lookup_timeout' | 'aborted'
 >
 
-/** The error of a socket that did not open, by the code that node gives it. */
+/** Maps Node's error code of a failed connect. */
 export function connectErrorCode(error: unknown, during: 'connection' | 'tls'): ExchangeErrorCode {
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
   if (during === 'connection') return code === 'ECONNREFUSED' ? 'connection_refused' : 'connection_failed'
   return certificateErrors.get(code) ?? 'tls_failed'
 }
 
-/** Codes of OpenSSL's verification (`X509_V_ERR_…`), and node's own for the name. */
+/** OpenSSL's verification codes (`X509_V_ERR_…`), and Node's code for a host name mismatch. */
 const certificateErrors: ReadonlyMap<string, ExchangeErrorCode> = new Map([
   ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate_self_signed'],
   ['SELF_SIGNED_CERT_IN_CHAIN', 'certificate_untrusted'],

@@ -1,8 +1,8 @@
-// Which URLs deliveries may go to, against server-side request forgery: the whole rule in one file, so that it can be
-// audited. It connects to nothing and imports node built-ins only (DECISIONS.md#webhook-urls).
+// Protection against server-side request forgery: which URLs deliveries may go to. The whole rule is in this file so
+// that it can be audited. It opens no connection and imports only Node built-ins (DECISIONS.md#webhook-urls).
 //
-// A delivery passes three gates, and each may only refuse: checkUrl (text, form, literal or name), resolve (every
-// address of a name), and refuseAddress of the checked URL once more with the peer address of the open socket.
+// A delivery passes three checks, each of which can only refuse: checkUrl (text, form, host), resolve (every address of
+// a name), and refuseAddress of the checked URL with the peer address of the open socket.
 import { Resolver } from 'node:dns/promises'
 import { BlockList, isIP, isIPv4 } from 'node:net'
 import { domainToUnicode } from 'node:url'
@@ -22,13 +22,13 @@ export type UrlRefusalReason =
   | 'allowed_ip_invalid'
   | 'allowed_ips_excludes_host'
 
-/** Why an address is refused: it is not a public one, or it is, but not one that the bot allows. */
+/** Why an address is refused: it is not public, or it is not in allowed_ips of the bot. */
 type AddressRefusalReason = 'forbidden_address' | 'allowed_ips_excludes_host'
 
 export interface UrlPolicy {
-  /** Public addresses and CIDRs. None at all: no narrowing. */
+  /** Public addresses and CIDRs. An empty list allows every public address. */
   readonly allowedIps?: readonly string[] | undefined
-  /** Ports of 127.0.0.1, [::1] and localhost that are let through, with http too: for work on one machine. */
+  /** Allowed ports of 127.0.0.1, [::1] and localhost, with http or https, for local development. */
   readonly loopbackPorts?: ReadonlySet<number> | undefined
 }
 
@@ -38,20 +38,20 @@ export interface CheckedUrl {
   /** The name without a final dot, or the literal without brackets. */
   readonly host: string
   readonly port: number
-  /** The addresses of a literal, and those of localhost where it is let through. Null: the name has to be looked up. */
+  /** Addresses of an IP literal or of an allowed localhost. Null: the name must be looked up. */
   readonly addresses: readonly string[] | null
-  /** Why this URL may not be delivered to this address, or null. For looked-up addresses and for the peer of a socket. */
+  /** Returns why this address is refused, or null. For looked-up addresses and for the peer of a socket. */
   readonly refuseAddress: (address: string) => AddressRefusalReason | null
 }
 
 type Refused<Reason> = { readonly ok: false; readonly reason: Reason }
 
-/** All IPv4 and IPv6 addresses of a name, as text. Rejects, or answers none, when there are none to be had. */
+/** Resolves to all IPv4 and IPv6 addresses of a name. Rejects or returns an empty list if there are none. */
 export type Lookup = (host: string, signal: AbortSignal) => Promise<readonly string[]>
 
 type Block = readonly [network: string, prefix: number]
 
-/** The IANA special-purpose registry, and multicast. */
+/** The IANA special-purpose address registry, and multicast. */
 const forbiddenIpv4: readonly Block[] = [
   ['0.0.0.0', 8], // this network
   ['10.0.0.0', 8], // private use
@@ -73,7 +73,7 @@ const forbiddenIpv4: readonly Block[] = [
   ['240.0.0.0', 4], // reserved, and broadcast
 ]
 
-/** Everything outside is refused: mapped and compatible IPv4, NAT64, unique local, link local, multicast. */
+/** Global unicast. All others are refused: mapped and compatible IPv4, NAT64, unique local, link local, multicast. */
 const globalIpv6: Block = ['2000::', 3]
 
 const forbiddenIpv6: readonly Block[] = [
@@ -88,7 +88,7 @@ const ipv4Refused = blockListOf(forbiddenIpv4, 'ipv4')
 const ipv6Refused = blockListOf(forbiddenIpv6, 'ipv6')
 const ipv6Global = blockListOf([globalIpv6], 'ipv6')
 
-/** False for whatever is no address in its usual form, and for an address with a zone. */
+/** True for a public address in its canonical form; false for anything else, and for an address with a zone. */
 export function isPublicAddress(address: string): boolean {
   // BlockList would ignore the zone.
   if (address.includes('%')) return false
@@ -102,7 +102,7 @@ export function isPublicAddress(address: string): boolean {
   }
 }
 
-/** An entry of allowed_ips: a public address, or a CIDR of public addresses only. */
+/** True for a valid entry of allowed_ips: a public address, or a CIDR that contains only public addresses. */
 export function checkAllowedIp(entry: string): boolean {
   const [address = '', prefix, ...rest] = entry.split('/')
   if (rest.length > 0 || !isPublicAddress(address)) return false
@@ -111,8 +111,8 @@ export function checkAllowedIp(entry: string): boolean {
   const bits = family === 'ipv4' ? 32 : 128
   if (!/^(0|[1-9]\d{0,2})$/.test(prefix) || Number(prefix) > bits) return false
   if (family === 'ipv6' && Number(prefix) < globalIpv6[1]) return false
-  // Two blocks have addresses in common only if one holds the other. No forbidden one holds this one, since none holds
-  // its address.
+  // Two CIDR blocks overlap only if one contains the other. No forbidden block contains this one, because none contains
+  // its address, so only the other direction needs a check.
   const range = blockListOf([[address, Number(prefix)]], family)
   const forbidden = family === 'ipv4' ? forbiddenIpv4 : forbiddenIpv6
   return !forbidden.some(([network]) => range.check(network, family))
@@ -122,16 +122,16 @@ export function checkAllowedIp(entry: string): boolean {
 const maxUrlLength = 2048
 
 /**
- * Everything that needs no look-up. The text is judged before it is parsed, because a parser drops tabs and line ends
- * and takes a backslash for a slash; the host only afterwards, because the parser brings every way of writing an
- * address (octal, hexadecimal, one number, full-width digits, percent escapes) into its usual form.
+ * The checks without a look-up. Checks the text before parsing, because the parser drops tabs and line breaks and
+ * treats a backslash as a slash; checks the host after parsing, because the parser normalises every notation of an
+ * address (octal, hexadecimal, one number, full-width digits, percent escapes).
  */
 export function checkUrl(text: string, policy: UrlPolicy = {}): CheckedUrl | Refused<UrlRefusalReason> {
   if (text.length > maxUrlLength) return refuse('too_long')
-  // Invisible ones and every kind of space are among them: none belongs into a URL unescaped.
+  // Includes invisible characters and every kind of space, none of which is valid unescaped in a URL.
   if (/[\p{Cc}\p{Cf}\p{Cs}\p{Z}]/u.test(text)) return refuse('control_character')
   if (text.includes('\\')) return refuse('backslash')
-  // The parser repairs `https:host`, `https:/host` and `https:///host`; nobody means them.
+  // Refuse `https:host`, `https:/host` and `https:///host`, which the parser would repair.
   const form = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]+)/i.exec(text)
   if (form === null) return refuse('malformed')
   if (form[2]?.includes('@')) return refuse('userinfo')
@@ -175,8 +175,8 @@ export function checkUrl(text: string, policy: UrlPolicy = {}): CheckedUrl | Ref
 }
 
 /**
- * All addresses of the host, each of which passed: one bad address among good ones refuses them all. It says nothing
- * of the next moment, therefore connect to one of these, never to the name. Connects to nothing.
+ * Returns all addresses of the host; a single refused address refuses the host. A later look-up may differ, so connect
+ * to one of these addresses, never to the name. Opens no connection.
  */
 export async function resolve(
   checked: CheckedUrl,
@@ -199,13 +199,13 @@ export async function resolve(
 }
 
 /**
- * Asks the name servers of the system for A and AAAA, and nothing else: no hosts file, no search domains, and no
- * getaddrinfo, of which four that hang stop every other look-up of the process. A family that could not be asked is a
- * look-up that failed: what was not seen has not passed.
+ * Queries the system's name servers for A and AAAA only: no hosts file, no search domains, and no getaddrinfo, of which
+ * four hanging calls would block every look-up of the process. If the query of one address family fails, the whole
+ * look-up fails, because unknown addresses have not been checked.
  */
 export function createLookup({ servers }: { readonly servers?: readonly string[] } = {}): Lookup {
   return async (host, signal) => {
-    // One for each look-up, so that it can be cancelled alone and a changed configuration is noticed.
+    // One resolver per look-up, so that each can be cancelled alone and sees a changed configuration.
     const resolver = new Resolver({ timeout: 2_000, tries: 3 })
     if (servers !== undefined) resolver.setServers(servers)
     const cancel = () => resolver.cancel()
@@ -227,7 +227,7 @@ function noneOrThrow(error: NodeJS.ErrnoException): string[] {
   throw error
 }
 
-/** The hosts of `--dev-webhook-loopback`, as the parser writes them. */
+/** Hosts of `--dev-webhook-loopback`, in the parser's notation. */
 const loopbackAddresses: ReadonlyMap<string, readonly string[]> = new Map([
   ['127.0.0.1', ['127.0.0.1']],
   ['[::1]', ['::1']],
@@ -243,7 +243,7 @@ function parseUrl(text: string): URL | null {
   }
 }
 
-/** Node 24 parses labels of invalid Punycode, which Node 20 and 22 refuse. */
+/** Refuses labels of invalid Punycode, which Node 24 parses and Node 20 and 22 reject. */
 function isLabel(label: string): boolean {
   return !label.startsWith('xn--') || !domainToUnicode(label).startsWith('xn--')
 }
@@ -256,7 +256,7 @@ function isLocalName(host: string): boolean {
   return !host.includes('.') || /\.(localhost|local|internal)$/.test(host)
 }
 
-/** The addresses and CIDRs as a list to check addresses against. */
+/** Builds a list of addresses and CIDRs to check addresses against. */
 export function rangesOf(entries: readonly string[]): BlockList {
   const ranges = new BlockList()
   for (const entry of entries) {

@@ -7,44 +7,44 @@ import { type CheckedUrl, checkUrl, createLookup, type Lookup, resolve } from '.
 export interface Delivery {
   readonly url: string
   readonly body: Uint8Array
-  /** All but Host, Content-Length and Connection. */
+  /** All headers except Host, Content-Length and Connection. */
   readonly headers: Readonly<Record<string, string>>
-  /** Public addresses and CIDRs that the host may have; none at all: any public address. */
+  /** Public addresses and CIDRs that the host may resolve to; an empty list allows any public address. */
   readonly allowedIps: readonly string[]
 }
 
-/** One attempt. It succeeded when `error` is null. */
+/** Result of one attempt, which succeeded if `error` is null. */
 export interface AttemptResult {
-  /** Of the final answer, if there was one. */
+  /** Status of the final response, if any. */
   readonly statusCode: number | null
   readonly error: DeliveryError | null
-  /** Whole milliseconds from before the look-up to the head of the answer, or to the failure. */
+  /** Whole milliseconds from the start of the look-up to the head of the response or to the failure. */
   readonly durationMs: number
-  /** The address that was connected to, or that was tried first. Null when there was none, or none was allowed. */
+  /** The address of the connection, or the first one tried. Null without any allowed address. */
   readonly ipAddress: string | null
 }
 
 export interface SenderOptions {
   /** Default: the name servers of the system. */
   readonly lookup?: Lookup
-  /** Of `--dev-webhook-loopback`. */
+  /** Ports of `--dev-webhook-loopback`. */
   readonly loopbackPorts?: ReadonlySet<number>
-  /** From before the look-up to the head of the response; default 15,000 (DECISIONS.md#delivery-attempts). */
+  /** From the start of the look-up to the head of the response; default 15,000 (DECISIONS.md#delivery-attempts). */
   readonly timeoutMs?: number
-  /** The authorities that are trusted instead of node's own. */
+  /** Trusted certificate authorities instead of those of Node. */
   readonly ca?: string
-  /** Begins to connect; default: node does. Whatever it does, the peer is judged afterwards. */
+  /** Starts to connect; default: node:net. The sender checks the peer address afterwards in any case. */
   readonly connectTcp?: (address: string, port: number) => Socket
 }
 
 export interface Sender {
-  /** Makes one attempt, which ends within the limit. Rejects for a header that HTTP does not allow, and once closed. */
+  /** Makes one attempt within the time limit. Rejects for an invalid header, and after close(). */
   send(delivery: Delivery): Promise<AttemptResult>
-  /** Waits for running attempts, for this many milliseconds at most, then ends them and every connection. */
+  /** Waits at most this many milliseconds for running attempts, then ends them and closes all connections. */
   close(graceMs?: number): Promise<void>
 }
 
-/** A name may have thousands of addresses: a delivery is not an occasion to call on all of them. */
+/** Maximum of addresses tried per attempt: a name may have thousands. */
 const maxAddressesTried = 4
 
 /** Posts webhook deliveries: no proxy, no redirect, no unchecked address (DECISIONS.md#webhook-urls). */
@@ -66,7 +66,7 @@ export function createSender(options: SenderOptions = {}): Sender {
 
     const checked = checkUrl(delivery.url, { allowedIps: delivery.allowedIps, loopbackPorts })
     if (!checked.ok) return failed(refusedUrl(checked.reason))
-    // With the first delivery and not with the server: undici takes as long to load as all of Fastify.
+    // Load undici with the first delivery, not with the server: it takes as long as all of Fastify.
     const { Connection } = await import('./connection.js')
     const resolved = await resolve(checked, (host) => limitedLookup(lookup, host, limit))
     if (limit.reached !== null) return failed(deliveryError(limit.reached))
@@ -75,7 +75,7 @@ export function createSender(options: SenderOptions = {}): Sender {
     const addresses = resolved.addresses.slice(0, maxAddressesTried)
     let first: AttemptResult | undefined
     for (const [index, address] of addresses.entries()) {
-      // An address that does not answer leaves half of the time to the next ones.
+      // Spend at most half of the remaining time on connecting to an address that has alternatives.
       const isLast = index === addresses.length - 1
       const connectTimeoutMs = isLast ? null : (timeoutMs - (performance.now() - startedAt)) / 2
       const exchange = await post(Connection, delivery, checked, address, { limit, connectTimeoutMs })
@@ -85,7 +85,7 @@ export function createSender(options: SenderOptions = {}): Sender {
         return { statusCode: status, error: statusError(status), durationMs, ipAddress: address }
       }
       const failure = failed(deliveryError(exchange.failure), address)
-      // What may have been received is not sent to a second address.
+      // Do not send a delivery that may have arrived to a second address.
       if (limit.reached !== null || !exchange.unsent) return failure
       first ??= failure
     }
@@ -100,8 +100,8 @@ export function createSender(options: SenderOptions = {}): Sender {
     address: string,
     limits: Pick<Post, 'limit' | 'connectTimeoutMs'>,
   ): Promise<Exchange> {
-    // The address has passed for this delivery, by its own allowed_ips and a look-up of just now, and a connection is
-    // kept by its address: what is kept needs no further check.
+    // The address has just passed the look-up and allowed_ips of this delivery, and idle connections are stored by
+    // address: a reused one needs no further check.
     const key = `${checked.url.origin} ${address}`
     const connection = kept.take(key) ?? new Connection(checked.url.origin, address, { connectTcp, ca })
     try {
@@ -143,7 +143,7 @@ const addressErrors = {
   allowed_ips_excludes_host: 'address_not_allowed',
 } as const
 
-/** Ends with the limit, for a look-up may hang whatever it is told. */
+/** Rejects at the time limit even if the look-up ignores its signal. */
 function limitedLookup(lookup: Lookup, host: string, limit: AttemptLimit): Promise<readonly string[]> {
   const looking = new AbortController()
   return new Promise((resolve, reject) => {
@@ -158,11 +158,11 @@ function limitedLookup(lookup: Lookup, host: string, limit: AttemptLimit): Promi
   })
 }
 
-/** Connections between two deliveries, by origin and address. One that ends meanwhile leaves by itself. */
+/** Pool of idle connections, by origin and address. Removes a connection that ends. */
 export class KeptConnections {
   readonly #idle = new Map<string, Connection[]>()
 
-  /** The one that was used last, so that the others end when there is less to do. */
+  /** Takes the most recently used connection, so that unneeded ones reach their idle timeout. */
   take(key: string): Connection | undefined {
     const connections = this.#idle.get(key)
     const connection = connections?.pop()

@@ -18,22 +18,22 @@ import type { Sender } from './sender.js'
 
 interface DeliveryWorkerOptions {
   readonly store: Store
-  /** Of schedules and of all times that are stored. */
+  /** For schedules and all stored times. */
   readonly clock: Clock
   readonly keys: Keyring
   readonly sender: Sender
-  /** True time, ms: of leases and of X-Platform-Timestamp. Default: Date.now, and steadyNow for leases of one process. */
+  /** System time for leases and X-Platform-Timestamp. Default: Date.now; steadyNow for leases of a single process. */
   readonly trueNow?: (() => number) | undefined
   /** Concurrent attempts over all bots; default DELIVERY_SLOTS. */
   readonly slots?: number | undefined
-  /** Told of what went wrong here; nothing in it comes from a webhook or its receiver. */
+  /** Called with internal errors, which contain nothing from a webhook or its endpoint. */
   readonly onError: (error: unknown) => void
 }
 
 const LEASE_SWEEP_MS = 10_000
-/** After a turn that could not be written. */
+/** Delay after a turn whose transaction failed. */
 const RETRY_MS = 1_000
-/** setTimeout takes no more than 2^31 ms, and the clock may be moved. */
+/** Maximum sleep: setTimeout is limited to 2^31 ms, and the clock may be moved. */
 const TIMER_MS_MAX = 60_000
 
 const ALWAYS = Number.MAX_SAFE_INTEGER
@@ -47,8 +47,8 @@ interface Signing {
 }
 
 /**
- * Delivers updates to webhooks (DECISIONS.md#delivery-order). It may lose everything that it holds: the store has each
- * claim under a lease and each result, written together with the next claims, in one turn at a time.
+ * Delivers updates to webhooks (DECISIONS.md#delivery-order). Its memory may be lost at any time: the store holds
+ * claims with leases, and results. One turn at a time writes results together with the next claims.
  */
 export class DeliveryWorker {
   readonly #it: DeliveryWorkerOptions
@@ -78,11 +78,11 @@ export class DeliveryWorker {
   }
 
   /**
-   * @param alone true where no other process uses the store: whatever is leased then was lost with the last one
+   * @param alone true if no other process uses the store: then all existing leases belong to a process that has exited
    */
   async start({ alone }: { readonly alone: boolean }): Promise<void> {
     const { store, clock } = this.#it
-    // A clock that is set forward ends no attempt of a process that is here.
+    // With a steady clock, setting the system clock forward cannot expire leases of this process.
     if (alone) this.#leaseNow = this.#it.trueNow ?? steadyNow
     const lookAround = () => void this.#lookAround().catch(this.#it.onError)
     const look = (subject: string) => subject === BACKLOG || this.#look(subject)
@@ -90,7 +90,7 @@ export class DeliveryWorker {
     this.#stops.push(clock.onMove(() => this.#wake()))
     const sweep = setInterval(() => {
       this.#looksForLost = true
-      // What another process was told of and did not come to.
+      // Also pick up deliveries that another process was notified of but did not send.
       if (alone) this.#wake()
       else lookAround()
     }, LEASE_SWEEP_MS)
@@ -106,7 +106,7 @@ export class DeliveryWorker {
     this.#wake()
   }
 
-  /** Claims nothing more, and waits so many milliseconds for what is in flight; what came of it is written. */
+  /** Stops claiming, waits this many milliseconds for attempts in flight and writes their results. */
   async stop(graceMs: number): Promise<void> {
     this.#claims = false
     for (const stop of this.#stops.splice(0)) stop()
@@ -118,7 +118,7 @@ export class DeliveryWorker {
       try {
         await this.#take(null)
       } catch (error) {
-        // The leases of these are lost then, and count as failed at the next start.
+        // The leases of these attempts expire, and the next start records them as failed.
         return this.#it.onError(error)
       }
     }
@@ -140,7 +140,7 @@ export class DeliveryWorker {
   }
 
   async #turn(): Promise<void> {
-    // What ends in the same tick belongs to the same turn.
+    // Let attempts that end in the same tick share the turn.
     await new Promise((resolve) => setImmediate(resolve))
     const lostBefore = this.#looksForLost ? this.#leaseNow() : null
     this.#looksForLost = false
@@ -190,7 +190,7 @@ export class DeliveryWorker {
     if (this.#claims && result.nextDueAt !== null) this.#setTimer(result.nextDueAt - clock.now())
   }
 
-  /** The bots to ask in this turn; those that wait for a slot only when one is free, which each ended attempt brings. */
+  /** The bots of this turn. Bots that wait for a slot are included only if one is free for their account. */
   #botsToAsk(room: number): ReadonlyMap<string, string | null> {
     const bots = new Map<string, string | null>()
     for (const [botId, accountId] of this.#waiting) {
@@ -254,7 +254,7 @@ export class DeliveryWorker {
     }
   }
 
-  /** In clear, kept by bot until the webhook is set anew. */
+  /** Decrypted webhook settings, cached by bot until the webhook changes. */
   #signingOf(row: WebhookRow): Signing {
     const kept = this.#signing.get(row.bot_id)
     if (kept !== undefined && kept.row.url === row.url && kept.row.secret === row.secret) return { ...kept, row }

@@ -64,7 +64,7 @@ export const botRuntimeHandlers: MakeHandlers<'bots', Runtime> = (deps, { write 
   }
 }
 
-/** A poll that ends without its end being written counts so much longer at most. */
+/** A stored poll of a process that has exited counts at most this much longer. */
 const PLACE_GRACE_MS = 2_000
 
 function newPlace({ random }: Deps, { timeout = 0 }: GetUpdatesInput, { caller }: Call<GetUpdates>): OpenPoll {
@@ -72,11 +72,11 @@ function newPlace({ random }: Deps, { timeout = 0 }: GetUpdatesInput, { caller }
   return { botId: caller.botId, holder, until: Date.now() + timeout * 1000 + PLACE_GRACE_MS }
 }
 
-/** True for a poll that may be held: it found no update, was not refused, and its timeout is not over. */
+/** True for a poll that may wait: it found no update, was not refused, and has time left. */
 const waits = (found: updates.Found, timeout: number): boolean =>
   !('ok' in found) && ('after' in found || found.length === 0) && timeout > 0
 
-/** No transaction is open while a call waits: it reads, waits to be woken, and reads again. */
+/** Reads, waits for a change and reads again. No transaction is open while the call waits. */
 async function answerPoll(
   { store, clock }: Deps,
   place: OpenPoll | null,
@@ -91,7 +91,7 @@ async function answerPoll(
   const from = offset === undefined || offset >= 0 ? offset : await firstOfLast(store, botId, -offset, clock.now())
   let found: updates.Found | 'superseded' = await store.write(function* () {
     const first = yield* updates.poll({ ...read, offset: from, allowedUpdates, now: clock.now() })
-    // A newer one of this process may have come to the queue before it, and is not to be ended by it.
+    // A newer poll of this process may have locked the queue first, and this one must not end it.
     if (poll.superseded) return 'superseded' as const
     if (place !== null) yield* waits(first, timeout) ? takePoll(place) : endOlder(botId)
     return first
@@ -115,12 +115,12 @@ async function answerPoll(
       })
     }
   } finally {
-    // Before the reply, after which its bot may set a webhook. It ends by its time as well.
+    // End the stored poll before replying, because the bot may then set a webhook. If this fails, the poll expires.
     if (holds) await store.write(() => endPoll(place as OpenPoll)).catch(() => {})
   }
 }
 
-/** Reads updates without confirming them; the next poll does that. */
+/** Id of the first of the last `count` updates. Confirms nothing; the next poll does. */
 async function firstOfLast(store: Deps['store'], botId: string, count: number, now: number): Promise<number> {
   let last: updates.LastUpdates | number = { missing: count, before: Number.MAX_SAFE_INTEGER }
   while (typeof last === 'object') {
@@ -130,7 +130,7 @@ async function firstOfLast(store: Deps['store'], botId: string, count: number, n
   return last
 }
 
-/** The stored characters of each update, and nothing between that would change them. */
+/** Joins the stored text of the updates, so that no character changes. */
 function written(bodies: updates.Bodies): Reply<GetUpdates> {
   return { ok: true, data: `{"items":[${bodies.join(',')}]}` }
 }

@@ -21,7 +21,7 @@ type Console =
   | 'createTemplate'
   | 'submitTemplate'
 
-/** The members of a bot's profile that hold a URL, as far as their pattern cannot judge it. */
+/** Members of a bot's profile with URLs, which their pattern checks only in part. */
 interface WithUrls {
   readonly avatar?: string | null
   readonly cover_url?: string | null
@@ -41,7 +41,7 @@ function urlIssues({ avatar, cover_url, links = [], contact }: WithUrls): Valida
   )
 }
 
-/** A window is open from its first call on. */
+/** A window starts with its first call, so an unused one has no reset time. */
 function quotaOf(window: LimitVerdict | null, now: number): BotMetrics['quota'] {
   if (window === null) return { limit: null, used: 0, remaining: null, reset_at: null }
   const { policy, remaining, resetSeconds } = window
@@ -50,7 +50,7 @@ function quotaOf(window: LimitVerdict | null, now: number): BotMetrics['quota'] 
   return { limit: policy.calls, used, remaining, reset_at: resetAt }
 }
 
-/** Endpoints that the owner of a bot calls in the console. */
+/** Console endpoints of a bot's owner. */
 export const botConsoleHandlers: MakeHandlers<'bots', Console> = (
   { clock, random, newId, autoApprove, botCalls, limits },
   { read, write },

@@ -9,7 +9,7 @@ import { tokenHandlers } from './tokens.js'
 import { voucherHandlers } from './vouchers.js'
 import { webhookHandlers } from './webhook.js'
 
-/** One entry for each endpoint of the contract, under the same names: its handler, and its check if it has one. */
+/** The handler of each endpoint of the contract, under the same group and name. */
 export function makeHandlers(deps: Deps): Handlers {
   const replies = repliesOf(deps)
   return {

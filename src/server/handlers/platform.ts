@@ -14,10 +14,10 @@ import { invalid, type MakeHandlers } from '../handler.js'
 
 const JWT_LIFETIME_SECONDS = 86_400
 
-/** Later, what follows from the time (an expiry, a validity) would leave the years that RFC 3339 can write. */
+/** Latest test clock: derived times (expiry, validity) must stay below the year 10000, the limit of RFC 3339. */
 const CLOCK_MAX = Date.UTC(9990, 0)
 
-/** Instants of one form: their text sorts as they do. */
+/** Oldest first. All instants have the same format, so their text sorts by time. */
 function byAge(one: Review, other: Review): number {
   if (one.submitted_at !== other.submitted_at) return one.submitted_at < other.submitted_at ? -1 : 1
   return one.id < other.id ? -1 : 1

@@ -6,12 +6,12 @@ import { StoreUnavailable } from '../../store/store.js'
 import * as tokens from '../../store/tokens.js'
 import type { MakeHandlers } from '../handler.js'
 
-/** A store that cannot write may still read: the response then lacks what memory holds. */
+/** Ignores a failed flush: a store that cannot write may still read, and the response then lacks recent uses. */
 export function unlessUnavailable(error: unknown): void {
   if (!(error instanceof StoreUnavailable)) throw error
 }
 
-/** Not uniqueItems of the schema: its errors cost the square of a list that nobody has bounded yet. */
+/** Reports duplicate scopes. `uniqueItems` in the schema would be quadratic in a list of unbounded length. */
 export function duplicateScopes(scopes: readonly string[]): ValidationIssue[] {
   if (new Set(scopes).size === scopes.length) return []
   return [{ pointer: '/scopes', code: 'uniqueItems', message: 'must name each scope once' }]

@@ -20,13 +20,13 @@ function credentialIssues({ credential }: { credential: Credential }): Validatio
   return [{ pointer: '/credential/value', code: 'format', message: EXPECTED[credential.type] }]
 }
 
-/** Without a hash if the check symbol is wrong: no voucher has such a credential. */
+/** Hashes a credential; no hashes if the check symbol is wrong, because no voucher has such a credential. */
 function hashed({ type, value }: Credential, keys: Keyring): vouchers.HashedCredential {
   const parsed = parseCredential(type, value)
   return { type, hashes: parsed.ok ? keys.all.map((key) => indexCredential(key.index, type, parsed.normalised)) : [] }
 }
 
-/** Refuses a credential that no voucher has; guesses with a correct check symbol have a limit. */
+/** Refuses an unknown credential, and limits guesses that have a correct check symbol. */
 function unknownCredential(
   { limits }: Deps,
   caller: Caller,

@@ -15,7 +15,7 @@ import { invalid, type MakeHandlers, replyOf } from '../handler.js'
 
 const SECRET_BYTES = 32
 
-/** A look-up that takes longer counts as unresolved: each attempt looks again. */
+/** A slower look-up counts as unresolved, which is only a warning: each delivery attempt looks up again. */
 const LOOKUP_MS_MAX = 5_000
 
 export const webhookHandlers: MakeHandlers<'webhook'> = (deps, { read, write }) => {
@@ -42,7 +42,7 @@ export const webhookHandlers: MakeHandlers<'webhook'> = (deps, { read, write }) 
   }
 }
 
-/** Null while the bot may call: the look-up takes time, in which its token may be replaced because it was stolen. */
+/** Null if the bot may still call: during the look-up the owner may have replaced a stolen token. */
 function* stillCalling(tokenHash: string): Op<ReturnType<typeof refuseBotCall>> {
   return refuseBotCall(yield* bots.callerByHash(tokenHash), contract.webhook.setByBot)
 }
@@ -67,14 +67,14 @@ async function setWebhook<R extends Refusal>(
     return invalid({ pointer: `/allowed_ips/${badEntry}`, code: 'not_public', message })
   }
 
-  /** The URL under the addresses that will be allowed, or why it may not be set now. */
+  /** Checks the URL with the allowed_ips that will apply, and that the webhook may be set now. */
   const admit = function* (): Op<CheckedUrl | R | Refusal<'POLLING_ACTIVE' | 'WEBHOOK_URL_REFUSED'>> {
     const bot = yield* findBot()
     if (bot !== null && 'ok' in bot) return bot
-    // As the webhook is set, under the lock that a poll takes when it comes.
+    // Take the same lock as a new poll, so that none can start meanwhile.
     yield* lockQueue(botId)
     const was = yield* webhooks.webhookOf(botId)
-    // A poll that is open beside a webhook is on its way to its own 409.
+    // With a webhook set, an open poll is about to end with 409 anyway.
     const isPolling = polls.isOpen(botId) || (polls.across && (yield* isPolled(botId, Date.now())))
     if (was === null && isPolling) return refuse('POLLING_ACTIVE')
     const kept = was === null ? [] : (JSON.parse(was.allowed_ips) as string[])
@@ -105,6 +105,7 @@ async function setWebhook<R extends Refusal>(
     const newSecret = Buffer.from(random(SECRET_BYTES)).toString('base64url')
     const dropPending = input.drop_pending_updates ?? false
     const newDeliveryId = () => newId('dlv')
-    return yield* webhooks.set({ botId, request, dropPending, warnings, newSecret, now, newDeliveryId }, { keys, random })
+    const call = { botId, request, dropPending, warnings, newSecret, now, newDeliveryId }
+    return yield* webhooks.set(call, { keys, random })
   })
 }

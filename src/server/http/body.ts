@@ -10,8 +10,8 @@ const DEPTH_MAX = 16
 export type ParsedBody = { readonly ok: true; readonly value: unknown } | Refusal<'INVALID_JSON' | 'VALIDATION_FAILED'>
 
 /**
- * Parses a JSON body: strict UTF-8, at most 16 levels, no `__proto__` member, strings in NFC.
- * An empty body is undefined.
+ * Parses a JSON body: strict UTF-8, at most 16 levels, no `__proto__` member. Converts strings to NFC. Undefined for an
+ * empty body.
  */
 export function parseBody(bytes: Buffer): ParsedBody {
   if (bytes.length === 0) return { ok: true, value: undefined }
@@ -28,18 +28,18 @@ export function parseBody(bytes: Buffer): ParsedBody {
 }
 
 /**
- * Checks a body that came parsed out of an envelope as parseBody checks others.
- * @param text what it was a part of
- * @param bytes of that text in UTF-8
+ * parseBody for the body of a decrypted request, which is parsed already.
+ * @param text the plaintext that contained the body
+ * @param bytes length of that text in UTF-8
  */
 export function checkInnerBody(value: unknown, text: string, bytes: number): ParsedBody | Refusal<'PAYLOAD_TOO_LARGE'> {
   const mayBeTooLarge = bytes > BODY_BYTES_MAX
   if (mayBeTooLarge && Buffer.byteLength(JSON.stringify(value)) > BODY_BYTES_MAX) return refuse('PAYLOAD_TOO_LARGE')
-  // Every other character takes more bytes than it has units of UTF-16.
+  // Equal lengths mean ASCII: every other character has more UTF-8 bytes than UTF-16 units.
   return checkValue(value, text, bytes === text.length)
 }
 
-/** @param text holds the JSON of the value: what is not in it is not in the value */
+/** @param text contains the JSON of the value; lets most bodies skip the walk through the value */
 function checkValue(value: unknown, text: string, ascii: boolean): ParsedBody {
   if (depthExceeds(value, DEPTH_MAX))
     return refuse('INVALID_JSON', { reason: `nested deeper than ${DEPTH_MAX} levels` })
@@ -48,12 +48,12 @@ function checkValue(value: unknown, text: string, ascii: boolean): ParsedBody {
   return problem === null ? { ok: true, value: normalise(value) } : refuse('VALIDATION_FAILED', { errors: [problem] })
 }
 
-/** More marks on one letter than any script has (UAX 15, Stream-Safe): ordering them takes the square of their number. */
+/** More combining marks than any script uses (UAX 15, Stream-Safe). Normalisation sorts them in quadratic time. */
 const MARKS = /\p{M}{31}/u
 
 /**
- * What must not be normalised: endless marks, and names that would be lost on the way: the prototype's, and one that
- * equals another once it is normalised.
+ * Finds values that must not be normalised: too many combining marks, the name __proto__, and names that become equal
+ * in NFC.
  */
 function problemOf(value: unknown, pointer: string): ValidationIssue | null {
   if (typeof value === 'string') return MARKS.test(value) ? tooManyMarks(pointer) : null
@@ -83,7 +83,7 @@ function normalise(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [toNfc(name), normalise(member)]))
 }
 
-/** Three characters (the Kelvin sign among them) become ASCII in NFC: an id that holds one is refused, not changed. */
+/** Keeps the three characters that NFC turns into ASCII (such as the Kelvin sign): an id with one must be refused. */
 function toNfc(text: string): string {
   const normalised = text.normalize('NFC')
   return normalised !== text && /^[\0-\x7f]*$/.test(normalised) ? text : normalised

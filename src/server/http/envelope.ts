@@ -7,11 +7,11 @@ import type { RawResponse } from './http-server.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Of a refused request: for the log and the metrics. */
+    /** Failure code of a refused request, for the log and the metrics. */
     failureCode: FailureCode | null
     replayed: boolean
     applicationId: string | null
-    /** Of a request that came out of an envelope; null for a plain one. */
+    /** The decrypted request; null for a plain one. */
     inner: InnerMessage | null
   }
 }
@@ -28,13 +28,13 @@ function failureEnvelope(refusal: Refusal, requestId: string): FailureEnvelope {
   }
 }
 
-/** Answers a refusal of a body, of which there may be more to come: the connection ends. */
+/** Sends a refusal and closes the connection, because the rest of the body may still arrive. */
 export function sendBodyFailure(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
   return sendFailure(request, reply.header('connection', 'close'), refusal)
 }
 
-/** A refusal as it goes out: status, headers and envelope, from the failure table. */
-export function failureAnswer(refusal: Refusal, requestId: string, keepAlive: boolean): HttpResponse {
+/** The response of a refusal: status, headers and envelope, from the failure table. */
+export function failureResponse(refusal: Refusal, requestId: string, keepAlive: boolean): HttpResponse {
   const { status } = failures[refusal.code]
   return {
     status,
@@ -50,7 +50,7 @@ function failureHeaders({ code, details, retryAfterSeconds }: Refusal, keepAlive
   const { status } = failures[code]
   if (status === 426) {
     headers.upgrade = 'platform-secure/1'
-    // Ours replaces the header by which Node says that it closes the connection.
+    // This header replaces the one with which Node announces the close.
     headers.connection = keepAlive ? 'Upgrade' : 'Upgrade, close'
   }
   if (status === 401) {
@@ -64,20 +64,21 @@ function failureHeaders({ code, details, retryAfterSeconds }: Refusal, keepAlive
 
 export function sendFailure(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
   request.failureCode = refusal.code
-  const { status, headers, body } = failureAnswer(refusal, request.id, reply.raw.shouldKeepAlive)
+  const { status, headers, body } = failureResponse(refusal, request.id, reply.raw.shouldKeepAlive)
   return reply.code(status).headers(headers).send(body)
 }
 
-const OF_NODE: Record<string, FailureCode> = {
+/** Failure codes for errors of Node's HTTP parser and server. */
+const CODES_OF_NODE_ERRORS: Record<string, FailureCode> = {
   HPE_HEADER_OVERFLOW: 'PAYLOAD_TOO_LARGE',
   ERR_HTTP_REQUEST_TIMEOUT: 'INVALID_JSON',
 }
 
 /** Refuses a malformed or incomplete message, or a tunnel; the connection closes. */
 export function refuseMessage(error: NodeJS.ErrnoException | 'CONNECT', requestId: string): RawResponse {
-  const code = error === 'CONNECT' ? 'ROUTE_NOT_FOUND' : (OF_NODE[error.code ?? ''] ?? 'VALIDATION_FAILED')
-  const answer = failureAnswer(refuse(code), requestId, false)
-  return { ...answer, headers: { ...headersOf(answer, requestId), connection: 'close' } }
+  const code = error === 'CONNECT' ? 'ROUTE_NOT_FOUND' : (CODES_OF_NODE_ERRORS[error.code ?? ''] ?? 'VALIDATION_FAILED')
+  const response = failureResponse(refuse(code), requestId, false)
+  return { ...response, headers: { ...headersOf(response, requestId), connection: 'close' } }
 }
 
 /** All headers of a response written without a route. */

@@ -4,15 +4,15 @@ import type { ValidationIssue } from '../../contract/envelope.js'
 import { type ObjectSchema, Type } from '../../contract/schema.js'
 import { lazyValidator, oncePer } from './validation.js'
 
-/** What comes in and what goes out, by the schemas of an endpoint. */
+/** Validator and serialiser of an endpoint, compiled from its schemas. */
 export interface Form {
-  /** Null when params, query and body fit. */
+  /** Returns the issues; null when params, query and body are valid. */
   validate(params: unknown, query: unknown, body: unknown): ValidationIssue[] | null
-  /** The success envelope; for an endpoint that streams there is none. */
+  /** Serialises the success envelope; not for streaming endpoints. */
   write(data: unknown, requestId: string): string
 }
 
-/** Loaded with the first call, not with the server: the libraries that compile schemas take 30 ms. */
+/** Creates the form of an endpoint. Import this module lazily: the schema compilers take 30 ms to load. */
 export function formOf(endpoint: Endpoint, query: ObjectSchema): Form {
   const validateParams = endpoint.params === undefined ? undefined : lazyValidator(endpoint.params)
   const validateQuery = lazyValidator(query)
@@ -30,8 +30,8 @@ const stringifierOf = oncePer(({ output }: Endpoint): ((envelope: unknown) => st
 })
 
 /**
- * Writes the success envelope from the contract's schema: a member that no schema names never leaves the server. Where
- * the endpoint is `verbatim`, data is JSON already, and not a byte of it changes.
+ * Serialises the success envelope by the contract's schema, so members outside the schema never leave the server. Data
+ * of a `verbatim` endpoint is JSON text already and stays unchanged.
  */
 function successSerializer(endpoint: Endpoint): (data: unknown, requestId: string) => string {
   if (endpoint.verbatim) return (data, requestId) => `{"success":true,"data":${data},"requestId":"${requestId}"}`

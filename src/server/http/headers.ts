@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 
 /**
- * Every value of a header as it came: Node takes the first Authorization and joins repeats of other headers.
- * Read from rawHeaders, the one list that an injected request has too.
+ * Every received value of a header: Node keeps only the first Authorization and joins repeats of other headers. Reads
+ * rawHeaders, which injected requests have too.
  * @param name in lower case
  */
 export function headerValues({ rawHeaders }: IncomingMessage, name: string): string[] {
@@ -15,7 +15,7 @@ export function headerValues({ rawHeaders }: IncomingMessage, name: string): str
   return values
 }
 
-/** JSON is UTF-8, and nothing here inflates bodies; what has no body is not looked at. */
+/** False for a body with a content encoding or a charset other than UTF-8; true without a body. */
 export function isPlainUtf8({ inner, method, headers }: FastifyRequest): boolean {
   const empty =
     inner === null

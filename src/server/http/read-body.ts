@@ -3,14 +3,14 @@ import type { FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '../../contract/errors.js'
 import { BODY_BYTES_MAX, checkInnerBody, type ParsedBody, parseBody } from './body.js'
 
-/** `too_large` is known before everything has come; `broken` is a body whose sender has gone. */
+/** `too_large` is known before the whole body has arrived; `broken` means that the client has disconnected. */
 type BodyBytes = Buffer | 'too_large' | 'broken'
 
 type JsonBody = ParsedBody | Refusal<'UNSUPPORTED_MEDIA_TYPE' | 'PAYLOAD_TOO_LARGE'>
 
 /**
- * Reads a body of at most `limit` bytes. Most are there whole before anything asks for them: those are taken at once,
- * which spares the events of a stream.
+ * Reads a body of at most `limit` bytes. Most bodies have arrived completely by now; reading those synchronously saves
+ * the events of a stream.
  */
 export function readBytes(message: IncomingMessage, limit: number): BodyBytes | Promise<BodyBytes> {
   if (Number(message.headers['content-length'] ?? 0) > limit) return 'too_large'
@@ -34,7 +34,7 @@ function collect(message: IncomingMessage, limit: number): Promise<BodyBytes> {
   })
 }
 
-/** Reads the JSON of a request: type, size, form (DECISIONS.md#bodies). A missing or empty body is undefined. */
+/** Reads a JSON body: checks type, size and form (DECISIONS.md#bodies). Undefined for a missing or empty body. */
 export function readJson(request: FastifyRequest): JsonBody | Promise<JsonBody> {
   const { headers, inner, method, raw } = request
   if (method === 'GET' || method === 'HEAD') return { ok: true, value: undefined }
@@ -43,7 +43,7 @@ export function readJson(request: FastifyRequest): JsonBody | Promise<JsonBody> 
     if (inner.body === undefined) return { ok: true, value: undefined }
     return isJson ? checkInnerBody(inner.body, inner.text, inner.textBytes) : refuse('UNSUPPORTED_MEDIA_TYPE')
   }
-  // An empty body needs no type: `curl -d ''` calls it a form. Any other is refused at its first byte.
+  // An empty body needs no JSON type (`curl -d ''` sends a form type); any other is refused at its first byte.
   const bytes = isJson ? readBytes(raw, BODY_BYTES_MAX) : readBytes(raw, 0)
   return bytes instanceof Promise ? bytes.then((it) => parse(it, isJson)) : parse(bytes, isJson)
 }
@@ -54,7 +54,7 @@ function parse(bytes: BodyBytes, isJson: boolean): JsonBody {
   return parseBody(bytes)
 }
 
-/** Parameters are ignored; of the charset, headers.ts takes care. */
+/** Ignores parameters; isPlainUtf8 checks the charset. */
 function isJsonType(type: string | undefined): boolean {
   if (type === 'application/json') return true
   return type?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json'

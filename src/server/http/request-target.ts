@@ -1,19 +1,19 @@
 import type { IncomingMessage } from 'node:http'
 import { type Refusal, refuse } from '../../contract/errors.js'
 
-/** The path and query of a target, as routes and Idempotency-Keys see it. */
+/** Path and query of a request target, for routes and fingerprints of idempotency keys. */
 export function targetOf(url: string): string {
   return decodable(originForm(url))
 }
 
-/** An absolute target names the same resource as its path: to the routes, and to an Idempotency-Key. */
+/** Reduces an absolute target to its path, which names the same resource. */
 function originForm(url: string): string {
   if (url.startsWith('/')) return url
   const path = url.replace(/^https?:\/\/[^/?]*/i, '')
   return path.startsWith('/') ? path : `/${path}`
 }
 
-/** A malformed percent escape is a literal %, so that a malformed id is an unknown one. */
+/** Treats % as literal if an escape is malformed, so that a malformed id counts as unknown. */
 function decodable(url: string): string {
   if (!url.includes('%')) return url
   try {

@@ -25,11 +25,11 @@ const publishedRoutes = routesOf([
 ])
 const operatorRoutes = routesOf(Object.values(platform))
 
-/** The methods that a path takes: what 405 names in Allow. Empty outside the routes. */
-export function allowedMethods(url: string, operatorPlane: boolean): string[] {
+/** Methods of a path, for the Allow header of a 405; empty for an unknown path. */
+export function allowedMethods(url: string, operatorApi: boolean): string[] {
   const path = url.split(/[?#]/, 1)[0] as string
   if ((healthPaths as readonly string[]).includes(path)) return ['GET', 'HEAD']
-  const routes = operatorPlane ? [...publishedRoutes, ...operatorRoutes] : publishedRoutes
+  const routes = operatorApi ? [...publishedRoutes, ...operatorRoutes] : publishedRoutes
   const methods = routes
     .filter(({ pattern }) => pattern.test(path))
     .flatMap(({ method, headToo }) => (headToo ? [method, 'HEAD'] : [method]))

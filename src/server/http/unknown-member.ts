@@ -1,10 +1,10 @@
 import { closest } from '../../contract/closest.js'
 import { escapePointer, type ValidationIssue } from '../../contract/envelope.js'
 
-/** At most so many issues are answered: the rest follows once these are corrected. */
+/** Maximum of issues in a response; the client sees the rest after correcting these. */
 export const ISSUES_MAX = 20
 
-/** The issue of a member that no code reads (DECISIONS.md#unknown-members). */
+/** The issue of an unknown member (DECISIONS.md#unknown-members). */
 export function unknownMember(at: string, name: string, known: readonly string[]): ValidationIssue {
   const issue = {
     pointer: `${at}/${escapePointer(name)}`,

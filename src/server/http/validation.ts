@@ -5,10 +5,10 @@ import { escapePointer, type ValidationIssue } from '../../contract/envelope.js'
 import type { Schema } from '../../contract/schema.js'
 import { ISSUES_MAX, unknownMember } from './unknown-member.js'
 
-/** Its default of 8 would cut off what tells the alternatives of a union apart. */
+/** The default of 8 could drop the errors that distinguish the alternatives of a union. */
 Settings.Set({ maxErrors: 200 })
 
-/** Makes a value once per key and keeps it while the key lives: servers of one process share what is slow to compile. */
+/** Caches one value per key while the key lives, so that servers of one process share slow compilations. */
 export function oncePer<K extends object, V extends object>(make: (key: K) => V): (key: K) => V {
   const made = new WeakMap<K, V>()
   return (key) => {
@@ -22,7 +22,7 @@ export function oncePer<K extends object, V extends object>(make: (key: K) => V)
 
 const validatorOf = oncePer((schema: Schema): Validator => Compile(schema))
 
-/** Validates against a schema that is compiled when it is first needed: most runs use few of them. */
+/** Returns a validator that compiles its schema at the first use, because most processes use only a few. */
 export function lazyValidator(schema: Schema): (value: unknown) => ValidationIssue[] | null {
   return (value) => {
     const validator = validatorOf(schema)
@@ -53,7 +53,7 @@ function issuesOf(schema: Schema, errors: SchemaError[]): ValidationIssue[] {
         }
         break
       case 'additionalProperties':
-        // Where members are a map, its values have errors of their own.
+        // For maps, the values have their own errors.
         if (place.additionalProperties !== false) break
         for (const name of error.params.additionalProperties as string[]) {
           issues.push(unknownMember(error.instancePath, name, Object.keys(membersOf(place as unknown as Schema))))
@@ -78,7 +78,7 @@ function messageOf(place: Record<string, unknown>, error: SchemaError): string {
   return error.message
 }
 
-/** Of a union told apart by `type`, keeps the errors of the alternative that was meant. */
+/** Keeps only the errors of the alternative that the member `type` selects in a union. */
 function withoutOtherAlternatives(errors: SchemaError[]): SchemaError[] {
   const unions = errors.filter((error) => error.keyword === 'anyOf')
   return unions.reduce((kept, union) => narrow(kept, union), errors)

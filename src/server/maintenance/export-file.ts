@@ -8,9 +8,8 @@ class FileUnwritable extends Error {
 }
 
 /**
- * Writes a file that its owner alone reads, and that nobody sees under its name before all of it is on the disk. What is
- * there under the name stays until then.
- * @throws an error with code FILE_UNWRITABLE, or what the pieces throw; nothing of the file is left then
+ * Writes a file atomically, readable by its owner only: an existing file stays until the new one is complete on disk.
+ * @throws an error with code FILE_UNWRITABLE, or the error of `pieces`; leaves no partial file
  */
 export async function writeExportFile(named: string, pieces: AsyncIterable<string>): Promise<void> {
   const path = await realpath(named).catch(() => named)
@@ -25,7 +24,7 @@ export async function writeExportFile(named: string, pieces: AsyncIterable<strin
   })
   try {
     try {
-      // It goes on after a short write, by which a disk that becomes full responds.
+      // writeFile continues after a short write, which is how a full disk first shows.
       for await (const piece of pieces) await file.writeFile(piece)
       await file.sync()
     } finally {
@@ -39,12 +38,12 @@ export async function writeExportFile(named: string, pieces: AsyncIterable<strin
   await syncFolder(dirname(path))
 }
 
-/** Drafts of killed exports hold every row of the store. */
+/** Removes temporary files of killed exports, which contain rows of the store. */
 function removeAbandonedDrafts(path: string): void {
   try {
     removeDrafts(path, 'abandoned')
   } catch {
-    // The folder may not be listed, or the draft belongs to another user.
+    // The folder cannot be listed, or the file belongs to another user.
   }
 }
 
@@ -56,7 +55,7 @@ function explained(error: NodeJS.ErrnoException, path: string): Error {
   )
 }
 
-/** So that the name outlives a power failure too; not every system lets a folder be opened. */
+/** Makes the new name survive a power failure; not every system can open a folder. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path).catch(() => undefined)
   await folder?.sync().catch(() => {})

@@ -19,16 +19,16 @@ import {
 } from './move-place.js'
 
 interface ExportOptions {
-  /** Of the package. */
+  /** Version of the package. */
   readonly version: string
-  /** A file that is there when all of it is, or who takes the text. */
+  /** A file to write atomically, or a writer. */
   readonly to: { readonly path: string } | { write(text: string): Promise<void> }
   readonly signal: AbortSignal
   readonly onProgress?: Progress
 }
 
 export interface ExportReport {
-  /** The database, without a password. */
+  /** Name of the database, without a password. */
   readonly store: string
   readonly schema: number
   readonly exported_at: string
@@ -46,8 +46,8 @@ class StoreNotFound extends Error {
 }
 
 /**
- * Writes all that a store holds (DECISIONS.md#export-and-import): of PostgreSQL one snapshot, beside servers that go on;
- * of SQLite while no server runs.
+ * Exports a store (DECISIONS.md#export-and-import): a snapshot of PostgreSQL while servers run, or SQLite while no
+ * server runs.
  * @throws an error with a `code`: STORE_NOT_FOUND, DATA_FOLDER_IN_USE, STORE_UNUSABLE, DATABASE_UNREACHABLE,
  * SQLITE_MISSING, KEYS_UNUSABLE, FILE_UNWRITABLE, ABORTED
  */
@@ -70,7 +70,7 @@ export async function exportStore(place: MovePlace, options: ExportOptions): Pro
   }
 }
 
-/** On PostgreSQL they are sealed already; the file of SQLite is sealed under the same keys. */
+/** The transport keys, encrypted. PostgreSQL stores them so; the file of SQLite is encrypted here with the same key. */
 async function transportKeysOf(
   source: MoveSource,
   place: MovePlace,

@@ -22,19 +22,19 @@ import {
 type Chunks = AsyncIterable<Uint8Array | string>
 
 interface ImportOptions {
-  /** Of the file, in messages. */
+  /** Name of the file in messages. */
   readonly name: string
   readonly signal: AbortSignal
   readonly onProgress?: Progress
 }
 
-/** `schema` is that of the export; the store has that of this version. */
+/** `schema` is that of the export; the import migrates the store to that of this version. */
 export type ImportReport = Omit<ExportReport, 'store'> & {
-  /** Null where the file alone was looked at. */
+  /** Null if only the file was verified. */
   readonly store: string | null
 }
 
-/** Reads an export to its end. @throws an error with a `code`: EXPORT_UNUSABLE, ABORTED */
+/** Verifies an export without importing it. @throws an error with a `code`: EXPORT_UNUSABLE, ABORTED */
 export function verifyExport(chunks: Chunks, options: ImportOptions): Promise<ImportReport> {
   return ofFile(options, async () => {
     const read = await readExport(untilAborted(chunks, options.signal))
@@ -48,7 +48,7 @@ export function verifyExport(chunks: Chunks, options: ImportOptions): Promise<Im
 }
 
 /**
- * Writes an export into an empty store, in one transaction: all of it, or nothing.
+ * Imports an export into an empty store, in one transaction.
  * @throws an error with a `code`: EXPORT_UNUSABLE, KEYS_UNUSABLE, STORE_NOT_EMPTY, DATA_FOLDER_IN_USE, STORE_UNUSABLE,
  * DATABASE_UNREACHABLE, SQLITE_MISSING, ABORTED
  */
@@ -72,7 +72,7 @@ export function importStore(place: MovePlace, chunks: Chunks, options: ImportOpt
   })
 }
 
-/** What is wrong with a file is said with its name. */
+/** Adds the name of the file to its errors. */
 async function ofFile<T>({ name }: ImportOptions, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -86,7 +86,7 @@ interface TransportKeys {
   readonly text: string
 }
 
-/** The keys of the place are those of the export, or nothing is opened. @throws KeysUnusable */
+/** Decrypts the transport keys of an export, after checking that the place has its keys. @throws KeysUnusable */
 function openTransportKeys({ header }: ExportRead, place: MovePlace, name: string): TransportKeys | null {
   const { keys, transport_keys: sealed } = header
   if (keys.length === 0 && sealed === null) return null
@@ -98,7 +98,7 @@ function openTransportKeys({ header }: ExportRead, place: MovePlace, name: strin
   }
 }
 
-/** A file of keys is there before its rows: without them nobody serves it, and the same import may come again. */
+/** Writes a key file before the rows: without rows it is unused, so the import can be repeated after a failure. */
 async function commit(target: MoveTarget, place: MovePlace, keys: TransportKeys | null): Promise<void> {
   const path = transportKeyFile(place)
   const writesFile = keys !== null && target.insertTransportKeys === null && !holds(path, keys.text)
@@ -112,7 +112,7 @@ async function commit(target: MoveTarget, place: MovePlace, keys: TransportKeys 
   }
 }
 
-/** @throws KeysUnusable where the file has other keys */
+/** True if the file exists with these keys. @throws KeysUnusable if it has other keys */
 function holds(path: string, text: string): boolean {
   if (!existsSync(path)) return false
   if (readFileSync(path, 'utf8') === text) return true
@@ -138,7 +138,7 @@ function reportOf({ header }: ExportRead, store: string | null, { rows, total_sh
 
 const interrupted = () => new Aborted('Interrupted: nothing was imported.')
 
-/** What a pipe still owes is not waited for. */
+/** Ends the iteration on abort without waiting for the next chunk of a pipe. */
 async function* untilAborted(chunks: Chunks, signal: AbortSignal): AsyncGenerator<Uint8Array | string> {
   const iterator = chunks[Symbol.asyncIterator]()
   for (;;) {

@@ -1,9 +1,9 @@
 import process from 'node:process'
 
 interface MigrationReport {
-  /** Without a password. */
+  /** Name of the database, without a password. */
   readonly database: string
-  /** How many migrations it has had, and has now (in a dry run: would have). */
+  /** Schema version before and after; in a dry run, the version that it would have. */
   readonly from: number
   readonly to: number
   readonly applied: boolean
@@ -11,7 +11,7 @@ interface MigrationReport {
 }
 
 /**
- * Brings the schema of a PostgreSQL database up to date, as every start of a server does.
+ * Migrates the schema of a PostgreSQL database, which every server start does too.
  * @throws an error with a `code`: STORE_UNUSABLE, DATABASE_UNREACHABLE
  */
 export async function migrateDatabase(databaseUrl: string, dryRun: boolean): Promise<MigrationReport> {

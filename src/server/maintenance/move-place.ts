@@ -10,17 +10,17 @@ import { sqliteProblemOf } from '../../store/sqlite/engine.js'
 import { StoreUnusable } from '../../store/store.js'
 import { KeysUnusable, keyChecks, loadKeys } from '../folder.js'
 
-/** A store and its keys, named as for the start of a server. */
+/** Location of a store and its keys, with the options of a server start. */
 export interface MovePlace {
   readonly dataDir: string
   readonly databaseUrl?: string
   readonly keyFile?: string
 }
 
-/** How far it is, in rows. */
+/** Called with the number of rows done and their total. */
 export type Progress = (done: number, total: number) => void
 
-/** Given up because its caller ended: nothing was left behind. */
+/** The caller aborted the work, which has left nothing behind. */
 export class Aborted extends Error {
   override readonly name = 'Aborted'
   readonly code = 'ABORTED'
@@ -28,13 +28,13 @@ export class Aborted extends Error {
 
 export const databaseFile = ({ dataDir }: MovePlace): string => join(dataDir, 'voucherctl.db')
 
-/** A file of transport keys is the form that a server on SQLite keeps them in. */
+/** File with the transport keys of a server on SQLite. */
 export const transportKeyFile = ({ dataDir }: MovePlace): string => join(dataDir, 'secure-keys.json')
 
-// The driver of PostgreSQL is loaded only where it is used.
+// The PostgreSQL driver is loaded lazily below.
 const postgres = (url: string) => ({ url, env: process.env })
 
-/** Undefined where there is no database. @throws StoreUnusable */
+/** Undefined if there is no database. @throws StoreUnusable */
 export async function openSource(place: MovePlace): Promise<MoveSource | undefined> {
   if (place.databaseUrl === undefined) return openSqliteSource(databaseFile(place))
   const { openPostgresSource } = await import('../../store/move/postgres-session.js')
@@ -49,8 +49,8 @@ export async function openTarget(place: MovePlace): Promise<MoveTarget> {
 }
 
 /**
- * The keys of a place, which must be those that vouchers were made with.
- * @param of what was made with them, for the message
+ * Loads the keys of a place and checks them against the keys of the vouchers.
+ * @param of name of the file or database, for the message
  * @throws KeysUnusable
  */
 export function requireKeys({ dataDir, keyFile }: MovePlace, known: readonly KeyCheck[], of: string): Keyring {
@@ -64,7 +64,7 @@ export function requireKeys({ dataDir, keyFile }: MovePlace, known: readonly Key
   )
 }
 
-/** What a database ended the work with, as a message for those who run it. */
+/** Converts a database error to one with a message for operators. */
 export function explained(error: unknown, name: string, outcome: string): unknown {
   if (error instanceof DatabaseFailure) {
     const what = error.isOutage || error.problem === 'busy' ? 'DATABASE_UNREACHABLE' : 'STORE_UNUSABLE'

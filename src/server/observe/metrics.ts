@@ -7,15 +7,15 @@ export interface Metrics {
   text(): Promise<Buffer>
 }
 
-/** Recorded one after the other, observations take half as long. */
+/** Batch size: recording observations in batches takes half the time. */
 const GATHERED_MAX = 256
 
 type Recorder = Awaited<ReturnType<typeof import('./prometheus.js')['recordTo']>>
 
-/** Maximum age of a rendering: each blocks the server for several milliseconds. */
+/** Maximum age of a rendering, because each one blocks the server for several milliseconds. */
 const RENDERED_MS = 1_000
 
-/** Prometheus metrics of one server. The library loads with the first request, not with the server: it takes 12 ms. */
+/** Prometheus metrics of one server. Loads the library with the first request, because that takes 12 ms. */
 export function createMetrics(store: string, now: () => number = () => performance.now()): Metrics {
   let recorder: Recorder | undefined
   let loading: Promise<Recorder> | undefined

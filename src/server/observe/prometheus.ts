@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 
-/** One answered request; labels come from the contract, never from a caller. */
+/** One completed request; labels come from the contract, never from a client. */
 export interface Observation {
   readonly endpoint: string
   readonly method: string
@@ -9,12 +9,12 @@ export interface Observation {
   readonly seconds: number
 }
 
-/** Counts requests and describes the process, in Prometheus's terms. */
+/** Creates the metrics of requests and of the process. */
 export function recordTo(store: string): { observe(it: Observation): void; text(): Promise<string> } {
   const registry = new Registry()
   registry.setDefaultLabels({ store })
   collectDefaultMetrics({ register: registry })
-  // These gauges end in `_total`, which is for counters. nodejs_active_resources and its kin have the same values by type.
+  // These gauges end in `_total`, which is reserved for counters; nodejs_active_resources etc. have the same values.
   for (const name of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${name}_total`)
   const requests = new Counter({
     name: 'voucherctl_http_requests_total',

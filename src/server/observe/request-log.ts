@@ -5,10 +5,10 @@ import type { RequestLogEntry } from '../../contract/platform.js'
 import { formatInstant } from '../../domain/time.js'
 
 const KEPT = 1000
-/** A follower that reads too slowly is cut off rather than buffered for. */
+/** Close the stream of a follower that reads too slowly, instead of buffering more. */
 const UNREAD_BYTES_MAX = 1024 * 1024
 
-/** The last requests, and a stream of those to come (DECISIONS.md#request-log). Entries hold no query, header or body. */
+/** Log of recent requests, with a live stream (DECISIONS.md#request-log). Entries hold no query, header or body. */
 export class RequestLog {
   #entries: RequestLogEntry[] = []
   readonly #followers = new Set<Readable>()
@@ -23,7 +23,7 @@ export class RequestLog {
     }
   }
 
-  /** NDJSON of what is kept; with `follow` it stays open. */
+  /** Streams the stored entries as NDJSON; with `follow` the stream stays open for new ones. */
   stream(follow: boolean): Readable {
     const stream = new Readable({ read() {} })
     for (const entry of this.#entries.slice(-KEPT)) stream.push(`${JSON.stringify(entry)}\n`)
@@ -42,10 +42,10 @@ export class RequestLog {
   }
 }
 
-/** A request that was answered, from outside or out of an envelope. */
-export interface Answered {
+/** A completed request, plain or decrypted. */
+export interface CompletedRequest {
   readonly id: string
-  /** Undefined outside the routes. */
+  /** Undefined for an unknown path. */
   readonly endpoint: Pick<Endpoint, 'id' | 'path'> | undefined
   readonly method: string
   readonly status: number
@@ -56,7 +56,7 @@ export interface Answered {
 }
 
 /** @param now milliseconds since 1970 */
-export function entryOf(it: Answered, now: number): RequestLogEntry {
+export function entryOf(it: CompletedRequest, now: number): RequestLogEntry {
   return {
     time: formatInstant(now),
     request_id: it.id,
@@ -72,9 +72,8 @@ export function entryOf(it: Answered, now: number): RequestLogEntry {
 }
 
 /**
- * The line that pino would write at its level info. Written out here because a line a request is what the log
- * costs, and to say `time` once, from the entry. No member needs an escape: all are ids, names
- * of the contract, instants and numbers.
+ * The line that pino would write at level info. Formatted here for speed, since nearly all log lines are requests, and
+ * to write `time` only once. No member needs an escape: all are ids, contract names, instants and numbers.
  */
 export function requestLine(entry: RequestLogEntry): string {
   const { endpoint, path, code, application_id: applicationId } = entry

@@ -4,24 +4,24 @@ import { setTimeout as wait } from 'node:timers/promises'
 import pino from 'pino'
 import { formatInstant } from '../../domain/time.js'
 
-/** Lines that wait for a reader who has stopped reading; further ones are dropped and counted. */
+/** Maximum buffer for a reader that has stopped reading; further lines are dropped and counted. */
 const BUFFER_BYTES_MAX = 1024 * 1024
-/** Write at this size or after this time. SonicBoom measures its whole buffer with each line: 4 KiB cost more CPU time. */
+/** Write at this size or after FLUSH_MS. SonicBoom measures its whole buffer per line, so 4 KiB take more CPU time. */
 const WRITE_BYTES_MIN = 1024
 const FLUSH_MS = 50
 const END_MS_MAX = 500
 const STDERR = 2
 
-/** Log lines to stderr through pino's destination: a reader who stops or leaves neither blocks nor ends the process. */
+/** Writes log lines to stderr through pino's destination; a reader that stops or leaves cannot block the process. */
 export class StderrLog {
   readonly #destination = pino.destination({
     dest: STDERR,
-    // A thread that blocks in a write would keep the process from ending.
+    // Asynchronous writes use a thread, which could block in a write and keep the process alive.
     sync: true,
     minLength: WRITE_BYTES_MIN,
     maxLength: BUFFER_BYTES_MAX,
     periodicFlush: FLUSH_MS,
-    // By default it sleeps until the reader goes on. What could not be written stays in the buffer.
+    // By default pino sleeps until the reader continues; this leaves unwritten lines in the buffer instead.
     retryEAGAIN: () => false,
   })
   #dropped = 0
@@ -32,7 +32,7 @@ export class StderrLog {
     // Opening the stream makes a pipe non-blocking: a write to a full one fails with EAGAIN.
     const stats = fs.fstatSync(STDERR)
     if (stats.isFIFO() || stats.isSocket()) void process.stderr
-    // The reader has stopped or gone, or the disk is full.
+    // Ignore a reader that has stopped or left, and a full disk.
     this.#destination.on('error', () => {})
     this.#destination.on('drop', () => {
       this.#dropped += 1

@@ -10,40 +10,40 @@ import { checkDispatchHead, openDispatch, readDispatch, sealAnswer } from '../..
 import { MAX_ENVELOPE_BYTES, MEDIA_TYPE } from '../../secure/suite.js'
 import { hasEnded } from '../../store/sessions.js'
 import type { Deps } from '../deps.js'
-import { failureAnswer, headersOf } from '../http/envelope.js'
+import { failureResponse, headersOf } from '../http/envelope.js'
 import { readBytes } from '../http/read-body.js'
 import { refuseWithoutHost, targetOf } from '../http/request-target.js'
-import type { Answered } from '../observe/request-log.js'
+import type { CompletedRequest } from '../observe/request-log.js'
 import { originOf, refuseUnknown } from './gateway.js'
 import { exchangeInside, InnerMessage } from './inner-exchange.js'
 
-/** Whether a request is a dispatch, in whatever form its target is written. */
+/** Whether a request is a dispatch, for every form of its target. */
 export function isDispatch({ method, url = '' }: IncomingMessage): boolean {
   if (method !== endpoint.method) return false
   if (url === endpoint.path) return true
-  // Every other POST comes by here: only one that says the path, or has something to decode, is looked at closer.
+  // Fast path: every POST passes here, and only a target with this path or an escape can be a dispatch.
   if (!url.includes(endpoint.path) && !url.includes('%')) return false
   return decodeURI(splitTarget(url).path) === endpoint.path
 }
 
 function splitTarget(url: string): { readonly path: string; readonly query: string } {
   const target = targetOf(url)
-  // Where the routes end a path as well.
+  // The router ends a path at the same characters.
   const [path = ''] = target.split(/[?#]/, 1)
   return { path, query: target.slice(path.length + 1) }
 }
 
 interface DispatchEvents {
-  noteAnswered(it: Answered): void
-  /** What the caller sees of a bug or an unusable store. */
-  refuseFailed(id: string, error: unknown): Refusal
+  recordRequest(it: CompletedRequest): void
+  /** Reports a bug or an unusable store and returns the refusal for the client. */
+  refusalOfError(id: string, error: unknown): Refusal
 }
 
 /**
  * Responds to dispatches (DECISIONS.md#dispatch-order). Only the inner call reaches Fastify, since the checks of a
  * route do not apply to an envelope.
  */
-export function answerDispatches(deps: Deps, routing: RequestListener, events: DispatchEvents): RequestListener {
+export function createDispatchListener(deps: Deps, routing: RequestListener, events: DispatchEvents): RequestListener {
   const { secure, clock, random } = deps
 
   return (request, response) => {
@@ -51,7 +51,7 @@ export function answerDispatches(deps: Deps, routing: RequestListener, events: D
     const started = performance.now()
     const send = (answer: HttpResponse, code: FailureCode | null) => {
       write(response, answer, id)
-      events.noteAnswered({
+      events.recordRequest({
         id,
         endpoint,
         method: endpoint.method,
@@ -62,15 +62,15 @@ export function answerDispatches(deps: Deps, routing: RequestListener, events: D
         elapsedMs: performance.now() - started,
       })
     }
-    const refused = (refusal: Refusal) => send(failureAnswer(refusal, id, response.shouldKeepAlive), refusal.code)
+    const refused = (refusal: Refusal) => send(failureResponse(refusal, id, response.shouldKeepAlive), refusal.code)
     dispatch(request, response, id).then(
       (outcome) =>
         typeof outcome === 'string' ? send({ status: 200, headers: sealed, body: outcome }, null) : refused(outcome),
-      (error: unknown) => refused(events.refuseFailed(id, error)),
+      (error: unknown) => refused(events.refusalOfError(id, error)),
     )
   }
 
-  /** The sealed answer. A replay is marked only after the tag was verified. */
+  /** Returns the sealed response. Records the rid only after verifying the tag. */
   async function dispatch(request: IncomingMessage, response: ServerResponse, id: string): Promise<string | Refusal> {
     const early =
       refuseWithoutHost(request) ??
@@ -78,7 +78,7 @@ export function answerDispatches(deps: Deps, routing: RequestListener, events: D
       checkDispatchHead(request.headers as Record<string, string | undefined>)
     if (early !== undefined) return early
     const reading = readBytes(request, MAX_ENVELOPE_BYTES)
-    const bytes = reading instanceof Promise ? await Promise.race([reading, answeredBefore(response)]) : reading
+    const bytes = reading instanceof Promise ? await Promise.race([reading, responseClosed(response)]) : reading
     if (typeof bytes === 'string') {
       response.shouldKeepAlive = false
       return refuse(bytes === 'too_large' ? 'SECURE_ENVELOPE_TOO_LARGE' : 'SECURE_ENVELOPE_INVALID')
@@ -101,7 +101,7 @@ export function answerDispatches(deps: Deps, routing: RequestListener, events: D
     const answer = inner.ok
       ? await exchangeInside(routing, new InnerMessage(inner.request, text, plaintext.length, session.origin, outer))
       : refusedInside(refuse(inner.code, { part: inner.part }), id)
-    // Best effort: the call has succeeded, and only the order of eviction depends on this.
+    // Best effort: only the order of eviction depends on the confirmation.
     if (live?.confirmed === false && answer.status < 300) await secure.sessions.confirm(message.sid).catch(() => {})
     return encodeEnvelope(sealAnswer(message, session, answer, random))
   }
@@ -113,8 +113,8 @@ function refuseQuery({ url = '' }: IncomingMessage): Refusal<'VALIDATION_FAILED'
   return url === endpoint.path ? null : refuseUnknown(parseQuery(splitTarget(url).query), [])
 }
 
-/** A body that breaks off is answered by its connection (http-server.ts), after which the message tells of no end. */
-function answeredBefore(response: ServerResponse): Promise<'broken'> {
+/** Resolves when http-server.ts has responded to a truncated body, after which the message emits no further event. */
+function responseClosed(response: ServerResponse): Promise<'broken'> {
   return new Promise((resolve) => response.once('close', () => resolve('broken')))
 }
 
@@ -125,6 +125,6 @@ function write(response: ServerResponse, answer: HttpResponse, id: string): void
 }
 
 function refusedInside(refusal: Refusal, requestId: string): HttpResponse {
-  const answer = failureAnswer(refusal, requestId, true)
-  return { ...answer, headers: { ...answer.headers, 'x-request-id': requestId } }
+  const response = failureResponse(refusal, requestId, true)
+  return { ...response, headers: { ...response.headers, 'x-request-id': requestId } }
 }

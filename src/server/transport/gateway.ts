@@ -12,10 +12,10 @@ import { readJson } from '../http/read-body.js'
 import { ISSUES_MAX, unknownMember } from '../http/unknown-member.js'
 import { rateLimited } from '../limits.js'
 
-/** Members of a session call; `publicKey` is the other name of the first (DECISIONS.md#bootstrap-and-session). */
+/** Members of a session call; `publicKey` is an alias of the first (DECISIONS.md#bootstrap-and-session). */
 const SESSION_MEMBERS = ['clientPublicKey', 'publicKey', 'kid', 'v', 'suite']
 
-/** Binds bootstrap and session of the encrypted transport (DECISIONS.md#bootstrap-and-session). */
+/** Creates the routes of bootstrap and session (DECISIONS.md#bootstrap-and-session). */
 export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
   const { secure, clock, random, limits, addresses } = deps
 
@@ -46,7 +46,7 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
       const { value: body } = read
       const unknown = refuseUnknown(request.query, []) ?? refuseUnknown(body, SESSION_MEMBERS)
       if (unknown !== null) return sendFailure(request, reply, malformed(request, unknown))
-      // Check again: other calls of the address may have been counted since the headers arrived.
+      // Check again: concurrent calls of the address may have used up the limit since the headers arrived.
       const refusal = refuseOverLimit(request)
       if (refusal !== null) return sendFailure(request, reply, refusal)
       const now = clock.now()
@@ -72,14 +72,14 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
     return verdict === null || verdict.remaining > 0 ? null : rateLimited(verdict)
   }
 
-  /** Counts malformed calls, which cost no cryptography, in their own window: they use up nobody's session limit. */
+  /** Counts malformed calls in a separate window: they cost no cryptography and must not use up the session limit. */
   function malformed(request: FastifyRequest, refusal: Refusal): Refusal {
     const verdict = limits.take('secure_session', `malformed ${addresses.limitSubject(request)}`)
     return verdict === null || verdict.allowed ? refusal : rateLimited(verdict)
   }
 }
 
-/** The Origin header; two of them are one that no policy allows. */
+/** The Origin header. Joins several values to one, which no policy allows. */
 export function originOf(request: IncomingMessage): string | undefined {
   const values = headerValues(request, 'origin')
   return values.length === 0 ? undefined : values.join(', ')

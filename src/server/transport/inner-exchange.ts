@@ -2,24 +2,24 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HttpResponse } from '../../secure/http.js'
 import type { InnerRequest } from '../../secure/inner-request.js'
 
-/** The connection that a call came over. */
+/** Request and response of the connection that carries a call. */
 export interface Outer {
   readonly request: IncomingMessage
   readonly response: ServerResponse
 }
 
-/** The call that carried an envelope; the request inside has the same id. */
+/** The call that carried an envelope; the decrypted request has the same id. */
 interface Dispatch extends Outer {
   readonly id: string
 }
 
 /**
- * A decrypted request, with what Fastify reads of one: light-my-request doubles the CPU time of a dispatch. Its class
- * exempts it from the rules of plain requests, since a header could be forged. Of the outer request it has the address.
+ * A decrypted request with the members that Fastify reads; light-my-request would double the CPU time of a dispatch.
+ * The class marks the request as decrypted, because a header could be forged. Has the address of the outer request.
  */
 export class InnerMessage {
   readonly method: string
-  /** Fastify may write it. */
+  /** Fastify may overwrite it. */
   url: string
   readonly headers: Readonly<Record<string, string>>
   readonly rawHeaders: string[] = []
@@ -28,13 +28,13 @@ export class InnerMessage {
   readonly httpVersion = '1.1'
   readonly aborted = false
   readonly socket: { readonly remoteAddress: string | undefined }
-  /** Parsed; read-body.ts checks it. */
+  /** Parsed JSON; read-body.ts checks it. */
   readonly body: unknown
 
   /**
    * @param text the plaintext that held the body
    * @param textBytes its length in UTF-8
-   * @param origin of the session; empty for none
+   * @param origin origin of the session; empty without one
    */
   constructor(
     { method, path, query, headers, body }: InnerRequest,
@@ -52,7 +52,7 @@ export class InnerMessage {
   }
 }
 
-/** The response to a decrypted request, with what Fastify uses of one. */
+/** The response to a decrypted request, with the members that Fastify uses. */
 class InnerResponse {
   statusCode = 200
   headersSent = false
@@ -90,7 +90,7 @@ class InnerResponse {
   }
 }
 
-/** Sends a decrypted request through the routes of plain ones, in process. */
+/** Sends a decrypted request to the routes, within the process. */
 export function exchangeInside(
   routing: (request: IncomingMessage, response: ServerResponse) => void,
   request: InnerMessage,

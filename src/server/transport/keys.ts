@@ -8,12 +8,12 @@ import { pinOf } from '../../secure/public-key.js'
 import { loadServerKey, makeServerPrivateKey, type ServerKey } from '../../secure/server/key.js'
 import { KeysUnusable } from '../folder.js'
 
-/** How long a replaced key still opens sessions (DECISIONS.md#server-keys). */
+/** Grace period in which a replaced key still opens sessions (DECISIONS.md#server-keys). */
 const KEY_GRACE_MS = 120_000
 
 type KeyState = SecureKey['state']
 
-/** A static key as the file keeps it. Times in ms since the epoch. */
+/** A static key in the key file. Times in ms since the epoch. */
 interface KeptKey {
   private_key: string
   state: KeyState
@@ -29,31 +29,31 @@ interface KeyFile {
 
 export interface TransportKeys {
   readonly current: ServerKey
-  /** The current key, or the one with this kid while sessions may still be opened with it. */
+  /** Returns the current key, or the one with this kid while it may still open sessions. */
   keyFor(kid: string | undefined, now: number): ServerKey | undefined
-  /** The next key becomes the current one, which goes on for the time of grace. */
+  /** Makes the next key current; the replaced one enters its grace period. */
   rotate(now: number): void | Promise<void>
-  /** Destroys the keys whose grace is over. */
+  /** Destroys the keys whose grace period has ended. */
   forget(now: number): void | Promise<void>
   list(now: number): SecureKey[]
 }
 
 export interface SecureKeyFile {
   readonly name: string
-  /** Null when there is none yet. */
+  /** Null before the first write. */
   read(): string | null
   write(text: string): void
 }
 
 /**
- * A file that this user alone reads.
- * @param flush false for a folder that ends with its server
+ * A file that only this user may read.
+ * @param flush false for a temporary folder
  */
 export function secureKeyFile(path: string, flush: boolean): SecureKeyFile {
   return {
     name: path,
     read() {
-      // Drafts of killed writers hold keys that nobody else would destroy.
+      // Temporary files of killed writers contain keys, which must be destroyed.
       removeDrafts(path, 'all')
       return existsSync(path) ? readFileSync(path, 'utf8') : null
     },
@@ -64,8 +64,8 @@ export function secureKeyFile(path: string, flush: boolean): SecureKeyFile {
 type Held = KeptKey & { readonly key: ServerKey }
 
 /**
- * The static keys of the encrypted transport: next -> current -> grace -> destroyed. The next one exists before it is
- * used, so that its pin can be handed out in time.
+ * The static keys of the encrypted transport: next -> current -> grace -> destroyed. The next key exists before its
+ * use, so that its pin can be distributed in time.
  */
 export class SecureKeys implements TransportKeys {
   #keys: Held[]
@@ -73,7 +73,7 @@ export class SecureKeys implements TransportKeys {
   readonly #random: RandomBytes
 
   /**
-   * Reads the keys, or makes the first.
+   * Reads the keys, or creates the first ones.
    * @throws KeysUnusable
    */
   constructor(file: SecureKeyFile, random: RandomBytes, now: number) {
@@ -144,7 +144,7 @@ export class SecureKeys implements TransportKeys {
     }
   }
 
-  /** Written before it is used: a restart must know every key that a session was opened with. */
+  /** Writes the keys before using them: after a restart the server needs every key with which a session was opened. */
   #keep(keys: Held[]): void {
     const file: KeyFile = { version: 1, keys: keys.map(({ key: _key, ...kept }) => kept) }
     this.#file.write(`${JSON.stringify(file, null, 2)}\n`)
@@ -153,7 +153,7 @@ export class SecureKeys implements TransportKeys {
 }
 
 function isOver({ grace_until }: KeptKey, now: number): boolean {
-  // Further ahead than the time of grace: the clock was set back since.
+  // An end later than any grace period means that the clock was set back since.
   return grace_until !== null && (now >= grace_until || grace_until - now > KEY_GRACE_MS + PROCESS_CLOCK_SKEW_MS_MAX)
 }
 
@@ -168,7 +168,7 @@ function readKeys(text: string, name: string): Held[] {
     const isTimed = keys.every((it) => it.state !== 'grace' || Number.isSafeInteger(it.grace_until))
     if (file.version === 1 && count('current') === 1 && count('next') === 1 && isTimed) return keys
   } catch {
-    // Said below, without a word of the file.
+    // Fall through to the error below, which does not quote the file.
   }
   throw new KeysUnusable(
     `${name} is not a file of transport keys of this version, or it is incomplete. Restore it from a backup, or remove it: the next start makes new keys, which pinned clients refuse.`,

@@ -13,7 +13,7 @@ interface Sealed {
   readonly keyS2c: string
 }
 
-/** Seals sessions under the data folder's key, each bound to its sid (DECISIONS.md#stored-secrets). */
+/** Encrypts sessions with the key of the data folder, each bound to its sid (DECISIONS.md#stored-secrets). */
 export function sessionSealing(ring: Keyring, random: RandomBytes): SessionSealing<ServerSession> {
   const text = (key: Uint8Array) => Buffer.from(key).toString('base64url')
   const bytes = (key: string) => new Uint8Array(Buffer.from(key, 'base64url'))

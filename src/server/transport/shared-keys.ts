@@ -8,12 +8,12 @@ import type { Store } from '../../store/store.js'
 import type { Clock } from '../clock.js'
 import { SecureKeys, type TransportKeys } from './keys.js'
 
-/** What they are sealed for. */
+/** Owner in the sealing of the keys. */
 export const OWNER = 'transport keys'
 
 /**
- * The static keys of the encrypted transport for every process of a store: sealed in the database under the key file,
- * since a client may open its session at one process and use it at another. A rotation reaches all of them.
+ * The static keys of the encrypted transport for all processes of a store, in the database, encrypted with the key
+ * file. A client may open its session at one process and use it at another. A rotation reaches all processes.
  */
 export class SharedSecureKeys implements TransportKeys {
   readonly #store: Store
@@ -30,11 +30,11 @@ export class SharedSecureKeys implements TransportKeys {
     this.#open = (sealed) => unseal(ring, OWNER, sealed)
   }
 
-  /** Reads the keys, or makes the first; those that other processes make later are followed until the store ends. */
+  /** Reads the keys, or creates the first ones; follows changes by other processes until the store closes. */
   static async open(store: Store, ring: Keyring, random: RandomBytes, clock: Clock): Promise<SharedSecureKeys> {
     const shared = new SharedSecureKeys(store, ring, random)
     await shared.#change(clock.now(), () => {})
-    // Where this fails, the next expiry sweep reads them.
+    // If this fails, the next expiry sweep reads the keys.
     const reload = () => void shared.#reload(clock.now()).catch(() => {})
     store.listen((subject) => subject === kept.SUBJECT && reload(), reload)
     return shared
@@ -68,7 +68,7 @@ export class SharedSecureKeys implements TransportKeys {
     this.#version = found.version
   }
 
-  /** Of two processes that change them at once, the second begins again with what the first has left. */
+  /** Changes the keys; starts again if another process has changed them concurrently. */
   async #change(now: number, change: (keys: SecureKeys) => void): Promise<void> {
     for (;;) {
       const found = await this.#store.read(kept.load)
@@ -90,7 +90,7 @@ export class SharedSecureKeys implements TransportKeys {
     }
   }
 
-  /** The rules of the key file over a text that is not in a file yet. */
+  /** Applies the rules of the key file to a text in memory. */
   #read(before: string | null, now: number): { keys: SecureKeys; text: () => string } {
     let text = before
     const file = { name: 'The row in secure_keys', read: () => text, write: (written: string) => void (text = written) }
