@@ -15,7 +15,7 @@ import { headerValues, isPlainUtf8 } from './http/headers.js'
 import type { InFlight } from './http/in-flight.js'
 import { readJson } from './http/read-body.js'
 import { rateLimited } from './limits.js'
-import type { Outer } from './transport/inner-exchange.js'
+import type { CarrierExchange } from './transport/inner-exchange.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -182,7 +182,7 @@ function readIdempotencyKey(
 
 function callOf(
   request: FastifyRequest,
-  connection: Outer,
+  connection: CarrierExchange,
   idempotencyKey: IdempotencyKey | undefined,
 ): Call<Endpoint> {
   return {
@@ -198,7 +198,7 @@ function callOf(
  * Aborts when the connection closes before the response, or when the client ends its side. A client that left and one
  * that only finished sending look the same; an early response is fine for both.
  */
-function goneSignal({ request: { socket }, response }: Outer): AbortSignal {
+function goneSignal({ request: { socket }, response }: CarrierExchange): AbortSignal {
   const controller = new AbortController()
   const leave = () => controller.abort()
   if (response.destroyed || socket.readableEnded) leave()

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type BlockList, isIP, isIPv4, SocketAddress } from 'node:net'
 import { rangesOf } from './delivery/guard.js'
-import type { Outer } from './transport/inner-exchange.js'
+import type { CarrierExchange } from './transport/inner-exchange.js'
 
 /** Determines which client a request came from (DECISIONS.md#limits-by-address). */
 export interface ClientAddresses {
@@ -16,7 +16,7 @@ export interface ClientAddresses {
 /** A Fastify request; `inner` is set if it was decrypted from an envelope. */
 export interface ClientRequest {
   readonly raw: Pick<IncomingMessage, 'headers' | 'socket'>
-  readonly inner: { readonly outer: Pick<Outer, 'request'> } | null
+  readonly inner: { readonly outer: Pick<CarrierExchange, 'request'> } | null
 }
 
 /** Private networks, where the operator's own proxy may run. */

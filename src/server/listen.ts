@@ -10,7 +10,7 @@ import type { Keyring } from '../domain/keyring.js'
 import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
 import { defaultDataDir } from '../files/data-dir.js'
-import { BACKLOG, settleBacklog } from '../store/delivery/backlog.js'
+import { BACKLOG, applyBacklog } from '../store/delivery/backlog.js'
 import { knowsNoKeys, lockKeys, registerKeys, unknownKeys } from '../store/keys.js'
 import type { Op } from '../store/operation.js'
 import { type ProcessSession, processesWithout } from '../store/postgres/key-locks.js'
@@ -209,7 +209,7 @@ async function accepting(
   const sweeper = new ExpirySweeper(deps.store, failed('what has expired was not removed'))
   // Applies backlogs of changed webhooks and dropped updates (store/delivery/backlog.ts).
   const backlogs = new ExpirySweeper(deps.store, failed('a backlog was not settled'), [
-    (now) => settleBacklog({ now, newDeliveryId: () => deps.newId('dlv') }),
+    (now) => applyBacklog({ now, newDeliveryId: () => deps.newId('dlv') }),
   ])
   const settle = () => void backlogs.start(deps.clock.now())
   const stopSettling = deps.store.listen((subject) => subject === BACKLOG && settle(), settle)

@@ -38,13 +38,13 @@ export interface SubjectLock {
 }
 
 /** Independent statements, executed in this order; one round trip on a server database. */
-export interface Several {
+export interface StatementBatch {
   readonly kind: 'several'
   readonly statements: readonly Statement[]
 }
 
 /** One step that an operation yields. It receives the result: a list for several statements, nothing for others. */
-export type Step = Statement | Several | Notice | SubjectLock
+export type Step = Statement | StatementBatch | Notice | SubjectLock
 
 /**
  * A store operation: a generator that yields statements and receives their results. It cannot await anything
@@ -72,7 +72,7 @@ export function* one<R = Row>(sql: string, params: readonly Value[] = [], lock?:
 }
 
 /** `one` for a row that the store may cache between reads; it is never stale. */
-export function* oneKept<R = Row>(sql: string, params: readonly Value[]): Op<Readonly<R> | undefined> {
+export function* oneCached<R = Row>(sql: string, params: readonly Value[]): Op<Readonly<R> | undefined> {
   return (yield { kind: 'one', sql, params, keep: true }) as Readonly<R> | undefined
 }
 

@@ -3,14 +3,14 @@ import { notify, type Op, one, run } from './operation.js'
 /** Notice subject: the keys have changed. */
 export const SUBJECT = 'secure keys'
 
-interface KeptKeys {
+interface StoredKeys {
   readonly version: number
   readonly sealed: string
 }
 
 /** Loads the static keys of the encrypted transport, which all processes of a store share. */
-export function* load(): Op<KeptKeys | undefined> {
-  return yield* one<KeptKeys>('select version, sealed from secure_keys where place = 1')
+export function* load(): Op<StoredKeys | undefined> {
+  return yield* one<StoredKeys>('select version, sealed from secure_keys where place = 1')
 }
 
 /** Replaces the keys; false if their version is no longer `version`. @param version 0 if there were none */

@@ -1,7 +1,7 @@
 import { PROCESS_CLOCK_SKEW_MS_MAX } from '../domain/time.js'
 
 /** Fields of an encrypted session that the store reads; callers may add others. */
-export interface KeptSession {
+export interface StoredSession {
   readonly sid: string
   /** Milliseconds since 1970. */
   readonly expiresAt: number
@@ -14,7 +14,7 @@ const SESSION_MS_MAX = 600_000 + PROCESS_CLOCK_SKEW_MS_MAX
 export const endsOfSessions = (now: number) => ({ until: now, from: now + SESSION_MS_MAX })
 
 /** @param now ms since 1970 */
-export function hasEnded({ expiresAt }: KeptSession, now: number): boolean {
+export function hasEnded({ expiresAt }: StoredSession, now: number): boolean {
   const { until, from } = endsOfSessions(now)
   return expiresAt <= until || expiresAt > from
 }
@@ -30,7 +30,7 @@ type FoundSession<S> = S & { readonly confirmed: boolean }
  * single marks, because a replay without its mark would succeed. It evicts unconfirmed sessions first: anybody can open
  * those, and they must not displace working clients.
  */
-export interface Sessions<S extends KeptSession> {
+export interface Sessions<S extends StoredSession> {
   add(session: S): Promise<void>
   find(sid: string): Promise<FoundSession<S> | undefined>
   /** Records the use of a rid; returns `first` to exactly one caller. */
@@ -54,7 +54,7 @@ export const DEFAULT_SESSION_LIMITS: SessionLimits = { sessions: 50_000, ridsOfS
  * Sessions in the memory of one process. Evicts the oldest session at the session limit, and the session with the most
  * replay marks at their limit; in both cases unconfirmed sessions first.
  */
-export function memorySessions<S extends KeptSession>(limits = DEFAULT_SESSION_LIMITS): Sessions<S> {
+export function memorySessions<S extends StoredSession>(limits = DEFAULT_SESSION_LIMITS): Sessions<S> {
   interface Entry {
     readonly session: S & { confirmed: boolean }
     readonly rids: Set<string>

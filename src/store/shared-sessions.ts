@@ -2,7 +2,7 @@ import { all, change, inserting, lock, type Op, one, run, runEach } from './oper
 import {
   DEFAULT_SESSION_LIMITS,
   endsOfSessions,
-  type KeptSession,
+  type StoredSession,
   type RidUse,
   type SessionLimits,
   type Sessions,
@@ -10,7 +10,7 @@ import {
 import type { Store } from './store.js'
 
 /** Encrypts sessions with the key file and decrypts them. */
-export interface SessionSealing<S extends KeptSession> {
+export interface SessionSealing<S extends StoredSession> {
   seal(session: S): string
   /** @throws for a text that was not encrypted for this sid */
   open(sid: string, sealed: string): S
@@ -29,7 +29,7 @@ const MARKS_AT_ONCE = 2_000
  * The limits apply to all processes together. Counting scans the table, so a process counts only before every 500th
  * session that it adds (1 % of the limit) and every minute, and then evicts enough for the next 500.
  */
-export function sharedSessions<S extends KeptSession>(
+export function sharedSessions<S extends StoredSession>(
   store: Store,
   sealing: SessionSealing<S>,
   limits = DEFAULT_SESSION_LIMITS,

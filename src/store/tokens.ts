@@ -3,14 +3,14 @@ import type { Token } from '../contract/tokens.js'
 import { ACTIVE_TOKENS_PER_APPLICATION, type RuntimeCallerRow, tokenRecord } from '../domain/application.js'
 import type { TokenRow } from '../domain/rows.js'
 import { owned } from './apps.js'
-import { count, inserting, type Op, one, oneKept, run } from './operation.js'
+import { count, inserting, type Op, one, oneCached, run } from './operation.js'
 import { listPage, type Page, type PageRequest } from './page.js'
 
 const insert = inserting<TokenRow>('tokens')
 
 /** Token and application of a runtime call, in one row. */
 export function* callerByHash(tokenHash: string): Op<RuntimeCallerRow | undefined> {
-  return yield* oneKept<RuntimeCallerRow>(
+  return yield* oneCached<RuntimeCallerRow>(
     `select t.id as token_id, t.scopes, t.expires_at, t.revoked_at,
        a.id as application_id, a.account_id, a.status, a.suspended, a.features, a.secure_transport,
        a.allowed_origins

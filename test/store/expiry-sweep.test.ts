@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ExpirySweeper, FORGOTTEN_PER_WRITE } from '../../src/server/background/expiry-sweeper.js'
+import { ExpirySweeper, DELETED_PER_WRITE } from '../../src/server/background/expiry-sweeper.js'
 import { all, type Op, run } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
 import { beforeEachStore, engines } from '../support/engines.js'
@@ -24,7 +24,7 @@ describe.each(engines)('ExpirySweeper on $name', ({ create }) => {
   const keysLeft = () => store.read(() => all('select idempotency_key as key from idempotency_keys order by 1'))
 
   it('ExpirySweeper deletes only expired rows, in small transactions', async () => {
-    const expired = FORGOTTEN_PER_WRITE * 2 + 50
+    const expired = DELETED_PER_WRITE * 2 + 50
     await store.write(function* () {
       for (let n = 0; n < expired; n++) yield* key(`gone-${n}`, NOW - n)
       yield* key('left', NOW + 1)
@@ -39,7 +39,7 @@ describe.each(engines)('ExpirySweeper on $name', ({ create }) => {
       return answer
     }
     await new ExpirySweeper({ ...store, write }, failed).start(NOW)
-    expect(sizes).toEqual([FORGOTTEN_PER_WRITE, FORGOTTEN_PER_WRITE, 50])
+    expect(sizes).toEqual([DELETED_PER_WRITE, DELETED_PER_WRITE, 50])
     expect(await keysLeft()).toEqual([{ key: 'for ever' }, { key: 'left' }])
   })
 
@@ -53,14 +53,14 @@ describe.each(engines)('ExpirySweeper on $name', ({ create }) => {
 
   it('ExpirySweeper stops after the current transaction and never runs again', async () => {
     await store.write(function* () {
-      for (let n = 0; n < FORGOTTEN_PER_WRITE * 3; n++) yield* key(`gone-${n}`, NOW)
+      for (let n = 0; n < DELETED_PER_WRITE * 3; n++) yield* key(`gone-${n}`, NOW)
     })
     const sweeper = new ExpirySweeper(store, failed)
     const working = sweeper.start(NOW)
     await sweeper.stop()
     await working
-    expect((await keysLeft()).length).toBe(FORGOTTEN_PER_WRITE * 2)
+    expect((await keysLeft()).length).toBe(DELETED_PER_WRITE * 2)
     await sweeper.start(NOW)
-    expect((await keysLeft()).length).toBe(FORGOTTEN_PER_WRITE * 2)
+    expect((await keysLeft()).length).toBe(DELETED_PER_WRITE * 2)
   })
 })

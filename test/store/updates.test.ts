@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { DeliveryRow, UpdateRow } from '../../src/domain/bot/rows.js'
 import { addUpdate } from '../../src/store/delivery/outbox.js'
-import { firstOfLast, forgetOld, poll } from '../../src/store/delivery/updates.js'
+import { firstOfLast, deleteOldUpdates, poll } from '../../src/store/delivery/updates.js'
 import { all, run, type Statement } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
 import { beforeEachStore, engines } from '../support/engines.js'
@@ -85,10 +85,10 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
     it('unconfirmed update is deleted after exactly 24 hours and its id stays used', async () => {
       await add({}, START_MS)
       await add({}, START_MS + 1)
-      expect(await store.write(() => forgetOld(START_MS + DAY_MS - 1, 100))).toBe(0)
-      expect(await store.write(() => forgetOld(START_MS + DAY_MS, 100))).toBe(1)
+      expect(await store.write(() => deleteOldUpdates(START_MS + DAY_MS - 1, 100))).toBe(0)
+      expect(await store.write(() => deleteOldUpdates(START_MS + DAY_MS, 100))).toBe(1)
       expect((await updates()).map((it) => it.update_id)).toEqual([2])
-      await store.write(() => forgetOld(START_MS + DAY_MS + 1, 100))
+      await store.write(() => deleteOldUpdates(START_MS + DAY_MS + 1, 100))
       expect(await updates()).toEqual([])
       expect(idsOf([(await add()) ?? ''])).toEqual([3])
     })
@@ -98,16 +98,16 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
       await add()
       await polled(START_MS, 2)
       await polled(START_MS, 3)
-      expect(await store.write(() => forgetOld(START_MS + DAY_MS - 1, 100))).toBe(0)
+      expect(await store.write(() => deleteOldUpdates(START_MS + DAY_MS - 1, 100))).toBe(0)
       expect((await updates()).length).toBe(2)
-      expect(await store.write(() => forgetOld(START_MS + DAY_MS, 100))).toBe(2)
+      expect(await store.write(() => deleteOldUpdates(START_MS + DAY_MS, 100))).toBe(2)
       expect(await updates()).toEqual([])
     })
 
     it('delivery that was never attempted is cancelled as expired after 24 hours', async () => {
       await store.write(() => plantWebhook(BOT))
       await add()
-      await store.write(() => forgetOld(START_MS + DAY_MS, 100))
+      await store.write(() => deleteOldUpdates(START_MS + DAY_MS, 100))
       expect(await updates()).toEqual([])
       expect(await deliveries()).toMatchObject([
         { update_id: 1, status: 'cancelled', cancel_reason: 'expired', ready: 0, next_attempt_at: null },
@@ -119,7 +119,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
       for (let n = 0; n < 3; n++) await add()
       await write(`update deliveries set status = 'failed', attempt_count = 1, last_attempt_at = 1 where update_id = 1`)
       await write(`update deliveries set status = 'delivering' where update_id = 2`)
-      await store.write(() => forgetOld(START_MS + DAY_MS, 100))
+      await store.write(() => deleteOldUpdates(START_MS + DAY_MS, 100))
       expect((await updates()).map((it) => it.update_id)).toEqual([1, 2])
       expect((await deliveries()).map((it) => it.status)).toEqual(['failed', 'delivering', 'cancelled'])
       await unsetWebhook()
@@ -131,13 +131,13 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
       await add()
       await write(`update deliveries set status = 'cancelled', cancel_reason = 'webhook_deleted', ready = 0`)
       await unsetWebhook()
-      await store.write(() => forgetOld(START_MS + DAY_MS, 100))
+      await store.write(() => deleteOldUpdates(START_MS + DAY_MS, 100))
       expect([(await updates()).length, (await deliveries())[0]?.cancel_reason]).toEqual([0, 'webhook_deleted'])
     })
 
     it('expired updates are deleted in batches', async () => {
       for (let n = 0; n < 5; n++) await add()
-      expect(await store.write(() => forgetOld(START_MS + DAY_MS, 2))).toBe(2)
+      expect(await store.write(() => deleteOldUpdates(START_MS + DAY_MS, 2))).toBe(2)
       expect((await updates()).length).toBe(3)
     })
   })
@@ -145,7 +145,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
   it.runIf(hasOneWriter).each([
     ['polling', () => poll({ botId: BOT, limit: 100, offset: 2, now: START_MS }), 'updates_pending'],
     ['polling the last updates', () => firstOfLast(BOT, { missing: 2, before: 9 }, START_MS), 'updates_pending'],
-    ['expiry sweep', () => forgetOld(START_MS, 100), 'updates_expiring'],
+    ['expiry sweep', () => deleteOldUpdates(START_MS, 100), 'updates_expiring'],
   ] as const)('%s uses the index of pending updates and skips those kept for deliveries', async (_what, op, index) => {
     await add()
     const statements: Statement[] = []

@@ -1,24 +1,24 @@
 import { setTimeout } from 'node:timers/promises'
 import { DELIVERY_RETENTION_MS } from '../../domain/delivery.js'
-import { forgetOldCalls } from '../../store/bots/calls.js'
-import { SETTLED_PER_WRITE } from '../../store/delivery/backlog.js'
-import { forget as forgetDeliveries } from '../../store/delivery/deliveries.js'
-import { forgetOld } from '../../store/delivery/updates.js'
+import { deleteOldCalls } from '../../store/bots/calls.js'
+import { BACKLOG_ROWS_PER_WRITE } from '../../store/delivery/backlog.js'
+import { deleteOldDeliveries } from '../../store/delivery/deliveries.js'
+import { deleteOldUpdates } from '../../store/delivery/updates.js'
 import { deleteExpiredRecords } from '../../store/idempotency.js'
 import type { Op } from '../../store/operation.js'
 import type { Store } from '../../store/store.js'
 
 /** Rows per write: takes one or two milliseconds of the thread that SQLite runs on. */
-export const FORGOTTEN_PER_WRITE = SETTLED_PER_WRITE
+export const DELETED_PER_WRITE = BACKLOG_ROWS_PER_WRITE
 
 /** Processes up to FORGOTTEN_PER_WRITE rows and returns their number. */
-type Kind = (now: number) => Op<number>
+type SweepStep = (now: number) => Op<number>
 
-const expiry: readonly Kind[] = [
-  (now) => deleteExpiredRecords(now, FORGOTTEN_PER_WRITE),
-  (now) => forgetOld(now, FORGOTTEN_PER_WRITE),
-  (now) => forgetDeliveries(now - DELIVERY_RETENTION_MS, FORGOTTEN_PER_WRITE),
-  (now) => forgetOldCalls(now, FORGOTTEN_PER_WRITE),
+const expiry: readonly SweepStep[] = [
+  (now) => deleteExpiredRecords(now, DELETED_PER_WRITE),
+  (now) => deleteOldUpdates(now, DELETED_PER_WRITE),
+  (now) => deleteOldDeliveries(now - DELIVERY_RETENTION_MS, DELETED_PER_WRITE),
+  (now) => deleteOldCalls(now, DELETED_PER_WRITE),
 ]
 
 /**
@@ -28,17 +28,17 @@ const expiry: readonly Kind[] = [
 export class ExpirySweeper {
   readonly #store: Store
   readonly #onError: (error: unknown) => void
-  readonly #kinds: readonly Kind[]
+  readonly #steps: readonly SweepStep[]
   /** Time of the latest `start`. */
   #now = 0
   #isWanted = false
   #running: Promise<void> | null = null
   readonly #stop = new AbortController()
 
-  constructor(store: Store, onError: (error: unknown) => void, kinds = expiry) {
+  constructor(store: Store, onError: (error: unknown) => void, steps = expiry) {
     this.#store = store
     this.#onError = onError
-    this.#kinds = kinds
+    this.#steps = steps
   }
 
   /**
@@ -62,19 +62,19 @@ export class ExpirySweeper {
     try {
       while (this.#isWanted) {
         this.#isWanted = false
-        for (const some of this.#kinds) await this.#all(some)
+        for (const some of this.#steps) await this.#all(some)
       }
     } finally {
       this.#running = null
     }
   }
 
-  async #all(some: Kind): Promise<void> {
+  async #all(some: SweepStep): Promise<void> {
     const { signal } = this.#stop
     while (!signal.aborted) {
       const startedAt = performance.now()
-      const forgotten = await this.#store.write(() => some(this.#now))
-      if (forgotten < FORGOTTEN_PER_WRITE) return
+      const deleted = await this.#store.write(() => some(this.#now))
+      if (deleted < DELETED_PER_WRITE) return
       await this.#store.checkpoint?.()
       await setTimeout(performance.now() - startedAt, undefined, { ref: false, signal }).catch(() => {})
     }

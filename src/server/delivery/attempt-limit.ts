@@ -1,6 +1,6 @@
 import type { DeliveryErrorCode } from './errors.js'
 
-type Reached = Extract<DeliveryErrorCode, `${string}_timeout` | 'aborted'>
+type LimitReason = Extract<DeliveryErrorCode, `${string}_timeout` | 'aborted'>
 
 /**
  * Ends an attempt at its timeout or when the server stops. An AbortSignal would do the same but measurably lowers the
@@ -9,7 +9,7 @@ type Reached = Extract<DeliveryErrorCode, `${string}_timeout` | 'aborted'>
 export class AttemptLimit {
   /** Current phase of the attempt, which a timeout is named after. */
   waitsFor: 'lookup' | 'connection' | 'tls' | 'response' = 'lookup'
-  #reached: Reached | null = null
+  #reached: LimitReason | null = null
   readonly #timer: NodeJS.Timeout
   readonly #listeners = new Set<() => void>()
 
@@ -17,7 +17,7 @@ export class AttemptLimit {
     this.#timer = setTimeout(() => this.#reach(`${this.waitsFor}_timeout`), timeoutMs)
   }
 
-  get reached(): Reached | null {
+  get reached(): LimitReason | null {
     return this.#reached
   }
 
@@ -39,7 +39,7 @@ export class AttemptLimit {
     this.#listeners.delete(listener)
   }
 
-  #reach(reached: Reached): void {
+  #reach(reached: LimitReason): void {
     this.#reached ??= reached
     for (const listener of this.#listeners) listener()
   }

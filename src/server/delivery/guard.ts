@@ -44,7 +44,7 @@ export interface CheckedUrl {
   readonly refuseAddress: (address: string) => AddressRefusalReason | null
 }
 
-type Refused<Reason> = { readonly ok: false; readonly reason: Reason }
+type UrlRefusal<Reason> = { readonly ok: false; readonly reason: Reason }
 
 /** Resolves to all IPv4 and IPv6 addresses of a name. Rejects or returns an empty list if there are none. */
 export type Lookup = (host: string, signal: AbortSignal) => Promise<readonly string[]>
@@ -126,7 +126,7 @@ const maxUrlLength = 2048
  * treats a backslash as a slash; checks the host after parsing, because the parser normalises every notation of an
  * address (octal, hexadecimal, one number, full-width digits, percent escapes).
  */
-export function checkUrl(text: string, policy: UrlPolicy = {}): CheckedUrl | Refused<UrlRefusalReason> {
+export function checkUrl(text: string, policy: UrlPolicy = {}): CheckedUrl | UrlRefusal<UrlRefusalReason> {
   if (text.length > maxUrlLength) return refuse('too_long')
   // Includes invisible characters and every kind of space, none of which is valid unescaped in a URL.
   if (/[\p{Cc}\p{Cf}\p{Cs}\p{Z}]/u.test(text)) return refuse('control_character')
@@ -182,7 +182,7 @@ export async function resolve(
   checked: CheckedUrl,
   lookup: (host: string) => Promise<readonly string[]>,
 ): Promise<
-  { readonly ok: true; readonly addresses: readonly string[] } | Refused<AddressRefusalReason | 'unresolved'>
+  { readonly ok: true; readonly addresses: readonly string[] } | UrlRefusal<AddressRefusalReason | 'unresolved'>
 > {
   let addresses = checked.addresses
   try {
@@ -274,6 +274,6 @@ function blockListOf(blocks: readonly Block[], family: 'ipv4' | 'ipv6'): BlockLi
   return list
 }
 
-function refuse<Reason>(reason: Reason): Refused<Reason> {
+function refuse<Reason>(reason: Reason): UrlRefusal<Reason> {
   return { ok: false, reason }
 }

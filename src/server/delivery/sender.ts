@@ -51,7 +51,7 @@ const maxAddressesTried = 4
 export function createSender(options: SenderOptions = {}): Sender {
   const { lookup = createLookup(), loopbackPorts, timeoutMs = 15_000, ca } = options
   const { connectTcp = (host, port) => connect({ host, port, noDelay: true }) } = options
-  const kept = new KeptConnections()
+  const kept = new IdleConnections()
   const running = new Map<AttemptLimit, Promise<unknown>>()
   let closed = false
 
@@ -159,7 +159,7 @@ function limitedLookup(lookup: Lookup, host: string, limit: AttemptLimit): Promi
 }
 
 /** Pool of idle connections, by origin and address. Removes a connection that ends. */
-export class KeptConnections {
+export class IdleConnections {
   readonly #idle = new Map<string, Connection[]>()
 
   /** Takes the most recently used connection, so that unneeded ones reach their idle timeout. */

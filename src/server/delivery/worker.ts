@@ -38,7 +38,7 @@ const TIMER_MS_MAX = 60_000
 
 const ALWAYS = Number.MAX_SAFE_INTEGER
 
-interface Signing {
+interface SigningSettings {
   readonly row: WebhookRow
   readonly url: string
   readonly allowedIps: readonly string[]
@@ -55,7 +55,7 @@ export class DeliveryWorker {
   readonly #trueNow: () => number
   #leaseNow: () => number
   readonly #stops: (() => unknown)[] = []
-  readonly #signing = new Map<string, Signing>()
+  readonly #signing = new Map<string, SigningSettings>()
   #botIds = new Set<string>()
   /** Bots with due deliveries that found no free slot, with their accounts if known. */
   readonly #waiting = new Map<string, string | null>()
@@ -242,7 +242,7 @@ export class DeliveryWorker {
   #headers(
     { updateId }: Attempt,
     rawBody: Uint8Array,
-    { row, secret, oldSecret }: Pick<Signing, 'row' | 'secret' | 'oldSecret'>,
+    { row, secret, oldSecret }: Pick<SigningSettings, 'row' | 'secret' | 'oldSecret'>,
   ): Record<string, string> {
     const both = oldSecret !== null && (row.old_secret_until ?? 0) > this.#it.clock.now()
     const timestamp = Math.floor(this.#trueNow() / 1000)
@@ -255,7 +255,7 @@ export class DeliveryWorker {
   }
 
   /** Decrypted webhook settings, cached by bot until the webhook changes. */
-  #signingOf(row: WebhookRow): Signing {
+  #signingOf(row: WebhookRow): SigningSettings {
     const kept = this.#signing.get(row.bot_id)
     if (kept !== undefined && kept.row.url === row.url && kept.row.secret === row.secret) return { ...kept, row }
     const open = (value: string) => unseal(this.#it.keys, row.bot_id, value)

@@ -56,7 +56,7 @@ export const botRuntimeHandlers: MakeHandlers<'bots', Runtime> = (deps, { write 
       if (call.isInner && (input.timeout ?? 0) > TIMEOUT_MAX_INNER_S) return invalid(TOO_LONG_INSIDE)
       const poll = polls.open(call.caller.botId)
       try {
-        return await answerPoll(deps, polls.across ? newPlace(deps, input, call) : null, poll, input, call)
+        return await respondToPoll(deps, polls.across ? newOpenPoll(deps, input, call) : null, poll, input, call)
       } finally {
         poll.end()
       }
@@ -65,21 +65,21 @@ export const botRuntimeHandlers: MakeHandlers<'bots', Runtime> = (deps, { write 
 }
 
 /** A stored poll of a process that has exited counts at most this much longer. */
-const PLACE_GRACE_MS = 2_000
+const POLL_GRACE_MS = 2_000
 
-function newPlace({ random }: Deps, { timeout = 0 }: GetUpdatesInput, { caller }: Call<GetUpdates>): OpenPoll {
+function newOpenPoll({ random }: Deps, { timeout = 0 }: GetUpdatesInput, { caller }: Call<GetUpdates>): OpenPoll {
   const holder = Buffer.from(random(16)).toString('base64url')
-  return { botId: caller.botId, holder, until: Date.now() + timeout * 1000 + PLACE_GRACE_MS }
+  return { botId: caller.botId, holder, until: Date.now() + timeout * 1000 + POLL_GRACE_MS }
 }
 
 /** True for a poll that may wait: it found no update, was not refused, and has time left. */
-const waits = (found: updates.Found, timeout: number): boolean =>
+const mayWait = (found: updates.PollOutcome, timeout: number): boolean =>
   !('ok' in found) && ('after' in found || found.length === 0) && timeout > 0
 
 /** Reads, waits for a change and reads again. No transaction is open while the call waits. */
-async function answerPoll(
+async function respondToPoll(
   { store, clock }: Deps,
-  place: OpenPoll | null,
+  openPoll: OpenPoll | null,
   poll: Poll,
   { offset, limit = LIMIT_DEFAULT, timeout = 0, allowed_updates: allowedUpdates }: GetUpdatesInput,
   { caller: { botId, tokenId: tokenHash }, gone }: Call<GetUpdates>,
@@ -89,14 +89,14 @@ async function answerPoll(
   const read = { botId, limit }
   const left = gone()
   const from = offset === undefined || offset >= 0 ? offset : await firstOfLast(store, botId, -offset, clock.now())
-  let found: updates.Found | 'superseded' = await store.write(function* () {
+  let found: updates.PollOutcome | 'superseded' = await store.write(function* () {
     const first = yield* updates.poll({ ...read, offset: from, allowedUpdates, now: clock.now() })
     // A newer poll of this process may have locked the queue first, and this one must not end it.
     if (poll.superseded) return 'superseded' as const
-    if (place !== null) yield* waits(first, timeout) ? takePoll(place) : endOlder(botId)
+    if (openPoll !== null) yield* mayWait(first, timeout) ? takePoll(openPoll) : endOlder(botId)
     return first
   })
-  const holds = place !== null && found !== 'superseded' && waits(found, timeout)
+  const holds = openPoll !== null && found !== 'superseded' && mayWait(found, timeout)
   try {
     for (;;) {
       if (poll.superseded || found === 'superseded') return refuse('POLL_TERMINATED')
@@ -104,19 +104,19 @@ async function answerPoll(
       const after = 'after' in found ? found.after : 0
       if (!('after' in found)) {
         const rest = deadline - performance.now()
-        if (found.length > 0 || rest <= 0) return written(found)
+        if (found.length > 0 || rest <= 0) return pollResponse(found)
         const end = await poll.wait(rest, left)
         if (end === 'superseded') return refuse('POLL_TERMINATED')
-        if (end !== 'changed') return written(found)
+        if (end !== 'changed') return pollResponse(found)
       }
       found = await store.read(function* () {
-        if (holds && !(yield* holdsPoll(place))) return 'superseded' as const
-        return yield* updates.look({ ...read, tokenHash, scope, after, now: clock.now() })
+        if (holds && !(yield* holdsPoll(openPoll))) return 'superseded' as const
+        return yield* updates.recheckPoll({ ...read, tokenHash, scope, after, now: clock.now() })
       })
     }
   } finally {
     // End the stored poll before replying, because the bot may then set a webhook. If this fails, the poll expires.
-    if (holds) await store.write(() => endPoll(place as OpenPoll)).catch(() => {})
+    if (holds) await store.write(() => endPoll(openPoll as OpenPoll)).catch(() => {})
   }
 }
 
@@ -131,6 +131,6 @@ async function firstOfLast(store: Deps['store'], botId: string, count: number, n
 }
 
 /** Joins the stored text of the updates, so that no character changes. */
-function written(bodies: updates.Bodies): Reply<GetUpdates> {
+function pollResponse(bodies: updates.UpdateBodies): Reply<GetUpdates> {
   return { ok: true, data: `{"items":[${bodies.join(',')}]}` }
 }

@@ -20,7 +20,7 @@ export async function writeExportFile(named: string, pieces: AsyncIterable<strin
   removeAbandonedDrafts(path)
   const draft = draftOf(path)
   const file = await open(draft, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-    throw explained(error, path)
+    throw explainFileError(error, path)
   })
   try {
     try {
@@ -33,7 +33,7 @@ export async function writeExportFile(named: string, pieces: AsyncIterable<strin
     await rename(draft, path)
   } catch (error) {
     await rm(draft, { force: true })
-    throw explained(error as NodeJS.ErrnoException, path)
+    throw explainFileError(error as NodeJS.ErrnoException, path)
   }
   await syncFolder(dirname(path))
 }
@@ -47,7 +47,7 @@ function removeAbandonedDrafts(path: string): void {
   }
 }
 
-function explained(error: NodeJS.ErrnoException, path: string): Error {
+function explainFileError(error: NodeJS.ErrnoException, path: string): Error {
   if (error.syscall === undefined) return error
   const how = error.code === 'ENOSPC' ? 'Free some space' : 'Check the folder and its permissions'
   return new FileUnwritable(

@@ -3,14 +3,14 @@ import { existsSync, readFileSync } from 'node:fs'
 import { seal } from '../../domain/sealing.js'
 import { formatInstant } from '../../domain/time.js'
 import { exportText, filledTables, keyChecksOf } from '../../store/move/export.js'
-import { type KeyCheck, type Sums, totalOf } from '../../store/move/format.js'
+import { type KeyCheck, type Checksums, totalOf } from '../../store/move/format.js'
 import type { MoveSource } from '../../store/move/session.js'
-import { inHeader } from '../../store/move/tables.js'
+import { headerTables } from '../../store/move/tables.js'
 import { OWNER } from '../transport/shared-keys.js'
 import { writeExportFile } from './export-file.js'
 import {
   Aborted,
-  explained,
+  explainDatabaseError,
   type MovePlace,
   openSource,
   type Progress,
@@ -64,7 +64,7 @@ export async function exportStore(place: MovePlace, options: ExportOptions): Pro
     const { rows, total_sha256 } = await copy(source, header, options)
     return { store: source.name, schema, exported_at: exportedAt, total: totalOf(rows), rows, total_sha256 }
   } catch (error) {
-    throw explained(error, source.name, 'Nothing was exported.')
+    throw explainDatabaseError(error, source.name, 'Nothing was exported.')
   } finally {
     await source.close()
   }
@@ -77,7 +77,7 @@ async function transportKeysOf(
   keys: readonly KeyCheck[],
 ): Promise<string | null> {
   if (source.dialect === 'postgres') {
-    const [row] = await source.all(`select sealed from ${inHeader[0]}`)
+    const [row] = await source.all(`select sealed from ${headerTables[0]}`)
     return row === undefined ? null : String(row.sealed)
   }
   const path = transportKeyFile(place)
@@ -90,10 +90,10 @@ async function copy(
   source: MoveSource,
   header: Parameters<typeof exportText>[1],
   { to, signal, onProgress }: ExportOptions,
-): Promise<Sums> {
+): Promise<Checksums> {
   const filled = await filledTables(source)
   const total = filled.reduce((sum, it) => sum + it.rows, 0)
-  let sums: Sums | undefined
+  let sums: Checksums | undefined
   const pieces = async function* (): AsyncGenerator<string> {
     const text = exportText(source, header, filled)
     for (let done = 0; ; ) {
@@ -110,5 +110,5 @@ async function copy(
   }
   if ('path' in to) await writeExportFile(to.path, pieces())
   else for await (const piece of pieces()) await to.write(piece)
-  return sums as Sums
+  return sums as Checksums
 }

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { unseal } from '../../domain/sealing.js'
 import { replaceFile } from '../../files/replace-file.js'
-import { ExportUnusable, type Sums, totalOf } from '../../store/move/format.js'
+import { ExportUnusable, type Checksums, totalOf } from '../../store/move/format.js'
 import { importRows, requireEmpty } from '../../store/move/import.js'
-import { type ExportRead, readExport } from '../../store/move/read.js'
+import { type ParsedExport, readExport } from '../../store/move/read.js'
 import type { MoveTarget } from '../../store/move/session.js'
 import { KeysUnusable } from '../folder.js'
 import { OWNER } from '../transport/shared-keys.js'
@@ -11,7 +11,7 @@ import type { ExportReport } from './export.js'
 import {
   Aborted,
   databaseFile,
-  explained,
+  explainDatabaseError,
   type MovePlace,
   openTarget,
   type Progress,
@@ -57,7 +57,7 @@ export function importStore(place: MovePlace, chunks: Chunks, options: ImportOpt
     const read = await readExport(untilAborted(chunks, options.signal))
     const transportKeys = openTransportKeys(read, place, options.name)
     const target = await openTarget(place).catch((error: unknown) => {
-      throw explained(error, databaseFile(place), 'Nothing was imported.')
+      throw explainDatabaseError(error, databaseFile(place), 'Nothing was imported.')
     })
     try {
       await requireEmpty(target)
@@ -65,7 +65,7 @@ export function importStore(place: MovePlace, chunks: Chunks, options: ImportOpt
       await commit(target, place, transportKeys)
       return reportOf(read, target.name, sums)
     } catch (error) {
-      throw explained(error, target.name, 'Nothing was imported.')
+      throw explainDatabaseError(error, target.name, 'Nothing was imported.')
     } finally {
       await target.close()
     }
@@ -87,7 +87,7 @@ interface TransportKeys {
 }
 
 /** Decrypts the transport keys of an export, after checking that the place has its keys. @throws KeysUnusable */
-function openTransportKeys({ header }: ExportRead, place: MovePlace, name: string): TransportKeys | null {
+function openTransportKeys({ header }: ParsedExport, place: MovePlace, name: string): TransportKeys | null {
   const { keys, transport_keys: sealed } = header
   if (keys.length === 0 && sealed === null) return null
   const ring = requireKeys(place, keys, name)
@@ -108,7 +108,7 @@ async function commit(target: MoveTarget, place: MovePlace, keys: TransportKeys 
     await target.commit()
   } catch (error) {
     const how = 'Whether it was imported is not known: run the same import again, which is refused where it was.'
-    throw explained(error, target.name, how)
+    throw explainDatabaseError(error, target.name, how)
   }
 }
 
@@ -121,7 +121,7 @@ function holds(path: string, text: string): boolean {
   )
 }
 
-function counting({ header }: ExportRead, { signal, onProgress }: ImportOptions): (rows: number) => void {
+function counting({ header }: ParsedExport, { signal, onProgress }: ImportOptions): (rows: number) => void {
   const total = totalOf(header.rows)
   let done = 0
   return (rows) => {
@@ -131,7 +131,7 @@ function counting({ header }: ExportRead, { signal, onProgress }: ImportOptions)
   }
 }
 
-function reportOf({ header }: ExportRead, store: string | null, { rows, total_sha256 }: Sums): ImportReport {
+function reportOf({ header }: ParsedExport, store: string | null, { rows, total_sha256 }: Checksums): ImportReport {
   const { schema, exported_at } = header
   return { store, schema, exported_at, total: totalOf(rows), rows, total_sha256 }
 }

@@ -65,7 +65,7 @@ export function requireKeys({ dataDir, keyFile }: MovePlace, known: readonly Key
 }
 
 /** Converts a database error to one with a message for operators. */
-export function explained(error: unknown, name: string, outcome: string): unknown {
+export function explainDatabaseError(error: unknown, name: string, outcome: string): unknown {
   if (error instanceof DatabaseFailure) {
     const what = error.isOutage || error.problem === 'busy' ? 'DATABASE_UNREACHABLE' : 'STORE_UNUSABLE'
     return new StoreUnusable(what, `${name} failed (${error.message}). ${outcome}`, { cause: error })

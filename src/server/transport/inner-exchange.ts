@@ -3,13 +3,13 @@ import type { HttpResponse } from '../../secure/http.js'
 import type { InnerRequest } from '../../secure/inner-request.js'
 
 /** Request and response of the connection that carries a call. */
-export interface Outer {
+export interface CarrierExchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
 }
 
 /** The call that carried an envelope; the decrypted request has the same id. */
-interface Dispatch extends Outer {
+interface Dispatch extends CarrierExchange {
   readonly id: string
 }
 

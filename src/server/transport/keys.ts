@@ -14,7 +14,7 @@ const KEY_GRACE_MS = 120_000
 type KeyState = SecureKey['state']
 
 /** A static key in the key file. Times in ms since the epoch. */
-interface KeptKey {
+interface StoredKey {
   private_key: string
   state: KeyState
   created_at: number
@@ -24,7 +24,7 @@ interface KeptKey {
 
 interface KeyFile {
   version: 1
-  keys: KeptKey[]
+  keys: StoredKey[]
 }
 
 export interface TransportKeys {
@@ -61,14 +61,14 @@ export function secureKeyFile(path: string, flush: boolean): SecureKeyFile {
   }
 }
 
-type Held = KeptKey & { readonly key: ServerKey }
+type LoadedKey = StoredKey & { readonly key: ServerKey }
 
 /**
  * The static keys of the encrypted transport: next -> current -> grace -> destroyed. The next key exists before its
  * use, so that its pin can be distributed in time.
  */
 export class SecureKeys implements TransportKeys {
-  #keys: Held[]
+  #keys: LoadedKey[]
   readonly #file: SecureKeyFile
   readonly #random: RandomBytes
 
@@ -128,11 +128,11 @@ export class SecureKeys implements TransportKeys {
       }))
   }
 
-  #in(state: 'current' | 'next'): Held {
-    return this.#keys.find((it) => it.state === state) as Held
+  #in(state: 'current' | 'next'): LoadedKey {
+    return this.#keys.find((it) => it.state === state) as LoadedKey
   }
 
-  #make(state: 'current' | 'next', now: number): Held {
+  #make(state: 'current' | 'next', now: number): LoadedKey {
     const privateKey = makeServerPrivateKey(this.#random)
     return {
       private_key: encodeBase64url(privateKey),
@@ -145,19 +145,19 @@ export class SecureKeys implements TransportKeys {
   }
 
   /** Writes the keys before using them: after a restart the server needs every key with which a session was opened. */
-  #keep(keys: Held[]): void {
+  #keep(keys: LoadedKey[]): void {
     const file: KeyFile = { version: 1, keys: keys.map(({ key: _key, ...kept }) => kept) }
     this.#file.write(`${JSON.stringify(file, null, 2)}\n`)
     this.#keys = keys
   }
 }
 
-function isOver({ grace_until }: KeptKey, now: number): boolean {
+function isOver({ grace_until }: StoredKey, now: number): boolean {
   // An end later than any grace period means that the clock was set back since.
   return grace_until !== null && (now >= grace_until || grace_until - now > KEY_GRACE_MS + PROCESS_CLOCK_SKEW_MS_MAX)
 }
 
-function readKeys(text: string, name: string): Held[] {
+function readKeys(text: string, name: string): LoadedKey[] {
   try {
     const file = JSON.parse(text) as KeyFile
     const keys = file.keys.map((kept) => ({

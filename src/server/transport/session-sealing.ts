@@ -4,7 +4,7 @@ import { seal, unseal } from '../../domain/sealing.js'
 import type { ServerSession } from '../../secure/server/session.js'
 import type { SessionSealing } from '../../store/shared-sessions.js'
 
-interface Sealed {
+interface SealedSession {
   readonly kid: string
   readonly origin: string
   readonly expiresAt: number
@@ -19,11 +19,11 @@ export function sessionSealing(ring: Keyring, random: RandomBytes): SessionSeali
   const bytes = (key: string) => new Uint8Array(Buffer.from(key, 'base64url'))
   return {
     seal: ({ sid, kid, origin, expiresAt, keyC2s, keyS2c }) => {
-      const sealed: Sealed = { kid, origin, expiresAt, keyC2s: text(keyC2s), keyS2c: text(keyS2c) }
+      const sealed: SealedSession = { kid, origin, expiresAt, keyC2s: text(keyC2s), keyS2c: text(keyS2c) }
       return seal(ring, sid, JSON.stringify(sealed), random)
     },
     open: (sid, sealed) => {
-      const { keyC2s, keyS2c, ...rest } = JSON.parse(unseal(ring, sid, sealed)) as Sealed
+      const { keyC2s, keyS2c, ...rest } = JSON.parse(unseal(ring, sid, sealed)) as SealedSession
       return { sid, ...rest, keyC2s: bytes(keyC2s), keyS2c: bytes(keyS2c) }
     },
   }

@@ -17,7 +17,7 @@ import type { BotCallerRow } from '../../domain/bot/caller.js'
 import type { BotRow, UpdateQueueRow, WebhookRow } from '../../domain/bot/rows.js'
 import { formatInstant } from '../../domain/time.js'
 import { hashToken, tokenPrefixOf } from '../../domain/tokens.js'
-import { all, count, inserting, lock, notify, type Op, one, oneKept, run, updating } from '../operation.js'
+import { all, count, inserting, lock, notify, type Op, one, oneCached, run, updating } from '../operation.js'
 import { listPage, type Page, type PageRequest } from '../page.js'
 
 const insert = inserting<BotRow>('bots', 'on conflict (username) do nothing')
@@ -40,7 +40,7 @@ const write = updating<BotRow>(
 
 /** Token, bot and linked application of a call with a bot token, in one row. */
 export function* callerByHash(tokenHash: string): Op<BotCallerRow | undefined> {
-  return yield* oneKept<BotCallerRow>(
+  return yield* oneCached<BotCallerRow>(
     `select t.revoked_at, b.id as bot_id, b.account_id, b.status as bot_status, b.scopes, b.application_id,
        a.status, a.suspended, a.features, a.secure_transport, a.allowed_origins
      from bot_tokens t join bots b on b.id = t.bot_id left join applications a on a.id = b.application_id

@@ -30,7 +30,7 @@ export function* add(buckets: ReadonlyMap<string, BotCallBucket>): Op<void> {
 }
 
 /** Deletes up to `limit` counters that left the metrics period an hour ago; returns their number. */
-export function* forgetOldCalls(now: number, limit: number): Op<number> {
+export function* deleteOldCalls(now: number, limit: number): Op<number> {
   const old = yield* all<Omit<BotCallBucket, 'calls'>>(
     'select bot_id, minute, method, status, code from bot_calls where minute < $1 order by minute limit $2',
     [minuteOf(now - METRICS_MS - 3_600_000), limit],

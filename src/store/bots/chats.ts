@@ -41,7 +41,7 @@ export function* start(call: ChatStart): Op<Chat | Refusal<'BOT_NOT_FOUND' | 'BO
     botId,
     userId,
   ])) as ChatRow
-  if (made > 0) yield* tellMemberChange(chat, 'left', 'member', call)
+  if (made > 0) yield* notifyMemberChange(chat, 'left', 'member', call)
   return chatRecord(chat)
 }
 
@@ -51,7 +51,7 @@ export function* refuseUnready(botId: string): Op<Refusal<'BOT_NOT_FOUND' | 'BOT
   return bot === undefined ? refuse('BOT_NOT_FOUND') : refuseUnapproved(bot)
 }
 
-function* tellMemberChange(
+function* notifyMemberChange(
   chat: ChatRow,
   from: MemberStatus,
   to: MemberStatus,
@@ -74,7 +74,7 @@ export function* list(filter: ChatFilter): Op<Page<Chat>> {
   return yield* listPage<ChatRow, Chat>(from, params, filter, chatRecord)
 }
 
-interface DeliveredRow extends MessageRow, Pick<VoucherRow, 'key_id' | 'key_counter'> {
+interface TranscriptRow extends MessageRow, Pick<VoucherRow, 'key_id' | 'key_counter'> {
   voucher_name: string
 }
 
@@ -87,7 +87,7 @@ export function* messages(
   const chat = yield* chatById(chatId)
   if (chat === undefined) return refuse('CHAT_NOT_FOUND')
   // Message ids have no gaps, so a page is a range of ids and the last id is the total.
-  const rows = yield* all<DeliveredRow>(
+  const rows = yield* all<TranscriptRow>(
     `select m.*, v.key_id, v.key_counter, t.name as voucher_name from messages m
        left join vouchers v on v.application_id = m.application_id and v.id = m.voucher_id
        left join templates t on t.application_id = v.application_id and t.id = v.template_id
@@ -101,7 +101,7 @@ export function* messages(
   }
 }
 
-function voucherOf(row: DeliveredRow, keys: Keyring): TranscriptMessage['voucher'] {
+function voucherOf(row: TranscriptRow, keys: Keyring): TranscriptMessage['voucher'] {
   if (row.voucher_id === null) return null
   const { voucher_id: id, key_id, key_counter } = row
   return { id, name: row.voucher_name, credentials: credentialsOf({ id, key_id, key_counter }, keys) }
@@ -141,7 +141,7 @@ export function* addMessage(chat: ChatRow, it: NewMessage): Op<Message> {
   return messageRecord(row, chat)
 }
 
-interface Said {
+interface TextMessage {
   readonly chatId: string
   readonly text: string
   readonly now: number
@@ -150,7 +150,7 @@ interface Said {
 /** Sends a message from the bot; unlike vouchers, messages are allowed in groups too. */
 export function* sendAsBot(
   botId: string,
-  { chatId, text, now }: Said,
+  { chatId, text, now }: TextMessage,
 ): Op<Message | Refusal<'CHAT_NOT_FOUND' | 'BOT_BLOCKED'>> {
   const chat = yield* chatOfBot(botId, chatId)
   if (chat === undefined) return refuse('CHAT_NOT_FOUND')
@@ -159,7 +159,7 @@ export function* sendAsBot(
 }
 
 export function* sendAsUser(
-  { chatId, text, now }: Said,
+  { chatId, text, now }: TextMessage,
   newDeliveryId: () => string,
 ): Op<Message | Refusal<'CHAT_NOT_FOUND' | 'BOT_BLOCKED'>> {
   const chat = yield* chatById(chatId)
@@ -182,6 +182,6 @@ export function* setBlocked(
   const changed: ChatRow = { ...chat, blocked: blocked ? 1 : 0 }
   yield* run('update chats set blocked = $2 where id = $1', [chatId, changed.blocked])
   const [from, to] = blocked ? (['member', 'kicked'] as const) : (['kicked', 'member'] as const)
-  yield* tellMemberChange(changed, from, to, call)
+  yield* notifyMemberChange(changed, from, to, call)
   return chatRecord(changed)
 }

@@ -13,28 +13,28 @@ import { owned } from './bots.js'
  * The bot-side template calls of the console (DECISIONS.md#bot-side-templates): they work on the templates of the
  * linked application, or without a link on those of the bot.
  */
-type Barred = Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED' | 'BOT_DISABLED' | 'INSUFFICIENT_SCOPE'>
+type TemplateCallRefusal = Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED' | 'BOT_DISABLED' | 'INSUFFICIENT_SCOPE'>
 
-function* admitted(accountId: string, botId: string, scope: BotScope): Op<BotRow | Barred> {
+function* permittedBot(accountId: string, botId: string, scope: BotScope): Op<BotRow | TemplateCallRefusal> {
   const row = yield* owned(accountId, botId)
   return row === undefined ? refuse('BOT_NOT_FOUND') : (refuseTemplateCall(row, scope) ?? row)
 }
 
-function whose({ id, application_id }: BotRow): templates.TemplateOwner {
+function ownerOf({ id, application_id }: BotRow): templates.TemplateOwner {
   return application_id === null ? { botId: id } : { applicationId: application_id }
 }
 
-export function* list(accountId: string, botId: string, filter: templates.TemplateFilter): Op<Page<Template> | Barred> {
-  const bot = yield* admitted(accountId, botId, 'vouchers:read')
-  return 'ok' in bot ? bot : yield* templates.list(whose(bot), filter)
+export function* list(accountId: string, botId: string, filter: templates.TemplateFilter): Op<Page<Template> | TemplateCallRefusal> {
+  const bot = yield* permittedBot(accountId, botId, 'vouchers:read')
+  return 'ok' in bot ? bot : yield* templates.list(ownerOf(bot), filter)
 }
 
 export function* create(
   accountId: string,
   botId: string,
   draft: TemplateDraft,
-): Op<Template | Barred | Refusal<'EXTERNAL_TEMPLATE_ID_EXISTS'>> {
-  const bot = yield* admitted(accountId, botId, 'vouchers:templates:write')
+): Op<Template | TemplateCallRefusal | Refusal<'EXTERNAL_TEMPLATE_ID_EXISTS'>> {
+  const bot = yield* permittedBot(accountId, botId, 'vouchers:templates:write')
   if ('ok' in bot) return bot
   const owner = { application_id: bot.application_id ?? '', account_id: accountId, bot_id: botId }
   return yield* templates.create({ ...owner, ...draft })
@@ -46,7 +46,7 @@ export function* submit(
   templateId: string,
   now: number,
   autoApprove: boolean,
-): Op<Template | Barred | Refusal<'TEMPLATE_NOT_FOUND' | 'TEMPLATE_STATE_CONFLICT' | 'EXTERNAL_TEMPLATE_ID_EXISTS'>> {
-  const bot = yield* admitted(accountId, botId, 'vouchers:templates:write')
-  return 'ok' in bot ? bot : yield* templates.submit(whose(bot), templateId, now, autoApprove)
+): Op<Template | TemplateCallRefusal | Refusal<'TEMPLATE_NOT_FOUND' | 'TEMPLATE_STATE_CONFLICT' | 'EXTERNAL_TEMPLATE_ID_EXISTS'>> {
+  const bot = yield* permittedBot(accountId, botId, 'vouchers:templates:write')
+  return 'ok' in bot ? bot : yield* templates.submit(ownerOf(bot), templateId, now, autoApprove)
 }

@@ -8,7 +8,7 @@ import { all, count, notify, type Op, one, run, runEach } from '../operation.js'
  */
 
 /** Updates per transaction, so that each takes a few milliseconds on either engine. */
-export const SETTLED_PER_WRITE = 200
+export const BACKLOG_ROWS_PER_WRITE = 200
 
 /** Notice subject: a bot has a backlog to apply. */
 export const BACKLOG = 'backlog'
@@ -60,7 +60,7 @@ export const waitingCount = (botId: string): Op<number> => count(`updates where 
 /** Confirms updates up to an id. @param queue locked queue of a bot without a webhook */
 export function* confirmTo(queue: UpdateQueueRow, updateId: number): Op<void> {
   const confirmedTo = Math.max(queue.confirmed_to ?? 0, updateId)
-  const { after } = yield* settleConfirmed({ ...queue, confirmed_to: confirmedTo }, hasBacklog(queue))
+  const { after } = yield* applyConfirmed({ ...queue, confirmed_to: confirmedTo }, hasBacklog(queue))
   yield* saveMarkers(queue, after)
 }
 
@@ -71,14 +71,14 @@ export function* dropAll(queue: UpdateQueueRow): Op<{ readonly queue: UpdateQueu
   if (dropped === 0) return { queue, dropped }
   yield* cancelInFlight(botId, 'dropped')
   const marked = { ...queue, confirmed_to: lastUpdateId, dropped_to: lastUpdateId }
-  const { after } = yield* settleConfirmed(marked, true)
+  const { after } = yield* applyConfirmed(marked, true)
   yield* saveMarkers(queue, after)
   return { queue: after, dropped }
 }
 
 /** Creates a delivery for each pending update and restarts cancelled ones. @param queue locked */
 export function* beginDeliveries(queue: UpdateQueueRow, maker: DeliveryMaker): Op<void> {
-  const { after } = yield* settleSwitched({ ...queue, switched_to: 0 }, maker, SETTLED_PER_WRITE)
+  const { after } = yield* applySwitched({ ...queue, switched_to: 0 }, maker, BACKLOG_ROWS_PER_WRITE)
   yield* saveMarkers(queue, after)
 }
 
@@ -92,7 +92,7 @@ export function* endDeliveries(queue: UpdateQueueRow): Op<void> {
     [botId],
   )
   yield* cancelInFlight(botId, 'webhook_deleted')
-  const { after } = yield* settleSwitched({ ...queue, switched_to: 0 }, null, SETTLED_PER_WRITE)
+  const { after } = yield* applySwitched({ ...queue, switched_to: 0 }, null, BACKLOG_ROWS_PER_WRITE)
   yield* saveMarkers(queue, after)
 }
 
@@ -120,7 +120,7 @@ export function* cancelledTo(botId: string): Op<CancelledTo> {
  * Settles part of one bot's backlog: the bot with the fewest updates left, so that a long backlog does not delay the
  * others. @returns 0 when no bot has a backlog, SETTLED_PER_WRITE while one may have
  */
-export function* settleBacklog(maker: DeliveryMaker): Op<number> {
+export function* applyBacklog(maker: DeliveryMaker): Op<number> {
   const queue = yield* one<UpdateQueueRow>(
     `select * from update_queues where coalesce(confirmed_to, switched_to) is not null
      order by last_update_id - coalesce(switched_to, 0), bot_id limit 1`,
@@ -129,20 +129,20 @@ export function* settleBacklog(maker: DeliveryMaker): Op<number> {
   )
   if (queue === undefined) return 0
   const { bot_id: botId } = queue
-  let { after, left } = yield* settleConfirmed(queue, true)
+  let { after, left } = yield* applyConfirmed(queue, true)
   if (left > 0) {
     const isDelivered = yield* hasWebhook(botId)
     if (after.switched_to !== null) {
-      ;({ after, left } = yield* settleSwitched(after, isDelivered ? maker : null, left))
+      ;({ after, left } = yield* applySwitched(after, isDelivered ? maker : null, left))
     }
     // Deliveries that the markers blocked may be sent now: those just applied, or a manual retry of a dropped update.
     if (isDelivered) yield* notify(botId)
   }
   yield* saveMarkers(queue, after)
-  return SETTLED_PER_WRITE
+  return BACKLOG_ROWS_PER_WRITE
 }
 
-interface Settled {
+interface BacklogProgress {
   readonly after: UpdateQueueRow
   readonly left: number
 }
@@ -151,8 +151,8 @@ interface Settled {
  * Changes the rows of updates that are no longer pending, lowest id first.
  * @param mayBeDelivered false if all their deliveries are known to be cancelled
  */
-function* settleConfirmed(queue: UpdateQueueRow, mayBeDelivered: boolean): Op<Settled> {
-  const limit = SETTLED_PER_WRITE
+function* applyConfirmed(queue: UpdateQueueRow, mayBeDelivered: boolean): Op<BacklogProgress> {
+  const limit = BACKLOG_ROWS_PER_WRITE
   const { bot_id: botId, confirmed_to: confirmedTo, dropped_to: droppedTo } = queue
   if (confirmedTo === null) return { after: queue, left: limit }
   const ids = (yield* pendingRows(botId, 0, confirmedTo, limit)).map((it) => it.update_id)
@@ -179,7 +179,7 @@ function* settleConfirmed(queue: UpdateQueueRow, mayBeDelivered: boolean): Op<Se
 }
 
 /** Changes the deliveries of pending updates, lowest id first. @param maker null if there is no webhook */
-function* settleSwitched(queue: UpdateQueueRow, maker: DeliveryMaker | null, limit: number): Op<Settled> {
+function* applySwitched(queue: UpdateQueueRow, maker: DeliveryMaker | null, limit: number): Op<BacklogProgress> {
   const { bot_id: botId } = queue
   const from = Math.max(queue.switched_to ?? 0, queue.confirmed_to ?? 0)
   const rows = yield* pendingRows(botId, from, queue.last_update_id, limit)
@@ -247,7 +247,7 @@ function* saveMarkers(before: UpdateQueueRow, after: UpdateQueueRow): Op<void> {
 const hasBacklog = (queue: UpdateQueueRow): boolean => queue.confirmed_to !== null || queue.switched_to !== null
 
 /** Pads a list of ids to one of two lengths, so that each statement is prepared once per length. */
-const sizeOf = (ids: readonly number[]): number => (ids.length <= 10 ? 10 : SETTLED_PER_WRITE)
+const sizeOf = (ids: readonly number[]): number => (ids.length <= 10 ? 10 : BACKLOG_ROWS_PER_WRITE)
 
 const places = (ids: readonly number[], first: number): string =>
   Array.from({ length: sizeOf(ids) }, (_, index) => `$${first + index}`).join(', ')

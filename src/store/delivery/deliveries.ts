@@ -8,13 +8,13 @@ import { listPage, type Page, type PageRequest } from '../page.js'
 import { type CancelledTo, cancelledTo } from './backlog.js'
 import { webhookOf } from './webhooks.js'
 
-type Refused = Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>
+type BotRefusal = Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>
 
 interface DeliveryFilter extends PageRequest {
   readonly status?: string
 }
 
-export function* list(accountId: string, botId: string, filter: DeliveryFilter): Op<Page<Delivery> | Refused> {
+export function* list(accountId: string, botId: string, filter: DeliveryFilter): Op<Page<Delivery> | BotRefusal> {
   const bot = yield* approved(accountId, botId)
   if ('ok' in bot) return bot
   const cancelled = yield* cancelledTo(botId)
@@ -69,7 +69,7 @@ export function* retry(
   botId: string,
   deliveryId: string,
   force: boolean,
-): Op<Delivery | Refused | Refusal<'DELIVERY_NOT_FOUND' | 'DELIVERY_NOT_RETRYABLE'>> {
+): Op<Delivery | BotRefusal | Refusal<'DELIVERY_NOT_FOUND' | 'DELIVERY_NOT_RETRYABLE'>> {
   const bot = yield* approved(accountId, botId)
   if ('ok' in bot) return bot
   const stored = yield* one<DeliveryRow>(
@@ -98,7 +98,7 @@ export function* retry(
 }
 
 /** Deletes up to `limit` deliveries created before `before`, with attempts and updates; returns their number. */
-export function* forget(before: number, limit: number): Op<number> {
+export function* deleteOldDeliveries(before: number, limit: number): Op<number> {
   const old = yield* all<{ id: string; bot_id: string; update_id: number }>(
     `select id, bot_id, update_id from deliveries
      where created_at < $1 and lease_until is null order by created_at limit $2`,

@@ -13,7 +13,7 @@ import {
 import { PROCESS_CLOCK_SKEW_MS_MAX } from '../../domain/time.js'
 import { UNCONFIRMED_UPDATE_RETENTION_MS } from '../../domain/update.js'
 import { all, type Op, one, run } from '../operation.js'
-import { DELIVERABLE, SETTLED_PER_WRITE } from './backlog.js'
+import { DELIVERABLE, BACKLOG_ROWS_PER_WRITE } from './backlog.js'
 
 export interface Attempt {
   readonly deliveryId: string
@@ -76,26 +76,26 @@ export interface TurnResult {
  */
 export function* turn(it: Turn): Op<TurnResult> {
   const bots = new Map(it.bots)
-  const look = (botId: string) => bots.has(botId) || bots.set(botId, null)
+  const include = (botId: string) => bots.has(botId) || bots.set(botId, null)
   // Lock webhooks before deliveries and in a fixed order, as the calls that set webhooks do, to prevent deadlocks.
-  yield* noteEndpoints(it.ended)
-  for (const ended of it.ended) yield* settle(ended)
-  for (const { attempt } of it.ended) look(attempt.botId)
+  yield* recordEndpointHealth(it.ended)
+  for (const ended of it.ended) yield* recordAttempt(ended)
+  for (const { attempt } of it.ended) include(attempt.botId)
   const begun: Attempt[] = []
   const held = new Map(it.held)
   const begin = (attempt: Attempt) => {
     begun.push(attempt)
     held.set(attempt.accountId, (held.get(attempt.accountId) ?? 0) + 1)
   }
-  yield* regain(it.unconfirmed ?? [], it.trueNow, begin)
+  yield* renewClaims(it.unconfirmed ?? [], it.trueNow, begin)
   let moreLost = false
   if (it.lostBefore !== null) {
-    const lost = yield* loseLeases(it.lostBefore, it.now)
-    const fromAhead = yield* flip('>', it.now + RETRY_DELAY_MS_MAX + PROCESS_CLOCK_SKEW_MS_MAX)
-    for (const botId of [...lost, ...fromAhead]) look(botId)
-    moreLost = lost.length === SETTLED_PER_WRITE || fromAhead.length === SETTLED_PER_WRITE
+    const lost = yield* expireLeases(it.lostBefore, it.now)
+    const fromAhead = yield* markReady('>', it.now + RETRY_DELAY_MS_MAX + PROCESS_CLOCK_SKEW_MS_MAX)
+    for (const botId of [...lost, ...fromAhead]) include(botId)
+    moreLost = lost.length === BACKLOG_ROWS_PER_WRITE || fromAhead.length === BACKLOG_ROWS_PER_WRITE
   }
-  for (const botId of yield* flip('<=', it.now)) look(botId)
+  for (const botId of yield* markReady('<=', it.now)) include(botId)
 
   const shareOf = (accountId: string) => slotsFor(it.room - begun.length, held.get(accountId) ?? 0)
   const waiting = new Map<string, string | null>()
@@ -126,10 +126,10 @@ export function* botsWithWork(): Op<string[]> {
   return bots.map((it) => it.bot_id as string)
 }
 
-type Begin = (attempt: Attempt) => void
+type OnClaim = (attempt: Attempt) => void
 
 /** Continues claims whose commit succeeded although its result was lost, under a new lease. */
-function* regain(unconfirmed: readonly Attempt[], trueNow: number, begin: Begin): Op<void> {
+function* renewClaims(unconfirmed: readonly Attempt[], trueNow: number, begin: OnClaim): Op<void> {
   const leaseUntil = trueNow + LEASE_MS
   for (const attempt of unconfirmed) {
     const held = yield* run(
@@ -142,7 +142,7 @@ function* regain(unconfirmed: readonly Attempt[], trueNow: number, begin: Begin)
 }
 
 /** Records an attempt and the new state of its delivery. */
-function* settle(ended: EndedAttempt): Op<void> {
+function* recordAttempt(ended: EndedAttempt): Op<void> {
   const { attempt, outcome, endedAt } = ended
   const { deliveryId: id, botId } = attempt
   if (ended.mayBeWritten && (yield* isWritten(attempt))) return
@@ -150,11 +150,11 @@ function* settle(ended: EndedAttempt): Op<void> {
   const ending = [statusCode, error?.code ?? null, error?.message ?? null] as const
   // Usually the attempt still holds its lease, and the row need not be read.
   const expected = applyAttempt(attempt.claimed, attempt, outcome, endedAt)
-  if (expected === null || !(yield* conclude(attempt, expected, outcome, attempt.leaseUntil))) {
+  if (expected === null || !(yield* saveTransition(attempt, expected, outcome, attempt.leaseUntil))) {
     const row = yield* one<DeliveryRow>('select * from deliveries where id = $1', [id], 'row')
     if (row === undefined) return
     const after = applyAttempt(row, attempt, outcome, endedAt)
-    if (after !== null) yield* conclude(attempt, after, outcome, row.lease_until)
+    if (after !== null) yield* saveTransition(attempt, after, outcome, row.lease_until)
   }
   yield* run(
     `insert into delivery_attempts
@@ -174,7 +174,7 @@ function* isWritten({ deliveryId, startedAt, manual }: EndedAttempt['attempt']):
 }
 
 /** Writes the new state unless the delivery's lease differs from `lease`; returns whether it did. */
-function* conclude(
+function* saveTransition(
   { deliveryId: id, botId, updateId }: EndedAttempt['attempt'],
   after: DeliveryTransition,
   { statusCode, error, durationMs }: AttemptOutcome,
@@ -207,7 +207,7 @@ function* conclude(
 }
 
 /** Records the health of each endpoint from its latest attempts, unless the webhook was replaced since. */
-function* noteEndpoints(all: readonly EndedAttempt[]): Op<void> {
+function* recordEndpointHealth(all: readonly EndedAttempt[]): Op<void> {
   const latest = new Map<string, { last: EndedAttempt; success?: EndedAttempt; failure?: EndedAttempt }>()
   for (const ended of all) {
     if (!concernsEndpoint(ended.outcome)) continue
@@ -238,16 +238,16 @@ function* noteEndpoints(all: readonly EndedAttempt[]): Op<void> {
 }
 
 /** Records attempts with expired leases as failed; returns their bots. */
-function* loseLeases(before: number, now: number): Op<string[]> {
+function* expireLeases(before: number, now: number): Op<string[]> {
   const lost = yield* all<DeliveryRow>(
     `select * from deliveries where lease_until is not null and (lease_until <= $1 or lease_until > $2)
-     limit ${SETTLED_PER_WRITE}`,
+     limit ${BACKLOG_ROWS_PER_WRITE}`,
     [before, Math.min(before + LEASE_MS + PROCESS_CLOCK_SKEW_MS_MAX, Number.MAX_SAFE_INTEGER)],
     'skip',
   )
   for (const row of lost) {
     const startedAt = row.last_attempt_at ?? now
-    yield* settle({
+    yield* recordAttempt({
       attempt: {
         deliveryId: row.id,
         botId: row.bot_id,
@@ -270,10 +270,10 @@ function* loseLeases(before: number, now: number): Op<string[]> {
  * Marks a bounded number of failed deliveries as ready and returns their bots. `<=` selects due deliveries, `>` those
  * beyond the retry schedule, which a clock that was set back would delay.
  */
-function* flip(side: '<=' | '>', at: number): Op<string[]> {
+function* markReady(side: '<=' | '>', at: number): Op<string[]> {
   const due = yield* all<{ id: string; bot_id: string }>(
     `select id, bot_id from deliveries where status = 'failed' and ready = 0 and next_attempt_at ${side} $1
-     order by next_attempt_at limit ${SETTLED_PER_WRITE}`,
+     order by next_attempt_at limit ${BACKLOG_ROWS_PER_WRITE}`,
     [at],
     'skip',
   )
@@ -281,7 +281,7 @@ function* flip(side: '<=' | '>', at: number): Op<string[]> {
   return due.map((it) => it.bot_id)
 }
 
-type Ready = Pick<DeliveryRow, 'update_id' | 'chat_key'>
+type ReadyDelivery = Pick<DeliveryRow, 'update_id' | 'chat_key'>
 
 /**
  * Claims due deliveries: lowest update_id first, one in flight per chat, within the webhook's connection limit
@@ -293,9 +293,9 @@ function* claim(
   botId: string,
   { now, trueNow }: Turn,
   shareOf: (accountId: string) => number,
-  begin: Begin,
+  begin: OnClaim,
 ): Op<null | 'expired' | { readonly waiting: string }> {
-  const webhook = yield* one<CalledWebhook>(
+  const webhook = yield* one<WebhookWithAccount>(
     "select w.*, b.account_id from webhooks w join bots b on b.id = w.bot_id where w.bot_id = $1 and b.status = 'active'",
     [botId],
     // Skip a bot that another process is claiming for: that process handles its deliveries.
@@ -317,7 +317,7 @@ function* claim(
     const chosen = yield* nextReady(botId, free, busy)
     if (chosen.length === 0) return null
     for (const ready of chosen) {
-      const attempt = yield* take(ready, webhook, now, trueNow)
+      const attempt = yield* claimDelivery(ready, webhook, now, trueNow)
       if (attempt === null) expired += 1
       else {
         begin(attempt)
@@ -325,18 +325,18 @@ function* claim(
         free -= 1
       }
     }
-    if (expired >= SETTLED_PER_WRITE) return 'expired'
+    if (expired >= BACKLOG_ROWS_PER_WRITE) return 'expired'
   }
   return share < connections ? { waiting: accountId } : null
 }
 
-type CalledWebhook = WebhookRow & { readonly account_id: string }
+type WebhookWithAccount = WebhookRow & { readonly account_id: string }
 
 /** The first ready deliveries, one per chat, none of a busy chat. Reads only indexes. */
-function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Ready[]> {
+function* nextReady(botId: string, free: number, busy: readonly string[]): Op<ReadyDelivery[]> {
   const chats = new Set(busy)
-  const chosen: Ready[] = []
-  const choose = (rows: readonly Ready[]) => {
+  const chosen: ReadyDelivery[] = []
+  const choose = (rows: readonly ReadyDelivery[]) => {
     for (const row of rows) {
       if (chosen.length === free || chats.has(row.chat_key)) continue
       chats.add(row.chat_key)
@@ -344,7 +344,7 @@ function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Re
     }
   }
   const window = 2 * free + busy.length
-  const first = yield* all<Ready>(
+  const first = yield* all<ReadyDelivery>(
     `select update_id, chat_key from deliveries where bot_id = $1 and ready = 1 and ${DELIVERABLE}
      order by update_id limit $2`,
     [botId, window],
@@ -355,7 +355,7 @@ function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Re
   // chosen) plus one for each free connection are enough.
   if (chosen.length < free && first.length === window) {
     choose(
-      yield* all<Ready>(
+      yield* all<ReadyDelivery>(
         `with recursive chats_ready (chat_key, place) as (
            select min(chat_key), 1 from deliveries where bot_id = $1 and ready = 1
            union all
@@ -375,7 +375,7 @@ function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Re
   return chosen
 }
 
-type Taken = DeliveryState & {
+type DeliveryToClaim = DeliveryState & {
   readonly id: string
   readonly last_attempt_at: number | null
   /** Null if the update was deleted. */
@@ -384,20 +384,20 @@ type Taken = DeliveryState & {
 }
 
 /** Claims one delivery; cancels it and returns null if its update has expired. */
-function* take(
-  { update_id: updateId }: Ready,
-  webhook: CalledWebhook,
+function* claimDelivery(
+  { update_id: updateId }: ReadyDelivery,
+  webhook: WebhookWithAccount,
   now: number,
   trueNow: number,
 ): Op<Attempt | null> {
   const { bot_id: botId } = webhook
-  const row = (yield* one<Taken>(
+  const row = (yield* one<DeliveryToClaim>(
     `select d.id, d.last_attempt_at, d.status, d.cancel_reason, d.attempt_count, d.manual_attempt_count,
        d.next_attempt_at, d.resume_status, d.lease_until, d.delivered_at, u.body, u.created_at as made_at
      from deliveries d left join updates u on u.bot_id = d.bot_id and u.update_id = d.update_id
      where d.bot_id = $1 and d.update_id = $2`,
     [botId, updateId],
-  )) as Taken
+  )) as DeliveryToClaim
   const { id, body, made_at: madeAt, ...standing } = row
   const expired = row.last_attempt_at === null && madeAt !== null && madeAt <= now - UNCONFIRMED_UPDATE_RETENTION_MS
   if (body === null || body === '' || expired) {

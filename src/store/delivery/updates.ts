@@ -13,7 +13,7 @@ import { addUpdate, type NewUpdate } from './outbox.js'
 const DELETE_UPDATE = 'delete from updates where bot_id = $1 and update_id = $2'
 
 /** The stored text of each update, lowest id first. */
-export type Bodies = readonly string[]
+export type UpdateBodies = readonly string[]
 
 /** SQL: false for an expired update without a delivery attempt, even if its row was not removed yet. */
 const ALIVE = `(created_at > $2 or ${attempted('looked_at')})`
@@ -33,17 +33,17 @@ export interface Poll {
 type BotRefusal = NonNullable<ReturnType<typeof refuseBotCall>>
 
 /** No deliverable update up to this id, but more rows follow: continue there in another operation. */
-interface LookOn {
+interface ScanProgress {
   readonly after: number
 }
 
-export type Found = Bodies | LookOn | BotRefusal | Refusal<'WEBHOOK_ACTIVE' | 'OFFSET_IN_FUTURE'>
+export type PollOutcome = UpdateBodies | ScanProgress | BotRefusal | Refusal<'WEBHOOK_ACTIVE' | 'OFFSET_IN_FUTURE'>
 
 /**
  * First step of a getUpdates call (DECISIONS.md#polling): confirms updates, stores the selected types, reads. A refusal
  * changes nothing.
  */
-export function* poll(call: Poll): Op<Found> {
+export function* poll(call: Poll): Op<PollOutcome> {
   const { botId, offset = 0, limit, now } = call
   const queue = yield* lockQueue(botId)
   if (yield* hasWebhook(botId)) return refuse('WEBHOOK_ACTIVE')
@@ -85,7 +85,7 @@ export function* firstOfLast(botId: string, { missing, before }: LastUpdates, no
 }
 
 /** Finds ids in the index of pending updates, whose size is independent of delivered ones, then reads the bodies. */
-function* waiting(botId: string, limit: number, now: number, after: number): Op<Bodies | LookOn> {
+function* waiting(botId: string, limit: number, now: number, after: number): Op<UpdateBodies | ScanProgress> {
   const rows = yield* all<{ body: string }>(
     `select body from updates where bot_id = $1 and update_id in (
        select update_id from (
@@ -104,7 +104,7 @@ function* waiting(botId: string, limit: number, now: number, after: number): Op<
   return last === undefined ? [] : { after: last.update_id }
 }
 
-interface Look {
+interface OpenPollRead {
   readonly botId: string
   readonly tokenHash: string
   readonly scope: BotScope
@@ -114,7 +114,7 @@ interface Look {
 }
 
 /** Repeats the read of an open poll after a change: checks token, bot and webhook again, then reads updates. */
-export function* look(call: Look): Op<Found> {
+export function* recheckPoll(call: OpenPollRead): Op<PollOutcome> {
   const refusal = refuseBotCall(yield* callerByHash(call.tokenHash), call)
   if (refusal !== null) return refusal
   if (yield* hasWebhook(call.botId)) return refuse('WEBHOOK_ACTIVE')
@@ -138,7 +138,7 @@ export function* addByPlatform(
  * Deletes up to `limit` updates of each kind that are older than 24 hours (DECISIONS.md#updates): those without an
  * attempt, whose deliveries it cancels, and confirmed ones. Returns the larger of the two numbers.
  */
-export function* forgetOld(now: number, limit: number): Op<number> {
+export function* deleteOldUpdates(now: number, limit: number): Op<number> {
   const expired = yield* all<{ bot_id: string; update_id: number }>(
     `select bot_id, update_id from updates where pending = 1 and created_at <= $1 and not ${attempted('updates')}
      order by created_at limit $2`,

@@ -52,7 +52,7 @@ export function* set(it: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
   // Every writer locks the queue first, so no update is added meanwhile.
   let queue = yield* lockQueue(botId)
   const was = yield* webhookOf(botId, 'row')
-  const open = was === null ? null : opened(was, sealing.keys)
+  const open = was === null ? null : decryptWebhook(was, sealing.keys)
   const change = decideWebhook(open, queue.allowed_updates, request, it.newSecret, now)
   let dropped = 0
   if (it.dropPending) ({ queue, dropped } = yield* dropAll(queue))
@@ -65,7 +65,7 @@ export function* set(it: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
 }
 
 /** Decrypts URL and secret. @throws for a row that the key ring cannot decrypt */
-function opened(row: WebhookRow, keys: Keyring): ClearWebhook {
+function decryptWebhook(row: WebhookRow, keys: Keyring): ClearWebhook {
   return {
     url: unseal(keys, row.bot_id, row.url),
     secret: unseal(keys, row.bot_id, row.secret),
@@ -133,7 +133,7 @@ export function* info(botId: string, keys: Keyring, egressIps: readonly string[]
     failed: countOf('failed'),
     deadLetter: countOf('dead_letter'),
   }
-  return webhookInfo(row, row === null ? null : opened(row, keys).url, queue, egressIps)
+  return webhookInfo(row, row === null ? null : decryptWebhook(row, keys).url, queue, egressIps)
 }
 
 function* allowedUpdatesOf(botId: string): Op<string | null> {

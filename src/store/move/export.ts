@@ -1,13 +1,13 @@
-import { Digest, endLine, FORMAT, type Header, headerLine, type KeyCheck, rowLines, type Sums } from './format.js'
+import { Digest, endLine, FORMAT, type Header, headerLine, type KeyCheck, rowLines, type Checksums } from './format.js'
 import { countOf, type MoveSource, type Table } from './session.js'
-import { moved } from './tables.js'
+import { exportedTables } from './tables.js'
 
 /** Yields pieces of an export with their row counts; returns the checksums of the last line. */
-type ExportText = AsyncGenerator<{ readonly text: string; readonly rows: number }, Sums>
+type ExportText = AsyncGenerator<{ readonly text: string; readonly rows: number }, Checksums>
 
 export async function filledTables(source: MoveSource): Promise<{ readonly table: Table; readonly rows: number }[]> {
   const found: { table: Table; rows: number }[] = []
-  for (const name of moved) {
+  for (const name of exportedTables) {
     const table = await source.table(name)
     const rows = table === undefined ? 0 : await countOf(source, table)
     if (table !== undefined && rows > 0) found.push({ table, rows })
@@ -46,7 +46,7 @@ export async function* exportText(
 }
 
 /** Computes the checksums that an export of this store would end with. @param onPage called for each page */
-export async function sumsOf(source: MoveSource, onPage: () => void = () => {}): Promise<Sums> {
+export async function sumsOf(source: MoveSource, onPage: () => void = () => {}): Promise<Checksums> {
   const digest = new Digest()
   for (const { table } of await filledTables(source)) {
     for await (const page of source.pages(table)) {

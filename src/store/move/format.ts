@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Row } from '../operation.js'
-import { type Moved, moved } from './tables.js'
+import { type ExportedTable, exportedTables } from './tables.js'
 
 /** Incremented when older versions can no longer read the file. */
 export const FORMAT = 1
@@ -29,10 +29,10 @@ export interface Header {
 
 export const headerLine = (header: Header): string => `${JSON.stringify(header)}\n`
 
-export const rowStart = (table: Moved): string => `{"table":"${table}","row":`
+export const rowStart = (table: ExportedTable): string => `{"table":"${table}","row":`
 
 /** One JSON line per row, with columns in the order of the select. */
-export function rowLines(table: Moved, rows: readonly Row[]): string {
+export function rowLines(table: ExportedTable, rows: readonly Row[]): string {
   const start = rowStart(table)
   let text = ''
   for (const row of rows) text += `${start}${JSON.stringify(row)}}\n`
@@ -42,7 +42,7 @@ export function rowLines(table: Moved, rows: readonly Row[]): string {
 /** Start of the last line, whose checksums detect missing and changed lines. */
 export const END_START = '{"end":'
 
-export const endLine = (sums: Sums): string => `${END_START}${JSON.stringify(sums)}}\n`
+export const endLine = (sums: Checksums): string => `${END_START}${JSON.stringify(sums)}}\n`
 
 /** The file is not an export of this version, or is damaged; the message names the line. */
 export class ExportUnusable extends Error {
@@ -51,19 +51,19 @@ export class ExportUnusable extends Error {
 }
 
 /** Content of the last line: row count and SHA-256 (hex) of each table's lines. */
-export interface Sums {
+export interface Checksums {
   readonly rows: Readonly<Record<string, number>>
   readonly sha256: Readonly<Record<string, string>>
   /** SHA-256 of every byte before the last line. */
   readonly total_sha256: string
 }
 
-export const totalOf = (rows: Sums['rows']): number => Object.values(rows).reduce((sum, it) => sum + it, 0)
+export const totalOf = (rows: Checksums['rows']): number => Object.values(rows).reduce((sum, it) => sum + it, 0)
 
 /** Computes the checksums of an export while it is written or read. */
 export class Digest {
   readonly #total = createHash('sha256')
-  readonly #tables = new Map<Moved, { rows: number; readonly hash: ReturnType<typeof createHash> }>()
+  readonly #tables = new Map<ExportedTable, { rows: number; readonly hash: ReturnType<typeof createHash> }>()
 
   /** @param text with its line feed */
   addHeader(text: string): void {
@@ -71,7 +71,7 @@ export class Digest {
   }
 
   /** @param text lines, each with its line feed */
-  addRows(table: Moved, text: string, count: number): void {
+  addRows(table: ExportedTable, text: string, count: number): void {
     let sum = this.#tables.get(table)
     if (sum === undefined) {
       sum = { rows: 0, hash: createHash('sha256') }
@@ -83,8 +83,8 @@ export class Digest {
   }
 
   /** Returns the checksums of non-empty tables in export order. Call it once, at the end. */
-  end(): Sums {
-    const found = moved.flatMap((name) => {
+  end(): Checksums {
+    const found = exportedTables.flatMap((name) => {
       const sum = this.#tables.get(name)
       return sum === undefined ? [] : [{ name, rows: sum.rows, sha256: sum.hash.digest('hex') }]
     })

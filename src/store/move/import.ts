@@ -2,10 +2,10 @@ import { DatabaseFailure } from '../postgres/errors.js'
 import { isOfOperation, sqliteProblemOf } from '../sqlite/engine.js'
 import { StoreUnusable } from '../store.js'
 import { sumsOf } from './export.js'
-import { ExportUnusable, type Sums } from './format.js'
-import type { ExportRead, RowsRead } from './read.js'
+import { ExportUnusable, type Checksums } from './format.js'
+import type { ParsedExport, RowBatch } from './read.js'
 import type { MoveTarget, Table } from './session.js'
-import { inHeader, isMoved, moved } from './tables.js'
+import { headerTables, isExportedTable, exportedTables } from './tables.js'
 
 /** The target has rows already: an import does not merge stores. */
 class StoreNotEmpty extends Error {
@@ -16,8 +16,8 @@ class StoreNotEmpty extends Error {
 /** @throws StoreNotEmpty */
 export async function requireEmpty(target: MoveTarget): Promise<void> {
   if ((await target.schema()) === 0) return
-  for (const name of [...moved, ...(target.insertTransportKeys === null ? [] : inHeader)]) {
-    if (isMoved(name) && (await target.table(name)) === undefined) continue
+  for (const name of [...exportedTables, ...(target.insertTransportKeys === null ? [] : headerTables)]) {
+    if (isExportedTable(name) && (await target.table(name)) === undefined) continue
     if ((await target.all(`select 1 as n from ${name} limit 1`)).length === 0) continue
     const how =
       target.dialect === 'postgres'
@@ -37,9 +37,9 @@ export async function requireEmpty(target: MoveTarget): Promise<void> {
  */
 export async function importRows(
   target: MoveTarget,
-  { header, rows }: ExportRead,
+  { header, rows }: ParsedExport,
   onRows: (count: number) => void,
-): Promise<Sums> {
+): Promise<Checksums> {
   await target.become(header.schema)
   const tables = new Map<string, Table>()
   let writing: Promise<void> = Promise.resolve()
@@ -48,7 +48,7 @@ export async function importRows(
       const next = await rows.next()
       await writing
       if (next.done) {
-        await requireSame(target, next.value, onRows)
+        await verifyRows(target, next.value, onRows)
         return next.value
       }
       const read = next.value
@@ -66,7 +66,7 @@ export async function importRows(
   }
 }
 
-function requireColumns({ columns }: Table, { rows, firstLine }: RowsRead): void {
+function requireColumns({ columns }: Table, { rows, firstLine }: RowBatch): void {
   for (const [index, row] of rows.entries()) {
     const names = Object.keys(row)
     if (names.length !== columns.length || !columns.every((it) => Object.hasOwn(row, it)))
@@ -74,7 +74,7 @@ function requireColumns({ columns }: Table, { rows, firstLine }: RowsRead): void
   }
 }
 
-async function insert(target: MoveTarget, table: Table, { rows, firstLine, lastLine }: RowsRead): Promise<void> {
+async function insert(target: MoveTarget, table: Table, { rows, firstLine, lastLine }: RowBatch): Promise<void> {
   try {
     await target.insert(table, rows)
   } catch (error) {
@@ -88,9 +88,9 @@ async function insert(target: MoveTarget, table: Table, { rows, firstLine, lastL
   }
 }
 
-async function requireSame(target: MoveTarget, written: Sums, onRows: (count: number) => void): Promise<void> {
+async function verifyRows(target: MoveTarget, written: Checksums, onRows: (count: number) => void): Promise<void> {
   const found = await sumsOf(target, () => onRows(0))
-  const differs = moved.find((it) => found.rows[it] !== written.rows[it] || found.sha256[it] !== written.sha256[it])
+  const differs = exportedTables.find((it) => found.rows[it] !== written.rows[it] || found.sha256[it] !== written.sha256[it])
   if (differs === undefined) return
   throw new StoreUnusable(
     'STORE_UNUSABLE',

@@ -7,7 +7,7 @@ import { migrations } from '../postgres/migrations.js'
 import { connectionOf, type PostgresSettings } from '../postgres/settings.js'
 import { StoreUnusable } from '../store.js'
 import { type MoveSource, type MoveTarget, PAGE_ROWS, quoted, selectOf, type Table } from './session.js'
-import { allTables, type Moved } from './tables.js'
+import { allTables, type ExportedTable } from './tables.js'
 
 const CONNECT_MS_MAX = 5_000
 /** Longest wait for locks of servers that run or start on the same database. */
@@ -111,7 +111,7 @@ async function connect(
     name,
     schema: () => guardedBy({ name })(versionOf(client, name)),
     all: (sql) => rowsOf(sql),
-    async table(table: Moved): Promise<Table | undefined> {
+    async table(table: ExportedTable): Promise<Table | undefined> {
       const columns = await rowsOf(COLUMNS, [table])
       if (columns.length === 0) return undefined
       const named = (rows: readonly Row[]) => rows.map((it) => String(it.name))

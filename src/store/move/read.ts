@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import type { Row } from '../operation.js'
 import { migrations } from '../sqlite/migrations.js'
-import { Digest, END_START, ExportUnusable, endLine, FORMAT, type Header, rowStart, type Sums } from './format.js'
+import { Digest, END_START, ExportUnusable, endLine, FORMAT, type Header, rowStart, type Checksums } from './format.js'
 import { PAGE_ROWS } from './session.js'
-import { isMoved, type Moved, moved } from './tables.js'
+import { isExportedTable, type ExportedTable, exportedTables } from './tables.js'
 
 /** Longest line. Rows have at most a few hundred kilobytes, so a longer line is not an export and could fill memory. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024
@@ -12,26 +12,26 @@ const LF = 0x0a
 const CHARACTERS_MAX = 4 * 1024 * 1024
 
 /** Consecutive rows of one table with their line numbers. */
-export interface RowsRead {
-  readonly table: Moved
+export interface RowBatch {
+  readonly table: ExportedTable
   readonly rows: readonly Row[]
   readonly firstLine: number
   readonly lastLine: number
 }
 
-export interface ExportRead {
+export interface ParsedExport {
   readonly header: Header
   /** Returns the checksums of the last line, after verifying the whole file. */
-  readonly rows: AsyncGenerator<RowsRead, Sums>
+  readonly rows: AsyncGenerator<RowBatch, Checksums>
 }
 
-type Places = ReadonlyMap<Moved, { readonly first: number; readonly last: number }>
+type Places = ReadonlyMap<ExportedTable, { readonly first: number; readonly last: number }>
 
 /**
  * Reads an export as a stream. The rows are verified only once the generator has returned.
  * @throws ExportUnusable with the line if known
  */
-export async function readExport(chunks: AsyncIterable<Uint8Array | string>): Promise<ExportRead> {
+export async function readExport(chunks: AsyncIterable<Uint8Array | string>): Promise<ParsedExport> {
   const numbered = linesOf(chunks)
   const first = await numbered.next()
   if (first.done) throw new ExportUnusable('it is empty')
@@ -50,20 +50,20 @@ async function* readRows(
   header: Header,
   headerText: string,
   lines: AsyncGenerator<Line, undefined>,
-): AsyncGenerator<RowsRead, Sums> {
+): AsyncGenerator<RowBatch, Checksums> {
   const digest = new Digest()
   digest.addHeader(`${headerText}\n`)
-  const places = new Map<Moved, { first: number; last: number }>()
-  let batch = new Rows()
+  const places = new Map<ExportedTable, { first: number; last: number }>()
+  let batch = new RowBatchBuilder()
   let before = ''
   let place = 0
   let last = 1
   for await (const { number, text } of lines) {
     last = number
     if (text.startsWith(END_START)) {
-      if (batch.length > 0) yield batch.taken(digest, places)
+      if (batch.length > 0) yield batch.finish(digest, places)
       const sums = digest.end()
-      if (`${text}\n` !== endLine(sums)) throw new ExportUnusable(whatChanged(text, number, sums, header, places))
+      if (`${text}\n` !== endLine(sums)) throw new ExportUnusable(describeDifference(text, number, sums, header, places))
       const after = await lines.next()
       if (!after.done) throw new ExportUnusable(`line ${after.value.number} comes after the end`)
       return sums
@@ -72,18 +72,18 @@ async function* readRows(
     before = text
     const { table, row } = parseRow(text, number)
     if (batch.length > 0 && (table !== batch.table || batch.isFull)) {
-      yield batch.taken(digest, places)
-      batch = new Rows()
+      yield batch.finish(digest, places)
+      batch = new RowBatchBuilder()
     }
-    if (moved.indexOf(table) < place) throw new ExportUnusable(`line ${number} is not where it was written`)
-    place = moved.indexOf(table)
+    if (exportedTables.indexOf(table) < place) throw new ExportUnusable(`line ${number} is not where it was written`)
+    place = exportedTables.indexOf(table)
     batch.add(table, row, text, number)
   }
   throw new ExportUnusable(`it was cut off after line ${last}`)
 }
 
-class Rows {
-  table: Moved | undefined
+class RowBatchBuilder {
+  table: ExportedTable | undefined
   readonly #rows: Row[] = []
   #text = ''
   #first = 0
@@ -96,15 +96,15 @@ class Rows {
     return this.#rows.length >= PAGE_ROWS || this.#text.length >= CHARACTERS_MAX
   }
 
-  add(table: Moved, row: Row, text: string, line: number): void {
+  add(table: ExportedTable, row: Row, text: string, line: number): void {
     if (this.#rows.length === 0) this.#first = line
     this.table = table
     this.#rows.push(row)
     this.#text += `${text}\n`
   }
 
-  taken(digest: Digest, places: Map<Moved, { first: number; last: number }>): RowsRead {
-    const table = this.table as Moved
+  finish(digest: Digest, places: Map<ExportedTable, { first: number; last: number }>): RowBatch {
+    const table = this.table as ExportedTable
     const last = this.#first + this.#rows.length - 1
     digest.addRows(table, this.#text, this.#rows.length)
     places.set(table, { first: places.get(table)?.first ?? this.#first, last })
@@ -114,9 +114,9 @@ class Rows {
 
 const tableIn = /^\{"table":"([a-z_]+)","row":\{/
 
-function parseRow(text: string, line: number): { readonly table: Moved; readonly row: Row } {
+function parseRow(text: string, line: number): { readonly table: ExportedTable; readonly row: Row } {
   const table = tableIn.exec(text)?.[1]
-  if (isMoved(table) && text.endsWith('}}')) {
+  if (isExportedTable(table) && text.endsWith('}}')) {
     try {
       const row: unknown = JSON.parse(text.slice(rowStart(table).length, -1))
       if (isRow(row)) return { table, row }
@@ -133,25 +133,25 @@ function isRow(value: unknown): value is Row {
 }
 
 /** Describes the difference between the last line and the rows that were read. @param sums of the rows read */
-function whatChanged(text: string, line: number, sums: Sums, header: Header, places: Places): string {
-  const said = parseSums(text)
-  for (const name of moved) {
-    const [read, written, promised] = [sums.rows[name] ?? 0, said?.rows?.[name] ?? 0, header.rows[name] ?? 0]
+function describeDifference(text: string, line: number, sums: Checksums, header: Header, places: Places): string {
+  const lastLine = parseSums(text)
+  for (const name of exportedTables) {
+    const [read, written, promised] = [sums.rows[name] ?? 0, lastLine?.rows?.[name] ?? 0, header.rows[name] ?? 0]
     const place = places.get(name)
     const lines = place === undefined ? '' : ` (lines ${place.first} to ${place.last})`
-    if (said !== undefined && read !== written) return `${name} has ${read} rows${lines}, and had ${written}`
-    if (said === undefined && read !== promised) return `${name} has ${read} rows${lines}, and had ${promised}`
-    if (said !== undefined && sums.sha256[name] !== said.sha256?.[name])
+    if (lastLine !== undefined && read !== written) return `${name} has ${read} rows${lines}, and had ${written}`
+    if (lastLine === undefined && read !== promised) return `${name} has ${read} rows${lines}, and had ${promised}`
+    if (lastLine !== undefined && sums.sha256[name] !== lastLine.sha256?.[name])
       return `the rows of ${name}${lines} are not those that were written`
   }
-  return said !== undefined && said.total_sha256 !== sums.total_sha256
+  return lastLine !== undefined && lastLine.total_sha256 !== sums.total_sha256
     ? 'line 1 is not as it was written'
     : `line ${line}, the last, is not as it was written`
 }
 
-function parseSums(text: string): Partial<Sums> | undefined {
+function parseSums(text: string): Partial<Checksums> | undefined {
   try {
-    return JSON.parse(text.slice(END_START.length, -1)) as Partial<Sums>
+    return JSON.parse(text.slice(END_START.length, -1)) as Partial<Checksums>
   } catch {
     return undefined
   }
@@ -179,7 +179,7 @@ function parseHeader(text: string): Header {
     keys.every((it) => isText(it?.key_id) && isText(it?.key_check)) &&
     typeof rows === 'object' &&
     rows !== null &&
-    Object.entries(rows).every(([name, count]) => isMoved(name) && isCount(count))
+    Object.entries(rows).every(([name, count]) => isExportedTable(name) && isCount(count))
   if (!sound) throw new ExportUnusable('line 1 is not as it was written')
   if (schema > migrations.length) {
     throw new ExportUnusable(
@@ -207,7 +207,7 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array | string>): AsyncGenera
   let bytes = 0
   let number = 1
   const take = (block: Buffer): string[] => {
-    if (!isUtf8(block)) throw new ExportUnusable(`line ${number + placeOfNoText(block)} is not UTF-8`)
+    if (!isUtf8(block)) throw new ExportUnusable(`line ${number + firstInvalidLine(block)} is not UTF-8`)
     return block.toString('utf8').split('\n')
   }
   for await (const chunk of chunks) {
@@ -232,7 +232,7 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array | string>): AsyncGenera
 }
 
 /** Number of lines before the first one that is not UTF-8. */
-function placeOfNoText(block: Buffer): number {
+function firstInvalidLine(block: Buffer): number {
   for (let at = 0, line = 0; ; line++) {
     const end = block.indexOf(LF, at)
     if (end < 0 || !isUtf8(block.subarray(at, end))) return line

@@ -1,9 +1,9 @@
 import type { Row } from '../operation.js'
-import { instead, type Moved } from './tables.js'
+import { columnOverrides, type ExportedTable } from './tables.js'
 
 /** A table of this database. */
 export interface Table {
-  readonly name: Moved
+  readonly name: ExportedTable
   /** Sorted by name, so that both engines have the same order. */
   readonly columns: readonly string[]
   /** Columns of the primary key; rows are exported in its order. */
@@ -18,7 +18,7 @@ export interface MoveSource {
   /** Schema version; 0 for an empty database. */
   schema(): Promise<number>
   /** Undefined if the schema has no such table. */
-  table(name: Moved): Promise<Table | undefined>
+  table(name: ExportedTable): Promise<Table | undefined>
   /** For statements with few rows. */
   all(sql: string): Promise<readonly Row[]>
   /** Every row of a table in key order, in pages of bounded size. */
@@ -45,7 +45,7 @@ export const quoted = (names: readonly string[]): string => names.map((it) => `"
 
 /** SQL that selects every row in the form of an export, without an order. */
 export function selectOf({ name, columns }: Table): string {
-  const other = instead[name] ?? {}
+  const other = columnOverrides[name] ?? {}
   const taken = columns.map((it) => (other[it] === undefined ? `"${it}"` : `${other[it]} as "${it}"`))
   return `select ${taken.join(', ')} from ${name}`
 }

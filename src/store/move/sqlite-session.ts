@@ -4,7 +4,7 @@ import { type PreparedStatement, prepareStatement, rollBack, type SqliteDatabase
 import { migrations } from '../sqlite/migrations.js'
 import { closeSqliteFile, openSqliteFile, removeSqliteFile } from '../sqlite/open.js'
 import { type MoveSource, type MoveTarget, PAGE_ROWS, quoted, selectOf, type Table } from './session.js'
-import { allTables, type Moved } from './tables.js'
+import { allTables, type ExportedTable } from './tables.js'
 
 /**
  * Opens the database of a stopped server without migrating its schema.
@@ -78,7 +78,7 @@ function sourceOf(db: SqliteDatabase, path: string): MoveSource {
     name: path,
     schema: async () => Number(all('pragma user_version')[0]?.user_version),
     all: async (sql) => all(sql),
-    async table(name: Moved): Promise<Table | undefined> {
+    async table(name: ExportedTable): Promise<Table | undefined> {
       const found = all('select name, pk from pragma_table_info($1)', [name])
       if (found.length === 0) return undefined
       const key = found.filter((it) => Number(it.pk) > 0).sort((a, b) => Number(a.pk) - Number(b.pk))

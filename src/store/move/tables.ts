@@ -2,7 +2,7 @@
  * Tables of an export, referenced tables before those that refer to them. The database supplies the columns;
  * test/store/move/tables.test.ts fails for a table that none of these lists names.
  */
-export const moved = [
+export const exportedTables = [
   'credential_keys',
   'applications',
   'tokens',
@@ -22,23 +22,23 @@ export const moved = [
   'bot_calls',
 ] as const
 
-export type Moved = (typeof moved)[number]
+export type ExportedTable = (typeof exportedTables)[number]
 
-export const isMoved = (name: unknown): name is Moved => moved.some((it) => it === name)
+export const isExportedTable = (name: unknown): name is ExportedTable => exportedTables.some((it) => it === name)
 
 /** Transient state (sessions, replay marks, open polls), which a crash of the database may lose as well. */
-export const leftOut = ['secure_sessions', 'secure_rids', 'open_polls'] as const
+export const transientTables = ['secure_sessions', 'secure_rids', 'open_polls'] as const
 
 /** Keys of the encrypted transport. SQLite has them in a file, so the export carries them in its header. */
-export const inHeader = ['secure_keys'] as const
+export const headerTables = ['secure_keys'] as const
 
-export const allTables = [...moved, ...leftOut, ...inHeader]
+export const allTables = [...exportedTables, ...transientTables, ...headerTables]
 
 /**
  * Columns with a different value in an export. A lease belongs to a running process: the export resets the delivery to
  * its state before the claim, without the running attempt.
  */
-export const instead: Readonly<Partial<Record<Moved, Readonly<Record<string, string>>>>> = {
+export const columnOverrides: Readonly<Partial<Record<ExportedTable, Readonly<Record<string, string>>>>> = {
   deliveries: {
     status: `case when lease_until is null then status
       when resume_status is null and attempt_count > 0 then 'failed' else 'pending' end`,

@@ -1,4 +1,4 @@
-import type { Op, RowLock, Several, Statement, Step, SubjectLock, Value } from '../operation.js'
+import type { Op, RowLock, StatementBatch, Statement, Step, SubjectLock, Value } from '../operation.js'
 import type { PooledConnection } from './pool.js'
 
 /**
@@ -31,7 +31,7 @@ export async function perform<T>(
 }
 
 function take(
-  step: Statement | Several | SubjectLock,
+  step: Statement | StatementBatch | SubjectLock,
   connection: PooledConnection,
   writes: boolean,
 ): Promise<unknown> {

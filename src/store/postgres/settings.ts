@@ -17,12 +17,12 @@ export interface PostgresSettings {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-type Named = (parameter: string) => string | undefined
+type ParameterLookup = (parameter: string) => string | undefined
 
 /** Connection parameters with the precedence of libpq: the URL, then the environment, then the defaults. */
 export async function connectionOf({ url, env }: PostgresSettings): Promise<{ config: ClientConfig; name: string }> {
   const parsed = parse(url)
-  const query: Named = (parameter) => parsed.searchParams.get(parameter) ?? undefined
+  const query: ParameterLookup = (parameter) => parsed.searchParams.get(parameter) ?? undefined
   const part = (text: string) => (text === '' ? undefined : decodeURIComponent(text))
   const user = part(parsed.username) ?? query('user') ?? env.PGUSER ?? userInfo().username
   const named = parsed.hostname === NO_HOST ? '' : parsed.hostname.replace(/^\[(.+)\]$/, '$1')
@@ -70,7 +70,7 @@ const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-ful
 
 /** libpq's sslmode: `require` encrypts without verifying the certificate, unless a root certificate is given. */
 async function tlsOf(
-  query: Named,
+  query: ParameterLookup,
   env: PostgresSettings['env'],
   { host, port }: { readonly host: string; readonly port: number },
   name: string,

@@ -117,7 +117,7 @@ export function openSqliteStore(path: string): Store {
 
   function drain(): void {
     scheduled = false
-    answerReads()
+    runReads()
     if (writes.length > gathered && writes.length < GATHERED_MAX) gathered = writes.length
     else if (writes.length > 0) {
       gathered = 0
@@ -126,7 +126,7 @@ export function openSqliteStore(path: string): Store {
     schedule()
   }
 
-  function answerReads(): void {
+  function runReads(): void {
     const batch = reads
     reads = []
     for (const { op, resolve, reject } of batch) {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { BotCalls } from '../../../src/server/background/bot-calls.js'
 import { createLimits } from '../../../src/server/limits.js'
-import { forgetOldCalls } from '../../../src/store/bots/calls.js'
+import { deleteOldCalls } from '../../../src/store/bots/calls.js'
 import { addUpdate } from '../../../src/store/delivery/outbox.js'
 import { all, run } from '../../../src/store/operation.js'
 import { type Store, StoreUnavailable } from '../../../src/store/store.js'
@@ -88,7 +88,7 @@ describe('call metrics', () => {
     own.clock.advance(3_600_000)
     await badIssue(bot)
     expect(await total()).toBe(1)
-    const forget = (limit: number) => own.deps.store.write(() => forgetOldCalls(own.clock.now(), limit))
+    const forget = (limit: number) => own.deps.store.write(() => deleteOldCalls(own.clock.now(), limit))
     expect([await forget(9), (await rows()).length]).toEqual([0, 2])
     own.clock.advance(60_000)
     expect([await forget(9), (await rows()).length]).toEqual([1, 1])

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { expect } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { SETTLED_PER_WRITE } from '../../../src/store/delivery/backlog.js'
+import { BACKLOG_ROWS_PER_WRITE } from '../../../src/store/delivery/backlog.js'
 import { closeDatabase, openDatabase } from '../../../src/store/sqlite/engine.js'
 import { onPostgres } from '../../support/engine-name.js'
 import { type TestDatabase, takeDatabase } from '../../support/postgres-database.js'
@@ -37,7 +37,7 @@ async function query<R>(sql: string): Promise<readonly R[]> {
   }
 }
 
-const UPDATES = 10 * SETTLED_PER_WRITE
+const UPDATES = 10 * BACKLOG_ROWS_PER_WRITE
 const CONFIRMED = UPDATES / 2
 
 const calls = ['set', 'delete', 'confirm', 'set again', 'drop'] as const

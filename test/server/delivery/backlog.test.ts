@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { SETTLED_PER_WRITE, settleBacklog } from '../../../src/store/delivery/backlog.js'
+import { BACKLOG_ROWS_PER_WRITE, applyBacklog } from '../../../src/store/delivery/backlog.js'
 import { turn } from '../../../src/store/delivery/turn.js'
-import { forgetOld } from '../../../src/store/delivery/updates.js'
+import { deleteOldUpdates } from '../../../src/store/delivery/updates.js'
 import { all, type Op, run, runEach } from '../../../src/store/operation.js'
 import { DAY_MS, START_MS, type TestApp, testApp } from '../../support/server-app.js'
 import { newTenant } from '../../support/server-tenant.js'
 
 const URL_OF = 'https://hooks.example.com/hook'
 const SECRET = 'a-secret-that-signs'
-const BACKLOG = 2 * SETTLED_PER_WRITE + 50
+const BACKLOG = 2 * BACKLOG_ROWS_PER_WRITE + 50
 
 let server: TestApp
 beforeAll(() => {
@@ -79,7 +79,7 @@ async function botWithBacklog() {
 }
 
 const settle = (): Promise<number> =>
-  server.deps.store.write(() => settleBacklog({ now: START_MS, newDeliveryId: () => server.deps.newId('dlv') }))
+  server.deps.store.write(() => applyBacklog({ now: START_MS, newDeliveryId: () => server.deps.newId('dlv') }))
 const settleAll = async (): Promise<void> => {
   while ((await settle()) > 0) continue
 }
@@ -94,7 +94,7 @@ describe('backlog of updates', () => {
       expect((await call()).status).toBe(200)
       await settleAll()
     }
-    expect(Math.max(...changed())).toBe(SETTLED_PER_WRITE)
+    expect(Math.max(...changed())).toBe(BACKLOG_ROWS_PER_WRITE)
     await settleAll()
   })
 
@@ -175,7 +175,7 @@ describe('backlog of updates', () => {
       (it) => it.set(),
       (it) => it.set(),
       (it) => it.remove(),
-      (it) => it.poll({ offset: SETTLED_PER_WRITE + 20 }),
+      (it) => it.poll({ offset: BACKLOG_ROWS_PER_WRITE + 20 }),
       (it) => it.ping(),
       (it) => it.set(),
       (it) => it.remove(),
@@ -216,7 +216,7 @@ describe('backlog of updates', () => {
     await bot.ping()
     expect((await bot.poll()).data.items.map((it) => it.update_id)).toEqual([BACKLOG + 1])
     expect((await bot.poll({ offset: -1 })).data.items.map((it) => it.update_id)).toEqual([BACKLOG + 1])
-    await server.deps.store.write(() => forgetOld(server.clock.now(), 10_000))
+    await server.deps.store.write(() => deleteOldUpdates(server.clock.now(), 10_000))
   })
 })
 

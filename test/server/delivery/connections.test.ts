@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { AttemptLimit } from '../../../src/server/delivery/attempt-limit.js'
 import { Connection } from '../../../src/server/delivery/connection.js'
 import { checkUrl } from '../../../src/server/delivery/guard.js'
-import { KeptConnections } from '../../../src/server/delivery/sender.js'
+import { IdleConnections } from '../../../src/server/delivery/sender.js'
 import { hooksExampleCom } from './certificates.js'
 import { ended, httpReceiver, internet, publicAddress, rawReceiver, senderFor, tlsReceiver } from './delivering.js'
 
@@ -102,7 +102,7 @@ describe('webhook connection', () => {
   it('idle webhook connection is dropped when the receiver closes it', async () => {
     const { url, connections } = await rawReceiver((socket) => void socket.write(ok))
     const { connection } = await postOnce(url)
-    const kept = new KeptConnections()
+    const kept = new IdleConnections()
     kept.keep('key', connection)
     expect(kept.size).toBe(1)
     connections[0]?.end()

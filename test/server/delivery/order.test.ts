@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { SETTLED_PER_WRITE, settleBacklog } from '../../../src/store/delivery/backlog.js'
+import { BACKLOG_ROWS_PER_WRITE, applyBacklog } from '../../../src/store/delivery/backlog.js'
 import { run } from '../../../src/store/operation.js'
 import { newChat, say } from '../../support/server-chats.js'
 import { DeliveryScene, type Received, type ReceiverAnswer, until } from '../../support/server-deliveries.js'
@@ -223,14 +223,14 @@ describe('webhook deleted or replaced during an attempt', () => {
       yield* run("update deliveries set status = 'dead_letter', ready = 0, next_attempt_at = null, attempt_count = 5")
       yield* run('update updates set pending = 0')
     })
-    for (let n = 0; n <= SETTLED_PER_WRITE; n++) await scene.ping()
+    for (let n = 0; n <= BACKLOG_ROWS_PER_WRITE; n++) await scene.ping()
     await scene.set(receiver, { drop_pending_updates: true })
     expect((await scene.retry(String(dead))).data.status).toBe('pending')
     // The worker has checked the bot and found nothing due.
     await scene.startWorker()
     expect(receiver.calls).toEqual([])
     const maker = { now: scene.server.clock.now(), newDeliveryId: () => scene.server.deps.newId('dlv') }
-    while ((await store.write(() => settleBacklog(maker))) > 0) continue
+    while ((await store.write(() => applyBacklog(maker))) > 0) continue
     await until(() => receiver.calls.length > 0)
     expect(receiver.calls.map((it) => it.updateId)).toEqual([dead])
   })

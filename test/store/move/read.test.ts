@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { ExportUnusable, headerLine } from '../../../src/store/move/format.js'
 import { readExport } from '../../../src/store/move/read.js'
 import type { MoveSource, Table } from '../../../src/store/move/session.js'
-import type { Moved } from '../../../src/store/move/tables.js'
+import type { ExportedTable } from '../../../src/store/move/tables.js'
 import { exportOf, inPieces } from '../../support/move.js'
 
 /** A store without a database: these tests concern only the file. */
-function sourceOf(content: Partial<Record<Moved, readonly Record<string, string | number | null>[]>>): MoveSource {
-  const rowsOf = ({ name }: { name: Moved }) => content[name] ?? []
+function sourceOf(content: Partial<Record<ExportedTable, readonly Record<string, string | number | null>[]>>): MoveSource {
+  const rowsOf = ({ name }: { name: ExportedTable }) => content[name] ?? []
   return {
     dialect: 'sqlite',
     name: 'a store',
@@ -17,7 +17,7 @@ function sourceOf(content: Partial<Record<Moved, readonly Record<string, string 
       return { name, columns: [], key: [] }
     },
     async all(sql) {
-      const counted = /^select count.* from (\w+)$/.exec(sql)?.[1] as Moved | undefined
+      const counted = /^select count.* from (\w+)$/.exec(sql)?.[1] as ExportedTable | undefined
       return counted === undefined ? [] : [{ n: rowsOf({ name: counted }).length }]
     },
     async *pages(table) {

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { describe, expect, it } from 'vitest'
-import { inHeader, instead, leftOut, moved } from '../../../src/store/move/tables.js'
+import { headerTables, columnOverrides, transientTables, exportedTables } from '../../../src/store/move/tables.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { openSqliteFile } from '../../../src/store/sqlite/open.js'
 import { onPostgres } from '../../support/engine-name.js'
@@ -64,8 +64,8 @@ const tables = [...new Set(columns.map((it) => it.table))]
 
 describe('tables of an export', () => {
   it('export covers every table of the schema (see the lists in src/store/move/tables.ts)', () => {
-    const onlyPostgres = [...leftOut, ...inHeader]
-    expect(tables.sort()).toEqual([...moved, ...(onPostgres ? onlyPostgres : [])].sort())
+    const onlyPostgres = [...transientTables, ...headerTables]
+    expect(tables.sort()).toEqual([...exportedTables, ...(onPostgres ? onlyPostgres : [])].sort())
   })
 
   it('exported columns have only text and integer types, which both engines and JSON represent', () => {
@@ -80,20 +80,20 @@ describe('tables of an export', () => {
   })
 
   it('columns that the export replaces exist', () => {
-    for (const [table, replaced] of Object.entries(instead)) {
+    for (const [table, replaced] of Object.entries(columnOverrides)) {
       const names = columns.filter((it) => it.table === table).map((it) => it.name)
       expect(names).toEqual(expect.arrayContaining(Object.keys(replaced)))
     }
   })
 
   it('exported tables have no defaults or sequences, which an import could not restore', () => {
-    const names: readonly string[] = [...moved, ...inHeader]
+    const names: readonly string[] = [...exportedTables, ...headerTables]
     expect(columns.filter((it) => it.counts && names.includes(it.table))).toEqual([])
   })
 
   it.runIf(onPostgres)('exported tables have the same columns on both engines', () => {
     const named = (all: readonly Column[]) =>
-      all.filter((it) => moved.some((name) => name === it.table)).map((it) => `${it.table}.${it.name}.${it.key}`)
+      all.filter((it) => exportedTables.some((name) => name === it.table)).map((it) => `${it.table}.${it.name}.${it.key}`)
     expect(named(columns)).toEqual(named(columnsOnSqlite()))
   })
 })

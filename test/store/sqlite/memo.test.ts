@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Op, one, oneKept, run } from '../../../src/store/operation.js'
+import { type Op, one, oneCached, run } from '../../../src/store/operation.js'
 import { Memo } from '../../../src/store/sqlite/memo.js'
 import type { Store } from '../../../src/store/store.js'
 import { beforeEachStore, engines } from '../../support/engines.js'
@@ -87,7 +87,7 @@ describe.each(engines)('cached row on $name', ({ create }) => {
   })
 
   const SQL = 'select key_check from credential_keys where key_id = $1'
-  const kept = () => store.read(() => oneKept<{ key_check: string }>(SQL, ['k']))
+  const kept = () => store.read(() => oneCached<{ key_check: string }>(SQL, ['k']))
   function* set(check: string): Op<void> {
     yield* run('delete from credential_keys where key_id = $1', ['k'])
     yield* run('insert into credential_keys (key_id, key_check, created_at) values ($1, $2, $3)', ['k', check, 0])
@@ -118,7 +118,7 @@ describe.each(engines)('cached row on $name', ({ create }) => {
     await kept()
     const seen = await store.write(function* (): Op<unknown> {
       yield* set('two')
-      return [yield* oneKept(SQL, ['k']), yield* one(SQL, ['k'])]
+      return [yield* oneCached(SQL, ['k']), yield* one(SQL, ['k'])]
     })
     expect(seen).toEqual([{ key_check: 'two' }, { key_check: 'two' }])
   })
