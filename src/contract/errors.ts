@@ -1,6 +1,6 @@
 /**
- * The failure table (DECISIONS.md#failure-codes): every code that a voucher service returns, with its HTTP status, the
- * exit code of the command that receives it, whether the same call may be repeated, and what to do about it.
+ * The failure table (DECISIONS.md#failure-codes): every code that a voucher service returns, with its HTTP status, exit
+ * code, whether a retry may help, and advice.
  */
 interface FailureRule {
   /** HTTP status of the response. */
@@ -11,7 +11,7 @@ interface FailureRule {
   readonly retryable: boolean
   /** One sentence for users. */
   readonly message: string
-  /** What to do next. */
+  /** Advice for the user. */
   readonly advice: string
 }
 

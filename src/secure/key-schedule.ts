@@ -30,7 +30,7 @@ export function hkdfInfo({ brand, origin, sid }: Omit<SessionContext, 'salt'>, d
   return `platform|v1|${brand}|${origin === '' ? '-' : origin}|${sid}|http|${direction}`
 }
 
-/** One extract, two expands. `secret` is the 32-byte x coordinate of the shared point, leading zeros kept. */
+/** One extract, two expands. `secret` is the 32-byte x coordinate of the shared point with leading zeros. */
 export function deriveKeys(hkdf: Hkdf, secret: Uint8Array, context: SessionContext): SessionKeys {
   const prk = hkdf.extract(context.salt, secret)
   const keyOf = (direction: Direction) => hkdf.expand(prk, Buffer.from(hkdfInfo(context, direction)), KEY_BYTES)

@@ -9,7 +9,7 @@ export function isCanonicalOrigin(text: string): boolean {
 /**
  * Applies a list of allowed origins (DECISIONS.md#session-origins). `*` allows any origin and a missing one; a list
  * without it requires an exact match, byte for byte.
- * @param origin the Origin header, `''` when there is none
+ * @param origin the Origin header, `''` without one
  */
 export function isOriginAllowed(policy: readonly string[], origin: string): boolean {
   return policy.includes('*') || (origin !== '' && policy.includes(origin))

@@ -54,7 +54,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     // The contract validates and serialises (bind.ts), so Fastify's own compilers need not be loaded.
     schemaController: { compilersFactory: { buildValidator: notUsed, buildSerializer: notUsed } },
     rewriteUrl: ({ url = '/' }) => targetOf(url),
-    // HttpServer responds, in order.
+    // HttpServer responds to malformed messages, after earlier requests of the connection.
     clientErrorHandler: () => {},
     frameworkErrors: (_error, request, reply) => {
       prepare(request, reply)

@@ -77,7 +77,7 @@ export function createClientAddresses(
   }
 }
 
-/** The request that came over the connection: the envelope of a decrypted one. */
+/** The request on the connection; for a decrypted request the one that carried its envelope. */
 const outermost = ({ raw, inner }: ClientRequest) => (inner === null ? raw : inner.outer.request)
 
 /** The entries of all X-Forwarded-For headers, which Node joins with commas. */
@@ -102,7 +102,7 @@ function normalized(text: string): string | undefined {
   return mapped ?? canonical
 }
 
-/** Returns the /64: an IPv6 subscriber has at least that many addresses, so limits per address would limit nothing. */
+/** Returns the /64 network: an IPv6 subscriber has at least that many addresses, so limits per address are useless. */
 function limitSubjectOf(address: string): string {
   if (isIP(address) !== 6) return address
   const [head = '', tail] = address.split('::')

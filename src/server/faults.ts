@@ -63,7 +63,7 @@ export class Faults {
     return entry.fault
   }
 
-  /** Delays a call on purpose. @throws when the server stops before the delay ends */
+  /** Delays a call. @throws when the server stops before the delay ends */
   async delay(ms: number): Promise<void> {
     await setTimeout(ms, undefined, { signal: this.#ended.signal })
   }

@@ -24,7 +24,7 @@ export interface Statement {
 /** Sent to the listeners of the store after the operation has committed. */
 export interface Notice {
   readonly kind: 'notify'
-  /** The id of what has changed. */
+  /** Id of the changed object. */
   readonly subject: string
 }
 

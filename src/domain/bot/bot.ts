@@ -6,7 +6,7 @@ import { formatInstant } from '../time.js'
 import { type PublicWebhookRow, webhookSettings } from '../webhook.js'
 import type { BotRow } from './rows.js'
 
-/** DECISIONS.md#bot-records. */
+/** Limit and defaults of DECISIONS.md#bot-records. */
 export const BOTS_PER_ACCOUNT = 20
 const DEFAULT_SCOPES: readonly BotScope[] = ['messages:send', 'messages:receive']
 

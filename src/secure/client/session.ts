@@ -25,7 +25,7 @@ export interface SecureSuccess {
   /** The decrypted response, or the plain one where the mode allowed plain text. */
   readonly response: HttpResponse
   readonly encrypted: boolean
-  /** True for a status 2xx whose body does not say `success: false`. */
+  /** True for a status 2xx unless the body contains `success: false`. */
   readonly succeeded: boolean
 }
 

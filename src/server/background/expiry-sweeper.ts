@@ -11,7 +11,7 @@ import type { Store } from '../../store/store.js'
 /** Rows per write: takes one or two milliseconds of the thread that SQLite runs on. */
 export const DELETED_PER_WRITE = BACKLOG_ROWS_PER_WRITE
 
-/** Processes up to FORGOTTEN_PER_WRITE rows and returns their number. */
+/** Processes up to DELETED_PER_WRITE rows and returns their number. */
 type SweepStep = (now: number) => Op<number>
 
 const expiry: readonly SweepStep[] = [

@@ -158,7 +158,7 @@ export class DeliveryWorker {
   async #take(lostBefore: number | null): Promise<void> {
     const { store, clock } = this.#it
     const ended = this.#ended
-    // Leases of deliveries that a stopping process had claimed expire.
+    // A stopping process drops unconfirmed claims: their leases expire.
     const unconfirmed = this.#claims ? this.#unconfirmed : []
     const room = this.#claims ? this.#slots - this.#inFlight.size : 0
     const bots = this.#botsToAsk(room)

@@ -50,7 +50,7 @@ export class HttpServer extends http.Server {
     const take = (request: IncomingMessage, response: ServerResponse) => {
       if (!this.#connections.get(request.socket)?.take(response, this.#draining)) return
       const start = () => {
-        // The message may have broken off since, and its connection with it.
+        // The request may have been truncated since, and its connection closed.
         if (!response.headersSent && !request.socket.destroyed) respond(request, response)
       }
       if (this.#batch.push(start) === 1) setImmediate(() => this.#startBatch())
@@ -59,7 +59,7 @@ export class HttpServer extends http.Server {
     // Expectations other than 100-continue may be ignored (RFC 9110, 10.1.1).
     this.on('checkExpectation', take)
     this.on('connect', ({ socket }) => {
-      // Node has removed its own listeners.
+      // Node has removed its own error listener.
       socket.on('error', () => {})
       socket.resume()
       this.#connections.get(socket)?.refuse(() => refuse('CONNECT'))
@@ -70,13 +70,13 @@ export class HttpServer extends http.Server {
     })
   }
 
-  /** Closes each connection after its pending response, or its next one, or when it is idle; Node calls this too. */
+  /** Closes each connection after its pending or next response, or when it is idle. Node calls this too. */
   override closeIdleConnections(): void {
     if (this.#draining) return
     this.#draining = true
     this.keepAliveTimeout = IDLE_MS_MAX
     for (const connection of this.#connections.values()) connection.drain()
-    // Requests that Fastify gets after it began to close would each close their connection.
+    // Start the batch now: a request that reaches Fastify after it began to close would close its connection.
     this.#startBatch()
   }
 
@@ -86,7 +86,7 @@ export class HttpServer extends http.Server {
     for (const start of batch) start()
   }
 
-  /** Node forgets connections that asked for a tunnel. */
+  /** Also closes connections that requested a tunnel, which Node no longer tracks. */
   override closeAllConnections(): void {
     for (const socket of this.#connections.keys()) socket.destroy()
   }
@@ -95,7 +95,7 @@ export class HttpServer extends http.Server {
 class Connection {
   readonly #socket: Socket
   #unanswered = 0
-  /** The latest response that is pending, or whose request is. */
+  /** The latest response, while it is pending or the body of its request is incomplete. */
   #last: ServerResponse | undefined
   /** The last response closes the connection: requests after it are ignored. */
   #closing = false
@@ -133,7 +133,7 @@ class Connection {
     const last = this.#last
     const inBody = last?.req.complete === false
     if (inBody && !last.headersSent) return writeTo(last, refusal())
-    // A request whose body breaks off after its response gets no second one.
+    // Send no second response to a request whose body is truncated after its response.
     const end = () => (inBody ? endSide(this.#socket) : this.#writeRaw(refusal()))
     if (last === undefined || last.closed) end()
     else last.once('close', end)
@@ -159,9 +159,9 @@ class Connection {
   }
 }
 
-/** A response after which the connection lingers: Node would destroy it as soon as the response is flushed. */
+/** Keeps the connection open for a while after its last response; Node would destroy it as soon as it is flushed. */
 class LingeringResponse<R extends IncomingMessage = IncomingMessage> extends ServerResponse<R> {
-  /** Node's mark of a response that closes the connection, which it reads right after detachSocket(). */
+  /** Node's flag for a response that closes the connection; Node reads it right after detachSocket(). */
   declare _last: boolean
 
   override detachSocket(socket: Socket): void {
@@ -177,7 +177,7 @@ function writeTo(response: ServerResponse, { status, headers, body }: RawRespons
   response.end(body)
 }
 
-/** Ends our side, and discards what the client still sends, for a limited time. */
+/** Ends the server's side; discards what the client still sends, for a limited time. */
 function endSide(socket: Socket): void {
   socket.end()
   const overdue = setTimeout(() => socket.destroy(), LINGER_MS_MAX)

@@ -7,7 +7,7 @@ type Conflict = Refusal<'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_KEY_IN_PROGRESS'
 export class InFlight {
   readonly #running = new Map<string, { fingerprint: string; settled: Promise<unknown> }>()
 
-  /** Runs `call`, after the end of a running call with the same key and request: `call` then replays it. */
+  /** Waits for a running call with the same key and request, then runs `call`, which finds its record and replays it. */
   async run<T>(
     applicationId: string,
     { value, fingerprint }: IdempotencyKey,

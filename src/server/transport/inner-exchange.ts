@@ -32,7 +32,7 @@ export class InnerMessage {
   readonly body: unknown
 
   /**
-   * @param text the plaintext that held the body
+   * @param text the plaintext that contained the body
    * @param textBytes its length in UTF-8
    * @param origin origin of the session; empty without one
    */

@@ -14,7 +14,7 @@ interface BotIssue extends Omit<Issue, 'recipientUserId' | 'botId'> {
 
 /**
  * Issues to the user of a private chat and writes a message there, in one transaction (DECISIONS.md#bot-issue).
- * A repeat writes no message and returns where the voucher was delivered first.
+ * A repeated call writes no message and returns the message that delivered the voucher first.
  */
 export function* issueIntoChat(
   call: BotIssue,

@@ -10,8 +10,8 @@ import * as templates from '../templates.js'
 import { owned } from './bots.js'
 
 /**
- * The bot-side template calls of the console (DECISIONS.md#bot-side-templates): they work on the templates of the
- * linked application, or without a link on those of the bot.
+ * Template calls of a bot in the console (DECISIONS.md#bot-side-templates). They use the templates of the linked
+ * application, or those of the bot if it is not linked.
  */
 type TemplateCallRefusal = Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED' | 'BOT_DISABLED' | 'INSUFFICIENT_SCOPE'>
 

@@ -2,8 +2,8 @@ import type { UpdateQueueRow } from '../../domain/bot/rows.js'
 import { all, count, notify, type Op, one, run, runEach } from '../operation.js'
 
 /**
- * Changes to all pending updates of a bot. The transaction of the call sets markers in the bot's queue and changes the
- * rows of the first updates; the call takes effect with it. Later transactions of the same size change the other rows.
+ * Changes to all pending updates of a bot. The transaction of the call sets markers in the bot's queue, which makes the
+ * change effective, and updates the first rows. Later transactions of the same size update the others, the backlog.
  * Every reader of pending updates or their deliveries must apply the markers.
  */
 
@@ -30,11 +30,11 @@ export const DELIVERABLE = `update_id > (select coalesce(confirmed_to, 0) from u
 /** SQL: false for a manual retry of a delivered or dead delivery, whose update is not pending. */
 const IS_FIRST_ROUND = `(resume_status is null or resume_status = 'failed')`
 
-/** $1 is the bot, $2 the reason. */
+/** SQL parameters: $1 is the bot, $2 the reason. */
 const CANCEL = `update deliveries set status = 'cancelled', cancel_reason = $2, ready = 0, next_attempt_at = null,
   lease_until = null, resume_status = null where bot_id = $1`
 
-/** $1 is the id, $2 the bot, $3 the update, $4 its type, $5 the chat key, $6 the time. */
+/** SQL parameters: $1 is the id, $2 the bot, $3 the update, $4 its type, $5 the chat key, $6 the time. */
 export const INSERT_DELIVERY = `insert into deliveries (id, bot_id, update_id, update_type, chat_key, status,
     attempt_count, manual_attempt_count, created_at, next_attempt_at, ready)
   values ($1, $2, $3, $4, $5, 'pending', 0, 0, $6, $6, 1)`
@@ -46,7 +46,7 @@ interface DeliveryMaker {
   readonly newDeliveryId: () => string
 }
 
-/** Locks the bot's queue until the transaction ends: no update is added, no poll runs, and no backlog is settled. */
+/** Locks the bot's queue until the transaction ends, against new updates, polls and the application of backlogs. */
 export function* lockQueue(botId: string): Op<UpdateQueueRow> {
   return (yield* one<UpdateQueueRow>('select * from update_queues where bot_id = $1', [botId], 'row')) as UpdateQueueRow
 }
@@ -97,9 +97,9 @@ export function* endDeliveries(queue: UpdateQueueRow): Op<void> {
 }
 
 export interface CancelledTo {
-  /** Pending deliveries up to this id are cancelled, even if their rows do not say so yet. */
+  /** Pending deliveries up to this id count as cancelled, even if their rows are not updated yet. */
   readonly cancelledTo: number
-  /** Among those, deliveries up to this id were dropped. */
+  /** Cancelled deliveries up to this id have the reason `dropped`. */
   readonly droppedTo: number
 }
 
@@ -117,8 +117,8 @@ export function* cancelledTo(botId: string): Op<CancelledTo> {
 }
 
 /**
- * Settles part of one bot's backlog: the bot with the fewest updates left, so that a long backlog does not delay the
- * others. @returns 0 when no bot has a backlog, SETTLED_PER_WRITE while one may have
+ * Applies part of one bot's backlog. Chooses the bot with the fewest updates left, so that a long backlog does not
+ * delay the others. @returns 0 if no bot has a backlog, otherwise BACKLOG_ROWS_PER_WRITE
  */
 export function* applyBacklog(maker: DeliveryMaker): Op<number> {
   const queue = yield* one<UpdateQueueRow>(
@@ -233,7 +233,7 @@ function* cancelInFlight(botId: string, reason: CancelReason): Op<void> {
   yield* run(`${CANCEL} and lease_until is not null and ${IS_FIRST_ROUND}`, [botId, reason])
 }
 
-/** Stores the markers and notifies the settling processes of a new backlog. */
+/** Stores the markers and notifies other processes of a new backlog, which they may apply. */
 function* saveMarkers(before: UpdateQueueRow, after: UpdateQueueRow): Op<void> {
   const markers = ({ confirmed_to, dropped_to, switched_to }: UpdateQueueRow) => [confirmed_to, dropped_to, switched_to]
   if (markers(after).join() === markers(before).join()) return

@@ -15,7 +15,7 @@ const DELETE_UPDATE = 'delete from updates where bot_id = $1 and update_id = $2'
 /** The stored text of each update, lowest id first. */
 export type UpdateBodies = readonly string[]
 
-/** SQL: false for an expired update without a delivery attempt, even if its row was not removed yet. */
+/** SQL: false for an expired update without a delivery attempt, even if its row still exists. */
 const ALIVE = `(created_at > $2 or ${attempted('looked_at')})`
 
 /** Maximum of pending updates that one operation scans: thousands may have expired at the same time. */
@@ -58,14 +58,14 @@ export function* poll(call: Poll): Op<PollOutcome> {
   return yield* waiting(botId, limit, now, 0)
 }
 
-/** Progress of a search for the last pending updates, which goes downwards over several operations. */
+/** Progress of a search for the last pending updates, which scans downwards in several operations. */
 export interface LastUpdates {
   readonly missing: number
   readonly before: number
 }
 
 /**
- * Returns the id at which the last pending updates begin, 0 if there are fewer; or the progress so far.
+ * Returns the id of the first of the last `missing` pending updates, 0 if there are fewer; or the progress so far.
  * @param last start with a `before` above every id
  */
 export function* firstOfLast(botId: string, { missing, before }: LastUpdates, now: number): Op<number | LastUpdates> {

@@ -55,13 +55,13 @@ export class DatabaseFailure extends Error {
   /** SQLSTATE, or the system's error code of the connection. */
   readonly state: string | null
 
-  /** @param silent the connection was given up because the server did not respond */
+  /** @param silent true if the connection was closed because the server did not respond */
   constructor(error: unknown, silent = false) {
     const state = sqlStateOf(error)
     const { code, message } = error as { code?: unknown; message?: unknown }
     super(state === null ? `no connection to the database (${code ?? message})` : `${state}: ${message}`)
     this.state = typeof code === 'string' ? code : null
-    // Without a SQLSTATE the connection has ended, or was never made.
+    // Without a SQLSTATE the connection has ended or could not be opened.
     this.problem = silent
       ? 'busy'
       : state === null

@@ -45,7 +45,7 @@ export async function connectionOf({ url, env }: PostgresSettings): Promise<{ co
       port,
       database,
       ssl,
-      // Always present: otherwise pg reads a password file on its own.
+      // Always set: otherwise pg reads a password file with rules of its own.
       password: password ?? (() => ''),
       application_name: query('application_name') ?? env.PGAPPNAME ?? 'voucherctl',
       ...(options === undefined ? {} : { options }),

@@ -62,7 +62,7 @@ export class Writes {
     this.#groups.delete(group)
   }
 
-  /** Settles every operation of the batch. @returns the failure that all operations would end in */
+  /** Resolves or rejects every operation of the batch. @returns a failure that queued operations would share */
   async #commit(batch: readonly PendingWrite[]): Promise<DatabaseFailure | undefined> {
     let common: DatabaseFailure | undefined
     if (batch.length > 1) {
@@ -82,7 +82,7 @@ export class Writes {
     return common
   }
 
-  /** Settles the operation, unless it returns a failure that all operations would end in. */
+  /** Resolves or rejects the operation, or returns a failure that other operations would share. */
   async #commitAlone(pending: PendingWrite): Promise<DatabaseFailure | undefined> {
     const runs = new Map<PostgresProblem, number>()
     for (;;) {

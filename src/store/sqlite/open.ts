@@ -73,7 +73,7 @@ export function closeSqliteFile(db: SqliteDatabase, path: string): void {
   }
 }
 
-/** Removes the file while its lock is held. The journal is switched off first, because closing deletes it by name. */
+/** Removes the file under its lock. Leaves WAL mode first, because closing would delete the journal by name. */
 export function removeSqliteFile(db: SqliteDatabase, path: string): void {
   try {
     db.exec('pragma journal_mode = delete')
