@@ -11,7 +11,7 @@ import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
 import { defaultDataDir } from '../files/data-dir.js'
 import { BACKLOG, applyBacklog } from '../store/delivery/backlog.js'
-import { knowsNoKeys, lockKeys, registerKeys, unknownKeys } from '../store/keys.js'
+import { hasNoKeys, lockKeys, registerKeys, unknownKeys } from '../store/keys.js'
 import type { Op } from '../store/operation.js'
 import { type ProcessSession, processesWithout } from '../store/postgres/key-locks.js'
 import { memorySessions } from '../store/sessions.js'
@@ -78,7 +78,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     const server = await assemble(options, host, dataDir, store)
     undo.push(() => server.app.close())
     await server.app.listen({ host, port: options.port ?? DEFAULT_PORT })
-    return await accepting(server, host, dataDir, options, undo)
+    return await finishStart(server, host, dataDir, options, undo)
   } catch (error) {
     for (const step of undo.reverse()) await step()
     if (!(error instanceof StoreUnavailable) || options.databaseUrl !== undefined) throw error
@@ -101,7 +101,7 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
   const random = pooledRandom()
   const keys = loadKeys(
     options.keyFile ?? join(dataDir, 'keys.json'),
-    options.keyFile === undefined && (await store.read(knowsNoKeys)),
+    options.keyFile === undefined && (await store.read(hasNoKeys)),
     random,
     !options.memory,
   )
@@ -182,7 +182,7 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
   return { app, log, target, deps, operatorKeyFile, deliveries }
 }
 
-async function accepting(
+async function finishStart(
   { app, log, target, deps, operatorKeyFile, deliveries }: ServerParts,
   host: string,
   dataDir: string,

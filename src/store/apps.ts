@@ -119,7 +119,7 @@ export function* update(
 }
 
 /** Applies a change that only the operator may make. */
-export function* govern(
+export function* updateByOperator(
   appId: string,
   change: { suspended?: boolean; features?: readonly string[] },
   now: number,
@@ -149,7 +149,7 @@ export function* linkBot(
   if (unapproved !== null) return unapproved
   if (bot.application_id === appId) return yield* record(row)
   if (bot.application_id !== null) return refuse('BOT_ALREADY_LINKED', { application_id: bot.application_id })
-  yield* templates.adopt(botId, appId, now)
+  yield* templates.moveToApplication(botId, appId, now)
   return yield* setLink(row, botId, appId, now)
 }
 

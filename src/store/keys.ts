@@ -1,7 +1,7 @@
 import { all, lock, type Op, run } from './operation.js'
 
 /** True if no key is registered: only then may a start create new keys. */
-export function* knowsNoKeys(): Op<boolean> {
+export function* hasNoKeys(): Op<boolean> {
   return (yield* all('select key_id from credential_keys')).length === 0
 }
 

@@ -145,7 +145,7 @@ export function* lock(subject: string): Op<void> {
 type Results<Ops> = { [Index in keyof Ops]: Ops[Index] extends Op<infer T> ? T : never }
 
 /** Interleaves operations: runs each to its next statement, then sends these statements in one round trip. */
-export function* together<const Ops extends readonly Op<unknown>[]>(...ops: Ops): Op<Results<Ops>> {
+export function* interleave<const Ops extends readonly Op<unknown>[]>(...ops: Ops): Op<Results<Ops>> {
   const steps = ops.map((op) => op.next())
   for (;;) {
     const asking: number[] = []

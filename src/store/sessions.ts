@@ -11,11 +11,11 @@ export interface StoredSession {
 const SESSION_MS_MAX = 600_000 + PROCESS_CLOCK_SKEW_MS_MAX
 
 /** Bounds in milliseconds since 1970: a session that expires before `until` or after `from` has ended. */
-export const endsOfSessions = (now: number) => ({ until: now, from: now + SESSION_MS_MAX })
+export const expiryBounds = (now: number) => ({ until: now, from: now + SESSION_MS_MAX })
 
 /** @param now ms since 1970 */
 export function hasEnded({ expiresAt }: StoredSession, now: number): boolean {
-  const { until, from } = endsOfSessions(now)
+  const { until, from } = expiryBounds(now)
   return expiresAt <= until || expiresAt > from
 }
 

@@ -1,7 +1,7 @@
 import { all, change, inserting, lock, type Op, one, run, runEach } from './operation.js'
 import {
   DEFAULT_SESSION_LIMITS,
-  endsOfSessions,
+  expiryBounds,
   type StoredSession,
   type RidUse,
   type SessionLimits,
@@ -83,7 +83,7 @@ interface Removable {
 
 /** Removes expired sessions, up to a bounded number of marks; returns the number of sessions. */
 function* forgetSome(now: number): Op<number> {
-  const { until, from } = endsOfSessions(now)
+  const { until, from } = expiryBounds(now)
   const ended = yield* all<Removable>(
     'select sid, rids from secure_sessions where expires_at <= $1 or expires_at > $2 order by expires_at limit $3',
     [until, from, REMOVED_AT_ONCE],

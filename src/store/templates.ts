@@ -98,7 +98,7 @@ export function* review(
 }
 
 /** Moves the templates of an unlinked bot to the application, except those whose external id is taken there. */
-export function* adopt(botId: string, applicationId: string, now: number): Op<void> {
+export function* moveToApplication(botId: string, applicationId: string, now: number): Op<void> {
   yield* run(
     `update templates set application_id = $2, updated_at = $3
      where application_id = '' and bot_id = $1 and (status = 'rejected' or not exists (
@@ -110,7 +110,7 @@ export function* adopt(botId: string, applicationId: string, now: number): Op<vo
 }
 
 /** Templates that wait for review, oldest first. */
-export function* waiting(): Op<Review[]> {
+export function* pendingReviews(): Op<Review[]> {
   const rows = yield* all<TemplateRow>(`select * from templates where status = 'reviewing' order by submitted_at, id`)
   return rows.map((row) => ({
     kind: 'template',

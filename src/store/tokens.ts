@@ -68,7 +68,7 @@ export function* revoke(
 }
 
 /** Writes the last use of tokens. @param uses time by token id */
-export function* touch(uses: ReadonlyMap<string, number>): Op<void> {
+export function* saveLastUses(uses: ReadonlyMap<string, number>): Op<void> {
   // A fixed order prevents deadlocks between processes that update the same rows.
   for (const [tokenId, usedAt] of [...uses].sort()) {
     yield* run('update tokens set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at < $2)', [

@@ -22,7 +22,7 @@ import {
 } from '../domain/voucher.js'
 import { notifyLinkedBots } from './delivery/outbox.js'
 import { findReplay, saveRecord } from './idempotency.js'
-import { inserting, type Op, one, type RowLock, run, together } from './operation.js'
+import { inserting, type Op, one, type RowLock, run, interleave } from './operation.js'
 import type { GroupCommit } from './store.js'
 import { type TemplateSummaries, templateSummary } from './template-summary.js'
 
@@ -78,7 +78,7 @@ export type IssueRefusal = Refusal<
 >
 
 export function* issue(call: Issue): Op<ReplayableSuccess<IssuedVoucher> | IssueRefusal> {
-  const [before, template] = yield* together(replayIssue(call), issuingTemplate(call.applicationId, call.templateId))
+  const [before, template] = yield* interleave(replayIssue(call), issuingTemplate(call.applicationId, call.templateId))
   return before ?? (yield* issueFrom(template, call))
 }
 
@@ -111,7 +111,7 @@ function* issueFrom(
     const summary = yield* templateSummary(summaries, applicationId, call.templateId)
     const voucher = voucherRecord(made.row, summary, now)
     const success = { status: 201 as const, subjectId: made.row.id, data: null }
-    yield* together(
+    yield* interleave(
       countIssued(call),
       saveRecord(call, success, IDEMPOTENCY_LIFETIME_MS),
       notifyLinkedBots(applicationId, 'voucher_issued', () => ({ voucher }), call),
@@ -299,7 +299,7 @@ export function* redeem(
   call: Redeem,
 ): Op<ReplayableSuccess<Redemption> | RedeemRefusal | Refusal<'IDEMPOTENCY_KEY_REUSED' | 'VOUCHER_NOT_FOUND'>> {
   const { applicationId, now } = call
-  const [before, voucher] = yield* together(
+  const [before, voucher] = yield* interleave(
     replayRedeem(call),
     voucherByCredential<RedeemableVoucher & { hash: string }>(applicationId, call.credential, REDEEMABLE, 'row'),
   )
@@ -324,7 +324,7 @@ export function* redeem(
   }
   const data = redemptionRecord(row, { ...voucher, state: 'redeemed' }, now)
   const metadata = Object.keys(call.metadata).length === 0 ? null : call.metadata
-  yield* together(
+  yield* interleave(
     insertRedemption(row),
     run(REDEEMED[call.credential.type], [applicationId, voucher.hash, now, row.id]),
     saveRecord(call, { status: 200, subjectId: row.id, data: metadata }, null),

@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node'
-import { noteOf } from '../../src/store/postgres/migrate.js'
+import { versionStep } from '../../src/store/postgres/migrate.js'
 import { migrations } from '../../src/store/postgres/migrations.js'
 import { query } from './postgres-query.js'
 import { startPostgres } from './postgres-server.js'
@@ -14,7 +14,7 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startPostgres()
   await query(server.url, 'create database voucherctl_template')
-  const tables = [...migrations, noteOf(migrations.length)].map((it) => it.sql).join('\n')
+  const tables = [...migrations, versionStep(migrations.length)].map((it) => it.sql).join('\n')
   await query(server.url.replace(/\/postgres$/, '/voucherctl_template'), `begin; ${tables}; commit`)
   project.provide('postgresUrl', server.url)
   return () => server.remove()

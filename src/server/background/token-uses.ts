@@ -20,7 +20,7 @@ export class TokenUses {
     const uses = this.#uses
     this.#uses = new Map()
     try {
-      await this.#store.write(() => tokens.touch(uses))
+      await this.#store.write(() => tokens.saveLastUses(uses))
     } catch (error) {
       this.#uses = new Map([...uses, ...this.#uses])
       throw error

@@ -51,7 +51,7 @@ interface SigningSettings {
  * claims with leases, and results. One turn at a time writes results together with the next claims.
  */
 export class DeliveryWorker {
-  readonly #it: DeliveryWorkerOptions
+  readonly #options: DeliveryWorkerOptions
   readonly #trueNow: () => number
   #leaseNow: () => number
   readonly #stops: (() => unknown)[] = []
@@ -65,7 +65,7 @@ export class DeliveryWorker {
   readonly #slots: number
   readonly #inFlight = new Set<Promise<void>>()
   readonly #held = new Map<string, number>()
-  #looksForLost = false
+  #expiresLeases = false
   #turning: Promise<void> | null = null
   #dueTimer: NodeJS.Timeout | undefined
   #claims = true
@@ -81,28 +81,28 @@ export class DeliveryWorker {
    * @param alone true if no other process uses the store: then all existing leases belong to a process that has exited
    */
   async start({ alone }: { readonly alone: boolean }): Promise<void> {
-    const { store, clock } = this.#it
+    const { store, clock } = this.#options
     // With a steady clock, setting the system clock forward cannot expire leases of this process.
-    if (alone) this.#leaseNow = this.#it.trueNow ?? steadyNow
-    const lookAround = () => void this.#lookAround().catch(this.#it.onError)
-    const look = (subject: string) => subject === BACKLOG || this.#look(subject)
-    this.#stops.push(store.listen(look, lookAround))
+    if (alone) this.#leaseNow = this.#options.trueNow ?? steadyNow
+    const rescan = () => void this.#rescan().catch(this.#options.onError)
+    const addBot = (subject: string) => subject === BACKLOG || this.#addBot(subject)
+    this.#stops.push(store.listen(addBot, rescan))
     this.#stops.push(clock.onMove(() => this.#wake()))
     const sweep = setInterval(() => {
-      this.#looksForLost = true
+      this.#expiresLeases = true
       // Also pick up deliveries that another process was notified of but did not send.
       if (alone) this.#wake()
-      else lookAround()
+      else rescan()
     }, LEASE_SWEEP_MS)
     sweep.unref()
     this.#stops.push(() => clearInterval(sweep))
     for (const botId of await store.read(botsWithWork)) this.#botIds.add(botId)
-    await this.#take(alone ? ALWAYS : this.#leaseNow())
+    await this.#writeTurn(alone ? ALWAYS : this.#leaseNow())
     this.#wakeIfNeeded()
   }
 
-  async #lookAround(): Promise<void> {
-    for (const botId of await this.#it.store.read(botsWithWork)) this.#botIds.add(botId)
+  async #rescan(): Promise<void> {
+    for (const botId of await this.#options.store.read(botsWithWork)) this.#botIds.add(botId)
     this.#wake()
   }
 
@@ -112,19 +112,19 @@ export class DeliveryWorker {
     for (const stop of this.#stops.splice(0)) stop()
     clearTimeout(this.#dueTimer)
     await this.#turning
-    await this.#it.sender.close(graceMs)
+    await this.#options.sender.close(graceMs)
     await Promise.all(this.#inFlight)
     while (this.#ended.length > 0) {
       try {
-        await this.#take(null)
+        await this.#writeTurn(null)
       } catch (error) {
         // The leases of these attempts expire, and the next start records them as failed.
-        return this.#it.onError(error)
+        return this.#options.onError(error)
       }
     }
   }
 
-  #look(botId: string): void {
+  #addBot(botId: string): void {
     this.#botIds.add(botId)
     this.#wake()
   }
@@ -136,27 +136,27 @@ export class DeliveryWorker {
 
   #wakeIfNeeded(): void {
     const hasRoom = this.#inFlight.size < this.#slots
-    if (this.#ended.length > 0 || this.#looksForLost || (this.#botIds.size > 0 && hasRoom)) this.#wake()
+    if (this.#ended.length > 0 || this.#expiresLeases || (this.#botIds.size > 0 && hasRoom)) this.#wake()
   }
 
   async #turn(): Promise<void> {
     // Let attempts that end in the same tick share the turn.
     await new Promise((resolve) => setImmediate(resolve))
-    const lostBefore = this.#looksForLost ? this.#leaseNow() : null
-    this.#looksForLost = false
+    const lostBefore = this.#expiresLeases ? this.#leaseNow() : null
+    this.#expiresLeases = false
     try {
-      await this.#take(lostBefore)
+      await this.#writeTurn(lostBefore)
       this.#turning = null
       this.#wakeIfNeeded()
     } catch (error) {
-      this.#it.onError(error)
+      this.#options.onError(error)
       this.#turning = null
       this.#setTimer(RETRY_MS)
     }
   }
 
-  async #take(lostBefore: number | null): Promise<void> {
-    const { store, clock } = this.#it
+  async #writeTurn(lostBefore: number | null): Promise<void> {
+    const { store, clock } = this.#options
     const ended = this.#ended
     // A stopping process drops unconfirmed claims: their leases expire.
     const unconfirmed = this.#claims ? this.#unconfirmed : []
@@ -180,12 +180,12 @@ export class DeliveryWorker {
       this.#unconfirmed = [...unconfirmed, ...claimed]
       this.#ended.unshift(...ended.map((one) => ({ ...one, mayBeWritten: true as const })))
       for (const botId of bots.keys()) this.#botIds.add(botId)
-      if (lostBefore !== null) this.#looksForLost = true
+      if (lostBefore !== null) this.#expiresLeases = true
       throw error
     }
     for (const botId of result.unfinished) this.#botIds.add(botId)
     for (const [botId, accountId] of result.waiting) this.#waiting.set(botId, accountId)
-    if (result.moreLost) this.#looksForLost = true
+    if (result.moreLost) this.#expiresLeases = true
     for (const attempt of result.begun) this.#begin(attempt)
     if (this.#claims && result.nextDueAt !== null) this.#setTimer(result.nextDueAt - clock.now())
   }
@@ -224,7 +224,7 @@ export class DeliveryWorker {
   }
 
   async #attempt(attempt: Attempt): Promise<EndedAttempt> {
-    const { sender, clock, onError } = this.#it
+    const { sender, clock, onError } = this.#options
     const startedAt = performance.now()
     try {
       const { url, allowedIps, ...signing } = this.#signingOf(attempt.webhook)
@@ -244,7 +244,7 @@ export class DeliveryWorker {
     rawBody: Uint8Array,
     { row, secret, oldSecret }: Pick<SigningSettings, 'row' | 'secret' | 'oldSecret'>,
   ): Record<string, string> {
-    const both = oldSecret !== null && (row.old_secret_until ?? 0) > this.#it.clock.now()
+    const both = oldSecret !== null && (row.old_secret_until ?? 0) > this.#options.clock.now()
     const timestamp = Math.floor(this.#trueNow() / 1000)
     const secrets = both ? [secret, oldSecret] : [secret]
     return {
@@ -258,7 +258,7 @@ export class DeliveryWorker {
   #signingOf(row: WebhookRow): SigningSettings {
     const kept = this.#signing.get(row.bot_id)
     if (kept !== undefined && kept.row.url === row.url && kept.row.secret === row.secret) return { ...kept, row }
-    const open = (value: string) => unseal(this.#it.keys, row.bot_id, value)
+    const open = (value: string) => unseal(this.#options.keys, row.bot_id, value)
     const signing = {
       row,
       url: open(row.url),

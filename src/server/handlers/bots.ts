@@ -67,7 +67,7 @@ export const botConsoleHandlers: MakeHandlers<'bots', Console> = (
 
   get: async ({ botId }, { caller, isHead }) => {
     const found = await read(() => bots.get(caller.accountId, botId))
-    if (!found.ok || !bots.awaitsToken(found.data) || isHead) return found
+    if (!found.ok || !bots.needsFirstToken(found.data) || isHead) return found
     const token = makeToken('sbot_', random)
     return write(() => bots.showToken(caller.accountId, botId, token, clock.now()))
   },

@@ -46,8 +46,8 @@ export const platformHandlers: MakeHandlers<'platform'> = (deps, { read, write }
 
     reviews: async ({ kind }) => {
       const waiting = await store.read(function* () {
-        const ofTemplates = kind === 'bot' ? [] : yield* templates.waiting()
-        const ofBots = kind === 'template' ? [] : yield* bots.waiting()
+        const ofTemplates = kind === 'bot' ? [] : yield* templates.pendingReviews()
+        const ofBots = kind === 'template' ? [] : yield* bots.pendingReviews()
         return [...ofTemplates, ...ofBots]
       })
       return { ok: true, data: { items: waiting.sort(byAge) } }
@@ -57,9 +57,9 @@ export const platformHandlers: MakeHandlers<'platform'> = (deps, { read, write }
     rejectTemplate: ({ templateId, code, reason }) =>
       write(() => templates.review(templateId, { approve: false, code, reason }, clock.now())),
 
-    suspendApp: ({ appId }) => write(() => apps.govern(appId, { suspended: true }, clock.now())),
-    reinstateApp: ({ appId }) => write(() => apps.govern(appId, { suspended: false }, clock.now())),
-    setAppFeatures: ({ appId, features }) => write(() => apps.govern(appId, { features }, clock.now())),
+    suspendApp: ({ appId }) => write(() => apps.updateByOperator(appId, { suspended: true }, clock.now())),
+    reinstateApp: ({ appId }) => write(() => apps.updateByOperator(appId, { suspended: false }, clock.now())),
+    setAppFeatures: ({ appId, features }) => write(() => apps.updateByOperator(appId, { features }, clock.now())),
 
     approveBot: ({ botId }) => write(() => bots.decide(botId, 'approve', clock.now())),
     rejectBot: ({ botId, note }) => write(() => bots.decide(botId, { reject: note }, clock.now())),

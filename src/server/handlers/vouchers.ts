@@ -21,7 +21,7 @@ function credentialIssues({ credential }: { credential: Credential }): Validatio
 }
 
 /** Hashes a credential; no hashes if the check symbol is wrong, because no voucher has such a credential. */
-function hashed({ type, value }: Credential, keys: Keyring): vouchers.HashedCredential {
+function hashCredential({ type, value }: Credential, keys: Keyring): vouchers.HashedCredential {
   const parsed = parseCredential(type, value)
   return { type, hashes: parsed.ok ? keys.all.map((key) => indexCredential(key.index, type, parsed.normalised)) : [] }
 }
@@ -68,7 +68,7 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
     verify: {
       check: credentialIssues,
       handle: async (input, { caller }) => {
-        const credential = hashed(input.credential, keys)
+        const credential = hashCredential(input.credential, keys)
         const verified = await store.read(() =>
           vouchers.verify(caller.applicationId, credential, input.recipient_user_id, clock.now(), summaries),
         )
@@ -79,7 +79,7 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
     redeem: {
       check: credentialIssues,
       handle: async (input, { caller, idempotencyKey }) => {
-        const credential = hashed(input.credential, keys)
+        const credential = hashCredential(input.credential, keys)
         const redemptionId = newId('rdm')
         const { applicationId } = caller
         const redeemed = await store.write(

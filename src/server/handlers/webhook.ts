@@ -25,7 +25,7 @@ export const webhookHandlers: MakeHandlers<'webhook'> = (deps, { read, write }) 
       replyOf(await setWebhook(deps, botId, input, () => bots.approved(caller.accountId, botId))),
 
     setByBot: async (input, { caller: { botId, tokenId } }) =>
-      replyOf(await setWebhook(deps, botId, input, () => stillCalling(tokenId))),
+      replyOf(await setWebhook(deps, botId, input, () => recheckCaller(tokenId))),
 
     delete: ({ botId, drop_pending_updates: drop = false }, { caller }) =>
       write(function* () {
@@ -43,7 +43,7 @@ export const webhookHandlers: MakeHandlers<'webhook'> = (deps, { read, write }) 
 }
 
 /** Null if the bot may still call: during the look-up the owner may have replaced a stolen token. */
-function* stillCalling(tokenHash: string): Op<ReturnType<typeof refuseBotCall>> {
+function* recheckCaller(tokenHash: string): Op<ReturnType<typeof refuseBotCall>> {
   return refuseBotCall(yield* bots.callerByHash(tokenHash), contract.webhook.setByBot)
 }
 

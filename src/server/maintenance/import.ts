@@ -36,9 +36,9 @@ export type ImportReport = Omit<ExportReport, 'store'> & {
 
 /** Verifies an export without importing it. @throws an error with a `code`: EXPORT_UNUSABLE, ABORTED */
 export function verifyExport(chunks: Chunks, options: ImportOptions): Promise<ImportReport> {
-  return ofFile(options, async () => {
+  return withFileName(options, async () => {
     const read = await readExport(untilAborted(chunks, options.signal))
-    const onRows = counting(read, options)
+    const onRows = progressCounter(read, options)
     for (;;) {
       const next = await read.rows.next()
       if (next.done) return reportOf(read, null, next.value)
@@ -53,7 +53,7 @@ export function verifyExport(chunks: Chunks, options: ImportOptions): Promise<Im
  * DATABASE_UNREACHABLE, SQLITE_MISSING, ABORTED
  */
 export function importStore(place: MovePlace, chunks: Chunks, options: ImportOptions): Promise<ImportReport> {
-  return ofFile(options, async () => {
+  return withFileName(options, async () => {
     const read = await readExport(untilAborted(chunks, options.signal))
     const transportKeys = openTransportKeys(read, place, options.name)
     const target = await openTarget(place).catch((error: unknown) => {
@@ -61,7 +61,7 @@ export function importStore(place: MovePlace, chunks: Chunks, options: ImportOpt
     })
     try {
       await requireEmpty(target)
-      const sums = await importRows(target, read, counting(read, options))
+      const sums = await importRows(target, read, progressCounter(read, options))
       await commit(target, place, transportKeys)
       return reportOf(read, target.name, sums)
     } catch (error) {
@@ -73,7 +73,7 @@ export function importStore(place: MovePlace, chunks: Chunks, options: ImportOpt
 }
 
 /** Adds the name of the file to its errors. */
-async function ofFile<T>({ name }: ImportOptions, work: () => Promise<T>): Promise<T> {
+async function withFileName<T>({ name }: ImportOptions, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -101,7 +101,7 @@ function openTransportKeys({ header }: ParsedExport, place: MovePlace, name: str
 /** Writes a key file before the rows: without rows it is unused, so the import can be repeated after a failure. */
 async function commit(target: MoveTarget, place: MovePlace, keys: TransportKeys | null): Promise<void> {
   const path = transportKeyFile(place)
-  const writesFile = keys !== null && target.insertTransportKeys === null && !holds(path, keys.text)
+  const writesFile = keys !== null && target.insertTransportKeys === null && !hasKeys(path, keys.text)
   if (keys !== null) await target.insertTransportKeys?.(keys.sealed)
   if (writesFile) replaceFile(path, keys.text, { follow: false })
   try {
@@ -113,7 +113,7 @@ async function commit(target: MoveTarget, place: MovePlace, keys: TransportKeys 
 }
 
 /** True if the file exists with these keys. @throws KeysUnusable if it has other keys */
-function holds(path: string, text: string): boolean {
+function hasKeys(path: string, text: string): boolean {
   if (!existsSync(path)) return false
   if (readFileSync(path, 'utf8') === text) return true
   throw new KeysUnusable(
@@ -121,7 +121,7 @@ function holds(path: string, text: string): boolean {
   )
 }
 
-function counting({ header }: ParsedExport, { signal, onProgress }: ImportOptions): (rows: number) => void {
+function progressCounter({ header }: ParsedExport, { signal, onProgress }: ImportOptions): (rows: number) => void {
   const total = totalOf(header.rows)
   let done = 0
   return (rows) => {

@@ -145,7 +145,7 @@ export function* update(
 }
 
 /** True for an approved bot without a token: the owner's first read creates it. */
-export function awaitsToken(bot: Bot): boolean {
+export function needsFirstToken(bot: Bot): boolean {
   return bot.review_status === 'approved' && !bot.has_token
 }
 
@@ -162,8 +162,8 @@ export function* showToken(
   const row = yield* owned(accountId, botId)
   if (row === undefined) return refuse('BOT_NOT_FOUND')
   const before = yield* detail(row)
-  if (!awaitsToken(before)) return before
-  const prefix = yield* giveToken(botId, token, now)
+  if (!needsFirstToken(before)) return before
+  const prefix = yield* replaceToken(botId, token, now)
   return { ...before, has_token: true, token_prefix: prefix, one_time_token: token }
 }
 
@@ -178,14 +178,14 @@ export function* regenerateToken(
 > {
   const row = yield* approved(accountId, botId)
   if ('ok' in row) return row
-  const prefix = yield* giveToken(botId, token, now)
+  const prefix = yield* replaceToken(botId, token, now)
   yield* run('update bots set updated_at = $2 where id = $1', [botId, now])
   yield* notify(botId)
   return { bot_id: botId, one_time_token: token, token_prefix: prefix }
 }
 
 /** Stores a new token and revokes the old one in the same commit. */
-function* giveToken(botId: string, token: string, now: number): Op<string> {
+function* replaceToken(botId: string, token: string, now: number): Op<string> {
   const prefix = tokenPrefixOf(token)
   yield* run('update bot_tokens set revoked_at = $2 where bot_id = $1 and revoked_at is null', [botId, now])
   yield* insertToken({ token_hash: hashToken(token), bot_id: botId, created_at: now, revoked_at: null })
@@ -208,7 +208,7 @@ export function* decide(
 }
 
 /** Bots that wait for review, oldest first. */
-export function* waiting(): Op<Review[]> {
+export function* pendingReviews(): Op<Review[]> {
   const rows = yield* all<BotRow>(`select * from bots where review_status = 'pending' order by submitted_at, id`)
   return rows.map((row) => ({
     kind: 'bot',

@@ -55,7 +55,7 @@ export function* poll(call: Poll): Op<PollOutcome> {
     yield* run('update update_queues set allowed_updates = $2 where bot_id = $1', [botId, allowed])
   }
   if (offset > 1) yield* confirmTo(queue, offset - 1)
-  return yield* waiting(botId, limit, now, 0)
+  return yield* pendingBodies(botId, limit, now, 0)
 }
 
 /** Progress of a search for the last pending updates, which scans downwards in several operations. */
@@ -85,7 +85,7 @@ export function* firstOfLast(botId: string, { missing, before }: LastUpdates, no
 }
 
 /** Finds ids in the index of pending updates, whose size is independent of delivered ones, then reads the bodies. */
-function* waiting(botId: string, limit: number, now: number, after: number): Op<UpdateBodies | ScanProgress> {
+function* pendingBodies(botId: string, limit: number, now: number, after: number): Op<UpdateBodies | ScanProgress> {
   const rows = yield* all<{ body: string }>(
     `select body from updates where bot_id = $1 and update_id in (
        select update_id from (
@@ -118,7 +118,7 @@ export function* recheckPoll(call: OpenPollRead): Op<PollOutcome> {
   const refusal = refuseBotCall(yield* callerByHash(call.tokenHash), call)
   if (refusal !== null) return refusal
   if (yield* hasWebhook(call.botId)) return refuse('WEBHOOK_ACTIVE')
-  return yield* waiting(call.botId, call.limit, call.now, call.after ?? 0)
+  return yield* pendingBodies(call.botId, call.limit, call.now, call.after ?? 0)
 }
 
 /** Adds an update for the operator; returns its stored text. */

@@ -2,7 +2,7 @@ import { Client, type QueryResult, type types } from 'pg'
 import type { Row, Value } from '../operation.js'
 import { parserOf } from '../postgres/batch.js'
 import { DatabaseFailure } from '../postgres/errors.js'
-import { LOCK_MIGRATIONS, noteOf, unusable, versionOf } from '../postgres/migrate.js'
+import { LOCK_MIGRATIONS, versionStep, unusable, versionOf } from '../postgres/migrate.js'
 import { migrations } from '../postgres/migrations.js'
 import { connectionOf, type PostgresSettings } from '../postgres/settings.js'
 import { StoreUnusable } from '../store.js'
@@ -39,7 +39,7 @@ export async function openPostgresTarget(settings: PostgresSettings): Promise<Mo
   }
   const migrate = async (from: number, to: number) => {
     for (const { sql } of migrations.slice(from, to)) await guarded(client.query(sql))
-    await guarded(client.query(noteOf(to).sql))
+    await guarded(client.query(versionStep(to).sql))
   }
   return {
     ...source,

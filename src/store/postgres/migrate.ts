@@ -20,7 +20,7 @@ export interface Migration {
 type Migrations = Migration['steps']
 
 /** Part of a dry run's output, so that psql records the version as well. */
-export const noteOf = (version: number) => ({
+export const versionStep = (version: number) => ({
   name: 'version',
   sql: `create table if not exists voucherctl_schema (version integer not null);
 delete from voucherctl_schema;
@@ -61,7 +61,7 @@ async function migrateOnce(config: ClientConfig, name: string, dryRun: boolean, 
     await client.query('begin')
     if (!dryRun) await client.query(LOCK_MIGRATIONS)
     const from = await versionOf(client, name, known.length)
-    const steps = from === known.length ? [] : [...known.slice(from), noteOf(known.length)]
+    const steps = from === known.length ? [] : [...known.slice(from), versionStep(known.length)]
     if (!dryRun) for (const { sql } of steps) await client.query(sql)
     await client.query(dryRun ? 'rollback' : 'commit')
     return { from, to: known.length, steps }
