@@ -6,13 +6,13 @@ import {
   machineId,
   messageText,
   metadataInput,
-  withoutDuplicates,
   noBody,
   nullable,
   oneOf,
   page,
   pageQuery,
   text,
+  withoutDuplicates,
 } from './fields.js'
 import { type Static, Type } from './schema.js'
 import { template, templateInput, list as templateList } from './templates.js'
@@ -96,7 +96,9 @@ export const apply = endpoint({
     }),
     description: Type.Optional(text(0, 512)),
     avatar: Type.Optional(httpsUrl()),
-    scopes: Type.Optional(Type.Array(oneOf(botScopes), { minItems: 1, maxItems: botScopes.length, ...withoutDuplicates })),
+    scopes: Type.Optional(
+      Type.Array(oneOf(botScopes), { minItems: 1, maxItems: botScopes.length, ...withoutDuplicates }),
+    ),
   }),
   status: 201,
   output: bot,

@@ -1,5 +1,5 @@
 import { byAccount, endpoint, scopes } from './endpoint.js'
-import { input, instant, withoutDuplicates, noBody, nullable, oneOf, page, pageQuery, text } from './fields.js'
+import { input, instant, noBody, nullable, oneOf, page, pageQuery, text, withoutDuplicates } from './fields.js'
 import { type Static, Type } from './schema.js'
 
 const appId = Type.Object({ appId: Type.String() })

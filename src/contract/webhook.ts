@@ -28,7 +28,9 @@ export const deliveryMode = Type.Object({
   pending_update_count: Type.Integer(),
   dropped_updates: Type.Integer(),
   warnings: Type.Array(oneOf(webhookWarnings)),
-  one_time_secret_token: Type.Optional(Type.String({ description: 'generated because the call named none; shown once' })),
+  one_time_secret_token: Type.Optional(
+    Type.String({ description: 'generated because the call named none; shown once' }),
+  ),
 })
 export type DeliveryMode = Static<typeof deliveryMode>
 

@@ -2,10 +2,10 @@ import { all, change, inserting, lock, type Op, one, run, runEach } from './oper
 import {
   DEFAULT_SESSION_LIMITS,
   expiryBounds,
-  type StoredSession,
   type RidUse,
   type SessionLimits,
   type Sessions,
+  type StoredSession,
 } from './sessions.js'
 import type { Store } from './store.js'
 

@@ -10,19 +10,19 @@ import {
   decideIssue,
   type IssuingTemplate,
   obstacleOf,
+  type PublicVoucherRow,
   type RedeemableVoucher,
   type RedeemRefusal,
   redemptionRecord,
   redemptionRecordAtRedeem,
   refuseRedeem,
   refuseReverse,
-  type PublicVoucherRow,
   voucherRecord,
   voucherRecordAtIssue,
 } from '../domain/voucher.js'
 import { notifyLinkedBots } from './delivery/outbox.js'
 import { findReplay, saveRecord } from './idempotency.js'
-import { inserting, type Op, one, type RowLock, run, interleave } from './operation.js'
+import { inserting, interleave, type Op, one, type RowLock, run } from './operation.js'
 import type { GroupCommit } from './store.js'
 import { type TemplateSummaries, templateSummary } from './template-summary.js'
 

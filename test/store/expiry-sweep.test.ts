@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ExpirySweeper, DELETED_PER_WRITE } from '../../src/server/background/expiry-sweeper.js'
+import { DELETED_PER_WRITE, ExpirySweeper } from '../../src/server/background/expiry-sweeper.js'
 import { all, type Op, run } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
 import { beforeEachStore, engines } from '../support/engines.js'

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { DeliveryRow, UpdateRow } from '../../src/domain/bot/rows.js'
 import { addUpdate } from '../../src/store/delivery/outbox.js'
-import { firstOfLast, deleteOldUpdates, poll } from '../../src/store/delivery/updates.js'
+import { deleteOldUpdates, firstOfLast, poll } from '../../src/store/delivery/updates.js'
 import { all, run, type Statement } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
 import { beforeEachStore, engines } from '../support/engines.js'

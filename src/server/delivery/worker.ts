@@ -71,7 +71,7 @@ export class DeliveryWorker {
   #claims = true
 
   constructor(options: DeliveryWorkerOptions) {
-    this.#it = options
+    this.#options = options
     this.#trueNow = options.trueNow ?? Date.now
     this.#leaseNow = this.#trueNow
     this.#slots = options.slots ?? DELIVERY_SLOTS

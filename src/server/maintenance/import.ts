@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { unseal } from '../../domain/sealing.js'
 import { replaceFile } from '../../files/replace-file.js'
-import { ExportUnusable, type Checksums, totalOf } from '../../store/move/format.js'
+import { type Checksums, ExportUnusable, totalOf } from '../../store/move/format.js'
 import { importRows, requireEmpty } from '../../store/move/import.js'
 import { type ParsedExport, readExport } from '../../store/move/read.js'
 import type { MoveTarget } from '../../store/move/session.js'

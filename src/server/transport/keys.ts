@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { SecureKey } from '../../contract/platform.js'
 import type { RandomBytes } from '../../domain/ids.js'
-import { PROCESS_CLOCK_SKEW_MS_MAX, formatInstant, instantOrNull } from '../../domain/time.js'
+import { formatInstant, instantOrNull, PROCESS_CLOCK_SKEW_MS_MAX } from '../../domain/time.js'
 import { removeDrafts, replaceFile } from '../../files/replace-file.js'
 import { decodeBase64url, encodeBase64url } from '../../secure/base64url.js'
 import { pinOf } from '../../secure/public-key.js'

@@ -24,7 +24,11 @@ function ownerOf({ id, application_id }: BotRow): templates.TemplateOwner {
   return application_id === null ? { botId: id } : { applicationId: application_id }
 }
 
-export function* list(accountId: string, botId: string, filter: templates.TemplateFilter): Op<Page<Template> | TemplateCallRefusal> {
+export function* list(
+  accountId: string,
+  botId: string,
+  filter: templates.TemplateFilter,
+): Op<Page<Template> | TemplateCallRefusal> {
   const bot = yield* permittedBot(accountId, botId, 'vouchers:read')
   return 'ok' in bot ? bot : yield* templates.list(ownerOf(bot), filter)
 }
@@ -46,7 +50,11 @@ export function* submit(
   templateId: string,
   now: number,
   autoApprove: boolean,
-): Op<Template | TemplateCallRefusal | Refusal<'TEMPLATE_NOT_FOUND' | 'TEMPLATE_STATE_CONFLICT' | 'EXTERNAL_TEMPLATE_ID_EXISTS'>> {
+): Op<
+  | Template
+  | TemplateCallRefusal
+  | Refusal<'TEMPLATE_NOT_FOUND' | 'TEMPLATE_STATE_CONFLICT' | 'EXTERNAL_TEMPLATE_ID_EXISTS'>
+> {
   const bot = yield* permittedBot(accountId, botId, 'vouchers:templates:write')
   return 'ok' in bot ? bot : yield* templates.submit(ownerOf(bot), templateId, now, autoApprove)
 }

@@ -1,19 +1,19 @@
 import type { DeliveryRow, WebhookRow } from '../../domain/bot/rows.js'
 import {
-  type DeliveryTransition,
   type AttemptOutcome,
   applyAttempt,
+  concernsEndpoint,
+  type DeliveryState,
+  type DeliveryTransition,
   LEASE_MS,
   leaseExpired,
   RETRY_DELAY_MS_MAX,
-  type DeliveryState,
-  concernsEndpoint,
   slotsFor,
 } from '../../domain/delivery.js'
 import { PROCESS_CLOCK_SKEW_MS_MAX } from '../../domain/time.js'
 import { UNCONFIRMED_UPDATE_RETENTION_MS } from '../../domain/update.js'
 import { all, type Op, one, run } from '../operation.js'
-import { DELIVERABLE, BACKLOG_ROWS_PER_WRITE } from './backlog.js'
+import { BACKLOG_ROWS_PER_WRITE, DELIVERABLE } from './backlog.js'
 
 export interface Attempt {
   readonly deliveryId: string

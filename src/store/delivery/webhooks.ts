@@ -4,9 +4,9 @@ import type { RandomBytes } from '../../domain/ids.js'
 import type { Keyring } from '../../domain/keyring.js'
 import { seal, unseal } from '../../domain/sealing.js'
 import {
+  type ClearWebhook,
   decideWebhook,
   deliveryModeRecord,
-  type ClearWebhook,
   type WebhookChange,
   type WebhookRequest,
   webhookInfo,

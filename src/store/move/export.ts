@@ -1,4 +1,4 @@
-import { Digest, endLine, FORMAT, type Header, headerLine, type KeyCheck, rowLines, type Checksums } from './format.js'
+import { type Checksums, Digest, endLine, FORMAT, type Header, headerLine, type KeyCheck, rowLines } from './format.js'
 import { countOf, type MoveSource, type Table } from './session.js'
 import { exportedTables } from './tables.js'
 

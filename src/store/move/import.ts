@@ -2,10 +2,10 @@ import { DatabaseFailure } from '../postgres/errors.js'
 import { isOfOperation, sqliteProblemOf } from '../sqlite/engine.js'
 import { StoreUnusable } from '../store.js'
 import { sumsOf } from './export.js'
-import { ExportUnusable, type Checksums } from './format.js'
+import { type Checksums, ExportUnusable } from './format.js'
 import type { ParsedExport, RowBatch } from './read.js'
 import type { MoveTarget, Table } from './session.js'
-import { headerTables, isExportedTable, exportedTables } from './tables.js'
+import { exportedTables, headerTables, isExportedTable } from './tables.js'
 
 /** The target has rows already: an import does not merge stores. */
 class StoreNotEmpty extends Error {
@@ -90,7 +90,9 @@ async function insert(target: MoveTarget, table: Table, { rows, firstLine, lastL
 
 async function verifyRows(target: MoveTarget, written: Checksums, onRows: (count: number) => void): Promise<void> {
   const found = await sumsOf(target, () => onRows(0))
-  const differs = exportedTables.find((it) => found.rows[it] !== written.rows[it] || found.sha256[it] !== written.sha256[it])
+  const differs = exportedTables.find(
+    (it) => found.rows[it] !== written.rows[it] || found.sha256[it] !== written.sha256[it],
+  )
   if (differs === undefined) return
   throw new StoreUnusable(
     'STORE_UNUSABLE',

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import type { Row } from '../operation.js'
 import { migrations } from '../sqlite/migrations.js'
-import { Digest, END_START, ExportUnusable, endLine, FORMAT, type Header, rowStart, type Checksums } from './format.js'
+import { type Checksums, Digest, END_START, ExportUnusable, endLine, FORMAT, type Header, rowStart } from './format.js'
 import { PAGE_ROWS } from './session.js'
-import { isExportedTable, type ExportedTable, exportedTables } from './tables.js'
+import { type ExportedTable, exportedTables, isExportedTable } from './tables.js'
 
 /** Longest line. Rows have at most a few hundred kilobytes, so a longer line is not an export and could fill memory. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024
@@ -63,7 +63,8 @@ async function* readRows(
     if (text.startsWith(END_START)) {
       if (batch.length > 0) yield batch.finish(digest, places)
       const sums = digest.end()
-      if (`${text}\n` !== endLine(sums)) throw new ExportUnusable(describeDifference(text, number, sums, header, places))
+      if (`${text}\n` !== endLine(sums))
+        throw new ExportUnusable(describeDifference(text, number, sums, header, places))
       const after = await lines.next()
       if (!after.done) throw new ExportUnusable(`line ${after.value.number} comes after the end`)
       return sums

@@ -1,4 +1,4 @@
-import type { Op, RowLock, StatementBatch, Statement, Step, SubjectLock, Value } from '../operation.js'
+import type { Op, RowLock, Statement, StatementBatch, Step, SubjectLock, Value } from '../operation.js'
 import type { PooledConnection } from './pool.js'
 
 /**

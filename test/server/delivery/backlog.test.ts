@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { BACKLOG_ROWS_PER_WRITE, applyBacklog } from '../../../src/store/delivery/backlog.js'
+import { applyBacklog, BACKLOG_ROWS_PER_WRITE } from '../../../src/store/delivery/backlog.js'
 import { turn } from '../../../src/store/delivery/turn.js'
 import { deleteOldUpdates } from '../../../src/store/delivery/updates.js'
 import { all, type Op, run, runEach } from '../../../src/store/operation.js'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { forget } from '../../../src/store/delivery/deliveries.js'
+import { deleteOldDeliveries } from '../../../src/store/delivery/deliveries.js'
 import { turn } from '../../../src/store/delivery/turn.js'
 import { all } from '../../../src/store/operation.js'
 import { DeliveryScene } from '../../support/server-deliveries.js'
@@ -59,8 +59,8 @@ it('deliveries are deleted after 30 days with their attempts and updates', async
   const kept = await scene.ping()
   await scene.untilStatus(kept, 'delivered')
   const { store } = scene.server.deps
-  expect(await store.write(() => forget(made, 10))).toBe(0)
-  expect(await store.write(() => forget(made + 1, 10))).toBe(1)
+  expect(await store.write(() => deleteOldDeliveries(made, 10))).toBe(0)
+  expect(await store.write(() => deleteOldDeliveries(made + 1, 10))).toBe(1)
   for (const table of ['deliveries', 'delivery_attempts', 'updates']) {
     const rows = await store.read(() => all(`select bot_id from ${table} where bot_id = $1`, [scene.bot.id]))
     expect([table, rows.length]).toEqual([table, 1])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { BACKLOG_ROWS_PER_WRITE, applyBacklog } from '../../../src/store/delivery/backlog.js'
+import { applyBacklog, BACKLOG_ROWS_PER_WRITE } from '../../../src/store/delivery/backlog.js'
 import { run } from '../../../src/store/operation.js'
 import { newChat, say } from '../../support/server-chats.js'
 import { DeliveryScene, type Received, type ReceiverAnswer, until } from '../../support/server-deliveries.js'

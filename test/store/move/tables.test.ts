@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { describe, expect, it } from 'vitest'
-import { headerTables, columnOverrides, transientTables, exportedTables } from '../../../src/store/move/tables.js'
+import { columnOverrides, exportedTables, headerTables, transientTables } from '../../../src/store/move/tables.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { openSqliteFile } from '../../../src/store/sqlite/open.js'
 import { onPostgres } from '../../support/engine-name.js'
@@ -93,7 +93,9 @@ describe('tables of an export', () => {
 
   it.runIf(onPostgres)('exported tables have the same columns on both engines', () => {
     const named = (all: readonly Column[]) =>
-      all.filter((it) => exportedTables.some((name) => name === it.table)).map((it) => `${it.table}.${it.name}.${it.key}`)
+      all
+        .filter((it) => exportedTables.some((name) => name === it.table))
+        .map((it) => `${it.table}.${it.name}.${it.key}`)
     expect(named(columns)).toEqual(named(columnsOnSqlite()))
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { openSqliteTarget } from '../../../src/store/move/sqlite-session.js'
-import { moved } from '../../../src/store/move/tables.js'
+import { exportedTables } from '../../../src/store/move/tables.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { closeDatabase, openDatabase } from '../../../src/store/sqlite/engine.js'
 import { migrations } from '../../../src/store/sqlite/migrations.js'
@@ -34,7 +34,7 @@ describe('move from SQLite to PostgreSQL and back', () => {
     await fillStore(store)
     await store.close()
     const first = await textOf(fromSqlite(path))
-    expect(tablesIn(first)).toEqual(moved)
+    expect(tablesIn(first)).toEqual(exportedTables)
 
     const url = await emptyDatabase()
     await moveInto(await toPostgres(url), first)
@@ -53,7 +53,8 @@ describe('move from SQLite to PostgreSQL and back', () => {
         closeDatabase(db)
       }
     }
-    for (const table of moved.filter((it) => it !== 'deliveries')) expect(rows(other, table)).toEqual(rows(path, table))
+    for (const table of exportedTables.filter((it) => it !== 'deliveries'))
+      expect(rows(other, table)).toEqual(rows(path, table))
   })
 })
 
@@ -61,7 +62,7 @@ describe('export of an older schema', () => {
   const olderText = async () => {
     const path = filePath()
     const db = openSqliteFile(path)
-    for (const table of [...moved].reverse()) db.exec(`drop table if exists ${table}`)
+    for (const table of [...exportedTables].reverse()) db.exec(`drop table if exists ${table}`)
     db.exec(migrations[0] as string)
     db.exec("pragma user_version = 1; insert into credential_keys values ('key_1', 'check', 1)")
     db.exec(
