@@ -56,7 +56,8 @@ describe('Idempotency-Key header', () => {
 })
 
 describe('idempotency record', () => {
-  it('runs the call if there is no idempotency record', () => expect(replayableRecord(undefined, 'print', 1_500)).toBeNull())
+  it('runs the call if there is no idempotency record', () =>
+    expect(replayableRecord(undefined, 'print', 1_500)).toBeNull())
 
   it('replays the same request until the idempotency record expires', () => {
     expect(replayableRecord(row(), 'print', 1_999)).toEqual(row())

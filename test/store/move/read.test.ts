@@ -7,7 +7,9 @@ import type { ExportedTable } from '../../../src/store/move/tables.js'
 import { exportOf, inPieces } from '../../support/move.js'
 
 /** A store without a database: these tests concern only the file. */
-function sourceOf(content: Partial<Record<ExportedTable, readonly Record<string, string | number | null>[]>>): MoveSource {
+function sourceOf(
+  content: Partial<Record<ExportedTable, readonly Record<string, string | number | null>[]>>,
+): MoveSource {
   const rowsOf = ({ name }: { name: ExportedTable }) => content[name] ?? []
   return {
     dialect: 'sqlite',
