@@ -56,7 +56,7 @@ const flat = (headers: Headers): Record<string, string> =>
 /** Calls the server in process through the handler that connections use. */
 export async function inject(app: FastifyInstance, options: InjectOptions): Promise<Response> {
   await app.ready()
-  return injectTo(app.answer, options)
+  return injectTo(app.respond, options)
 }
 
 export function injectInto(app: FastifyInstance): Send {
