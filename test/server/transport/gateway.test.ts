@@ -364,18 +364,18 @@ describe('encrypted sessions', () => {
     expect((await server.send(honest.seal(successful))).status).toBe(200)
   })
 
-  it('accepts each of 100 envelopes once when all are sent ten times concurrently', async () => {
+  it('accepts each of 30 envelopes once when all are sent ten times concurrently', async () => {
     const tenant = await newTenant(server)
     const { seal, open } = await wireSession(server.send)
     const headers = { authorization: `Bearer ${tenant.token}` }
-    const envelopes = Array.from({ length: 100 }, () =>
+    const envelopes = Array.from({ length: 30 }, () =>
       seal({ method: 'GET', path: contract.templates.list.path, headers }),
     )
-    const sent = Array.from({ length: 1_000 }, (_, n) => envelopes[(n * 7) % 100] as (typeof envelopes)[0])
+    const sent = Array.from({ length: 300 }, (_, n) => envelopes[(n * 7) % 30] as (typeof envelopes)[0])
     const answers = await Promise.all(sent.map(async (it) => ({ it, answer: await server.send(it) })))
     const accepted = answers.filter(({ answer }) => answer.status === 200)
-    expect(new Set(accepted.map(({ it }) => it.body)).size).toBe(100)
-    expect(accepted).toHaveLength(100)
+    expect(new Set(accepted.map(({ it }) => it.body)).size).toBe(30)
+    expect(accepted).toHaveLength(30)
     const others = answers.filter(({ answer }) => answer.status !== 200)
     expect(new Set(others.map(({ answer }) => answer.code))).toEqual(new Set(['REQUEST_REPLAYED']))
     expect(accepted.every(({ it, answer }) => open(it, answer).status === 200)).toBe(true)
