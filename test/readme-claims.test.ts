@@ -21,7 +21,7 @@ function tablesOf(file: string, section: string): string[][] {
 
 const promises = tablesOf('test/README.md', 'Which test proves which promise')
 
-test('test/README.md lists the proof of at least 30 promises', () => {
+test('test/README.md names the tests of at least 30 promises', () => {
   expect(promises.length).toBeGreaterThanOrEqual(30)
 })
 

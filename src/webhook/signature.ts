@@ -62,7 +62,7 @@ export interface WebhookRefusal {
 
 /** An update of the platform. Verification checks only its `update_id`. */
 export interface WebhookUpdate {
-  /** Rounded above 2^53 - 1: `updateId` of the verdict is exact. */
+  /** Loses precision above 2^53 - 1; use `updateId` of the verdict, which is exact. */
   readonly update_id: number
   readonly [member: string]: unknown
 }

@@ -21,7 +21,7 @@ export interface BridgeLine {
   readonly type: string
   readonly attempt: number
   readonly outcome: 'delivered' | 'failed' | 'dead_letter'
-  /** Status of the app; null without a response. */
+  /** HTTP status that the app returned; null if it did not respond. */
   readonly status: number | null
   readonly error: string | null
   readonly duration_ms: number

@@ -32,7 +32,7 @@ export interface PollPosition {
   next: number | undefined
   /** Updates before this one are confirmed at the server. */
   confirmed: number | undefined
-  /** True if the server was away at the end. */
+  /** True if the server was unreachable when polling ended. */
   isServerAway: boolean
 }
 

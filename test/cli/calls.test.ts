@@ -94,7 +94,7 @@ test('an interrupted call exits 130 with ABORTED and its idempotency key', async
   expect(JSON.parse(ran.stderr).error).toMatchObject({ code: 'ABORTED', details: { idempotency_key: 'key-1' } })
 })
 
-test('a response that is not JSON exits 9', async () => {
+test('command exits 9 if the response is not JSON', async () => {
   const { createServer } = await import('node:http')
   const { listen } = await import('../support/listen.js')
   const port = await listen(createServer((_request, response) => response.end('<html>')))

@@ -262,7 +262,7 @@ test.each<[string, Leaf['run'], RegExp]>([
     },
     /file cache\.bin: account JWT of the environment/,
   ],
-])('the check finds a leak %s of a new command', async (where, run, told) => {
+])('leak check reports a secret %s of a newly added command', async (where, run, told) => {
   const node = leaky('leaky', run)
   const entry: Entry = { name: 'leaky', summary: where, section: 'x', load: async () => node }
   ;(page as Entry[]).push(entry)

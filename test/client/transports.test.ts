@@ -195,7 +195,7 @@ test('the pool reuses connections for consecutive calls', async () => {
   expect(connections).toBeLessThan(3)
 })
 
-test('isTransportError recognises an error by its code, also one of another module copy', () => {
+test('isTransportError recognises an error by its code, even from another copy of the module', () => {
   const other = Object.assign(new Error('No connection'), { code: 'TRANSPORT_ERROR' })
   expect(
     [other, new TransportError('refused', 'No connection'), new Error('No connection')].map(isTransportError),

@@ -51,7 +51,7 @@ export interface Server extends Place {
   kill(): Promise<void>
   /** Sends SIGTERM; resolves to the exit code, or null if it took a SIGKILL after 20 s. */
   stop(): Promise<number | null>
-  /** Opens a connection of its own. */
+  /** Opens a separate connection to the server. */
   line(): { readonly send: Send; close(): void }
 }
 

@@ -78,7 +78,7 @@ describe.each(keyed)('%s', (_id, endpoint) => {
     expect(other).toMatchObject({ status: 409, code: 'IDEMPOTENCY_KEY_REUSED' })
   })
 
-  it('leaves the Idempotency-Key unused after a refusal', async () => {
+  it('refused request does not consume its Idempotency-Key', async () => {
     const scene = await Scene.of(server, endpoint)
     const wrong = {
       'vouchers.issue': { template_id: 'tpl_0' },
@@ -89,7 +89,7 @@ describe.each(keyed)('%s', (_id, endpoint) => {
     expect((await scene.send({ key: 'K' })).envelope.success).toBe(true)
   })
 
-  it('leaves the Idempotency-Key unused after a 429', async () => {
+  it('request refused with 429 does not consume its Idempotency-Key', async () => {
     const scene = await Scene.of(server, endpoint)
     const to = scene.twin({ limits: createLimits({ [endpoint.limit as 'issue']: { calls: 1, seconds: 60 } }) })
     await scene.send({ key: null, to })
@@ -99,7 +99,7 @@ describe.each(keyed)('%s', (_id, endpoint) => {
     await scene.close()
   })
 
-  it('leaves the Idempotency-Key unused after a 503', async () => {
+  it('request that ends with 503 does not consume its Idempotency-Key', async () => {
     const scene = await Scene.of(server, endpoint)
     await scene.request()
     const { operator } = scene.tenant

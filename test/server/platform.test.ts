@@ -332,7 +332,7 @@ describe('metrics', () => {
     expect(count(await metrics.text())).toBe('2')
   })
 
-  it('/metrics names exactly its counters with _total', async () => {
+  it('/metrics uses the suffix _total for counters and for nothing else', async () => {
     const { body } = await scrape()
     const types = [...body.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type]) => ({ name, type }))
     expect(types.length).toBeGreaterThan(20)

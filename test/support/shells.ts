@@ -8,7 +8,7 @@ export const nameOf = (shell: string) => (hasShell(shell) ? shell : `${shell} (n
 export interface Session {
   readonly home: string
   readonly env: NodeJS.ProcessEnv
-  /** The script under test. */
+  /** Completion script under test. */
   readonly script: string
 }
 

@@ -124,7 +124,7 @@ test('the bridge neither confirms nor retries a delivery in flight that fails af
   expect(calls.slice(2)).toEqual(['deliver 7: 200', 'deliver 8: 500', ending, 'confirm 8'])
 })
 
-test('the signal ends a retry delay of an hour immediately', async () => {
+test('bridge stops immediately when aborted during a retry delay of an hour', async () => {
   const stop = new AbortController()
   const options = { delaysMs: [3_600_000], signal: stop.signal, confirm: async () => true }
   const running = runBridge({ polls: [found(7)], statuses: [500], options })

@@ -24,7 +24,7 @@ interface DeliveryWorkerOptions {
   readonly sender: Sender
   /** System time for leases and X-Platform-Timestamp. Default: Date.now; steadyNow for leases of a single process. */
   readonly trueNow?: (() => number) | undefined
-  /** Concurrent attempts over all bots; default DELIVERY_SLOTS. */
+  /** Maximum of concurrent attempts across all bots; default DELIVERY_SLOTS. */
   readonly slots?: number | undefined
   /** Called with internal errors, which contain nothing from a webhook or its endpoint. */
   readonly onError: (error: unknown) => void

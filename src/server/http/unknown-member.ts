@@ -4,7 +4,7 @@ import { escapePointer, type ValidationIssue } from '../../contract/envelope.js'
 /** Maximum of issues in a response; the client sees the rest after correcting these. */
 export const ISSUES_MAX = 20
 
-/** The issue of an unknown member (DECISIONS.md#unknown-members). */
+/** The validation issue that reports an unknown member (DECISIONS.md#unknown-members). */
 export function unknownMember(at: string, name: string, known: readonly string[]): ValidationIssue {
   const issue = {
     pointer: `${at}/${escapePointer(name)}`,

@@ -10,7 +10,7 @@ export interface Table {
   readonly key: readonly string[]
 }
 
-/** One connection with a consistent view of a store of either engine, for an export. */
+/** Source of an export: one connection that reads a consistent snapshot of either engine. */
 export interface MoveSource {
   readonly dialect: 'sqlite' | 'postgres'
   /** Name of the database in messages, without a password. */

@@ -42,7 +42,7 @@ export class Reads {
         const connection = await this.#connections.lend('reads')
         void this.#runBatch(this.#waiting.splice(0, BATCH_MAX), connection)
       } catch (cause) {
-        // Reads queued since then try again: the database may be back.
+        // Reject only the reads queued before the failure; later ones retry, because the database may be back.
         for (const { reject } of this.#waiting.splice(0, length)) reject(unavailable(cause))
       }
     }

@@ -35,7 +35,7 @@ test('scrub hides remembered secrets in text, JSON and URLs, except short words'
   expect(scrubAll(run, { a: ['a "b" c\\d/e', 1, null] })).toEqual({ a: ['[secret]', 1, null] })
 })
 
-test('scrub hides the secrets of the environment', () => {
+test('scrub redacts secrets taken from environment variables', () => {
   const env = { VOUCHERCTL_WEBHOOK_SECRET: 'webhook-secret-1' }
   expect(scrub({ env }, 'saw webhook-secret-1')).toBe('saw [secret]')
 })

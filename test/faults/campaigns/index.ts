@@ -12,7 +12,7 @@ import { races } from './races.js'
 import { sigterm } from './sigterm.js'
 import { slowClients } from './slow-clients.js'
 
-/** In the order in which they run. */
+/** Fault campaigns in execution order. */
 export const campaigns: readonly Campaign[] = [
   kill,
   races,

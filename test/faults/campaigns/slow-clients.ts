@@ -15,7 +15,7 @@ const HONEST_CLIENTS = 8
 const MEMORY_MIB_MAX = { short: 500, long: 1_200 }
 /** Server timeouts: 10 s for headers, 15 s for a request, checked every 2 s; 5 s of reading after a last response. */
 const ENDED_MS_MAX = 25_000
-/** Reserve for a busy machine, on which they start late. */
+/** Extra time for slow clients, which start late on a busy machine. */
 const LATE_MS_MAX = 15_000
 const DRIP_MS = 200
 

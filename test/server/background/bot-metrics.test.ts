@@ -74,7 +74,7 @@ describe('call metrics', () => {
     await limited.close()
   })
 
-  it('calls are counted for 24 hours and deleted one hour later', async () => {
+  it('bot call counts cover 24 hours and are deleted one hour later', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const bot = await tenant.bot()

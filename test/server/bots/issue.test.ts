@@ -145,7 +145,7 @@ describe('repeated bot issue', () => {
     expect(await issuedCount()).toBe(2)
   })
 
-  it('bot issue without a key stores no record, and a malformed key is refused', async () => {
+  it('bot issue without Idempotency-Key stores no record; a malformed key is refused', async () => {
     const { path, method } = contract.bots.issue
     const headers = { authorization: `Bearer ${bot.token}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ chat_id: chat.id, template_id: templateId, external_issue_id: 'order-1' })

@@ -215,7 +215,7 @@ describe('key rotation on a server', () => {
 })
 
 describe('transport keys of a live server', () => {
-  it('live server stores transport keys in their own file and destroys them after grace', () =>
+  it('server stores transport keys in a separate file and destroys them after the grace period', () =>
     inFolder(async (dataDir) => {
       const live = await liveServer({ dataDir })
       const path = join(dataDir, 'secure-keys.json')

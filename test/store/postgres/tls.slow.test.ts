@@ -82,7 +82,7 @@ describe('database with TLS', () => {
     ['', 1],
     ['sslmode=require', 1],
     ['sslmode=disable', 0],
-  ])('connection with the parameters %j has encryption %j', async (query, encrypted) => {
+  ])('connection with parameters %j uses TLS: %j', async (query, encrypted) => {
     expect(await encryption(urlOf('127.0.0.1', query))).toBe(encrypted)
   })
 

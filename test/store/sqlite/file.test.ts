@@ -70,7 +70,7 @@ describe('opening a database file', () => {
     await store.close()
   })
 
-  it('closing checkpoints the WAL and leaves one file', async () => {
+  it('closing a SQLite store checkpoints the WAL and leaves one file', async () => {
     await filled()
     expect(readdirSync(folder)).toEqual(['voucherctl.db'])
   })

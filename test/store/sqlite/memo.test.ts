@@ -32,7 +32,7 @@ describe('cached row', () => {
     expect([read(1), read('1'), read(null), read('null')]).toEqual(['row 1', 'row 2', 'row 3', 'row 4'])
   })
 
-  it('cached row distinguishes parameter lists whose joined texts are equal', () => {
+  it('row cache distinguishes parameter lists that are equal when concatenated', () => {
     const { memo } = reader()
     const read = (params: string[]) => memo.row({ kind: 'one', sql: READ, params }, () => params.join('|'))
     expect([read(['a', '1:b']), read(['a 1:b', '']), read(['a', '1:b'])]).toEqual(['a|1:b', 'a 1:b|', 'a|1:b'])

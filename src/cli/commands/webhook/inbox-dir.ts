@@ -16,7 +16,7 @@ export const recordedFlags = {
   ...inboxFlag,
 }
 
-/** Refuses a delivery of the inbox together with a file, and an inbox without a delivery. */
+/** Refuses an inbox delivery combined with a file, and an inbox without a delivery. */
 export function wrongPlace(
   flags: Readonly<Partial<Record<'id' | 'inbox' | 'body-file' | 'headers-file', string | undefined>>>,
 ): Failure | undefined {

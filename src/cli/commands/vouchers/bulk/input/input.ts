@@ -8,7 +8,7 @@ import { type BulkFormat, formatOf } from './read-rows.js'
 
 /** Source of the rows. */
 export interface BulkInput {
-  /** For messages. */
+  /** Name of the input in messages. */
   readonly name: string
   /** Undefined if the first byte decides. */
   readonly format: BulkFormat | undefined
