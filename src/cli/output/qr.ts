@@ -3,28 +3,25 @@ import { type Failure, fail } from '../failure.js'
 import { isColoured } from './colour.js'
 import type { Output } from './output.js'
 
-/** Width of the white margin in modules (ISO/IEC 18004), which scanners need especially on a dark screen. */
-const QUIET_ZONE = 4
+/** The modules of a QR code, row by row (true is dark), with a white margin of four (ISO/IEC 18004). */
+async function modulesOf(text: string, ecc: 'low' | 'medium'): Promise<boolean[][]> {
+  const { encodeQR } = await import('qr')
+  return encodeQR(text, 'raw', { ecc, border: 4 })
+}
 
 /**
  * Draws a QR code in half blocks, two rows of modules per line; undefined if it is wider than the terminal. A QR token
  * of the reference server needs 33 columns.
  */
 export async function drawQr(text: string, output: Output): Promise<string | undefined> {
-  const { default: qrcode } = await import('qrcode')
-  for (const errorCorrectionLevel of ['M', 'L'] as const) {
-    const { size, data } = qrcode.create(text, { errorCorrectionLevel }).modules
-    const width = size + 2 * QUIET_ZONE
+  for (const ecc of ['medium', 'low'] as const) {
+    const modules = await modulesOf(text, ecc)
+    const width = modules.length
     if (width > (output.width ?? Number.POSITIVE_INFINITY)) continue
-    const isDark = (x: number, y: number) => {
-      const [column, row] = [x - QUIET_ZONE, y - QUIET_ZONE]
-      const isInside = column >= 0 && row >= 0 && column < size && row < size
-      return isInside && data[row * size + column] === 1
-    }
     const { isInk, paint } = screenOf(output)
     const lines = Array.from({ length: Math.ceil(width / 2) }, (_, line) =>
       Array.from({ length: width }, (_, x) => {
-        const [upper, lower] = [isDark(x, 2 * line) === isInk, isDark(x, 2 * line + 1) === isInk]
+        const [upper, lower] = [2 * line, 2 * line + 1].map((y) => (modules[y]?.[x] ?? false) === isInk)
         return upper ? (lower ? '█' : '▀') : lower ? '▄' : ' '
       }).join(''),
     )
@@ -53,11 +50,8 @@ function screenOf({ host: { env, stdout }, options }: Output): Screen {
 
 /** Writes PNG or SVG by the extension, with mode 0600, because the code is a redemption credential. */
 export async function writeQrFile(path: string, text: string): Promise<Failure | undefined> {
-  const { default: qrcode } = await import('qrcode')
-  const settings = { margin: 4, errorCorrectionLevel: 'M' } as const
-  const content = path.toLowerCase().endsWith('.svg')
-    ? await qrcode.toString(text, { ...settings, type: 'svg' })
-    : await qrcode.toBuffer(text, { ...settings, type: 'png', scale: 8 })
+  const modules = await modulesOf(text, 'medium')
+  const content = path.toLowerCase().endsWith('.svg') ? svgOf(modules) : await pngOf(modules)
   try {
     const { replaceFile } = await import('../../files/replace-file.js')
     replaceFile(path, content)
@@ -69,6 +63,25 @@ export async function writeQrFile(path: string, text: string): Promise<Failure |
     )
   }
   return undefined
+}
+
+function svgOf(modules: readonly (readonly boolean[])[]): string {
+  const { length } = modules
+  const dark = modules.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : ''))).join('')
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${length} ${length}" shape-rendering="crispEdges"><path fill="#ffffff" d="M0 0h${length}v${length}H0z"/><path d="${dark}"/></svg>\n`
+}
+
+/** Eight pixels per module. */
+async function pngOf(modules: readonly (readonly boolean[])[]): Promise<Uint8Array> {
+  const { encode } = await import('fast-png')
+  const scale = 8
+  const width = modules.length * scale
+  const data = new Uint8Array(width * width)
+  modules.forEach((row, y) => {
+    const line = Uint8Array.from({ length: width }, (_, x) => (row[Math.floor(x / scale)] ? 0 : 255))
+    for (let copy = 0; copy < scale; copy += 1) data.set(line, (y * scale + copy) * width)
+  })
+  return encode({ width, height: width, data, channels: 1 })
 }
 
 /** Checks that the file is writable, before a voucher is issued irrevocably. */

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { decode as decodePng } from 'fast-png'
 import decodeQr from 'qr/decode.js'
 import { expect, test } from 'vitest'
 import { cli, secrets, stub, success, temporaryDir } from '../../support/cli.js'
@@ -133,11 +133,9 @@ test('--qr-file out.png writes the QR code to a file with mode 0600', async () =
   expect(exit).toBe(0)
   expect(stdout).toContain(path)
   expect(statSync(path).mode & 0o777).toBe(0o600)
-  const require = createRequire(createRequire(import.meta.url).resolve('qrcode'))
-  const { PNG } = require('pngjs') as {
-    PNG: { sync: { read(bytes: Buffer): { width: number; height: number; data: Uint8Array } } }
-  }
-  expect(decodeQr(PNG.sync.read(readFileSync(path)))).toBe(qrToken)
+  const { width, height, data } = decodePng(readFileSync(path))
+  const rgba = Uint8Array.from({ length: width * height * 4 }, (_, i) => (i % 4 === 3 ? 255 : (data[i >> 2] as number)))
+  expect(decodeQr({ width, height, data: rgba })).toBe(qrToken)
 })
 
 test('--qr-file out.svg writes the QR code', async () => {
@@ -146,17 +144,8 @@ test('--qr-file out.svg writes the QR code', async () => {
   const svg = readFileSync(path, 'utf8')
   const size = Number(/viewBox="0 0 (\d+)/.exec(svg)?.[1])
   const modules = Array.from({ length: size }, () => new Array<boolean>(size).fill(false))
-  let [x, y] = [0, 0]
-  for (const [, command, a = '', b = ''] of (/stroke="#000000" d="([^"]+)"/.exec(svg)?.[1] ?? '').matchAll(
-    /([Mmh])(-?[\d.]+)(?: (-?[\d.]+))?/g,
-  )) {
-    if (command === 'M') [x, y] = [Number(a), Number(b)]
-    else if (command === 'm') [x, y] = [x + Number(a), y + Number(b)]
-    else {
-      modules[Math.floor(y)]?.fill(true, x, x + Number(a))
-      x += Number(a)
-    }
-  }
+  for (const [, x, y] of svg.matchAll(/M(\d+) (\d+)h1v1h-1z/g)) (modules[Number(y)] as boolean[])[Number(x)] = true
+  expect(svg).toContain(`<path fill="#ffffff" d="M0 0h${size}v${size}H0z"/>`)
   expect(read(modules)).toBe(qrToken)
 })
 
