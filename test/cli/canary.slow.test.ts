@@ -12,7 +12,7 @@ import { environment, handedIn, handedOut, leaksBelow, leaksIn } from '../suppor
 import { cli, type Given, redeemCode, type StubAnswer, stub, success, temporaryDir } from '../support/cli.js'
 import { matrix } from '../support/cli-matrix.js'
 import { issuedVoucher, leafCalls } from '../support/cli-samples.js'
-import { closedPort } from '../support/listen.js'
+import { closedPort } from '../support/closed-port.js'
 
 const planted = { ...handedIn, ...handedOut }
 const leaves: [path: string, leaf: Leaf][] = []

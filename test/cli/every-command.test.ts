@@ -6,7 +6,7 @@ import { page } from '../../src/cli/program.js'
 import { cli, redeemCode, refusal, secrets, stub, success } from '../support/cli.js'
 import { howToAdd, matrix } from '../support/cli-matrix.js'
 import { leafCalls } from '../support/cli-samples.js'
-import { closedPort } from '../support/listen.js'
+import { closedPort } from '../support/closed-port.js'
 
 const leaves: [path: string, leaf: Leaf][] = []
 for (const entry of page) {

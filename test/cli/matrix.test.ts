@@ -8,7 +8,7 @@ import type { Ran } from '../support/cli.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import type { Column, MatrixRow } from '../support/cli-matrix.js'
 import { columns, howToAdd, matrix } from '../support/cli-matrix.js'
-import { closedPort } from '../support/listen.js'
+import { closedPort } from '../support/closed-port.js'
 
 const paths: string[] = []
 for (const entry of page) {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { createStream } from '../../src/client/stream.js'
 import { requests } from '../../src/contract/platform.js'
-import { closedPort, rawServer } from '../support/listen.js'
+import { closedPort } from '../support/closed-port.js'
+import { rawServer } from '../support/listen.js'
 
 const head =
   'HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nX-Request-Id: req_1\r\nTransfer-Encoding: chunked\r\n\r\n'

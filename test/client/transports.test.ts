@@ -6,7 +6,8 @@ import { createHttpTransport } from '../../src/client/http.js'
 import { createPoolTransport } from '../../src/client/pool.js'
 import type { Transport, TransportRequest } from '../../src/client/transport.js'
 import { isTransportError, TransportError } from '../../src/client/transport.js'
-import { closedPort, listen, rawServer } from '../support/listen.js'
+import { closedPort } from '../support/closed-port.js'
+import { listen, rawServer } from '../support/listen.js'
 import { selfSigned } from '../support/self-signed.js'
 
 const post: TransportRequest = {

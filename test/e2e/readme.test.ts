@@ -1,19 +1,23 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { folder, node } from './installed.js'
+import { closedPort } from '../support/closed-port.js'
+import { folder, major, node } from './installed.js'
 
-/** The documents whose blocks are run, each with what its blocks print. */
-const documents: Readonly<Record<string, readonly RegExp[]>> = {
+type Documents = Readonly<Record<string, readonly RegExp[]>>
+
+/** The front page, with what its blocks print. */
+const frontPage: Documents = {
   'README.md': [
     /Every row has its voucher: 2 of 2\./,
     /401.*bad-signature/,
     /^One free coffee\ntrue$/m,
     /One free coffee.*active/s,
   ],
+}
+/** The guides, with what their blocks print. */
+const guides: Documents = {
   'src/cli/README.md': [/Reversed\./, /(?:Every row has its voucher: 100 of 100\.[^]*){2}/, /CI shop/],
   'src/workbench/README.md': [
     /nothing listens on port/,
@@ -27,7 +31,9 @@ const documents: Readonly<Record<string, readonly RegExp[]>> = {
   'src/cli/commands/scenario/README.md': [/2 passed, 0 failed/],
   'src/server/README.md': [/Exported (\d+) rows of .*Imported \1 rows into /s],
 }
-/** Programs of other packages, which test/webhook/readme-servers.slow.test.ts runs. */
+// The guides take a minute on three Node versions, so only the oldest one runs them.
+const documents = major === '20' ? { ...frontPage, ...guides } : frontPage
+/** Programs of other packages, which webhook-servers.test.ts runs. */
 const runElsewhere = ['express.mjs', 'fastify.mjs']
 
 const installed = join(folder, 'node_modules', 'voucherctl')
@@ -51,14 +57,6 @@ const scriptOf = (document: string) =>
       return language === 'sh' && isRun(block) ? block : ''
     })
     .join('')
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 let bin: string
 
@@ -104,7 +102,7 @@ describe.each(Object.entries(documents))('%s', (document, printed) => {
   })
 
   test('its blocks run in order', async () => {
-    const [port, appPort] = [await freePort(), await freePort()]
+    const [port, appPort] = [await closedPort(), await closedPort()]
     const script = scriptOf(document)
       .replaceAll(/server start(?!.*--port)/g, 'server start --port 0')
       .replaceAll('8787', String(port))

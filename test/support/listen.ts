@@ -42,12 +42,3 @@ export async function rawServer(answer: (socket: Socket, request: string) => voi
   })
   return { baseUrl: `http://127.0.0.1:${await listen(server)}`, received }
 }
-
-/** A loopback port on which nothing listens. */
-export async function closedPort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}

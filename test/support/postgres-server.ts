@@ -1,9 +1,8 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { closedPort } from './closed-port.js'
 import { embeddedPostgres } from './embedded-postgres.js'
 import { removeWithParent } from './postgres-watch.js'
 
@@ -20,21 +19,13 @@ export interface PostgresServer {
   remove(): Promise<void>
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
 /** Starts a PostgreSQL on a free port without an installation, as any user. @param durable fsync as in production */
 export async function startPostgres({ durable = false, flags = [] as string[] } = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'voucherctl-postgres-'))
   // Under root, another user runs it and needs access to the folder.
   chmodSync(folder, 0o755)
   removeWithParent(folder)
-  const port = await freePort()
+  const port = await closedPort()
   const fast = durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
   const settings = [
     ...fast,

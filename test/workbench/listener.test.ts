@@ -9,7 +9,8 @@ import { endToEnd, Forwarder } from '../../src/workbench/forwarding.js'
 import { Inbox } from '../../src/workbench/inbox.js'
 import { emptyResponse } from '../../src/workbench/listener.js'
 import { newAuthority } from '../support/certificates.js'
-import { closedPort, listen } from '../support/listen.js'
+import { closedPort } from '../support/closed-port.js'
+import { listen } from '../support/listen.js'
 import { deliver, gate, listening, nowSeconds, secret, signed, updateBody } from '../support/webhook-listener.js'
 
 const post = (url: string, body: Buffer, headers: Readonly<Record<string, string>>) =>

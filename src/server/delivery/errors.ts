@@ -1,3 +1,4 @@
+import { codeOf } from '../../files/error-code.js'
 import type { UrlRefusalReason } from './guard.js'
 
 /**
@@ -58,7 +59,7 @@ export type ExchangeErrorCode = Extract<
 
 /** Maps Node's error code of a failed connect. */
 export function connectErrorCode(error: unknown, during: 'connection' | 'tls'): ExchangeErrorCode {
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const code = codeOf(error, '')
   if (during === 'connection') return code === 'ECONNREFUSED' ? 'connection_refused' : 'connection_failed'
   return certificateErrors.get(code) ?? 'tls_failed'
 }

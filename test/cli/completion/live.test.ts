@@ -6,8 +6,9 @@ import { expect, test } from 'vitest'
 import { built } from '../../support/built-cli.js'
 import { refusal, secrets, stub, success, temporaryDir } from '../../support/cli.js'
 import { app, bot, chat, delivery, pageOf, template, token } from '../../support/cli-samples.js'
+import { closedPort } from '../../support/closed-port.js'
 import { complete, patient } from '../../support/completion.js'
-import { closedPort, listen } from '../../support/listen.js'
+import { listen } from '../../support/listen.js'
 
 const review = { kind: 'bot', id: 'bot_01', application_id: null, account_id: 'demo', name: 'Coffee', submitted_at: '' }
 

@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { closedPort, listen } from '../../support/listen.js'
+import { closedPort } from '../../support/closed-port.js'
+import { listen } from '../../support/listen.js'
 import { hooksExampleCom } from './certificates.js'
 import {
   answering,

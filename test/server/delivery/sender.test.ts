@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { closedPort } from '../../support/listen.js'
+import { closedPort } from '../../support/closed-port.js'
 import { selfSigned } from '../../support/self-signed.js'
 import { expiredHooksExampleCom, hooksExampleCom } from './certificates.js'
 import {

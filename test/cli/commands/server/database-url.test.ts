@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cli } from '../../../support/cli.js'
-import { closedPort } from '../../../support/listen.js'
+import { closedPort } from '../../../support/closed-port.js'
 
 const errorOf = (stderr: string) =>
   (JSON.parse(stderr) as { error: { code: string; message: string; hint: string } }).error

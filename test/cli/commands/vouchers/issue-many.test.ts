@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { Bulk, codeOf, idsOf, issuer } from '../../../support/bulk.js'
 import { cli, refusal, secrets, temporaryDir } from '../../../support/cli.js'
-import { closedPort } from '../../../support/listen.js'
+import { closedPort } from '../../../support/closed-port.js'
 
 const errorOf = (stderr: string) => JSON.parse(stderr).error
 const head = 'external_issue_id,recipient_user_id'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
 import { update } from '../../../support/cli-samples.js'
-import { closedPort } from '../../../support/listen.js'
+import { closedPort } from '../../../support/closed-port.js'
 import { webhookReceiver } from '../../../support/webhook-receiver.js'
 
 const secret = 'whsec_test_secret_0123456789abcdef'

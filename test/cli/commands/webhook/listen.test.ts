@@ -6,7 +6,8 @@ import { Inbox } from '../../../../src/workbench/inbox.js'
 import { InboxWriter } from '../../../../src/workbench/inbox-writer.js'
 import type { Given, Ran } from '../../../support/cli.js'
 import { cli, temporaryDir } from '../../../support/cli.js'
-import { closedPort, listen } from '../../../support/listen.js'
+import { closedPort } from '../../../support/closed-port.js'
+import { listen } from '../../../support/listen.js'
 import { secret, signed, updateBody } from '../../../support/webhook-listener.js'
 
 const env = { VOUCHERCTL_WEBHOOK_SECRET: secret }

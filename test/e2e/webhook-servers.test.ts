@@ -2,19 +2,17 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultRules, faults, signWithFault } from '../../src/workbench/faults.js'
 import { isDelivered, post } from '../../src/workbench/post.js'
+import { folder, node } from './installed.js'
 
-const root = join(import.meta.dirname, '..', '..')
-const programs = [
-  ...readFileSync(join(root, 'src', 'webhook', 'README.md'), 'utf8').matchAll(/^```mjs\n(.*?)^```/gms),
-].map((match) => match[1] as string)
+const installed = join(folder, 'node_modules', 'voucherctl')
+const guide = readFileSync(join(installed, 'src', 'webhook', 'README.md'), 'utf8')
+const programs = [...guide.matchAll(/^```mjs\n(.*?)^```/gms)].map((match) => match[1] as string)
 const named = (words: string) => programs.filter((it) => it.includes(words))
-// Below node_modules, so that the examples can import express and fastify.
-const dir = join(root, 'node_modules', '.cache', `voucherctl-readme-${process.pid}`)
-const library = pathToFileURL(join(root, 'dist', 'webhook', 'index.js')).href
+// Below the installed packages, so that the programs import express, fastify and voucherctl/webhook.
+const dir = join(folder, 'webhook-servers')
 const secret = 'whsec_test_secret_0123456789abcdef'
 /** Pause between body pieces in ms; `webhook trigger` waits 2 s, which would slow the test. */
 const PACE_MS = 200
@@ -22,11 +20,11 @@ const PACE_MS = 200
 beforeAll(() => mkdirSync(dir, { recursive: true }))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
-/** Starts the README program that contains the given words, with the built library. */
+/** Starts the README program that contains the given words. */
 function start(words: string, port: number, ...nodeOptions: readonly string[]) {
   const file = join(dir, `${words.replaceAll(/\W/g, '')}.mjs`)
-  writeFileSync(file, (named(words)[0] as string).replace("'voucherctl/webhook'", JSON.stringify(library)))
-  const child = spawn(process.execPath, [...nodeOptions, file], {
+  writeFileSync(file, named(words)[0] as string)
+  const child = spawn(node, [...nodeOptions, file], {
     env: { PATH: process.env.PATH, PORT: String(port), VOUCHERCTL_WEBHOOK_SECRET: secret },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
@@ -107,8 +105,8 @@ describe.each([
   })
 })
 
-test('the built webhook library imports node:crypto only', () => {
-  const text = readFileSync(new URL(library), 'utf8')
+test('the webhook library imports node:crypto only', () => {
+  const text = readFileSync(join(installed, 'dist', 'webhook', 'index.js'), 'utf8')
   const imported = [...text.matchAll(/\bfrom\s*["']([^"']+)|\bimport\s*\(?\s*["']([^"']+)/g)].map(([, a, b]) => a ?? b)
   expect(imported).toEqual(['node:crypto'])
 })
