@@ -1,8 +1,8 @@
-// Builds dist/ (the bundle, the licences of the bundled packages, the types of the libraries) and completions/. It is
-// plain JavaScript, so that it runs without being built itself.
+// Builds dist/ (the programs, the type declarations, the licences of bundled packages) and completions/. This script is
+// plain JavaScript, so that nothing has to compile it first.
 //
-//   --if-changed  builds only when a source is newer than dist/
-//   --bundle      skips types and completions, which the tests do not need
+//   --if-changed  builds only if a source file is newer than dist/
+//   --bundle      skips type declarations and completions, which the tests do not need
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,11 +12,11 @@ import { bundle } from './bundle.js'
 
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)))
 const bundleOnly = process.argv.includes('--bundle')
-// The last file that the build writes.
+// A build with --bundle writes this file last.
 const licences = 'dist/THIRD-PARTY-LICENSES'
 const stamp = bundleOnly ? licences : 'dist/types/client/index.d.ts'
 
-/** File names by shell. The built command line prints the scripts; a test compares them with the command tree. */
+/** Completion script of each shell, by file name; a test compares the scripts with the command tree. */
 const completions = {
   bash: 'voucherctl.bash',
   zsh: '_voucherctl',
@@ -24,11 +24,11 @@ const completions = {
   powershell: 'voucherctl.ps1',
 }
 
-// Tests, campaigns and npm ci all start a build, mostly without a change.
+// Test runs, fault campaigns and npm ci all start a build, although sources have rarely changed.
 if (process.argv.includes('--if-changed') && isUpToDate()) process.exit()
 
 const startedAt = new Date()
-// A bundle is overwritten and not removed, because a test run may be using it.
+// With --bundle, overwrite dist/ instead of removing it: a test run may be reading from it.
 if (!bundleOnly) rmSync('dist', { recursive: true, force: true })
 const programs = await bundle('dist')
 writeFileSync(licences, licencesOf(programs.flatMap(Object.values).flatMap(({ modules }) => modules)))
@@ -41,7 +41,7 @@ utimesSync(stamp, startedAt, startedAt)
 async function writeCompletion([shell, file]) {
   const path = join('completions', file)
   const { stdout } = await promisify(execFile)(process.execPath, ['bin/voucherctl.js', 'completion', shell])
-  // Do not rewrite an unchanged file, so that a build leaves a checkout clean.
+  // Do not rewrite an unchanged file, so that `git status` stays clean after a build.
   if (!existsSync(path) || readFileSync(path, 'utf8') !== stdout) writeFileSync(path, stdout)
 }
 
@@ -50,7 +50,7 @@ function writeTypes() {
   execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
 }
 
-/** True if no source is newer than dist/. */
+/** True if no source file is newer than the last build. */
 function isUpToDate() {
   const built = statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0
   const sources = readdirSync('src', { recursive: true }).map((path) => join('src', path))

@@ -1,6 +1,6 @@
-// Bundles the programs in dist/. The command line and the server that it starts are one program of CommonJS files: Node
-// 20 takes 5 ms to start its ES module loader, and 1 ms per file. Each module that is imported on demand has its own
-// file, and no module is in two files: two copies of a class would be different classes.
+// Bundles the programs in dist/. The CLI and the server that it starts share one set of CommonJS files, because Node 20
+// takes 5 ms to start its ES module loader and 1 ms per file. Each module imported on demand gets its own file, and no
+// module is in two files: two copies of a class would be different classes.
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const src = (path) => join(root, 'src', path)
 const NO_MODULE = '\0no-module'
 
-/** Native code, and Fastify's schema compilers, a third of the server's code, which server/app.ts replaces. */
+/** Not bundled: a native module, and Fastify's schema compilers (a third of the server), replaced by server/app.ts. */
 const external = ['@photostructure/sqlite', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler']
 
 /** `start`: modules that every process loads. `run`: modules that every command loads, with their imports. */
@@ -39,11 +39,11 @@ const programs = [
     input: { 'client/index': src('client/index.ts'), 'secure/index': src('secure/index.ts') },
     output: { format: 'esm', chunkFileNames: 'chunks/[name].js' },
   },
-  // The webhook library is a single file for other servers; it loads only node:crypto.
+  // The webhook library is a single file that other servers can import; it loads only node:crypto.
   { input: { 'webhook/index': src('webhook/index.ts') }, output: { format: 'esm' } },
 ]
 
-/** Writes the files of all programs; returns, for each program, their modules and the files that they load. */
+/** Writes the files of all programs; returns the modules in each file and the files that it loads, by program. */
 export async function bundle(outdir) {
   const bundling = programs.map(async ({ input, output }) => {
     const settings = { platform: 'node', plugins: [withoutChildProcess], external, transform: { target: 'node20.19' } }
@@ -51,7 +51,7 @@ export async function bundle(outdir) {
     return Object.fromEntries(built.output.map((file) => [file.fileName, contentsOf(file)]))
   })
   const bundled = await Promise.all(bundling)
-  // jq-wasm looks for jq.wasm next to its worker; only --jq loads it.
+  // jq-wasm looks for jq.wasm next to its worker script; only --jq loads it.
   mkdirSync(join(outdir, 'chunks/build'), { recursive: true })
   copyFileSync(new URL(import.meta.resolve('jq-wasm/jq.wasm')), join(outdir, 'chunks/build/jq.wasm'))
   return bundled
@@ -62,7 +62,7 @@ const contentsOf = ({ moduleIds, imports, dynamicImports }) => ({
   loads: [...imports, ...dynamicImports].filter((name) => name.endsWith('.cjs')),
 })
 
-/** Commander imports node:child_process (5 ms) for subcommands that are separate programs, of which there are none. */
+/** Commander imports node:child_process (5 ms) to run subcommands as separate programs, unused here. */
 const withoutChildProcess = {
   name: 'without-child-process',
   resolveId: (id, importer) =>

@@ -1,20 +1,19 @@
 import { isLoopbackHost } from '../contract/loopback.js'
 
-/** The parts of a base URL. */
 export interface BaseUrl {
-  /** `https://vouchers.example:8443` */
+  /** Such as `https://vouchers.example:8443`. */
   readonly origin: string
   readonly secure: boolean
-  /** Without the brackets of an IPv6 address. */
+  /** Host name without a port, and without the brackets of an IPv6 address. */
   readonly hostname: string
   readonly port: number
-  /** Precedes every path: empty, or such as `/gateway`. */
+  /** Path prefix of the server, such as `/gateway`; empty if the base URL has no path. */
   readonly prefix: string
 }
 
 /**
  * Parses a base URL, which may have a path prefix.
- * @throws TypeError unless it is an http or https URL without user, query and fragment. The message does not quote the
+ * @throws TypeError unless the URL is http or https without user, query and fragment. The message does not quote the
  * URL, which may contain a password.
  */
 export function parseBaseUrl(text: string): BaseUrl {
@@ -34,7 +33,7 @@ export function parseBaseUrl(text: string): BaseUrl {
   }
 }
 
-/** True if nobody between client and server can read or change a call: verified TLS, or a server on this machine. */
+/** True if nobody can read or change calls on their way: https with verified TLS, or a server on this machine. */
 export function isTrustedChannel(baseUrl: string): boolean {
   const base = parseBaseUrl(baseUrl)
   return isLoopbackHost(base.hostname) || (base.secure && process.env.NODE_TLS_REJECT_UNAUTHORIZED !== '0')

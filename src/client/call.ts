@@ -6,14 +6,14 @@ import type { CallResult } from './result.js'
 import type { CallOptions, CallSettings } from './settings.js'
 import { isTransportError, type Transport } from './transport.js'
 
-/** Calls one endpoint. It returns refusals and network failures and does not throw them. */
+/** Calls one endpoint. Refusals and network failures are return values; they are never thrown. */
 export type Call = <E extends Endpoint>(
   endpoint: E,
   input: InputOf<E>,
   options?: CallOptions,
 ) => Promise<CallResult<OutputOf<E>>>
 
-/** Makes calls over a transport. It never retries: wrap the transport with `withRetry` for that. */
+/** Creates a function that calls endpoints over a transport. It never retries; `withRetry` adds retries. */
 export function createCall(transport: Transport, settings: CallSettings = {}): Call {
   return async (endpoint, input, options = {}) => {
     if (endpoint.streams) throw new TypeError(`${endpoint.id} answers a stream: use the stream function`)
@@ -22,7 +22,7 @@ export function createCall(transport: Transport, settings: CallSettings = {}): C
   }
 }
 
-/** Sends a prepared call. It returns refusals and network failures and does not throw them. */
+/** Sends a prepared call. Refusals and network failures are return values; they are never thrown. */
 export async function sendPrepared<Data>(transport: Transport, prepared: PreparedCall): Promise<CallResult<Data>> {
   try {
     const response = await transport(prepared.request)

@@ -1,7 +1,7 @@
 import { credentialTypes, type Endpoint, type Evidence, evidenceOf } from '../contract/endpoint.js'
 import { asMembers, type Members } from '../secure/json.js'
 
-/** Describes the first required member that `data` lacks or that does not match; undefined if `data` is a success. */
+/** Describes the first required member that `data` lacks or whose value is wrong; undefined if `data` is a success. */
 export function findMismatch(
   endpoint: Pick<Endpoint, 'output' | 'evidence'>,
   input: Members,
@@ -18,12 +18,12 @@ export function findMismatch(
 }
 
 interface Expectation {
-  /** Describes the expected value without quoting the input, which may be a secret. */
+  /** Describes the expected value without quoting the call's input, which may be a secret. */
   readonly form: string
   fits(value: unknown): boolean
 }
 
-/** Without this member in the input, any text matches. */
+/** The value that a response member must have; any text if the call's input has no such member. */
 function expectationOf(evidence: Evidence, input: Members): Expectation {
   if (typeof evidence === 'string') return expectations[evidence]
   if ('value' in evidence) return { form: `"${evidence.value}"`, fits: (it) => it === evidence.value }
@@ -34,7 +34,7 @@ function expectationOf(evidence: Evidence, input: Members): Expectation {
 
 const isText = (value: unknown) => typeof value === 'string' && value !== ''
 
-/** A voucher with neither a redeem code nor a QR token cannot be redeemed, so its response is not a success. */
+/** True for a redeem code or a QR token. A voucher with neither cannot be redeemed, so its response is no success. */
 const isCredential = (it: Members | null) => credentialTypes.some((type) => type === it?.type) && isText(it?.value)
 
 const expectations: Readonly<Record<Extract<Evidence, string>, Expectation>> = {

@@ -3,12 +3,12 @@ import { type ResponseFailure, readFailure } from './response.js'
 import type { CallFailure } from './result.js'
 import type { SecureFault, TransportError, TransportResponse } from './transport.js'
 
-/** A shorter token may equal an ordinary word of the response. */
+/** Minimum length of a secret that is removed: a shorter one may equal an ordinary word of the response. */
 const SHORTEST_SECRET = 8
 
 const noResponse = { ok: false, status: 0, details: {}, requestId: null, headers: {} } as const
 
-/** The failure of a call that has a response. */
+/** Converts the response of a failed call to a failure. */
 export function failureOfResponse(raw: TransportResponse, prepared: PreparedCall): CallFailure {
   const { token, mutates, expected } = prepared
   const response = withoutToken(raw, token)
@@ -17,13 +17,13 @@ export function failureOfResponse(raw: TransportResponse, prepared: PreparedCall
   return { ...failure, status: response.status, outcomeUnknown, ...keyOf(prepared), headers: response.headers }
 }
 
-/** True if the call may have taken effect: after a 5xx other than 503, or an invalid response other than 429. */
+/** True if the server may have completed the call: after a 5xx other than 503, or an invalid response without 429. */
 function isOutcomeUnknown({ status }: TransportResponse, { code }: ResponseFailure): boolean {
   if (status === 429 || status === 503) return false
   return status >= 500 || code === 'INVALID_RESPONSE'
 }
 
-/** The failure of a call without a complete response. */
+/** Converts a transport error, after which there is no complete response, to a failure. */
 export function failureOfTransport(
   error: TransportError,
   prepared: Pick<PreparedCall, 'idempotencyKey' | 'mutates'>,
@@ -45,7 +45,7 @@ export function failureOfTransport(
 const keyOf = ({ idempotencyKey }: Pick<PreparedCall, 'idempotencyKey'>) =>
   idempotencyKey === undefined ? {} : { idempotencyKey }
 
-/** A request that the encrypted transport cannot carry is an INVALID_INPUT; other failures keep their code. */
+/** A request that the encrypted transport cannot carry becomes INVALID_INPUT; other failures keep their code. */
 function insecure(message: string, { code, phase, status, headers, retryable, part }: SecureFault) {
   const isInput = phase === 'local' && inputCodes.includes(code)
   const details = { ...(isInput ? { reason: code } : { phase }), ...(part === undefined ? {} : { part }) }
@@ -64,7 +64,7 @@ function insecure(message: string, { code, phase, status, headers, retryable, pa
 
 const inputCodes: readonly string[] = ['SECURE_REQUEST_INVALID', 'SECURE_ENVELOPE_TOO_LARGE']
 
-/** Removes the credential, which servers and proxies may repeat in an error. */
+/** Removes the credential of the call, which servers and proxies may repeat in an error response. */
 function withoutToken(response: TransportResponse, token: string | undefined): TransportResponse {
   if (token === undefined || token.length < SHORTEST_SECRET) return response
   const strip = (text: string) => text.replaceAll(token, '[credential]')
@@ -72,7 +72,7 @@ function withoutToken(response: TransportResponse, token: string | undefined): T
   return { ...response, headers, body: strip(response.body) }
 }
 
-/** The failure of a call whose input cannot be sent. */
+/** Converts the reason why a call's input cannot be sent to a failure. */
 export function failureOfInput({ message, details }: UnsendableCall): CallFailure {
   return { ...noResponse, code: 'INVALID_INPUT', message, retryable: false, details, outcomeUnknown: false }
 }

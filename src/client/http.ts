@@ -6,7 +6,8 @@ import type { Transport, TransportErrorKind, TransportRequest } from './transpor
 import { maxResponseBytes, TransportError } from './transport.js'
 
 /**
- * Sends each call over its own connection, closed after the response. For many calls see pool.ts.
+ * Creates a transport that opens a connection for each call and closes it after the response. For many calls, see
+ * pool.ts.
  * @throws TypeError for an invalid base URL.
  */
 export function createHttpTransport(baseUrl: string): Transport {
@@ -18,7 +19,7 @@ export function createHttpTransport(baseUrl: string): Transport {
   }
 }
 
-/** Reads the whole body. @throws TransportError if the connection breaks or the body exceeds 64 MiB */
+/** Reads a whole response body. @throws TransportError if the connection breaks or the body exceeds 64 MiB */
 export async function readBytes(chunks: OpenResponse['chunks']): Promise<Buffer> {
   const read: Uint8Array[] = []
   let bytes = 0
@@ -31,24 +32,24 @@ export async function readBytes(chunks: OpenResponse['chunks']): Promise<Buffer>
   return Buffer.concat(read)
 }
 
-/** A response whose head has arrived. */
+/** A response whose status and headers have arrived, but not its body. */
 interface OpenResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** Read it to the end or leave the loop; both end the call. @throws TransportError if the connection breaks */
+  /** Body. Read all chunks or leave the loop; both end the call. @throws TransportError if the connection breaks */
   readonly chunks: AsyncIterable<Uint8Array>
 }
 
 /**
- * Sends one request over its own connection with node:http, which loads in a fifth of undici's time: that matters to a
+ * Sends one request over its own connection with node:http, which loads in a fifth of undici's time: a saving for a
  * command that makes one call. It returns redirects like other responses.
- * @throws TransportError if no head of a response arrives
+ * @throws TransportError if no response head arrives
  */
 export async function openExchange(base: BaseUrl, request: TransportRequest): Promise<OpenResponse> {
   const { request: send } = base.secure ? await import('node:https') : await import('node:http')
   throwIfAborted(request)
   const { body } = request
-  // node:http omits this header for a DELETE with a body.
+  // node:http omits Content-Length for a DELETE with a body.
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
   return new Promise((resolve, reject) => {
     let connected = false
@@ -69,25 +70,25 @@ export async function openExchange(base: BaseUrl, request: TransportRequest): Pr
       reject(failure)
     }
     const stop = watchLifetime(request, fail)
-    // Node sends no byte of the request before it is connected and, with TLS, has verified the certificate.
+    // Node sends no byte of the request before the socket is connected and, with TLS, the certificate is verified.
     outgoing.once('socket', (socket) =>
       socket.once(base.secure ? 'secureConnect' : 'connect', () => {
         connected = true
       }),
     )
     outgoing.on('error', (error) => {
-      // A server may respond and close before it has read the whole body: then ignore the broken pipe.
+      // A server may respond and close the connection before it has read the whole body: ignore the broken pipe then.
       if (hasResponse) return
       if (connected) fail('lost', `The connection to ${base.origin} broke before an answer arrived (${codeOf(error)})`)
       else fail('refused', `No connection to ${base.origin} (${codeOf(error)})`)
     })
-    // A 101 response closes the request without an error.
+    // After a 101 response, node:http closes the request without an error event.
     outgoing.on('close', () => {
       if (!hasResponse) fail('lost', `The connection to ${base.origin} closed before an answer arrived`)
     })
     outgoing.on('response', (incoming) => {
       hasResponse = true
-      // While nobody reads the body, an error without a listener would end the process.
+      // Without this listener, an error before anyone reads the body would end the process.
       incoming.on('error', () => {})
       resolve({
         status: incoming.statusCode ?? 0,

@@ -34,10 +34,10 @@ export interface ClientOptions extends CallSettings {
   readonly baseUrl: string
   /** Default: node:http with one connection per call. `createPoolTransport` reuses connections. */
   readonly transport?: Transport
-  /** How to retry failed calls; `{ tries: 1 }` never retries. */
+  /** Retry settings for failed calls; `{ tries: 1 }` never retries. */
   readonly retry?: RetryOptions
   /**
-   * The encrypted transport; default off. `{ mode: 'required' }` never sends a call of the interface in plain text.
+   * Encrypted transport; default off. `{ mode: 'required' }` sends no call to the voucher API in plain text.
    * The default of `trustedChannel` follows from the base URL.
    */
   readonly secure?: SecureOptions
@@ -52,7 +52,7 @@ type ClientMethod<E extends Endpoint> = E extends { streams: true }
   ? (...args: Arguments<E>) => Promise<CallSuccess<AsyncIterable<OutputOf<E>>> | CallFailure>
   : (...args: Arguments<E>) => Promise<CallResult<OutputOf<E>>>
 
-/** A method for every endpoint of the contract, by group and name, and the generic functions below them. */
+/** One method per endpoint of the contract, as `client.group.method`, and the generic functions below them. */
 export type Client = {
   readonly [Group in keyof Contract]: {
     readonly [Name in keyof Contract[Group]]: Contract[Group][Name] extends Endpoint
@@ -62,8 +62,8 @@ export type Client = {
 } & { readonly call: Call; readonly stream: Stream }
 
 /**
- * Makes a client of one server. Its methods take the flat input of their endpoint by wire names and resolve to
- * `{ ok: true, data, … }` or `{ ok: false, code, … }`. They throw only for mistakes of the caller.
+ * Creates a client of one server. Each method takes one flat object with the member names of the HTTP API and resolves
+ * to `{ ok: true, data, … }` or `{ ok: false, code, … }`. It throws only for programming mistakes.
  * @throws TypeError for an invalid base URL, origin or pin.
  */
 export function createClient(options: ClientOptions): Client {
@@ -83,7 +83,7 @@ export function createClient(options: ClientOptions): Client {
   return { ...Object.fromEntries(groups), call, stream } as Client
 }
 
-/** All streams belong to the operator API, which is never encrypted. */
+/** Creates the function for NDJSON streams. All streams belong to the operator API, which is never encrypted. */
 function streamOf(options: ClientOptions, secure: SecureOptions): Stream {
   const refusal = refusePlain(secure)
   if (refusal === undefined) return createStream(options.baseUrl, options)
@@ -91,7 +91,7 @@ function streamOf(options: ClientOptions, secure: SecureOptions): Stream {
 }
 
 /**
- * Makes a transport for many calls that reuses connections. Close it at the end.
+ * Creates a transport that reuses connections, for many calls. Call `close()` when you no longer need it.
  * @throws TypeError for an invalid base URL.
  */
 export async function createPoolTransport(baseUrl: string, options?: PoolOptions): Promise<PoolTransport> {

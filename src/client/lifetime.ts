@@ -1,6 +1,6 @@
 import { TransportError } from './transport.js'
 
-/** Maximum delay of a Node timer. */
+/** Maximum delay of a Node timer (2^31 - 1 ms, about 25 days). */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 interface CallLimits {
@@ -14,8 +14,8 @@ export function throwIfAborted({ signal }: CallLimits): void {
 }
 
 /**
- * Calls `end` on a timeout or when the caller aborts. Call the returned function after the exchange to remove timer and
- * listener.
+ * Calls `end` on a timeout or when the caller aborts. Returns a function that removes the timer and the abort
+ * listener; call it after the exchange.
  */
 export function watchLifetime(
   { signal, timeoutMs }: CallLimits,

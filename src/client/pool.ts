@@ -13,18 +13,18 @@ export interface PoolOptions {
 
 export interface PoolTransport {
   readonly send: Transport
-  /** Lets running calls finish, then closes the connections. */
+  /** Closes the connections after the calls in flight have finished. */
   close(): Promise<void>
 }
 
 /**
- * Makes a transport that reuses connections with undici. Loading undici takes longer than a one-shot call: import this
+ * Creates a transport that reuses connections with undici. Loading undici takes longer than a single call: import this
  * module only for many calls.
  * @throws TypeError for an invalid base URL.
  */
 export function createPoolTransport(baseUrl: string, { connections = 32 }: PoolOptions = {}): PoolTransport {
   const { origin, prefix } = parseBaseUrl(baseUrl)
-  // `watchLifetime` limits the whole call; undici's own timeouts limit head and body separately.
+  // `watchLifetime` limits the whole call; undici would limit the response head and body separately.
   const pool = new Pool(origin, { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 })
   return {
     send: async (request) => {

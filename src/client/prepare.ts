@@ -8,11 +8,11 @@ export interface PreparedCall {
   readonly ok: true
   readonly request: TransportRequest
   readonly token: string | undefined
-  /** Also a member of a failure, so that the caller can retry safely. */
+  /** Repeated in a failure, so that the caller can retry safely with the same Idempotency-Key. */
   readonly idempotencyKey: string | undefined
-  /** False for reads, whose outcome does not matter. */
+  /** False for reads: after a lost response, it does not matter whether the server processed a read. */
   readonly mutates: boolean
-  /** Default: the envelope with any data. */
+  /** Success conditions; by default the response needs the envelope, with any data. */
   readonly expected?: Expected
 }
 
@@ -24,7 +24,7 @@ export interface UnsendableCall {
 
 const headerText = /^[ -~]*$/
 
-/** Builds a call completely without sending it; a dry run shows the result. */
+/** Builds the complete HTTP request of a call without sending it; a dry run shows this request. */
 export async function prepareCall(
   endpoint: Endpoint,
   input: Readonly<Record<string, unknown>>,
@@ -64,7 +64,7 @@ export async function prepareCall(
   return { ok: true, request, token, mutates: isMutation, expected, idempotencyKey }
 }
 
-/** An HTTP request without credential headers. */
+/** An HTTP request without its credential headers. */
 interface BuiltRequest {
   readonly ok: true
   readonly method: string
@@ -76,7 +76,7 @@ interface BuiltRequest {
 
 /**
  * Splits the flat input of an endpoint into path parameters, query members and body. Unknown members go into the body,
- * so that the server refuses them. Undefined members are dropped.
+ * so that the server refuses them. Members with the value undefined are omitted.
  */
 export function buildRequest(
   endpoint: Endpoint,
@@ -112,13 +112,13 @@ export function buildRequest(
   }
 }
 
-/** Undefined for values that URL parsers would change: they drop dot segments and empty segments. */
+/** Encodes a path segment. Undefined for `.`, `..` and an empty text, because URL parsers remove such segments. */
 function encodeSegment(value: string): string | undefined {
   if (value === '' || value === '.' || value === '..') return undefined
   try {
     return encodeURIComponent(value)
   } catch {
-    // A lone surrogate.
+    // encodeURIComponent throws for a lone surrogate.
     return undefined
   }
 }

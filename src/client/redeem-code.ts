@@ -4,12 +4,12 @@ const CODE = /^[0-9A-HJKMNP-TV-Z]{16}$/
 /** Separators that people type between symbols: white space, dashes and zero-width characters. */
 const DECORATION = /[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]/gu
 
-/** `malformed`: not 16 symbols of the alphabet. `mistyped`: the check symbol does not match the other fifteen. */
+/** `malformed`: not 16 symbols of the alphabet. `mistyped`: the check symbol (the last) does not match the others. */
 type RedeemCodeCheck = 'ok' | 'malformed' | 'mistyped'
 
 /**
- * Checks a redeem code before a call (DECISIONS.md#credentials): it detects one wrong symbol or two swapped ones. Only
- * codes of the reference server have this form.
+ * Checks the form and check symbol of a redeem code without a call (DECISIONS.md#credentials). The check symbol reveals
+ * one wrong symbol or two swapped ones. Only codes of the reference server have this form.
  */
 export function checkRedeemCode(value: string): RedeemCodeCheck {
   const symbols = value

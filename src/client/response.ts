@@ -3,28 +3,28 @@ import { asMembers, type Members, parseJson } from '../secure/json.js'
 import type { CallFailure, CallSuccess } from './result.js'
 import type { TransportResponse } from './transport.js'
 
-/** The failure in a response. Every member has a fallback, because any server or proxy may have sent the response. */
+/** The failure that a response reports. Each member has a fallback, because proxies send other forms of responses. */
 export type ResponseFailure = Pick<CallFailure, 'ok' | 'code' | 'message' | 'retryable' | 'details' | 'requestId'>
 
 type Headers = Readonly<Record<string, string>>
 
 const EXCERPT_LENGTH = 200
 
-/** Prefix of the message for a response that is not from a voucher service. */
+/** Start of the message about a response that does not come from a voucher service. */
 export const NOT_A_RESPONSE = 'Not a response of a voucher service'
 
 /** Conditions under which a response counts as the success of a call. */
 export interface Expected {
-  /** True for routes that succeed without the envelope: any JSON counts as a success. */
+  /** True for endpoints that respond without the envelope: any JSON counts as a success. */
   readonly bare?: boolean
-  /** Explains why `data` cannot be the success of the call; undefined if it can. */
+  /** Explains why `data` cannot be the result of the call; undefined if it can be. */
   mismatchOf?(data: unknown): string | undefined
 }
 
 /**
  * Reads a response. A success has a 2xx status, the envelope (`success: true` with `data`) and the required members of
- * the call. A refusal has the envelope with `success: false`. Any other response is not from a voucher service, but for
- * example from the login page of a network, a proxy or another web server (DECISIONS.md#success).
+ * the call. A refusal has the envelope with `success: false`. Any other response does not come from a voucher
+ * service, but for example from a proxy or the login page of a network (DECISIONS.md#success).
  */
 export function readResponse<Data>(
   response: TransportResponse,
@@ -47,7 +47,7 @@ export function readResponse<Data>(
 
 const isSuccess = ({ status }: TransportResponse) => status >= 200 && status <= 299
 
-/** The data of a success; undefined if the body is not a success. */
+/** The `data` of a successful response; undefined if the body is not a success. */
 function dataOf(
   json: unknown,
   members: Members | undefined,
@@ -57,7 +57,7 @@ function dataOf(
   return bare && json !== undefined && typeof members?.success !== 'boolean' ? { data: json } : undefined
 }
 
-/** Reads a response that is not a success. */
+/** Converts a response that is not a success to a failure. */
 export function readFailure(response: TransportResponse, expected: Expected = {}): ResponseFailure {
   const { status, headers, body } = response
   const json = parse(body)
@@ -68,7 +68,7 @@ export function readFailure(response: TransportResponse, expected: Expected = {}
     const retryable = isRetryableStatus(status)
     return { ok: false, code: 'INVALID_RESPONSE', message, retryable, details: {}, requestId }
   }
-  // The failure table decides whether its codes are retryable; unknown codes are kept as received.
+  // For known failure codes, the failure table decides whether they are retryable; unknown codes stay unchanged.
   const code = asText(members.code)
   return {
     ok: false,
@@ -91,10 +91,10 @@ function requestIdOf(members: Members | undefined, headers: Headers): string | n
   return asText(members?.requestId) ?? headers['x-request-id'] ?? null
 }
 
-/** JSON.parse accepts any depth, but JSON.stringify overflows the stack at 10,000 levels. */
+/** Maximum nesting depth: JSON.parse accepts any depth, but JSON.stringify overflows the stack at 10,000 levels. */
 export const RESPONSE_DEPTH_MAX = 500
 
-/** Undefined if the body is not JSON, for example empty. */
+/** Parses a body as JSON; undefined if the body is not JSON, for example empty. */
 const parse = (body: string): unknown => parseJson(body, RESPONSE_DEPTH_MAX)
 
 function asText(value: unknown): string | undefined {
@@ -117,7 +117,7 @@ function describe(response: TransportResponse, json: unknown, { mismatchOf }: Ex
   return Object.hasOwn(members, 'data') ? (mismatchOf?.(members.data) ?? 'its data do not fit') : 'data is missing'
 }
 
-/** One short line without control characters and bidi overrides, safe for a terminal. */
+/** Shortens a text to one line without control characters and bidi overrides, safe for a terminal. */
 function excerpt(text: string): string {
   const start = text.slice(0, 4 * EXCERPT_LENGTH).replace(/[\p{Cc}\p{Cf}\p{Cs}\s]+/gu, ' ')
   const symbols = [...start.trim()]

@@ -1,8 +1,8 @@
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
 /**
- * The Retry-After of a response in milliseconds (RFC 9110, 10.2.3: seconds or a date), or null. A date counts from the
- * Date header of the same response, if present, so that a wrong clock on either side does not matter.
+ * Converts the Retry-After header (RFC 9110, 10.2.3: seconds or a date) to milliseconds; null if it is absent or
+ * invalid. A date is compared with the Date header of the response if present, so that a wrong clock does not matter.
  */
 export function readRetryAfter(headers: Readonly<Record<string, string>>, now: () => number): number | null {
   const value = headers['retry-after']

@@ -5,10 +5,10 @@ import type { Transport, TransportRequest, TransportResponse } from './transport
 import { isTransportError, TransportError } from './transport.js'
 
 export interface Repeat {
-  /** Number of the attempt that failed, from 1. */
+  /** Number of the failed attempt, from 1. */
   readonly attempt: number
   readonly delayMs: number
-  /** HTTP status; 0 without a response. */
+  /** HTTP status of the failed attempt; 0 without a response. */
   readonly status: number
   /** Failure code of the response, or the kind of the transport error. */
   readonly code: string
@@ -17,18 +17,18 @@ export interface Repeat {
 export interface RetryOptions {
   /** Maximum number of attempts, the first included; default 4. */
   readonly tries?: number
-  /** Returns a number from 0 to below 1. */
+  /** Returns a random number from 0 to below 1. Default: `Math.random`. */
   readonly random?: () => number
-  /** @throws TransportError `aborted` if the signal aborts first */
+  /** Waits between attempts. @throws TransportError `aborted` if the signal aborts first */
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
-  /** Milliseconds of a clock that never jumps. */
+  /** Returns the milliseconds of a clock that never jumps, to measure durations. */
   readonly monotonicMs?: () => number
-  /** Milliseconds since 1970, for dates in Retry-After. */
+  /** Returns the milliseconds since 1970, to compare with a date in Retry-After. */
   readonly now?: () => number
   readonly onRepeat?: (repeat: Repeat) => void
 }
 
-/** `performance.now()` loads a module, which adds a millisecond to the start of a command. */
+/** Monotonic milliseconds. `performance.now()` would load a module, which delays a command's start by a millisecond. */
 const monotonic = () => Number(process.hrtime.bigint()) / 1e6
 
 const FIRST_DELAY_MS = 200
@@ -36,9 +36,9 @@ const LONGEST_DELAY_MS = 5_000
 
 /**
  * Retries transient failures: a repeatable request after any network error, 429, 5xx or retryable failure; any other
- * request only if the server certainly did not process it (no connection, no session, 429, 503). It does not retry
- * refusals of the encrypted transport. Each wait is a random share of a doubling delay, at least Retry-After, and ends
- * within the request's `timeoutMs`.
+ * request only if the server certainly did not process it (no connection, no encrypted session, 429, 503). It does not
+ * retry refusals of the encrypted transport. Each wait is a random part of a delay that doubles, but at least the
+ * Retry-After; all attempts together stay within the request's `timeoutMs`.
  */
 export function withRetry(transport: Transport, options: RetryOptions = {}): Transport {
   const { tries = 4, random = Math.random, sleep = sleepFor, now = Date.now } = options
@@ -95,7 +95,7 @@ function isWorthRepeating(outcome: RetryOutcome, { repeatable = false }: Transpo
   return repeatable && status >= 400 && (status >= 500 || readFailure(outcome).retryable)
 }
 
-/** Statuses below 500 and 503 mean that the server did not act; any other 5xx may follow a completed action. */
+/** Whether the server may have acted: not with a status below 500 or with 503, but possibly with any other 5xx. */
 function wasMaybeProcessed(outcome: RetryOutcome): boolean {
   return isTransportError(outcome) ? outcome.maybeProcessed : outcome.status >= 500 && outcome.status !== 503
 }
@@ -105,7 +105,7 @@ function describe(outcome: RetryOutcome): { status: number; code: string } {
   return { status: outcome.secure?.status ?? 0, code: outcome.secure?.code ?? outcome.kind }
 }
 
-/** Returns the last response, or throws the last error; `maybeProcessed` covers earlier attempts too. */
+/** Returns the last response or throws the last error; sets `maybeProcessed` if any attempt may have been processed. */
 function finish(outcome: RetryOutcome, maybeProcessed: boolean): TransportResponse {
   if (!isTransportError(outcome)) return maybeProcessed ? { ...outcome, maybeProcessed } : outcome
   if (!maybeProcessed || outcome.maybeProcessed) throw outcome

@@ -11,27 +11,27 @@ import { isTransportError, TransportError } from './transport.js'
 
 export type { Latch, SecureMode } from '../secure/client/options.js'
 
-/** `mode`: off, auto or required. Origin, pins and downgrade protection (`latch`) are those of voucherctl/secure. */
+/** Options of the encrypted transport. `mode`: off, auto or required; for the other members see voucherctl/secure. */
 export type SecureOptions = Omit<SecureSessionOptions, 'send'>
 
-/** Routes that are not part of the specified interface: the operator API, health and metrics. */
+/** Routes outside of the voucher API, which are never encrypted: the operator API, health and metrics. */
 const OUTSIDE = /^\/(?:_platform\/|healthz$|readyz$|metrics$)/
-/** Dot segments, by which a server might resolve an outside path to one of the interface. */
+/** Dot segments: a server could resolve `/_platform/../api/…` to a route of the voucher API. */
 const CLIMBING = /\.\.|%2e/i
 
 /** True for paths that must go through the encrypted transport. */
 export const isSecured = (path: string) => !OUTSIDE.test(path) || CLIMBING.test(path)
 
 /**
- * Sends requests through the encrypted transport of the server (DECISIONS.md#encrypted-transport). It goes around the
- * http or pool transport and inside `withRetry`: each envelope is valid once, so no transport below may retry. All
- * calls share a session, which the first call negotiates.
+ * Sends requests through the encrypted transport of the server (DECISIONS.md#encrypted-transport). Wrap the http or
+ * pool transport with it, and wrap the result with `withRetry`: the server accepts each envelope once, so only a retry
+ * that makes a new envelope can succeed. All calls share one encrypted session, which the first call negotiates.
  *
- * `required` sends no call of the interface in plain text. It refuses a request that does not fit an envelope (symbols
- * of the path, size of the body) before sending. The operator API (`/_platform`) is never encrypted; `required` permits
- * it only over a trusted channel (`trustedChannel`: verified TLS or this machine).
+ * `required` sends no call to the voucher API in plain text. It refuses a request that does not fit an envelope
+ * (symbols of the path, size of the body) before sending. The operator API (`/_platform`) is never encrypted;
+ * `required` permits it only over a trusted channel (`trustedChannel`: verified TLS or this machine).
  *
- * Network failures keep their kind, and `maybeProcessed` tells whether the business call was sent; other failures are
+ * Network failures keep their kind, and `maybeProcessed` tells whether the encrypted call was sent; other failures are
  * TransportErrors of the kind `secure`.
  * @throws TypeError for an origin that is not canonical, a malformed pin, or more than two pins.
  */
@@ -60,7 +60,7 @@ export function withSecure(transport: Transport, options: SecureOptions): Transp
   }
 }
 
-/** Load the suite on demand: that takes longer than a whole plain call. */
+/** Opens an encrypted session. Loads the cryptography on demand, because loading takes longer than a plain call. */
 async function openSession(transport: Transport, options: SecureOptions): Promise<SecureSession> {
   const { createSecureSession } = await import('../secure/client/session.js')
   return createSecureSession({ ...options, send: transport })
@@ -68,7 +68,7 @@ async function openSession(transport: Transport, options: SecureOptions): Promis
 
 const isRequired = (response: TransportResponse) => readFailure(response).code === 'SECURE_TRANSPORT_REQUIRED'
 
-/** The error for a call outside of the encrypted transport that `required` refuses; undefined if it is permitted. */
+/** The error for a call that cannot be encrypted if `required` refuses it; undefined if the call is permitted. */
 export function refusePlain({ mode, trustedChannel = false }: SecureOptions): TransportError | undefined {
   if (mode !== 'required' || trustedChannel) return undefined
   const message = 'This call cannot be encrypted, and goes over verified TLS or to this machine only.'
@@ -76,7 +76,7 @@ export function refusePlain({ mode, trustedChannel = false }: SecureOptions): Tr
   return new TransportError('secure', message, { maybeProcessed: false, secure: fault })
 }
 
-/** Converts a failure of the secure session. @throws errors of a transport that are not TransportErrors */
+/** Converts a failure of the encrypted session to a TransportError. @throws any other error of the inner transport */
 export function secureError(
   failure: SecureFailure,
   { timeoutMs }: Pick<TransportRequest, 'timeoutMs'>,
@@ -88,7 +88,7 @@ export function secureError(
   }
   if (code === 'SECURE_ABORTED') return new TransportError('aborted', 'The call was aborted', { maybeProcessed })
   if (code === 'SECURE_NO_ANSWER') {
-    // Any other error is a bug of the transport.
+    // An error that is not a TransportError is a bug of the inner transport.
     if (!isTransportError(cause)) throw cause
     return new TransportError(cause.kind, `${cause.message}${before(phase)}`, { maybeProcessed })
   }
@@ -101,14 +101,14 @@ const before = (phase: SecureFailure['phase']) =>
 function faultOf({ code, phase, part, answer }: SecureFailure): SecureFault {
   const { status = 0, headers = {} } = answer ?? {}
   const fault = { phase, status, headers, ...(part === undefined ? {} : { part }) }
-  // A rate limit or a server error says nothing about the encryption, so the call is retried like any other.
+  // A rate limit or a server error is no failure of the encryption, so `withRetry` may retry the call.
   if (answer !== undefined && code === 'SECURE_ANSWER_REFUSED' && (status === 429 || status >= 500)) {
     return { ...fault, code: plainCodeOf(answer), retryable: true }
   }
   return { ...fault, code, retryable: false }
 }
 
-/** The code of an outer response. It is not authenticated: accept a code of the failure table only with its status. */
+/** Failure code of an unauthenticated response: accepts a code of the failure table only with the table's status. */
 function plainCodeOf(answer: TransportResponse): string {
   const { code } = readFailure(answer)
   if (code === 'INVALID_RESPONSE') return code

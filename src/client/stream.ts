@@ -10,8 +10,8 @@ import type { CallOptions, CallSettings } from './settings.js'
 import { isTransportError, TransportError } from './transport.js'
 
 /**
- * Calls an endpoint that responds with NDJSON. `data` yields the documents as they arrive and throws TransportError if
- * the stream breaks; leaving the loop or aborting ends the call. `timeoutMs` limits the time until the response head.
+ * Calls an endpoint that responds with NDJSON. `data` yields each document when it arrives and throws TransportError if
+ * the connection breaks; leaving the loop or aborting ends the call. `timeoutMs` limits the wait for the response head.
  */
 export type Stream = <E extends Endpoint & { streams: true }>(
   endpoint: E,
@@ -19,7 +19,7 @@ export type Stream = <E extends Endpoint & { streams: true }>(
   options?: CallOptions,
 ) => Promise<CallSuccess<AsyncIterable<OutputOf<E>>> | CallFailure>
 
-/** @throws TypeError for an invalid base URL. */
+/** Creates the function that calls endpoints with NDJSON responses. @throws TypeError for an invalid base URL. */
 export function createStream(baseUrl: string, settings: CallSettings = {}): Stream {
   const base = parseBaseUrl(baseUrl)
   return async <E extends Endpoint>(endpoint: E, input: InputOf<E>, options: CallOptions = {}) => {
@@ -58,7 +58,7 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
 
 const LINE_LENGTH_MAX = 1024 * 1024
 
-/** Parses the non-empty lines of a UTF-8 body; the last one may lack its line feed. */
+/** Parses each non-empty line of a UTF-8 body as JSON; the last line may lack its line feed. */
 async function* readDocuments<Document>(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Document> {
   const decoder = new TextDecoder()
   let rest = ''

@@ -1,63 +1,63 @@
-/** A request before any transport has changed it. */
+/** An HTTP request of a call; transports add encryption and retries. */
 export interface TransportRequest {
   readonly method: string
-  /** Origin-relative: path and query. */
+  /** Path and query, without the origin. */
   readonly path: string
-  /** Lower-case names. */
+  /** Header values by lower-case name. */
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
-  /** Aborts the call. */
+  /** The caller aborts the call with this signal. */
   readonly signal?: AbortSignal
-  /** Milliseconds for the whole exchange. */
+  /** Milliseconds for the whole call. */
   readonly timeoutMs?: number
-  /** True if processing it twice has the effect of processing it once: reads, and calls with an Idempotency-Key. */
+  /** True for reads and calls with an Idempotency-Key: if the server processes them twice, the effect is the same. */
   readonly repeatable?: boolean
 }
 
 export interface TransportResponse {
   readonly status: number
-  /** Lower-case names; repeated headers joined with a comma. */
+  /** Header values by lower-case name; the values of a repeated header are joined with a comma. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** The received bytes of the body, if the transport has them: a response may be binary. */
+  /** Body as received, if the transport has it: a response may be binary. */
   readonly bytes?: Uint8Array
   /** True if the server may have processed an earlier attempt, even if this response is a refusal. */
   readonly maybeProcessed?: boolean
 }
 
 /**
- * Sends one request. Wrappers (retry, secure) have the same signature.
+ * Sends one request. `withRetry` and `withSecure` take a transport and return one.
  * @throws TransportError if no complete response arrives
  */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>
 
 /**
- * `refused`: certainly not processed (connection refused, DNS lookup failed, TLS not trusted).
- * `lost`: possibly sent, without a complete response. `timeout`: the same after `timeoutMs`. `aborted`: by the caller.
- * `secure`: client or server refused the encrypted transport; see the error's `secure`.
+ * `refused`: the server certainly did not process the request (connection refused, DNS lookup failed, TLS not trusted).
+ * `lost`: the request may have arrived, but no complete response did. `timeout`: like `lost`, after `timeoutMs`.
+ * `aborted`: the caller aborted the call. `secure`: client or server refused the encrypted transport; see `secure`.
  */
 export type TransportErrorKind = 'refused' | 'lost' | 'timeout' | 'aborted' | 'secure'
 
-/** Why an encrypted call has no business response (secure.ts). */
+/** Why a call over the encrypted transport has no decrypted response (secure.ts). */
 export interface SecureFault {
   /** A code of the failure table or the client (SECURE_PIN_MISMATCH, …), INVALID_RESPONSE, or HTTP_ and the status. */
   readonly code: string
-  /** The phase that failed; `local`: before sending. */
+  /** Phase of the encrypted call that failed; `local` means before anything was sent. */
   readonly phase: 'local' | 'bootstrap' | 'session' | 'dispatch' | 'plain'
-  /** HTTP status of the outer response; 0 without one. */
+  /** HTTP status of the unencrypted outer response; 0 without a response. */
   readonly status: number
-  /** Headers of the outer response, which is not authenticated. */
+  /** Headers of the unencrypted outer response, which an attacker could forge. */
   readonly headers: Readonly<Record<string, string>>
   /** True if the same call may succeed later. */
   readonly retryable: boolean
-  /** The part of the request that does not fit an envelope. */
+  /** Part of the request that does not fit an envelope: path or body. */
   readonly part?: string
 }
 
 interface TransportErrorOptions extends ErrorOptions {
-  /** False for a timeout or abort before anything was sent. Default: true unless `refused`. */
+  /** False for a timeout or abort before anything was sent. Default: true unless the kind is `refused`. */
   readonly maybeProcessed?: boolean
-  /** For the kind `secure`. */
+  /** Details of an error of the kind `secure`. */
   readonly secure?: SecureFault | undefined
 }
 
@@ -76,7 +76,7 @@ export class TransportError extends Error {
   }
 }
 
-/** Recognises the error by its code, because a custom transport may throw the class of another copy of this library. */
+/** Checks the code, not the class: a custom transport may throw the error class of another copy of this library. */
 export const isTransportError = (error: unknown): error is TransportError =>
   error instanceof Error && 'code' in error && error.code === 'TRANSPORT_ERROR'
 

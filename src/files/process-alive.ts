@@ -13,18 +13,18 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Clock ticks from boot to the start of a process (field 22 of /proc/PID/stat); undefined without such a file. */
+/** Clock ticks from boot to the start of a process (field 22 of /proc/PID/stat); undefined on systems without /proc. */
 export function startTicks(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The name of the program, in parentheses, may hold spaces and parentheses.
+    // The program name, in parentheses, may contain spaces and parentheses.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
   } catch {
     return undefined
   }
 }
 
-/** Boot and start ticks, which tell a process from a later one with the same PID. Undefined without /proc. */
+/** Boot id and start ticks: two processes with the same PID differ in them. Undefined on systems without /proc. */
 export function processStart(pid: number): string | undefined {
   const ticks = startTicks(pid)
   if (ticks === undefined) return undefined

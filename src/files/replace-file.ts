@@ -22,18 +22,18 @@ import { isAlive } from './process-alive.js'
 type FileContent = string | Uint8Array | Iterable<Uint8Array>
 
 interface ReplaceOptions {
-  /** Default true: mode 0600. False: the mode of the replaced file, else the default mode. */
+  /** Default true: the file gets mode 0600. False: it keeps the mode of the old file, or gets the default mode. */
   readonly isPrivate?: boolean
-  /** Default true: the file survives a power failure once the call returned. False for a file of a running process. */
+  /** Default true: calls fsync, so the file survives a power failure. Use false for a file of a running process. */
   readonly flush?: boolean
-  /** Default true: follows a symbolic link, and a private file keeps its owner. False: replaces the link itself. */
+  /** Default true: replaces the target of a symbolic link and keeps its owner if private. False: replaces the link. */
   readonly follow?: boolean
 }
 
 /**
- * Replaces a file atomically: readers see the old content until every byte is written. A full disk can shorten a write
- * without an error (atomically 2.1.1 misses that).
- * @throws the error of the file system
+ * Replaces a file atomically: readers see the old content until all bytes are written. It checks the length of each
+ * write, because a full disk can shorten a write without an error (a fault of the package atomically 2.1.1).
+ * @throws errors of the file system
  */
 export function replaceFile(path: string, content: FileContent, options: ReplaceOptions = {}): void {
   const { isPrivate = true, flush = true, follow = true } = options
@@ -42,7 +42,7 @@ export function replaceFile(path: string, content: FileContent, options: Replace
   const draft = writeDraft(target, content, isPrivate, flush)
   try {
     if (before !== undefined && !isPrivate) chmodSync(draft, before.mode & 0o777)
-    // Under sudo a private file keeps belonging to the user.
+    // Under sudo, keep the owner of a private file: otherwise the user could no longer read it.
     if (before !== undefined && isPrivate && before.uid !== process.geteuid?.()) {
       chownSync(draft, before.uid, before.gid)
     }
@@ -55,14 +55,14 @@ export function replaceFile(path: string, content: FileContent, options: Replace
 
 /**
  * Creates a private file atomically unless it exists: of several concurrent processes the first one wins.
- * @throws the error of the file system
+ * @throws errors of the file system
  */
 export function createFile(path: string, content: string, flush: boolean): void {
   const draft = writeDraft(path, content, true, flush)
   try {
     linkSync(draft, path)
   } catch (error) {
-    // Without hard links, the last writer wins.
+    // On a file system without hard links, the last writer wins instead.
     if (codeOf(error) !== 'EEXIST') return renameSync(draft, path)
   }
   rmSync(draft, { force: true })
@@ -95,10 +95,10 @@ function writeDraft(target: string, content: FileContent, isPrivate: boolean, fl
   return draft
 }
 
-/** Name of a draft beside the file. It contains the host, because several hosts may share the folder. */
+/** Path of a draft beside the file. Its name contains the host name, because several hosts may share the folder. */
 export const draftOf = (path: string) => `${path}.tmp-${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`
 
-/** Removes drafts that killed writers left. @param which abandoned: only those of ended processes of this host */
+/** Removes drafts that killed writers left. @param which abandoned: only drafts of ended processes on this host */
 export function removeDrafts(path: string, which: 'all' | 'abandoned'): void {
   const ofThisHost = `.tmp-${hostname()}-`
   const isAbandoned = (mark: string) => {

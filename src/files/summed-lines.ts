@@ -1,4 +1,4 @@
-// Lines of JSON that each end with the CRC-32 of the rest of the line, so that each line proves its own integrity.
+// JSON lines that each end with a CRC-32 of the text before it, so that a reader detects every damaged line.
 import { closeSync, openSync, readSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 
@@ -6,10 +6,10 @@ export const SUM = ',"sum":"'
 const SUM_BYTES = SUM.length + 8 + 2
 const LF = 10
 const WINDOW_BYTES = 1024 * 1024
-/** Maximum length of a line: a 1 MiB body in base64 with 16 KiB of headers has 1.4 MiB. */
+/** Maximum line length: a line with a 1 MiB body in base64 and 16 KiB of headers has 1.4 MiB. */
 const LINE_BYTES_MAX = 2 * 1024 * 1024
 
-/** Builds a line from a JSON object. The checksum must stay in this place in every version of a format. */
+/** Encodes an object as a line with its checksum, which must be the last member in every version of a file format. */
 export function withSum(line: object): string {
   const text = JSON.stringify(line).slice(0, -1)
   return `${text}${sumOf(text)}\n`
@@ -17,11 +17,11 @@ export function withSum(line: object): string {
 
 const sumOf = (text: string | Buffer) => `${SUM}${crc32(text).toString(16).padStart(8, '0')}"}`
 
-/** Parses a line without its line end, or only the members before `end`; undefined if the line is damaged. */
+/** Parses a line without its line feed, or only the members before `end`; undefined if the checksum does not match. */
 export function parseLine(line: Buffer, end?: string): Record<string, unknown> | undefined {
   const at = line.length - SUM_BYTES
   if (at < 0 || line.toString('latin1', at) !== sumOf(line.subarray(0, at))) return undefined
-  // This cannot match inside a string, where quotes are escaped.
+  // This pattern cannot match inside a JSON string, where quotes are escaped.
   const cut = end === undefined ? -1 : line.indexOf(`,"${end}":`)
   return JSON.parse(`${line.toString('utf8', 0, cut === -1 ? at : cut)}}`)
 }
@@ -30,9 +30,9 @@ interface SummedLine {
   /** Line number, from 1. */
   readonly number: number
   readonly offset: number
-  /** The bytes without the line end. */
+  /** The bytes of the line without its line feed. */
   readonly bytes: Buffer
-  /** True for the last line of a file if it has no line end. */
+  /** True for the last line of a file if it has no line feed. */
   readonly isTorn: boolean
 }
 
@@ -55,7 +55,7 @@ export function* readLines(path: string): Generator<SummedLine> {
         number += 1
         at = end + 1
       }
-      // Drop the start of a line that is too long; the checksum of the rest fails.
+      // Skip the start of a line that is too long; the checksum of its remaining bytes then fails.
       if (window.length - at > LINE_BYTES_MAX) at = window.length
       rest = window.subarray(at)
       offset += at
@@ -66,7 +66,7 @@ export function* readLines(path: string): Generator<SummedLine> {
   }
 }
 
-/** Reads up to this many bytes; fewer at the end of the file. */
+/** Reads this many bytes at an offset; fewer at the end of the file. */
 export function readAt(file: number, offset: number, bytes: number): Buffer {
   const buffer = Buffer.allocUnsafe(bytes)
   let read = 0

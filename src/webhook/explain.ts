@@ -5,20 +5,20 @@ import { bytesOf, keysOf, readHeaders, type VerifyWebhookInput, verifyWebhook } 
 
 export interface MismatchExplanation {
   readonly cause: MismatchCause
-  /** The mistake in a sentence, without any part of a secret or body. */
+  /** Describes the mistake in a sentence that contains no part of a secret or body. */
   readonly explanation: string
-  /** How to fix it. */
+  /** Describes in a sentence how to fix the mistake. */
   readonly fix: string
 }
 
 /**
- * Explains why a delivery is refused. It tries known mistakes until one makes the signature match, so that the cause is
- * proved; only body_empty, body_object_text and body_invalid_utf8_replaced are guesses, as the signed bytes are lost.
- * Returns null if the first secret verifies the delivery or no known mistake explains the signature, and `old_secret`
- * if only a later secret verifies it.
+ * Explains why verifyWebhook refuses a delivery. It tries known mistakes until one makes the signature match, which
+ * proves the cause; only body_empty, body_object_text and body_invalid_utf8_replaced are guesses, because the signed
+ * bytes are lost. Returns null if the first secret verifies the delivery or no known mistake explains the signature,
+ * and `old_secret` if only a later secret verifies the delivery.
  *
- * A tool for debugging: it is slow, and its result must not be sent to the sender of the delivery.
- * @param input As for verifyWebhook. `secrets`: the current one first, then any other that may have signed.
+ * Use it for debugging only: it is slow, and its result must not be sent to the sender of the delivery.
+ * @param input As for verifyWebhook. `secrets`: the current secret first, then others that may have signed.
  * @throws TypeError and RangeError as verifyWebhook does.
  */
 export function explainMismatch(input: VerifyWebhookInput): MismatchExplanation | null {
@@ -36,7 +36,7 @@ export function explainMismatch(input: VerifyWebhookInput): MismatchExplanation 
   return reason === 'bad_signature' ? guess(body) : explain(reason, message)
 }
 
-/** The signature matches. */
+/** Result for a signature that matches without any mistake. */
 const FITS = 'fits'
 
 /** Unix milliseconds from 2001 to 2286. */
@@ -50,7 +50,7 @@ interface SignedData {
   readonly keys: readonly Uint8Array[]
 }
 
-/** The first known mistake that makes the signature match; undefined if none does. */
+/** Finds the first known mistake that makes the signature match; undefined if none does. */
 function causeOf({ signature, timestamp, updateId, body, keys }: SignedData): MismatchCause | typeof FITS | undefined {
   const macs = new Map(signature.split(',').flatMap((part) => spellingOf(part.trim())))
   const signs = (key: string | Uint8Array, ...signed: readonly (string | Uint8Array)[]) => {
@@ -68,7 +68,7 @@ function causeOf({ signature, timestamp, updateId, body, keys }: SignedData): Mi
     if (signs(key, `${timestamp}000.`, body)) return 'timestamp_milliseconds'
     if (MILLISECONDS.test(timestamp) && signs(key, `${timestamp.slice(0, -3)}.`, body)) return 'timestamp_milliseconds'
     for (const [cause, original] of secretOriginals(key)) {
-      // The check below reports an empty key as `empty_secret`.
+      // An empty key has its own cause, `empty_secret`, checked below.
       if (original.length > 0 && signs(original, timestamp, '.', body)) return cause
     }
   }
@@ -79,7 +79,7 @@ function causeOf({ signature, timestamp, updateId, body, keys }: SignedData): Mi
   return undefined
 }
 
-/** A signature as lower-case hex with the mistake in its spelling; empty if the text is not a signature. */
+/** Converts a signature to lower-case hex and names its formatting mistake; empty if the text is no signature. */
 function spellingOf(part: string): [hex: string, MismatchCause | typeof FITS][] {
   const [, prefix, written = ''] = /^(\w+[=:])?(.+)$/.exec(part) ?? []
   const spelled = (hex: string, cause: MismatchCause | typeof FITS): [string, MismatchCause | typeof FITS][] => [
@@ -91,7 +91,7 @@ function spellingOf(part: string): [hex: string, MismatchCause | typeof FITS][] 
   return spelled(Buffer.from(written, 'base64').toString('hex'), 'signature_base64')
 }
 
-/** Guesses the cause from the body alone when the signed bytes are lost. */
+/** Guesses the cause from the received body alone, for mistakes that lose the signed bytes. */
 function guess(body: Uint8Array): MismatchExplanation | null {
   if (body.length === 0) return explain('body_empty')
   const text = Buffer.from(body)

@@ -9,7 +9,7 @@ const clocks = 'Compare both clocks (NTP). A recorded delivery is judged by its 
 const hexDigits =
   'Write the signature as 64 lower-case hex digits and nothing else; two are joined by a comma without a space.'
 
-/** Mistakes in a delivery: refusals that explain themselves, and reasons why a signature does not match. */
+/** Every cause of a refused delivery: the refusals of verifyWebhook, and mistakes that change a signature. */
 export const mismatchCauses = {
   missing_header: {
     explanation: 'One of the three headers did not arrive.',

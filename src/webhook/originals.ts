@@ -4,7 +4,7 @@ type Original = readonly [MismatchCause, Uint8Array]
 
 const SECRET_PREFIX = 'whsec_'
 
-/** Keys that may have signed if receiver or signer altered the secret in a known way. */
+/** Keys that the signer may have used if signer or receiver altered the secret by a known mistake. */
 export function* secretOriginals(secret: Uint8Array): Generator<readonly [MismatchCause, string | Uint8Array]> {
   const bytes = Buffer.from(secret)
   const text = bytes.toString('utf8')
@@ -24,16 +24,16 @@ export function* secretOriginals(secret: Uint8Array): Generator<readonly [Mismat
   yield ['secret_hex_decoded', bytes.toString('hex')]
   yield ['secret_hex_decoded', bytes.toString('hex').toUpperCase()]
 
-  // The signer decoded the secret, which is text here.
+  // Here the signer decoded the secret to bytes, and the receiver uses it as text.
   yield ['secret_base64_decoded', Buffer.from(text, 'base64')]
   if (text.startsWith(SECRET_PREFIX))
     yield ['secret_base64_decoded', Buffer.from(text.slice(SECRET_PREFIX.length), 'base64')]
   yield ['secret_hex_decoded', Buffer.from(text, 'hex')]
 }
 
-/** Bodies that may have been signed if the received one was altered in a known way, one at a time to save memory. */
+/** Bodies that the signer may have signed if a known mistake altered the body, one at a time to save memory. */
 export function* bodyOriginals(body: Uint8Array, updateId: string): Generator<Original> {
-  // Latin-1 has one character per byte, so that an edit leaves all other bytes unchanged.
+  // Latin-1 maps each byte to one character, so that a text edit leaves all other bytes unchanged.
   const bytes = Buffer.from(body).toString('latin1')
   const edited = (cause: MismatchCause, text: string): Original => [cause, Buffer.from(text, 'latin1')]
 
@@ -70,13 +70,13 @@ function* jsonOriginals(text: string, updateId: string): Generator<Original> {
   for (const written of serialisations(value)) {
     yield ['body_reserialised', Buffer.from(written)]
     yield ['body_reserialised', Buffer.from(`${written}\n`)]
-    // JSON parsers round ids above 2^53 - 1; the header still has all digits.
+    // JSON parsers round ids above 2^53 - 1; the update id header still has all digits.
     const exact = written.replace(/("update_id":\s*)\d+/, (_, name) => name + updateId)
     if (exact !== written) yield ['body_reserialised', Buffer.from(exact)]
   }
 }
 
-/** Updates are far shallower; indenting a deeper body takes quadratic memory. */
+/** Maximum nesting depth. Updates are far shallower, and indenting a deeper body takes quadratic memory. */
 const MAX_DEPTH = 64
 
 function isDeeper(value: unknown, levels: number): boolean {
@@ -84,17 +84,17 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((it) => isDeeper(it, levels - 1))
 }
 
-/** A loop, because a regular expression takes quadratic time for many line ends in the middle. */
+/** Removes all final line ends. A regular expression would take quadratic time for line ends in the middle. */
 function withoutLineEnds(bytes: string): string {
   let end = bytes.length
   while (bytes[end - 1] === '\n' || bytes[end - 1] === '\r') end--
   return bytes.slice(0, end)
 }
 
-/** The JSON as common serialisers write it, the platform's own form (compact) first. */
+/** Serialises a value like common JSON libraries, starting with the compact form that the platform sends. */
 function* serialisations(value: object): Generator<string> {
   const lines = JSON.stringify(value, null, 1)
-  // JSON strings hold no raw line breaks, so every one is layout. Python's json.dumps writes a space instead.
+  // JSON strings contain no raw line breaks, so every line break is layout. Python's json.dumps writes a space there.
   const spaced = lines
     .replace(/([[{])\n */g, '$1')
     .replace(/\n *([\]}])/g, '$1')
@@ -103,12 +103,12 @@ function* serialisations(value: object): Generator<string> {
   for (const layout of layouts) {
     const ascii = escape(layout, /[\u0080-\uffff]/g)
     yield layout
-    // Python
+    // Python escapes all non-ASCII characters.
     yield ascii
-    // PHP, with and without JSON_UNESCAPED_UNICODE
+    // PHP escapes slashes, and non-ASCII characters without JSON_UNESCAPED_UNICODE.
     yield ascii.replaceAll('/', '\\/')
     yield layout.replaceAll('/', '\\/')
-    // Go
+    // Go escapes characters that are special in HTML or JavaScript.
     yield escape(layout, /[<>&\u2028\u2029]/g)
   }
 }
@@ -117,7 +117,7 @@ function escape(json: string, units: RegExp): string {
   return json.replace(units, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** Windows-1252 from 0x80 to 0x9f (WHATWG Encoding, index windows-1252); elsewhere it equals Latin-1. */
+/** Windows-1252 from 0x80 to 0x9f (WHATWG Encoding, index windows-1252); all other bytes are as in Latin-1. */
 const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
 
 /** Encodes a text as Latin-1 or Windows-1252; undefined if it has other characters. */

@@ -2,13 +2,13 @@
 // (DECISIONS.md#signatures).
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** The three headers of every delivery. Their names are case-insensitive. */
+/** Names of the three headers of every delivery, in any case. */
 export const webhookHeaders = {
-  /** 64 lower-case hex digits, or two of them joined by a comma while a secret is being replaced: `new,old`. */
+  /** Signature: 64 lower-case hex digits, or `new,old` while a secret is being replaced. */
   signature: 'X-Platform-Signature-V2',
-  /** Unix seconds of this attempt. */
+  /** Time of this attempt in Unix seconds. */
   timestamp: 'X-Platform-Timestamp',
-  /** Not signed, so verification compares it with the body. */
+  /** The update_id of the body. The signature does not cover this header, so verification compares it with the body. */
   updateId: 'X-Platform-Update-Id',
 } as const
 
@@ -16,31 +16,31 @@ export const webhookHeaders = {
 export const DEFAULT_TOLERANCE_SECONDS = 300
 
 /**
- * Header names in any case: node's `request.headers`, `headersDistinct` or any other object, a Fetch `Headers`,
- * a `Map`, or a list of pairs.
+ * Request headers: node's `request.headers`, `headersDistinct` or any other object, a Fetch `Headers`, a `Map`, or a
+ * list of pairs. Names may have any case.
  */
 export type WebhookHeaders =
   | Readonly<Record<string, string | readonly string[] | undefined>>
   | Iterable<readonly [name: string, value: string | readonly string[] | undefined]>
 
-/** The received bytes before any parsing. A string means its UTF-8 bytes. */
+/** The bytes of the body as received, before any parser. A string is encoded as UTF-8. */
 export type RawBody = Uint8Array | ArrayBuffer | string
 
-/** A `secret_token` exactly as set at the platform: this library neither decodes nor trims it. */
+/** A `secret_token`, exactly as it was set at the platform: this library neither decodes nor trims it. */
 export type WebhookSecret = string | Uint8Array
 
 export interface VerifyWebhookInput {
   readonly headers: WebhookHeaders
   readonly rawBody: RawBody
-  /** Every secret that may have signed, the current one first. At least one, none of them empty. */
+  /** Every secret with which the platform may sign, the current one first: at least one, and no empty one. */
   readonly secrets: readonly WebhookSecret[]
-  /** The receiver's clock: milliseconds since 1970, or a function that returns them. Default: `Date.now`. */
+  /** Current time as milliseconds since 1970, or a function that returns it. Default: `Date.now`. */
   readonly now?: number | (() => number)
-  /** Whole seconds that a timestamp may be early or late, inclusive. Default: 300. */
+  /** Maximum whole seconds between the timestamp and `now`, in either direction. Default: 300. */
   readonly toleranceSeconds?: number
 }
 
-/** Why a delivery is refused. The list is closed; the order is that of the checks. */
+/** All reasons for which a delivery can be refused, in the order of the checks. */
 export type WebhookRefusalReason =
   | 'missing_header'
   | 'repeated_header'
@@ -56,26 +56,26 @@ export type WebhookRefusalReason =
 export interface WebhookRefusal {
   readonly ok: false
   readonly reason: WebhookRefusalReason
-  /** For logs: without any part of a secret, and of the request only the age of its timestamp. */
+  /** Message for logs. It contains no part of a secret, and nothing of the request but the age of its timestamp. */
   readonly message: string
 }
 
-/** An update of the platform. Verification checks only its `update_id`. */
+/** An update of the platform. Verification checks only that it has an `update_id`. */
 export interface WebhookUpdate {
-  /** Loses precision above 2^53 - 1; use `updateId` of the verdict, which is exact. */
+  /** Rounded above 2^53 - 1; `updateId` of the verdict is exact. */
   readonly update_id: number
   readonly [member: string]: unknown
 }
 
 export interface VerifiedWebhook {
   readonly ok: true
-  /** Decimal digits. Deliveries with the same id repeat one update: process only the first. */
+  /** Exact update_id as decimal digits. Deliveries with the same id repeat one update: process only the first. */
   readonly updateId: string
-  /** Unix seconds. */
+  /** Time of the attempt in Unix seconds. */
   readonly timestamp: number
   /** The parsed body. */
   readonly body: WebhookUpdate
-  /** Index in `secrets` of the first one that signed; above 0, an older secret is still in use. */
+  /** Index in `secrets` of the first secret that signed; above 0, the platform still uses an older secret. */
   readonly secretIndex: number
 }
 
@@ -83,9 +83,9 @@ export type WebhookVerdict = VerifiedWebhook | WebhookRefusal
 
 export interface SignWebhookInput {
   readonly rawBody: RawBody
-  /** One secret, or two while one replaces the other: new, then old. */
+  /** One secret; or the new and the old one, while a secret is being replaced. */
   readonly secrets: readonly WebhookSecret[]
-  /** Unix seconds. */
+  /** Time of the attempt in Unix seconds. */
   readonly timestamp: number | string
   /** The update_id of the body. */
   readonly updateId: number | bigint | string
@@ -96,7 +96,7 @@ export type SignedWebhookHeaders = Readonly<Record<(typeof webhookHeaders)[keyof
 /**
  * Verifies a delivery before it parses the body. It compares every secret with every signature in constant time.
  *
- * A refused delivery is a return value. Only mistakes of the caller throw:
+ * A refusal is a return value. Only programming mistakes throw:
  * @throws TypeError for a body that is not raw, headers of an unsupported type, and an empty or missing secret (an
  * unset variable must not become a key that everybody knows).
  * @throws RangeError for an invalid clock or tolerance.
@@ -105,7 +105,7 @@ export function verifyWebhook(input: VerifyWebhookInput): WebhookVerdict {
   const { now = Date.now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = input
   const body = bytesOf(input.rawBody)
   const keys = keysOf(input.secrets)
-  // A NaN would pass every comparison below.
+  // A NaN would pass every comparison below, so check it here.
   const milliseconds = typeof now === 'function' ? now() : now
   if (!Number.isFinite(milliseconds)) throw new RangeError('now must be milliseconds since 1970')
   if (!Number.isFinite(toleranceSeconds) || toleranceSeconds < 0) {
@@ -117,7 +117,7 @@ export function verifyWebhook(input: VerifyWebhookInput): WebhookVerdict {
   const { signature, timestamp, updateId } = headers
 
   if (!/^\d+$/.test(timestamp)) return refuse('malformed_timestamp', 'The timestamp is not made of digits only.')
-  // Whole seconds, as the header counts them.
+  // Round down to whole seconds, like the timestamp header.
   const age = Math.floor(milliseconds / 1000) - Number(timestamp)
   if (age > toleranceSeconds) {
     return refuse('stale', `The timestamp is ${age} s old; at most ${toleranceSeconds} s are allowed.`)
@@ -144,8 +144,8 @@ export function verifyWebhook(input: VerifyWebhookInput): WebhookVerdict {
 }
 
 /**
- * Returns the headers of a delivery: HMAC-SHA256 over timestamp, dot and raw body, keyed with the bytes of the secret.
- * It does not parse the body.
+ * Returns the headers of a delivery. The signature is the HMAC-SHA256 of timestamp, dot and raw body, with the bytes of
+ * the secret as its key. The body is not parsed.
  * @throws TypeError for a body that is not raw and for an empty or missing secret.
  * @throws RangeError for more than two secrets, and for a timestamp or update id that is not a non-negative integer.
  */
@@ -161,7 +161,7 @@ export function signWebhook({ rawBody, secrets, timestamp, updateId }: SignWebho
   }
 }
 
-/** Index of the first key that made one of the signatures, or -1. It takes the same time for every index. */
+/** Index of the first key that made one of the signatures, or -1. The time does not depend on the index. */
 function signingSecret(keys: readonly Uint8Array[], timestamp: string, body: Uint8Array, signatures: string[]): number {
   const given = signatures.map((hex) => Buffer.from(hex, 'hex'))
   let found = -1
@@ -187,8 +187,8 @@ type ReadHeaders = {
 }
 
 /**
- * Reads the single value of each header. Node and Fetch join duplicate headers with a comma and a space: a comma means
- * a duplicate, except in the signature, where the platform itself writes a comma without a space.
+ * Reads the single value of each webhook header. Node and Fetch join duplicate headers with a comma and a space, so a
+ * comma means a duplicate, except in the signature, where the platform writes a comma without a space.
  * @throws TypeError for headers of an unsupported type.
  */
 export function readHeaders(headers: WebhookHeaders): ReadHeaders | WebhookRefusal {
@@ -244,8 +244,8 @@ export function readUpdate(body: Uint8Array): ReadUpdate | WebhookRefusal {
 }
 
 /**
- * The digits of the top-level update_id of a JSON text; the last of several wins, as in JSON.parse. Needed only above
- * 2^53 - 1, where JSON.parse rounds (its reviver gets the source text from Node 21 on).
+ * Digits of the top-level update_id in a JSON text; of duplicates the last one, as in JSON.parse. Needed only above
+ * 2^53 - 1, which JSON.parse rounds (before Node 21 its reviver does not get the source text).
  */
 function updateIdAsWritten(json: string): string | undefined {
   const member = /\s*:\s*(?:(\d+)\s*[,}])?/y
@@ -266,10 +266,10 @@ function updateIdAsWritten(json: string): string | undefined {
   return digits
 }
 
-/** @throws TypeError if the body is not raw, for example because a JSON parser has read it */
+/** Converts a raw body to bytes. @throws TypeError for another type, for example the result of a JSON parser */
 export function bytesOf(rawBody: RawBody): Uint8Array {
   if (typeof rawBody === 'string') return new TextEncoder().encode(rawBody)
-  // `instanceof Uint8Array` would fail in test runners that give each file its own realm.
+  // `instanceof Uint8Array` would fail in test runners that give each test file its own realm.
   if (ArrayBuffer.isView(rawBody)) return new Uint8Array(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength)
   if (Object.prototype.toString.call(rawBody) === '[object ArrayBuffer]') return new Uint8Array(rawBody)
   throw new TypeError(
@@ -278,7 +278,7 @@ export function bytesOf(rawBody: RawBody): Uint8Array {
   )
 }
 
-/** @throws TypeError if there is no secret, or one is empty or of another type */
+/** Converts secrets to bytes. @throws TypeError if there is no secret, or one is empty or of another type */
 export function keysOf(secrets: readonly WebhookSecret[]): Uint8Array[] {
   if (!Array.isArray(secrets) || secrets.length === 0) throw new TypeError('secrets must be a list of one or more')
   return secrets.map((secret: unknown) => {

@@ -3,7 +3,7 @@ import { pause } from './pause.js'
 import { type PollingOptions, type PollPosition, pollUpdates } from './polling.js'
 import { isDelivered, type PostResult } from './post.js'
 
-/** An update that the app did not accept. */
+/** An update that the application did not accept within the maximum number of attempts. */
 export interface DeadLetter {
   readonly time: string
   readonly update_id: number
@@ -14,55 +14,55 @@ export interface DeadLetter {
   readonly update: Update
 }
 
-/** One attempt and its outcome. */
+/** One attempt to deliver an update, with its outcome. */
 export interface BridgeLine {
   readonly time: string
   readonly update_id: number
   readonly type: string
   readonly attempt: number
   readonly outcome: 'delivered' | 'failed' | 'dead_letter'
-  /** HTTP status that the app returned; null if it did not respond. */
+  /** HTTP status of the application's response; null if it did not respond. */
   readonly status: number | null
   readonly error: string | null
   readonly duration_ms: number
-  /** Milliseconds until the next attempt of a failed one. */
+  /** Milliseconds until the next attempt; null after success and after the last attempt. */
   readonly retry_in_ms: number | null
 }
 
 export interface BridgeOptions<F> extends PollingOptions<F> {
-  /** Confirms every update before this one; false on failure. */
+  /** Confirms to the server every update before this id; resolves to false on failure. */
   confirm(before: number): Promise<boolean>
-  /** Signs and posts an update; the signal does not abort it. */
+  /** Signs an update and posts it to the application. The abort signal does not stop this request. */
   deliver(update: Update): Promise<PostResult>
-  /** Writes a dead letter to the disk; a failure ends the bridge. */
+  /** Writes a dead letter to disk; the bridge ends if this fails. */
   addDeadLetter(letter: DeadLetter): Promise<F | undefined>
   /** Warns that deliveries may be repeated. */
   warn(text: string): void
   /** Adds a sentence to the hint of a failure. */
   withSentence(failure: F, sentence: string): F
   now(): number
-  /** Delays before further attempts; the last one repeats. */
+  /** Milliseconds before each further attempt; the last value repeats. */
   readonly delaysMs: readonly number[]
-  /** Attempts until an update is a dead letter; unlimited if undefined. */
+  /** Maximum number of attempts before an update becomes a dead letter; unlimited if undefined. */
   readonly attemptsMax: number | undefined
 }
 
-/** Delays between attempts of the platform, in ms; here the last one repeats (DECISIONS.md#bridge). */
+/** Milliseconds between the platform's attempts; the bridge repeats the last delay (DECISIONS.md#bridge). */
 export const PLATFORM_DELAYS_MS: readonly number[] = [60_000, 300_000, 900_000, 3_600_000]
-/** Delays of `--retry-fast`: from 100 ms, doubling up to 10 s. */
+/** Milliseconds between attempts with `--retry-fast`: from 100 ms, doubling up to 10 s. */
 export const FAST_DELAYS_MS: readonly number[] = [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000]
 
 /**
- * Polls updates and delivers them to an app one at a time, in the order of their ids. A failing update blocks the ones
- * after it, so that updates of a chat stay in order. An update is confirmed at the server only after the app accepted it
- * or it became a dead letter; until then every end of this process leads to another delivery.
+ * Polls updates from the server and delivers them to an application one at a time, in the order of their ids. A failing
+ * update blocks later ones, so that the updates of a chat stay in order. The bridge confirms an update to the server
+ * only after the application accepted it or it became a dead letter; if the process ends earlier, the next run resends it.
  *
- * After the signal it finishes the delivery in flight and confirms the delivered updates.
+ * After the abort signal the bridge finishes the delivery in flight and confirms the delivered updates.
  */
 export async function* bridge<F>(options: BridgeOptions<F>): AsyncGenerator<BridgeLine, F | undefined> {
   const position: PollPosition = { next: undefined, confirmed: undefined, isServerAway: false }
   const failure = yield* pollUpdates(options, position, (update) => deliverInOrder(update, position, options))
-  // Do not confirm after a failed poll: that would end the poll of another process.
+  // Do not confirm after a failed poll: the confirmation is itself a poll and would end another process's poll.
   if (failure !== undefined) return ended(failure, position, options)
   if (position.isServerAway || !(await confirmDelivered(position, options))) {
     if (position.next !== position.confirmed) options.warn(`warning: the ${UNCONFIRMED}`)
@@ -72,12 +72,12 @@ export async function* bridge<F>(options: BridgeOptions<F>): AsyncGenerator<Brid
 
 const UNCONFIRMED = 'last deliveries could not be confirmed: they come again with the next run.'
 
-/** The failure, with the hint that updates are unconfirmed. */
+/** Adds to a failure the hint that the last updates are unconfirmed, if they are. */
 function ended<F>(failure: F, { next, confirmed }: PollPosition, { withSentence }: BridgeOptions<F>): F {
   return next === confirmed ? failure : withSentence(failure, `The ${UNCONFIRMED}`)
 }
 
-/** Attempts until the app accepts the update, it is a dead letter, or the signal; the first two advance the position. */
+/** Attempts until the application accepts the update, the update becomes a dead letter, or the signal aborts. */
 async function* deliverInOrder<F>(
   update: Update,
   position: PollPosition,
@@ -110,7 +110,7 @@ async function* deliverInOrder<F>(
     }
     const waitMs = delaysMs[Math.min(attempt, delaysMs.length) - 1] as number
     yield { ...line, outcome: 'failed', retry_in_ms: waitMs }
-    // The retries may take long: confirm the updates before this one.
+    // Confirm the earlier updates now, because the retries of this one may take long.
     if (attempt === 1 && !signal.aborted) await confirmDelivered(position, options)
     await pause(waitMs, signal)
   }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 
-/** Minimum number of remembered ids. At twice as many the older half is dropped. */
+/** Remember at least this many update ids; at twice as many, forget the older half. */
 const IDS_MIN = 100_000
 
-/** A delivery for the application; `settle` must be called once with the response. */
+/** A delivery to forward. Call `settle` once with the application's response. */
 export interface FirstDelivery<Response> {
   readonly kind: 'first'
-  /** True if the same update_id arrived before with other bytes. */
+  /** True if an earlier delivery in this run had the same update_id and another body. */
   readonly idReused: boolean
   settle(response: Response, isDone: boolean): void
 }
@@ -16,15 +16,15 @@ export type Admission<Response> =
   | { readonly kind: 'in_flight'; readonly response: Promise<Response> }
   | { readonly kind: 'done' }
 
-/** A body that arrived with an update_id. */
+/** A body that was delivered with an update_id, and the outcome of its delivery. */
 interface KnownBody<Response> {
   readonly digest: string
   state: 'done' | 'failed' | Promise<Response>
 }
 
 /**
- * Finds the deliveries that repeat one of this run (DECISIONS.md#repeated-deliveries). The same update_id with other
- * bytes is another delivery.
+ * Detects deliveries that repeat an earlier one of this run (DECISIONS.md#repeated-deliveries). A delivery with the
+ * same update_id and another body is not a repeat.
  */
 export class Duplicates<Response> {
   #newer = new Map<string, KnownBody<Response>[]>()
@@ -36,7 +36,7 @@ export class Duplicates<Response> {
   }
 
   admit(updateId: string, body: Uint8Array): Admission<Response> {
-    // Keep 128 bits of the digest for each id, one byte a character.
+    // Store 128 bits of each digest, one byte per character: a string takes less memory than a buffer.
     const digest = createHash('sha256').update(body).digest().toString('latin1', 0, 16)
     const bodies = this.#newer.get(updateId) ?? this.#older.get(updateId)
     const known = bodies?.find((it) => it.digest === digest)

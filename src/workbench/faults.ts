@@ -1,16 +1,16 @@
 import { signWebhook, webhookHeaders } from '../webhook/signature.js'
 
 interface FaultRule {
-  /** What the fault does, in a sentence. */
+  /** A sentence that describes the fault. */
   readonly does: string
-  /** What a correct receiver does with the delivery. */
+  /** How a correct receiver responds to a delivery with the fault. */
   readonly right: 'refused' | 'accepted'
   readonly because: string
 }
 
-/** Seconds that a stale or future timestamp is off: twice what a receiver allows. */
+/** Seconds between now and a stale or future timestamp: twice the tolerance of a receiver. */
 const SKEW_SECONDS = 600
-/** Well below the 15 seconds that the platform waits for a response. */
+/** Milliseconds for sending a slow body, well below the 15 s that the platform waits for a response. */
 const SLOW_BODY_MS = 2_000
 
 /** Deliberate mistakes for `webhook trigger --fault` (DECISIONS.md#synthetic-updates). */
@@ -67,24 +67,24 @@ export interface UnsignedUpdate {
 
 interface SigningKey {
   readonly secret: string
-  /** Unix seconds. */
+  /** Timestamp of the delivery in Unix seconds. */
   readonly timestamp: number
 }
 
-/** Number of updates that a fault needs. */
+/** Number of updates that must be sent to show a fault. */
 export const updatesNeeded = (fault: FaultName | undefined) => (fault === 'reorder' ? 2 : 1)
 
-/** The updates in sending order, with repetitions. */
+/** Updates in the order in which they are sent; some faults reverse or repeat them. */
 export function sendOrder<T>(updates: readonly T[], fault: FaultName | undefined): T[] {
   if (fault === 'reorder') return [...updates].reverse()
   return fault === 'duplicate' ? updates.flatMap((it) => [it, it]) : [...updates]
 }
 
-/** A signed delivery, ready to send. */
+/** A signed delivery with its fault, ready to send. */
 interface SignedDelivery {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  /** Milliseconds over which the body is sent in pieces. */
+  /** Milliseconds over which the sender spreads the body; absent to send it in one piece. */
   readonly paceMs?: number
 }
 
@@ -114,7 +114,7 @@ export function signWithFault(
   }
 }
 
-/** Changes a body that stays a JSON object with its update_id, so that only the signature reveals the change. */
+/** Changes the body but keeps it a JSON object with its update_id, so that only the signature reveals the change. */
 function tampered(body: Uint8Array): Uint8Array {
   const text = Buffer.from(body).toString('latin1')
   const end = text.lastIndexOf('}')

@@ -1,13 +1,13 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 
-/** True for the error codes of a receiver that sent bytes but no valid HTTP response. */
+/** True for the error code of a receiver that sent bytes which are not a valid HTTP response. */
 export const isInvalidResponse = (code: string) =>
   code.startsWith('HPE_') || code === 'INVALID_STATUS' || code === 'UNEXPECTED_UPGRADE'
 
 /**
- * Resolves to the head of the final response. Node itself never ends a request whose connection the receiver upgrades,
- * and accepts statuses that it cannot write (DECISIONS.md#application-responses).
- * Rejects with an error that has a `code`; the request keeps a listener for later errors.
+ * Resolves to the head of the final response. Unlike node:http, it ends a request whose connection the receiver
+ * upgrades and refuses statuses that node:http cannot write (DECISIONS.md#application-responses).
+ * @throws an error with a `code`; a listener stays on the request for later errors
  */
 export function finalResponse(request: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {

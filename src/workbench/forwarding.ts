@@ -5,41 +5,41 @@ import { codeOf } from '../files/error-code.js'
 import { finalResponse, isInvalidResponse } from './final-response.js'
 import { pairsOf } from './header-pairs.js'
 
-/** A delivery as it is sent to the application. */
+/** A received delivery to be sent to the application. */
 export interface ForwardedDelivery {
-  /** Alternating names and values, as received. */
+  /** Header names and values in turn, as received. */
   readonly headers: readonly string[]
   readonly body: Buffer
 }
 
-/** The response of the application, or the status that replaces it after a failure. */
+/** The application's response, or the status that replaces it when forwarding fails. */
 export interface AppResponse {
-  /** Null if the sender gets no response (`--respond timeout`). */
+  /** HTTP status; null if the sender gets no response (`--respond timeout`). */
   readonly status: number | null
-  /** Alternating names and values. */
+  /** Header names and values in turn. */
   readonly headers: readonly string[]
   readonly body: Buffer
-  /** URL of the application; null without one. */
+  /** URL of the application that responded; null if no application is configured. */
   readonly to: string | null
   readonly failure: AppFailure | null
 }
 
 interface AppFailure {
   readonly reason: 'app_unreachable' | 'app_timeout' | 'app_broke_off' | 'app_answer_too_long' | 'app_answer_invalid'
-  /** For display, with host and port. */
+  /** Message for the user, with host and port of the application. */
   readonly message: string
 }
 
-/** Below the 15 s of the platform, so that the sender still gets the 504. */
+/** Milliseconds that the application may take, below the 15 s of the platform so that the sender still gets a 504. */
 const APP_TIMEOUT_MS = 14_000
 const RESPONSE_BYTES_MAX = 1024 * 1024
-/** More than the platform's max_connections. */
+/** Maximum connections to applications: more than the platform opens to the listener (its max_connections). */
 const CONNECTIONS_MAX = 128
-/** Shorter than the keep-alive of servers, so that no delivery uses a connection that the application just closes. */
+/** Close idle connections before common servers do, so that no delivery uses a connection that is being closed. */
 const IDLE_MS = 1_000
 const connections = { keepAlive: true, maxSockets: CONNECTIONS_MAX, timeout: IDLE_MS }
 
-/** Hop-by-hop headers (RFC 9110, 7.6.1), besides those that Connection names. */
+/** Hop-by-hop headers (RFC 9110, 7.6.1); the Connection header can name others. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -54,8 +54,8 @@ const HOP_BY_HOP = new Set([
 ])
 
 /**
- * Removes hop-by-hop headers; the others keep their names, values and order. Host is unchanged for an application on
- * this machine; a remote application gets its own host, because servers choose the site by it.
+ * Removes hop-by-hop headers; the others keep their names, values and order.
+ * @param host host of a remote application, which replaces Host because servers choose the site by it
  */
 export function endToEnd(headers: readonly string[], host?: string): string[] {
   const pairs = pairsOf(headers)
@@ -68,7 +68,7 @@ export function endToEnd(headers: readonly string[], host?: string): string[] {
     .flatMap(([name, value]) => [name, host !== undefined && name.toLowerCase() === 'host' ? host : value])
 }
 
-/** Removes Content-Length, which the listener sets from the body that it read: that of a 204 may differ. */
+/** Removes Content-Length, because that of a 204 may differ from the body; the listener sets the real length. */
 const withoutLength = (headers: readonly string[]) =>
   pairsOf(headers)
     .filter(([name]) => name.toLowerCase() !== 'content-length')
@@ -76,12 +76,12 @@ const withoutLength = (headers: readonly string[]) =>
 
 const LOOPBACK = ['127.0.0.1', '::1']
 
-/** The host without a port, and without the brackets of an IPv6 address. */
+/** Host name of a URL without a port, and without the brackets of an IPv6 address. */
 const hostOf = (url: URL) => url.hostname.replace(/^\[(.*)\]$/, '$1')
 
 /**
- * Sends deliveries to applications over keep-alive connections, without following redirects. It does not resend a
- * delivery whose connection broke, because the application may have processed it; the sender decides.
+ * Sends deliveries to applications over keep-alive connections and returns redirects like other responses. It never
+ * resends a delivery whose connection broke, because the application may have processed it; the sender decides.
  */
 export class Forwarder {
   readonly #timeoutMs: number
@@ -94,7 +94,7 @@ export class Forwarder {
     this.#timeoutMs = timeoutMs
   }
 
-  /** One attempt within the time limit. Tries both loopback addresses for an application on this machine. */
+  /** Makes one attempt within the time limit. For an application on this machine it tries both loopback addresses. */
   async send(to: URL, delivery: ForwardedDelivery): Promise<AppResponse> {
     const limit = new AbortController()
     const timer = setTimeout(() => limit.abort(), this.#timeoutMs)
@@ -151,7 +151,7 @@ export class Forwarder {
     if (!names.has('host')) kept.push('Host', to.host)
     const send = to.protocol === 'https:' ? httpsRequest : httpRequest
     const agent = this.#agents[to.protocol === 'https:' ? 'https:' : 'http:']
-    // First process the close events of idle connections whose application has just ended.
+    // First process the close events of idle connections, so that the agent does not reuse a closed one.
     await eventLoopTurn()
     const request = send({
       host: address,
@@ -161,7 +161,7 @@ export class Forwarder {
       headers: kept,
       agent,
       signal,
-      // The name that the certificate must have. Node derives it from the address otherwise; IP addresses send none.
+      // Host name for TLS: the connection uses an IP address, but the certificate must match the name in the URL.
       servername: isIP(name) === 0 ? name : '',
     })
     request.end(body)
@@ -171,7 +171,7 @@ export class Forwarder {
   }
 }
 
-/** A whole turn of the event loop, which processes socket events. */
+/** Resolves after a complete turn of the event loop, in which Node has processed all pending socket events. */
 const eventLoopTurn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 
 const NOT_CONNECTED = new Set([
@@ -199,9 +199,9 @@ function readResponse(request: ClientRequest, response: IncomingMessage): Promis
   const chunks: Buffer[] = []
   let size = 0
   return new Promise((resolve, reject) => {
-    // These statuses have no body, whatever follows the head.
+    // A 204 or 304 has no body, even if bytes follow the head.
     if (response.statusCode === 204 || response.statusCode === 304) resolve(Buffer.alloc(0))
-    // Wait for the request's error, which names the malformed part; the response only reports that it was aborted.
+    // The error of the request names the malformed part; the response would report only an abort.
     request.on('error', reject)
     response.on('error', reject)
     response.on('end', () => resolve(Buffer.concat(chunks)))

@@ -1,4 +1,4 @@
-/** Pairs from alternating names and values, such as node's `rawHeaders`. */
+/** Converts a flat list of header names and values, such as node's `rawHeaders`, to pairs. */
 export function pairsOf(headers: readonly string[]): [name: string, value: string][] {
   const pairs: [string, string][] = []
   for (let at = 0; at + 1 < headers.length; at += 2) pairs.push([headers[at] ?? '', headers[at + 1] ?? ''])

@@ -18,7 +18,7 @@ import { codeOf } from '../files/error-code.js'
 import type { RecordedDelivery, RecordedResponse } from './inbox.js'
 import { encodeLine, linesOf, listFiles, markersIn, sizeOf, startOf, writersIn } from './inbox.js'
 
-/** Limits on refused deliveries, which any web page can send (DECISIONS.md#refused-deliveries). */
+/** Limits on recorded refused deliveries: any web page can send them (DECISIONS.md#refused-deliveries). */
 const REFUSED_MAX = { deliveries: 1_000, bytes: 16 * 1024 * 1024 }
 const RESPONSE_BYTES_MAX = 64 * 1024
 const SYNC_MS = 1_000
@@ -28,7 +28,7 @@ export class InboxWriter {
   readonly #refusedMax: typeof REFUSED_MAX
   readonly #own: ReturnType<typeof createOwn>
   #refused: LineFile | undefined
-  /** Number of the last delivery, refused ones included. */
+  /** Sequence number of the last delivery, including refused ones. */
   #count = 0
 
   /**
@@ -42,7 +42,7 @@ export class InboxWriter {
     this.#own = createOwn(dir)
   }
 
-  /** Resolves to the id once a kill cannot lose the delivery. If it rejects, the inbox does not hold the delivery. */
+  /** Records a delivery. Resolves to its id when killing the process can no longer lose it; rejects if not recorded. */
   async recordDelivery(delivery: RecordedDelivery): Promise<string> {
     const id = `${this.#own.number}-${++this.#count}`
     const { body } = delivery
@@ -56,7 +56,7 @@ export class InboxWriter {
     return this.#own.lines.append(encodeLine({ kind: 'response', ...others, body: recorded, body_bytes: body.length }))
   }
 
-  /** Resolves when all lines are on the disk or have failed. */
+  /** Resolves when every recorded line is on disk or has failed. */
   async close(): Promise<void> {
     const { lines, marker } = this.#own
     await Promise.all([lines.close(), this.#refused?.close()])
@@ -64,7 +64,7 @@ export class InboxWriter {
     rmSync(marker, { force: true })
   }
 
-  /** Returns the file of the refused deliveries, emptied if the line does not fit. */
+  /** Returns the file for refused deliveries. If the line would exceed the limits, the file is emptied first. */
   #refusedFor(line: string): LineFile {
     const { deliveries, bytes } = this.#refusedMax
     this.#refused ??= new LineFile(this.#own.refusedPath)
@@ -73,7 +73,7 @@ export class InboxWriter {
   }
 }
 
-/** Checks the format of every file, and removes the oldest refused deliveries of ended processes. */
+/** Checks the format of every inbox file, and deletes the oldest refused deliveries of ended processes. */
 function removeOldRefused(dir: string, bytesMax: number): void {
   const files = listFiles(dir).reverse()
   const running = new Set(writersIn(dir).map(({ number }) => number))
@@ -86,7 +86,7 @@ function removeOldRefused(dir: string, bytesMax: number): void {
   }
 }
 
-/** Creates the marker of this process and then its file, under an unused number. */
+/** Creates the marker file of this process and then its inbox file, under the next free number. */
 function createOwn(dir: string) {
   for (const { path, isRunning } of markersIn(dir)) if (!isRunning) rmSync(path, { force: true })
   for (let number = (listFiles(dir).at(-1)?.number ?? 0) + 1; ; number += 1) {
@@ -95,7 +95,7 @@ function createOwn(dir: string) {
     writeFileSync(marker, '', { mode: 0o600 })
     try {
       const lines = new LineFile(`${base}.ndjson`)
-      // Until the folder is synced a power failure may lose the name of the file. Windows cannot open a folder.
+      // Without this sync a power failure could lose the new file's name. Windows cannot open a folder.
       if (process.platform !== 'win32') syncFolder(dir)
       return { number, lines, refusedPath: `${base}.refused.ndjson`, marker }
     } catch (error) {
@@ -111,7 +111,7 @@ function syncFolder(dir: string): void {
   closeSync(folder)
 }
 
-/** A new file of lines, synced once a second. Lines that arrive during a write share the next one. */
+/** A new file for JSON lines, synced once a second. Lines that arrive during a write go into the next write. */
 class LineFile {
   readonly path: string
   readonly #descriptor: number
@@ -120,10 +120,10 @@ class LineFile {
   #end = 0
   #lines = ''
   #isRestarting = false
-  /** The write that takes the waiting lines. */
+  /** The next write, which contains all lines that wait. */
   #next: Promise<void> | undefined
   #last: Promise<void> = Promise.resolve()
-  /** Size and count of the lines since the start. */
+  /** Bytes of all lines since the file was created or emptied; `count` is their number. */
   bytes = 0
   count = 0
 
@@ -147,7 +147,7 @@ class LineFile {
   }
 
   async #write(): Promise<void> {
-    // Wait for the end of this tick, so that lines of concurrent requests share a write.
+    // Wait until this turn of the event loop ends, so that lines of concurrent requests share a write.
     await setImmediate()
     const lines = Buffer.from(this.#lines)
     this.#lines = ''
@@ -160,14 +160,14 @@ class LineFile {
         done += bytesWritten
       }
     } catch (error) {
-      // Remove the part that a full disk still took.
+      // Remove the incomplete line that a full disk may have accepted.
       ftruncateSync(this.#descriptor, this.#end)
       throw error
     }
     this.#end += lines.length
   }
 
-  /** Removes all lines before the next one. */
+  /** Empties the file before the next line is written. */
   restart(): void {
     this.#isRestarting = true
     this.bytes = this.count = 0

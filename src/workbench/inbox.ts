@@ -1,5 +1,5 @@
-// An inbox folder (DECISIONS.md#inbox-files): `000001.ndjson` holds the deliveries that one process received,
-// `000001.refused.ndjson` those that it refused, and `000001-PID-START.writer` exists while the process runs.
+// An inbox folder (DECISIONS.md#inbox-files). For each process it has `000001.ndjson` with the accepted deliveries,
+// `000001.refused.ndjson` with the refused ones, and, while the process runs, `000001-PID-START.writer`.
 import { closeSync, existsSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive, startTicks } from '../files/process-alive.js'
@@ -9,38 +9,38 @@ import { parseLine, readAt, readLines, SUM, withSum } from '../files/summed-line
 export type InboxVerdict = 'ok' | 'duplicate' | 'refused'
 
 interface InboxMessage {
-  /** Milliseconds since 1970. */
+  /** Time of arrival in milliseconds since 1970. */
   readonly at: number
-  /** Alternating names and values, as received; each character stands for one byte. */
+  /** Header names and values in turn, as received; each character stands for one byte. */
   readonly headers: readonly string[]
   readonly body: Buffer
 }
 
-/** A request as it arrived. */
+/** A delivery as received, accepted or refused. */
 export interface RecordedDelivery extends InboxMessage {
   readonly method: string
-  /** Path and query as requested. */
+  /** Path and query of the request. */
   readonly url: string
   readonly verdict: InboxVerdict
-  /** Reason of the refusal, or `id_reused`. */
+  /** Why the delivery was refused, or `id_reused`. */
   readonly reason: string | null
-  /** Decimal digits; null if the delivery is not verified. */
+  /** update_id as decimal digits; null if the delivery is not verified. */
   readonly update_id: string | null
   readonly type: string | null
 }
 
 /** The response to a delivery or to its replay. */
 export interface RecordedResponse extends InboxMessage {
-  /** Id of the delivery. */
+  /** Inbox id of the delivery. */
   readonly of: string
-  /** Null if the sender got no response, for example with `--respond timeout`. */
+  /** HTTP status; null if the sender got no response, for example with `--respond timeout`. */
   readonly status: number | null
   readonly duration_ms: number
-  /** URL to which the delivery was forwarded; null without an application. */
+  /** URL of the application that got the delivery; null if no application is configured. */
   readonly to: string | null
-  /** Description of the failure, for display. */
+  /** Message about a failure of the application, for the user. */
   readonly error: string | null
-  /** True when a person replayed the delivery. */
+  /** True if the response is to a replay by the user. */
   readonly replay: boolean
 }
 
@@ -48,48 +48,48 @@ interface DeliveryLine extends RecordedDelivery {
   readonly kind: 'delivery'
   readonly id: string
   readonly body_bytes: number
-  /** CRC-32, which finds repeats without reading the bodies. */
+  /** CRC-32 of the body, to find repeated deliveries without reading bodies. */
   readonly body_crc: number
 }
 
 interface ResponseLine extends RecordedResponse {
   readonly kind: 'response'
-  /** Size of the whole body, of which `body` has the first 64 KiB. */
+  /** Size of the complete body; `body` contains only its first 64 KiB. */
   readonly body_bytes: number
 }
 
 type InboxLine = DeliveryLine | ResponseLine
-/** A line without its headers and body, which make up most of it. */
+/** A line of an inbox file without headers and body, which make up most of its size. */
 type LineSummary = Omit<DeliveryLine, 'headers' | 'body'> | Omit<ResponseLine, 'headers' | 'body'>
 
-/** A recorded delivery without headers and bodies, which stay in its file. */
+/** A recorded delivery without headers and body, which are read from its file on demand. */
 export interface DeliverySummary extends Omit<DeliveryLine, 'headers' | 'body'> {
   /** Status of the last response; null if the sender got none, undefined if none was recorded. */
   readonly status: number | null | undefined
-  /** URL to which it was forwarded on arrival; null without an application. */
+  /** URL of the application that got the delivery on arrival; null if none was configured. */
   readonly to: string | null
 }
 
 export interface StoredDelivery extends DeliveryLine {
-  /** In the order in which they were recorded. */
+  /** Responses in the order in which they were recorded. */
   readonly responses: readonly ResponseLine[]
 }
 
 interface InboxFilter {
   readonly type?: string | undefined
   readonly verdicts?: readonly InboxVerdict[] | undefined
-  /** Milliseconds since 1970. */
+  /** Only deliveries that arrived at this time or later, in milliseconds since 1970. */
   readonly since?: number | undefined
-  /** True: verified deliveries without a 2xx response to them or to a later repeat, and without a pending response. */
+  /** True: only verified deliveries without a 2xx to them or to a later repeat, and without a pending response. */
   readonly failed?: boolean | undefined
 }
 
 interface IndexEntry extends DeliverySummary {
   status: number | null | undefined
   to: string | null
-  /** Locations of the delivery and its responses. */
+  /** File positions of the delivery and its responses. */
   readonly places: LineLocation[]
-  /** True while its process runs, which may still record a response. */
+  /** True while the process that received the delivery runs: it may still record a response. */
   readonly isGrowing: boolean
 }
 
@@ -99,16 +99,16 @@ interface LineLocation {
   readonly length: number
 }
 
-/** The contents of an inbox folder. All files are read once; headers and bodies are read again on demand. */
+/** Reads an inbox folder. It reads all files once to index the deliveries, and headers and bodies again on demand. */
 export class Inbox {
-  /** Lines whose checksum fails. */
+  /** Lines whose checksum does not match. */
   readonly damage: { readonly path: string; readonly line: number }[] = []
   readonly #byId = new Map<string, IndexEntry>()
-  /** Oldest first. */
+  /** Index of all deliveries, oldest first. */
   readonly #entries: readonly IndexEntry[]
 
   /**
-   * A missing folder is an empty inbox.
+   * Indexes all deliveries of a folder; a missing folder is an empty inbox.
    * @throws errors of the file system, or an error with the code INBOX_FORMAT
    */
   constructor(dir: string) {
@@ -128,7 +128,7 @@ export class Inbox {
     this.#entries = [...this.#byId.values()].sort((a, b) => a.at - b.at)
   }
 
-  /** A response follows its delivery, in the same file or, after a replay, in one with a higher number. */
+  /** Adds a response to its delivery, which an earlier line of this file or a file with a lower number contains. */
   #addResponse({ of, status, to, replay }: LineSummary & { kind: 'response' }, place: LineLocation): void {
     const entry = this.#byId.get(of)
     if (entry === undefined) return
@@ -141,7 +141,7 @@ export class Inbox {
     return this.#entries.length
   }
 
-  /** The newest `limit` that match, oldest first. */
+  /** Finds the newest `limit` deliveries that match the filter, oldest first. */
   find({ type, verdicts, since, failed }: InboxFilter, limit = Number.POSITIVE_INFINITY): DeliverySummary[] {
     const failures = failed ? this.#failures() : undefined
     const found = this.#entries.filter(
@@ -157,7 +157,7 @@ export class Inbox {
   #failures(): ReadonlySet<DeliverySummary> {
     const failures = new Set<DeliverySummary>()
     const decided = new Set<string>()
-    // From the newest back: the last of several deliveries with the same bytes decides.
+    // Go from the newest to the oldest: of repeated deliveries the last one decides whether the delivery failed.
     for (const entry of this.#entries.toReversed()) {
       const { verdict, status, update_id, body_crc } = entry
       const isDone = status === undefined ? entry.isGrowing : status !== null && status >= 200 && status < 300
@@ -169,12 +169,12 @@ export class Inbox {
     return failures
   }
 
-  /** Finds a delivery by its id, or the newest verified one by its update_id (digits). */
+  /** Finds a delivery by its inbox id, or the newest verified one by its update_id (digits). */
   byId(id: string): DeliverySummary | undefined {
     return this.#byId.get(id) ?? this.#entries.findLast((it) => it.update_id === id)
   }
 
-  /** Reads a delivery with its responses; undefined if it was cleared since the inbox was opened. */
+  /** Reads a delivery with its responses; undefined if `inbox clear` removed it after the inbox was opened. */
   read(id: string): StoredDelivery | undefined {
     const [delivery, ...others] = this.#byId.get(id)?.places.map(lineAt) ?? []
     if (delivery?.kind !== 'delivery' || delivery.id !== id) return undefined
@@ -183,12 +183,12 @@ export class Inbox {
 }
 
 /**
- * Removes every file of the inbox, or only the deliveries that arrived before a time (milliseconds since 1970): the
- * others keep their ids, and damaged lines stay. If the process is killed, each file is either unchanged or cleared.
- * Removes nothing while processes write to the folder; `writers` has their PIDs.
+ * Removes all files of an inbox; with `before` (milliseconds since 1970) only deliveries that arrived earlier. Then the
+ * other deliveries keep their ids, and damaged lines stay. If the process is killed, each file is either unchanged or
+ * cleared. While other processes write to the folder it removes nothing and returns their PIDs as `writers`.
  */
 export function clearInbox(dir: string, before = Number.POSITIVE_INFINITY) {
-  // List the files before the writers: a process that starts now has a file that is not in the list.
+  // List the files before the writers: the file of a process that starts in between is not listed and stays.
   const [names, files] = [namesIn(dir), listFiles(dir)]
   const inbox = new Inbox(dir)
   const bytes = inboxBytes(dir)
@@ -206,7 +206,7 @@ export function clearInbox(dir: string, before = Number.POSITIVE_INFINITY) {
         break
       }
     }
-    // The last file stays even if it is empty: the next one takes the number after it.
+    // Keep the last file even if it is empty, because its number determines that of the next file.
     for (const { path } of files.slice(0, -1)) if (sizeOf(path) === 0) rmSync(path, { force: true })
   }
   return { removed: inbox.count - kept.size, left: kept.size, bytes: bytes - inboxBytes(dir), writers }
@@ -218,13 +218,13 @@ function* keptBytes(path: string, isKept: (line: LineSummary | undefined) => boo
 
 const DATA = /^(\d{6,9})(\.refused)?\.ndjson$/
 const MARKER = /^(\d{6,9})-(\d+)-(\d+)\.writer$/
-/** Matches also the draft of a file, which a killed `inbox clear` leaves. */
+/** Matches all names of inbox files, and of drafts that a killed `inbox clear` left. */
 const ANY = /^\d{6,9}((\.refused)?\.ndjson(\.tmp-.+)?|-\d+-\d+\.writer)$/
 
-/** Names of everything that belongs to the inbox; none in a missing folder. */
+/** Names of all files that belong to an inbox; none for a missing folder. */
 const namesIn = (dir: string) => (existsSync(dir) ? readdirSync(dir).filter((name) => ANY.test(name)) : [])
 
-/** Lists the files by ascending number, with which the ids of their deliveries begin. */
+/** Lists the files by number. The ids of the deliveries in a file begin with its number. */
 export const listFiles = (dir: string) =>
   namesIn(dir)
     .flatMap((name) => {
@@ -234,7 +234,7 @@ export const listFiles = (dir: string) =>
     })
     .sort((a, b) => a.number - b.number)
 
-/** Size of a file; 0 if it was removed meanwhile. */
+/** Size of a file; 0 if another process has removed it. */
 export const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
 export const inboxBytes = (dir: string) => listFiles(dir).reduce((sum, { path }) => sum + sizeOf(path), 0)
@@ -243,23 +243,23 @@ export const markersIn = (dir: string) =>
   namesIn(dir).flatMap((name) => {
     const [, number, pid, start] = (MARKER.exec(name) ?? []).map(Number)
     if (number === undefined || pid === undefined) return []
-    // The start tells the process from a later one with the same PID.
+    // A later process may have the same PID, but not the same start.
     return [{ path: join(dir, name), number, pid, isRunning: isAlive(pid) && startOf(pid) === start }]
   })
 
-/** Lists the running writers. A file that was listed before them is complete unless it has the number of one. */
+/** Lists running processes that write to the inbox. Files listed earlier are complete unless a writer owns them. */
 export const writersIn = (dir: string) => markersIn(dir).filter(({ isRunning }) => isRunning)
 
-/** The start of a process in the name of its marker; 0 if the system does not report it. */
+/** Start ticks of a process, as in the name of its marker file; 0 if the system does not report them. */
 export const startOf = (pid: number) => Number(startTicks(pid) ?? 0)
 
-/** Version of the format, with which every line begins. */
+/** Version of the file format; every line contains it. */
 export const VERSION = 1
 
 export const encodeLine = ({ headers, body, ...summary }: InboxLine) =>
   withSum({ v: VERSION, ...summary, headers, body: body.toString('base64') })
 
-/** Decodes a whole line; undefined if it is damaged. */
+/** Decodes a line with its headers and body; undefined if the checksum does not match. */
 export function decodeLine(bytes: Buffer): InboxLine | undefined {
   const parsed = parseLine(bytes)
   if (parsed === undefined) return undefined
@@ -277,8 +277,8 @@ function lineAt({ path, offset, length }: LineLocation): InboxLine | undefined {
 }
 
 /**
- * Reads the lines of a file; `line` is undefined if it is damaged. Ignores a last line without a line end, which nobody
- * acknowledged, and a file that was cleared after it was listed.
+ * Reads the lines of a file; `line` is undefined if it is damaged. It ignores a last line without a line feed, whose
+ * delivery was never acknowledged, and a file that was cleared after it was listed.
  * @throws errors of the file system, or an error with the code INBOX_FORMAT
  */
 export function* linesOf(path: string) {
@@ -293,7 +293,7 @@ export function* linesOf(path: string) {
   }
 }
 
-/** True for a first line of this program, even if it is incomplete or has a damaged byte. */
+/** True if the first line of a file is in the inbox format, even if it is incomplete or one byte is damaged. */
 const isOwn = (line: Buffer) => '{"v":'.startsWith(line.toString('latin1', 0, 5)) || line.includes(SUM)
 
 const formatError = (message: string) => Object.assign(new Error(message), { code: 'INBOX_FORMAT' })

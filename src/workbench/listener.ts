@@ -9,74 +9,74 @@ import { BODY_BYTES_MAX, drain, readBody } from './request-body.js'
 
 type ListenerRefusal = WebhookRefusalReason | 'no_secret' | 'method_not_allowed' | 'body_too_large' | 'inbox_unwritable'
 
-/** Emitted after the response. */
+/** Describes a request after the listener has responded. */
 export interface RequestEvent {
-  /** When the whole request had arrived, in milliseconds since 1970. */
+  /** Time when the complete request had arrived, in milliseconds since 1970. */
   readonly at: number
   readonly verdict: 'ok' | 'duplicate' | 'refused'
   readonly reason: ListenerRefusal | 'id_reused' | NonNullable<AppResponse['failure']>['reason'] | null
-  /** Null if the sender got no response. */
+  /** Status of the response; null if the sender got none. */
   readonly status: number | null
   readonly durationMs: number
-  /** Null if the request is not a delivery, or could not be recorded. */
+  /** Id of the recorded delivery; null if the request is not a delivery or could not be recorded. */
   readonly inboxId: string | null
-  /** Failure of the application, for display. */
+  /** Message about a failure of the application, for the user. */
   readonly failure: string | null
-  /** Null unless the delivery is verified. */
+  /** The update of a verified delivery; null for other requests. */
   readonly update: { readonly id: string; readonly type: string | null; readonly body: unknown } | null
   readonly headers: readonly string[]
   readonly rawBody: Buffer
 }
 
 export interface ListenerOptions {
-  /** 0 takes any free port. */
+  /** TCP port; 0 chooses any free port. */
   readonly port: number
-  /** Without a secret every delivery is refused as `no_secret`. */
+  /** Secrets that verify deliveries. With an empty list the listener refuses every delivery as `no_secret`. */
   readonly secrets: readonly WebhookSecret[]
   readonly inbox: {
-    /** Resolves to the id of the delivery; rejects if it cannot be recorded. */
+    /** Records a delivery and resolves to its id; rejects if recording fails. */
     recordDelivery(delivery: RecordedDelivery): Promise<string>
     recordResponse(response: RecordedResponse): Promise<void>
   }
-  /** Responds to verified deliveries that are not duplicates. */
+  /** Returns the application's response. Called for verified deliveries that are not duplicates. */
   app(delivery: ForwardedDelivery, type: string | null): Promise<AppResponse>
   onRequest(event: RequestEvent): void
-  /** Resolves when the events are printed and more requests can be processed. */
+  /** Resolves when the output has printed enough events that the listener may process more requests. */
   drained?(): Promise<void> | undefined
-  /** Limit of verified deliveries for the application; each further one gets 503. */
+  /** Maximum number of verified deliveries for the application; further ones get a 503. */
   readonly eventsMax?: number | undefined
-  /** Time limits for a sender, in milliseconds. */
+  /** Milliseconds that a sender may take: for headers, for the whole request, and between checks of these limits. */
   readonly limits?: { readonly headersMs: number; readonly requestMs: number; readonly checkMs: number }
-  /** Milliseconds since 1970. */
+  /** Current time in milliseconds since 1970. */
   now(): number
 }
 
 export interface Listener {
   readonly port: number
   readonly url: string
-  /** Accepts no new request, finishes those that have arrived, and closes other connections. */
+  /** Stops accepting requests, finishes those that have arrived completely, and closes all other connections. */
   close(): Promise<void>
 }
 
 const HOST = '127.0.0.1'
 const LIMITS = { headersMs: 10_000, requestMs: 15_000, checkMs: 2_000 }
-/** Time for responses that are being sent when the listener ends. */
+/** Milliseconds that `close` waits for responses that are being sent. */
 const LAST_MS = 2_000
 const KEEP_ALIVE_MS = 65_000
-/** UNPROVEN_MAX, and the same number for senders of verified deliveries; the platform opens up to 100. */
+/** Maximum connections: UNPROVEN_MAX, and as many with a verified delivery (the platform opens up to 100). */
 const CONNECTIONS_MAX = 512
 /**
- * Limit of connections without a verified delivery; one more closes the oldest of them. Clients that hold many slow
- * connections cannot block the platform, which sends its delivery within milliseconds of connecting.
+ * Maximum connections without a verified delivery; another connection closes the oldest of them. So clients that hold
+ * many slow connections cannot block the platform, which sends its delivery within milliseconds of connecting.
  */
 const UNPROVEN_MAX = 256
-/** Time without a response (`--respond timeout`) after which the connection is closed. */
+/** Milliseconds without a response (`--respond timeout`) before the connection is closed. */
 const SILENCE_MS = 60_000
 
 /**
- * A receiver of webhooks on this machine. It verifies each delivery, records it before it responds, and forwards it to
- * the application unless it is a duplicate.
- * @throws errors of the system if it cannot listen on the port
+ * Starts a webhook receiver on this machine. It verifies each delivery, records it before responding, and forwards it
+ * to the application unless it is a duplicate.
+ * @throws system errors if it cannot listen on the port
  */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   const { inbox, now, onRequest, limits = LIMITS } = options
@@ -119,7 +119,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     reading.delete(request)
     if (body === 'broken_off') return
     if (body === 'body_too_large') {
-      // Keep the connection: closing it with unread bytes would lose the response.
+      // Keep the connection open: closing it with unread bytes would lose the response.
       drain(request)
       return refuse(413, 'body_too_large')
     }
@@ -165,7 +165,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     const error = failure?.message ?? null
     const duration_ms = Math.round(performance.now() - started)
     const recorded = { at: now(), status, duration_ms, to, error, headers: result.headers, body: result.body }
-    // Do not wait: a delivery whose response is not recorded counts as failed and can be replayed.
+    // Do not wait for this record: without it the delivery only counts as failed, and the user can replay it.
     void orNull(inbox.recordResponse({ of: inboxId, ...recorded, replay: false }))
     send(response, result)
     const reason = failure?.reason ?? facts.reason
@@ -220,7 +220,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     const [oldest] = unproven
     if (unproven.size > UNPROVEN_MAX) oldest?.destroy()
   })
-  // Refuse a body that is announced as too long before the client sends it.
+  // Refuse a body before the client sends it if Content-Length exceeds the limit.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     if (request.method === 'POST' && Number(request.headers['content-length'] ?? 0) <= BODY_BYTES_MAX)
       response.writeContinue()
@@ -254,10 +254,10 @@ function sendRefusal(response: ServerResponse, status: number, reason: string): 
   response.end(body)
 }
 
-/** A response of the listener itself. */
+/** Builds a response without headers and body, in place of one from an application. */
 export function emptyResponse(status: number | null): AppResponse {
   return { status, headers: [], body: Buffer.alloc(0), to: null, failure: null }
 }
 
-/** Null if the inbox cannot be written. */
+/** Resolves to null if the inbox cannot be written. */
 const orNull = <T>(writing: Promise<T>): Promise<T | null> => writing.catch(() => null)

@@ -1,46 +1,46 @@
 import type { Update } from '../contract/updates.js'
 import { pause } from './pause.js'
 
-/** Updates of a poll, or its failure and whether the server may return. */
+/** The updates of a poll; or its failure, and whether the server is only temporarily unavailable. */
 export type PollOutcome<F> =
   | { readonly ok: true; readonly updates: readonly Update[] }
   | { readonly ok: false; readonly isAway: boolean; readonly failure: F }
 
-/** How long the server may hold a poll until there is an update. */
+/** How long the server should hold a poll open if there is no update. */
 export type PollHold = 'none' | 'longest'
 
 export interface PollingOptions<F> {
-  /** Reads updates from an id on, which confirms those before it. */
+  /** Requests updates from this id on; the server takes this as a confirmation of all earlier updates. */
   poll(from: number | undefined, hold: PollHold): Promise<PollOutcome<F>>
   /** Called after the first successful poll. */
   ready?(): void
-  /** Reports that the server is away, or is back. */
+  /** Tells the user that the server is unavailable, or available again. */
   notice(text: string): void
-  /** The message of a failure without its full stop. */
+  /** Returns the message of a failure without its full stop. */
   inWords(failure: F): string
   readonly signal: AbortSignal
-  /** Delays before polls of a server that is away; after the last one the polling ends. */
+  /** Milliseconds before each poll of an unavailable server; after the last one polling ends. */
   readonly reconnectMs: readonly number[]
-  /** Minimum milliseconds between successive polls that return empty early; the last value repeats. */
+  /** Minimum milliseconds between polls if the server returns no updates without holding the poll; the last repeats. */
   readonly paceMs: readonly [number, ...number[]]
-  /** True if polls ask the server to hold them until there is an update. */
+  /** True if polls ask the server to hold them until an update arrives. */
   readonly asksToHold: boolean
 }
 
 export interface PollPosition {
-  /** Id of the first update to handle, advanced by the handler. A negative number requests that many of the latest. */
+  /** Id of the next update to handle, which the handler advances. A negative -N starts at the latest N updates. */
   next: number | undefined
-  /** Updates before this one are confirmed at the server. */
+  /** The server has got confirmation of all updates before this id. */
   confirmed: number | undefined
-  /** True if the server was unreachable when polling ended. */
+  /** True if the server was unavailable when polling ended. */
   isServerAway: boolean
 }
 
 /**
- * Polls until the signal, handles the updates in the order of their ids, and yields the lines of the handler. A failure
- * of a poll or of the handler ends it. The next poll confirms the handled updates.
+ * Polls until the signal aborts, passes each update to the handler in the order of the ids, and yields the handler's
+ * output lines. Each poll confirms the updates that were handled before it. It ends if a poll or the handler fails.
  *
- * It reconnects to a server that responded before; a server that never responded is a failure.
+ * If a server that has responded before becomes unavailable, it reconnects; a server that never responded is a failure.
  */
 export async function* pollUpdates<F, Line>(
   { poll, ready, notice, inWords, signal, reconnectMs, paceMs, asksToHold }: PollingOptions<F>,
@@ -53,7 +53,7 @@ export async function* pollUpdates<F, Line>(
   let emptyPolls = 0
   let isPaced = false
   while (!signal.aborted) {
-    // The first poll is not held, to learn soon whether the server lets this bot poll.
+    // Do not let the server hold the first poll, to learn soon whether it permits this bot to poll.
     const hold = connected && lost === undefined ? 'longest' : 'none'
     const startedAt = performance.now()
     const polled = await poll(position.next, hold)
@@ -75,7 +75,7 @@ export async function* pollUpdates<F, Line>(
     lost = undefined
     position.isServerAway = false
     waits = 0
-    // Send a negative offset only once: repeated, it would drop newer updates.
+    // Send a negative offset only once: sent again, it would drop newer updates.
     if (position.next !== undefined && position.next < 0) position.next = undefined
     position.confirmed = position.next
     for (const update of polled.updates) {

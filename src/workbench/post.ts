@@ -2,26 +2,26 @@ import { request as httpRequest } from 'node:http'
 import { codeOf } from '../files/error-code.js'
 import { finalResponse } from './final-response.js'
 
-/** One POST to a receiver that the user chose: without address guard, redirects or proxy. */
+/** One POST to a URL that the user chose: without a guard against private addresses, redirects or proxy. */
 interface PostOptions {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  /** Until the head of the response; default POST_TIMEOUT_MS. */
+  /** Milliseconds until the response head must arrive; default POST_TIMEOUT_MS. */
   readonly timeoutMs?: number
-  /** Milliseconds over which the body is sent in pieces. */
+  /** Milliseconds over which to spread the body; absent to send it in one piece. */
   readonly paceMs?: number | undefined
 }
 
 export interface PostResult {
-  /** The status; null without a valid response. */
+  /** HTTP status; null without a valid response. */
   readonly status: number | null
-  /** Null with a valid response; otherwise a system error code, TIMEOUT, or the code of an invalid response. */
+  /** Null if the response is valid; otherwise a system error code, TIMEOUT, or the code of an invalid response. */
   readonly error: string | null
   readonly durationMs: number
 }
 
-/** As long as the platform waits (DECISIONS.md#delivery-attempts). */
+/** Milliseconds that the platform waits for a response (DECISIONS.md#delivery-attempts). */
 export const POST_TIMEOUT_MS = 15_000
 
 const PIECES = 8
@@ -30,7 +30,7 @@ export function isDelivered({ status }: PostResult): boolean {
   return status !== null && status >= 200 && status < 300
 }
 
-/** Sends on a new connection, since the receiver may have restarted. Never rejects. */
+/** Posts on a new connection, because the receiver may have restarted since the last one. Never rejects. */
 export async function post({
   url,
   headers,
@@ -38,7 +38,7 @@ export async function post({
   timeoutMs = POST_TIMEOUT_MS,
   paceMs,
 }: PostOptions): Promise<PostResult> {
-  // TLS takes milliseconds to load, and most receivers here have none.
+  // Load TLS only if needed: it takes milliseconds, and most receivers on this machine use plain http.
   const open = url.protocol === 'https:' ? (await import('node:https')).request : httpRequest
   const startedAt = performance.now()
   const request = open(url, {

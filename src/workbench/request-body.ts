@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Far above any update; nothing larger is held in memory. */
+/** Maximum body size in memory, far above the size of any update. */
 export const BODY_BYTES_MAX = 1024 * 1024
-/** Bytes of an oversized body that are read and dropped, so that a sender that is still sending gets the response. */
+/** Maximum bytes of a too large body to read and drop: a client that still sends could not read the response. */
 const DRAIN_BYTES_MAX = 64 * 1024 * 1024
 const DRAIN_MS = 5_000
 
-/** Resolves to the received bytes, or to the reason why the body is incomplete. */
+/** Reads a body; resolves to its bytes, or to the reason why it is incomplete. */
 export function readBody(request: IncomingMessage): Promise<Buffer | 'body_too_large' | 'broken_off'> {
   return new Promise((resolve) => {
     if (Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX) return resolve('body_too_large')
@@ -28,7 +28,7 @@ export function readBody(request: IncomingMessage): Promise<Buffer | 'body_too_l
   })
 }
 
-/** Reads and drops the rest of a body: closing a connection with unread bytes would lose the response. */
+/** Reads and drops the remaining body, because closing a connection with unread bytes would lose the response. */
 export function drain(request: IncomingMessage): void {
   let dropped = 0
   const timer = setTimeout(() => request.destroy(), DRAIN_MS).unref()

@@ -1,7 +1,7 @@
-/** A response of `--respond`: a status, or none. */
+/** A response of `--respond`: an HTTP status, or `timeout` for no response. */
 export type ScriptedResponse = number | 'timeout'
 
-/** Returns the responses in their order; the last one repeats. */
+/** Returns a function that returns the responses one after the other; the last one repeats. */
 export function scriptedResponses(
   responses: readonly [ScriptedResponse, ...ScriptedResponse[]],
 ): () => ScriptedResponse {
@@ -9,7 +9,7 @@ export function scriptedResponses(
   return () => responses[Math.min(at++, responses.length - 1)] as ScriptedResponse
 }
 
-/** Parses `200,500,timeout`; undefined if the list is malformed. */
+/** Parses a list such as `200,500,timeout`; undefined if it is malformed. */
 export function parseScript(text: string): readonly [ScriptedResponse, ...ScriptedResponse[]] | undefined {
   const responses = text.split(',').map((it): ScriptedResponse | undefined => {
     if (it.trim() === 'timeout') return 'timeout'

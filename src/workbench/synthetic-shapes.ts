@@ -3,17 +3,17 @@ import { credentialTypes } from '../contract/endpoint.js'
 import { fulfillmentCategories } from '../contract/fields.js'
 import type { UpdateType } from '../contract/updates.js'
 
-/** A scalar member: its permitted values and its sample value. */
+/** Describes a scalar member of an update: its permitted values and its sample value. */
 export interface ScalarShape {
   readonly kind: 'text' | 'integer' | 'boolean' | 'instant'
   readonly choices?: readonly string[]
   readonly nullable?: true
-  /** For times, as an instant or Unix seconds: seconds after the time of the update. */
+  /** For times (an instant or Unix seconds): seconds between the time of the update and this member's sample. */
   readonly after?: number
   readonly sample?: string | number | boolean | null
 }
 
-/** A map of strings with arbitrary names. */
+/** Describes a map from arbitrary names to strings. */
 export interface MapShape {
   readonly kind: 'pairs'
   readonly sample: Readonly<Record<string, string>>
@@ -103,7 +103,7 @@ const redemption = (status: 'succeeded' | 'reversed') => {
   })
 }
 
-/** Members of each update type (DECISIONS.md#update-types); the records are those of the contract. */
+/** Shape of the payload of each update type (DECISIONS.md#update-types), as in the contract. */
 export const payloadShapes: Readonly<Record<UpdateType, ObjectShape>> = {
   message: { message_id: integer(1), date: unixSeconds, chat, from: user, text: text('Hello, one coffee please') },
   my_chat_member: {
@@ -121,7 +121,7 @@ export const payloadShapes: Readonly<Record<UpdateType, ObjectShape>> = {
   voucher_reversed: { redemption: redemption('reversed') },
 }
 
-/** Shape of a whole update of a type. */
+/** Shape of a complete update of a type, with update_id and payload. */
 export function updateShape(type: UpdateType): ObjectShape {
   return {
     update_id: integer(0),

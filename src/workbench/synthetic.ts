@@ -4,7 +4,7 @@ import { type MapShape, type ObjectShape, type ScalarShape, updateShape } from '
 
 /** A value that replaces the sample of one member. */
 export interface Override {
-  /** Names from the top of the update, joined by dots: `message.text`. */
+  /** Member names from the top of the update, joined by dots, such as `message.text`. */
   readonly path: string
   readonly value: string | number | boolean | null
 }
@@ -14,8 +14,8 @@ type OverrideResult =
   | { readonly ok: false; readonly message: string; readonly hint: string }
 
 /**
- * Parses `path=value` for an update type; the kind of the member decides how to parse the value. `null` is null if the
- * member is nullable.
+ * Parses the path and value of an override for an update type; the shape of the member decides how to parse the value.
+ * The text `null` means null if the member is nullable.
  */
 export function readOverride(type: UpdateType, path: string, text: string): OverrideResult {
   const found = memberAt(updateShape(type), path.split('.'))
@@ -30,7 +30,7 @@ export function readOverride(type: UpdateType, path: string, text: string): Over
   return { ok: false, message: `${path} must be ${expected(found)}.`, hint: `It was given as ${JSON.stringify(text)}.` }
 }
 
-/** A realistic update, the same for the same id and time except for the overrides. `now` is in milliseconds. */
+/** Makes a realistic update, which depends only on type, id, time and overrides. `now` is in milliseconds. */
 export function syntheticUpdate(
   type: UpdateType,
   { updateId, now, overrides = [] }: { updateId: number; now: number; overrides?: readonly Override[] },
@@ -41,13 +41,13 @@ export function syntheticUpdate(
     const names = path.split('.')
     const last = names.pop() as string
     const parent = names.reduce((at, name) => at[name] as Record<string, unknown>, update)
-    // An assignment would fail for a pair with the name __proto__.
+    // An assignment would not set a member named __proto__.
     Object.defineProperty(parent, last, { value, enumerable: true, configurable: true, writable: true })
   }
   return update
 }
 
-/** Every path that can be overridden. */
+/** Lists the path of every member that can be overridden. */
 export function pathsOf(type: UpdateType): string[] {
   return below(updateShape(type), '').filter((path) => path !== 'type')
 }
@@ -69,7 +69,7 @@ function memberAt(shape: ObjectShape, names: readonly string[]): ObjectShape[str
 
 function unknownPath(type: UpdateType, path: string): OverrideResult {
   const paths = pathsOf(type)
-  // The most common mistake is the name of a member without its path.
+  // Suggest the full path if the user typed only the end of it, the most common mistake.
   const ending = paths.find((it) => it.endsWith(`.${path}`))
   const near = ending ?? closest(path, paths) ?? closest(path.slice(path.lastIndexOf('.') + 1), paths.map(lastName))
   const meant = paths.find((it) => it === near || lastName(it) === near)
@@ -80,7 +80,7 @@ function unknownPath(type: UpdateType, path: string): OverrideResult {
 
 const lastName = (path: string) => path.slice(path.lastIndexOf('.') + 1)
 
-/** Undefined if the text is not a value of the member. */
+/** Parses the value of a scalar member; undefined if the text is not a permitted value. */
 function readValue({ kind, choices, nullable }: ScalarShape, text: string): Override['value'] | undefined {
   if (nullable && text === 'null') return null
   switch (kind) {
