@@ -7,50 +7,51 @@ import { page, topics } from './program.js'
 import type { Topic } from './topics.js'
 
 /**
- * Parses the arguments with commander along the command tree; no other module reads them. A group is loaded when
- * commander reaches its name (DECISIONS.md#command-line). Completion parses the unfinished line of a shell with it.
+ * Parses the arguments with commander and the command tree; no other module parses them. It loads the commands of a
+ * group when commander reaches the group's name (DECISIONS.md#command-line). Shell completion uses it for unfinished
+ * lines.
  */
 export class CommandLine {
-  /** Full names of the command, such as `vouchers issue`; empty for the program itself. */
+  /** Full names of group and command, such as `vouchers issue`; empty for the program itself. */
   path: readonly string[] = []
-  /** The group or command at that path; undefined for the program itself. */
+  /** The group or command with that path; undefined for the program itself. */
   node: Node | undefined
-  /** The command to run; undefined at a group without a command of its own. */
+  /** The command to run; undefined for a group that has no command of its own. */
   leaf: Leaf | undefined
   topic: Topic | undefined
-  /** The values of each flag as text, in order; an empty text for a switch. */
+  /** The values of each flag as typed, in their order; a flag without a value has an empty text. */
   readonly given: Map<string, readonly string[]> = new Map()
-  /** True below the word `help`, where names of commands and topics follow. */
+  /** True after the word `help`, which names of commands and topics follow. */
   asksHelp = false
-  /** The flag whose value comes next in an unfinished line. */
+  /** The flag at the end of an unfinished line whose value is missing. */
   awaiting: string | undefined
 
-  /** The command whose flags and operands commander is parsing. */
+  /** Commander's object for the group or command whose words it is parsing. */
   #current = newCommand('voucherctl')
   readonly #enter = new Map<Command, () => void | Promise<void>>()
   /** The first flag whose required value is missing. */
   #incomplete: string | undefined
-  /** A flag of a group's own command that stands before the name of another command. */
+  /** The first flag that stands before the command to which it belongs. */
   #early: string | undefined
   #error: CommanderError | undefined
 
-  /** The page to show instead of running the command. */
+  /** The page to print instead of running a command. */
   get shows(): 'help' | 'version' | undefined {
     if (this.given.has('help')) return 'help'
     return this.given.has('version') ? 'version' : undefined
   }
 
-  /** The positional arguments. */
+  /** Positional arguments of the command. */
   get operands(): readonly string[] {
     return this.leaf === undefined ? [] : this.#current.args
   }
 
-  /** True if a word in the place of a command name is not the name of a command. */
+  /** True if the line has a word that is not a command name where a command name belongs. */
   get isLost(): boolean {
     return this.leaf === undefined && this.#error !== undefined && this.#error.code !== MISSING_NAME
   }
 
-  /** Parses a line that may be unfinished or invalid, without an error. */
+  /** Parses a line that may be unfinished or invalid; it reports no error. */
   async read(words: readonly string[]): Promise<void> {
     const program = this.#current
     this.#prepare(program)
@@ -64,7 +65,7 @@ export class CommandLine {
     }
   }
 
-  /** @returns the refusal of an invalid line */
+  /** Parses a complete line. @returns the failure if the line is invalid */
   async parse(argv: readonly string[]): Promise<Failure | undefined> {
     await this.read(argv)
     const error = this.#error
@@ -72,12 +73,12 @@ export class CommandLine {
     if (this.#incomplete !== undefined) return missingValue(`--${this.#incomplete}`)
     if (this.#early !== undefined) return this.#tooEarly(`--${this.#early}`)
     if (error?.code === MISSING_NAME) return this.shows === undefined ? this.#unfinished() : undefined
-    // Help is shown even when the rest of the line is invalid.
+    // A request for help succeeds even if other words of the line are invalid.
     if (error === undefined || (this.shows === 'help' && this.leaf !== undefined)) return undefined
     return this.#mistake(error)
   }
 
-  /** Each level parses the words before the next name, so that a flag belongs to the name before it. */
+  /** Prepares a level of the tree: it parses the words up to the next name, so a flag belongs to the name before it. */
   #prepare(command: Command): void {
     this.#current = command
     this.#addFlags(command, globalFlags)
@@ -130,7 +131,7 @@ export class CommandLine {
 
   #addFlags(command: Command, flags: Flags): void {
     for (const [name, { letter, value }] of Object.entries(flags)) {
-      // Where a value is optional, commander takes no word that begins with a dash (DECISIONS.md#values-of-flags).
+      // The value is optional for commander, so that no word with a dash is taken (DECISIONS.md#values-of-flags).
       const long = value === undefined ? `--${name}` : `--${name} [value]`
       command.addOption(new Option(letter === undefined ? long : `-${letter}, ${long}`))
       command.on(`option:${name}`, (text: string | null | undefined) => {
@@ -147,7 +148,7 @@ export class CommandLine {
       const misplaced = await this.#misplaced(word.split('=')[0] ?? '', rest)
       if (misplaced !== undefined) return misplaced
     }
-    // The first line of commander's message names the fault; the second may suggest a correction.
+    // The first line of commander's message names the fault; the second may suggest a spelling.
     const [first = '', suggestion] = message.replace(/^error: /, '').split('\n')
     const text = `${first.charAt(0).toUpperCase()}${first.slice(1)}`.replace(/\.?$/, '.')
     return usage(text, suggestion?.replace(/^\((.*)\)$/, '$1') ?? (await this.#hint(code, word)))
@@ -168,7 +169,7 @@ export class CommandLine {
     return usage(`${this.#name} needs a command.`, `It takes one of ${names}; see \`${this.#name} --help\`.`)
   }
 
-  /** Refuses a flag that stands before the name of its command; undefined when no later word names such a command. */
+  /** Refuses a flag that stands before its command; undefined if no word after it names a command with that flag. */
   async #misplaced(flag: string, words: readonly string[]): Promise<Failure | undefined> {
     const names = words.filter((it) => !it.startsWith('-'))
     for (const first of names.keys()) {
@@ -178,7 +179,7 @@ export class CommandLine {
     return undefined
   }
 
-  /** Refuses a flag of a group's own command that precedes the name of another command. */
+  /** Refuses a flag of a group's own command that stands before the name of another command. */
   #tooEarly(flag: string): Failure {
     if (this.leaf !== undefined && hasFlag(this.leaf, flag)) return belongsAfter(this.path, flag)
     return usage(`\`${this.#name}\` has no option '${flag}'.`, `See \`${this.#name} --help\`.`)
@@ -189,10 +190,10 @@ export class CommandLine {
   }
 }
 
-/** Code of commander's error for a missing command name. */
+/** Code of commander's error if a command name is missing at the end of the line. */
 const MISSING_NAME = 'commander.help'
 
-/** Parses words that may be an unfinished line. */
+/** Parses the words of a line that may be unfinished. */
 export async function lineOf(words: readonly string[]): Promise<CommandLine> {
   const line = new CommandLine()
   await line.read(words)
@@ -202,7 +203,7 @@ export async function lineOf(words: readonly string[]): Promise<CommandLine> {
 const newCommand = (name: string) =>
   new Command(name)
     .exitOverride()
-    // Disable commander's own help, which it prints if a name is missing.
+    // Disable commander's help, which it would print if a command name is missing.
     .configureOutput({ writeErr: () => {}, writeOut: () => {} })
     .configureHelp({ formatHelp: () => '' })
     .helpOption(false)

@@ -15,7 +15,7 @@ import { Output } from './output/output.js'
 
 export { storedFormat } from './config/settings.js'
 
-/** Runs the command of a parsed line and returns its exit code. */
+/** Runs the command of a parsed command line; resolves to the exit code. */
 export async function execute(
   line: CommandLine,
   globals: Globals,
@@ -58,12 +58,12 @@ export async function execute(
   const shown = await show(outcome, leaf, results)
   const exit = typeof shown === 'number' ? shown : await output.fail(shown)
   if (outcome.ok) output.flushWarnings()
-  // Skip warnings on failure: stderr must hold only the error object.
+  // Print no warnings on failure: stderr must hold only the error object.
   if (outcome.ok && leaf.diagnoses !== true) for (const it of settings.warnings) output.notice(`warning: ${it}`)
   return exit
 }
 
-/** Formats a parsed command line for a shell. It contains no secret, because no flag takes one. */
+/** Formats a parsed command line for a shell. It contains no secret, because no flag takes a secret as its value. */
 function commandOf({ path, given, operands, leaf }: CommandLine): string {
   const flags = { ...globalFlags, ...leaf?.flags }
   const options = [...given].flatMap(([name, values]) => {
@@ -78,7 +78,7 @@ function commandOf({ path, given, operands, leaf }: CommandLine): string {
 const optionOf = (name: string, value: string) =>
   value.startsWith('-') ? `--${name}=${shellWord(value)}` : `--${name} ${shellWord(value)}`
 
-/** Prints the outcome. @returns the exit code, or a failure that the caller must print */
+/** Prints the result of a command. @returns the exit code, or a failure that the caller must print */
 async function show(outcome: Outcome<unknown>, { view }: Leaf, output: Output): Promise<number | Failure> {
   if ('plan' in outcome) {
     const { printPlan } = await import('./command/dry-run.js')
@@ -100,7 +100,7 @@ async function printLines(lines: Lines<unknown>['lines'], view: Leaf['view'], ou
   const unknown = fields && shape && refuseUnknownInContract(fields, shape)
   if (unknown !== undefined) return unknown
   for (;;) {
-    // The last line of an open stream counts as consumed.
+    // End without a failure if the reader has closed the pipe.
     if (gone?.aborted) return undefined
     const next = await untilAborted(lines.next(), gone)
     if (next === undefined) return undefined

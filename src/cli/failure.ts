@@ -7,12 +7,12 @@ import type { Paint } from './output/colour.js'
 import { encodeJson } from './output/encode.js'
 import { plainLine } from './output/plain.js'
 
-/** Why a command failed. */
+/** Why a command failed, and how to fix it. */
 export interface Failure {
   readonly ok: false
   readonly code: string
   readonly message: string
-  /** HTTP status; null without a response. */
+  /** HTTP status of the response; null if there is none. */
   readonly status: number | null
   readonly retryable: boolean
   readonly hint: string | null
@@ -20,7 +20,7 @@ export interface Failure {
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** Exit codes of failures that do not come from a server. */
+/** Exit codes of failures that voucherctl itself detects. */
 export const localFailures = {
   UNEXPECTED: 1,
   SERVER_START_FAILED: 1,
@@ -89,7 +89,7 @@ export function fail(
   return { ok: false, code, message, status: null, retryable: false, hint, requestId: null, details }
 }
 
-/** Converts an error of the bundled server; rethrows an error without a known code, which is a bug. */
+/** Converts an error of the bundled server to a failure; rethrows an error without a known code, which is a bug. */
 export function failureOfServer(error: unknown): Failure {
   const code = codeOf(error)
   if (!isLocalCode(code)) throw error
@@ -98,10 +98,10 @@ export function failureOfServer(error: unknown): Failure {
 
 export const usage = (message: string, hint: string | null = null) => fail('USAGE', message, hint)
 
-/** Converts the failure of a call and adds a hint. `check` is a command that shows whether the action took place. */
+/** Converts a failed call to a failure with a hint. `check` is a command that shows whether the change took place. */
 export function fromCall(failure: CallFailure, check?: string): Failure {
   const { code, message, status, retryable, requestId, details, outcomeUnknown, idempotencyKey } = failure
-  // A server may send any code, even `constructor`.
+  // Look up own members only, because a server may send any code, even `constructor`.
   const known = Object.hasOwn(advice, code) ? advice[code] : undefined
   const next = known ?? (isFailureCode(code) ? failures[code].advice : null)
   const repeat = repeatHint(outcomeUnknown, idempotencyKey, check)
@@ -109,7 +109,7 @@ export function fromCall(failure: CallFailure, check?: string): Failure {
   return {
     ok: false,
     code,
-    // Messages of the transport lack the full stop.
+    // Messages of transport errors lack the full stop.
     message: unanswered.includes(code) || code === 'INVALID_RESPONSE' ? message.replace(/\.?$/, '.') : message,
     status: status === 0 ? null : status,
     retryable,
@@ -126,7 +126,7 @@ export function fromCall(failure: CallFailure, check?: string): Failure {
 
 const unanswered: readonly string[] = ['NETWORK_ERROR', 'TIMEOUT', 'ABORTED']
 
-/** Adds the wait that Retry-After requests. A date counts only if the response also has a Date header. */
+/** Adds the wait from Retry-After to a hint. A date counts only beside a Date header, which gives the server's time. */
 function withWait(hint: string | null, { headers }: CallFailure): string | null {
   const waitMs = readRetryAfter(headers, () => Number.NaN)
   if (waitMs === null) return hint
@@ -134,7 +134,7 @@ function withWait(hint: string | null, { headers }: CallFailure): string | null 
   return hint === null ? wait : `${hint} ${wait}`
 }
 
-/** What to check before a retry when the response did not come from a voucher service. */
+/** Hint for a response that does not come from a voucher service. */
 const SOMEBODY_ELSE =
   'Check the base URL (`voucherctl profile show --explain`), and what stands between: the login page of a network, a proxy.'
 
@@ -149,7 +149,7 @@ function repeatHint(outcomeUnknown: boolean, idempotencyKey: string | undefined,
 
 const WALK = '`voucherctl secure check` walks through the protocol step by step.'
 
-/** Hints for users, in place of those of the failure table, which address authors of clients. */
+/** Hints for users of the CLI by failure code; the hints of the failure table address authors of clients. */
 const advice: Readonly<Partial<Record<string, string>>> = {
   NETWORK_ERROR: 'Check the base URL (`voucherctl profile show --explain`) and that the server runs.',
   TIMEOUT: 'Give it more time with --timeout 60s, or check the server.',
@@ -167,20 +167,20 @@ const advice: Readonly<Partial<Record<string, string>>> = {
   SECURE_VERSION_UNSUPPORTED: 'Nothing was sent. Update the older of the two.',
 }
 
-/** Exit code from the failure table, the local codes, or else the HTTP status. */
+/** Exit code of a failure: by the failure table, by the codes of voucherctl, or else by the HTTP status. */
 export function exitOf({ code, status }: Pick<Failure, 'code' | 'status'>): number {
   if (isFailureCode(code)) return failures[code].exit
   if (isLocalCode(code)) return localFailures[code]
   return status === null ? 1 : exitOfStatus(status)
 }
 
-/** The error object that a script reads, as one line. */
+/** Encodes a failure as a JSON error object on one line, for scripts. */
 export function toJson(failure: Failure): string {
   const { code, message, status, retryable, hint, requestId, details } = failure
   return encodeJson({ error: { code, message, status, retryable, hint, request_id: requestId, details } })
 }
 
-/** Members of details that are not printed for a person, because the message or hint says the same. */
+/** Members of `details` that people need not see, because message or hint say the same in words. */
 const inWords: Readonly<Partial<Record<string, string>>> = {
   INPUT_REQUIRED: 'missing',
   CREDENTIAL_REQUIRED: 'kind',
@@ -188,7 +188,7 @@ const inWords: Readonly<Partial<Record<string, string>>> = {
   UNKNOWN_FIELD: 'fields',
 }
 
-/** Formats a failure for a person. A text of the server never starts a line, so that it cannot imitate one of ours. */
+/** Formats a failure for a person. Text from the server never starts a line, so it cannot imitate our messages. */
 export function toText(failure: Failure, paint: Pick<Paint, 'error' | 'hint'>): string {
   const lines = [`${paint.error('error:')} ${plainLine(failure.message)}`]
   for (const [name, value] of Object.entries(failure.details)) {
@@ -201,7 +201,7 @@ export function toText(failure: Failure, paint: Pick<Paint, 'error' | 'hint'>): 
   return `${lines.join('\n')}\n`
 }
 
-/** A server may send anything in details: prints JSON unless it looks like a validation issue. */
+/** Formats a validation issue. A server may send anything in its place, which is printed as JSON. */
 function issueLine(issue: Partial<ValidationIssue> | null): string {
   if (typeof issue?.pointer !== 'string' || typeof issue.message !== 'string')
     return `  ${plainLine(JSON.stringify(issue))}`

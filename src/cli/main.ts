@@ -5,19 +5,19 @@ import type { Host, Out } from './host/host.js'
 import { processStdout } from './output/output.js'
 import { run } from './run.js'
 
-// Exported for tests, which run the bundled command line with their own host.
+// Exported for tests, which run the bundled CLI with their own host.
 export { run }
 
-/** The terminal sends SIGHUP when it closes; a command then cleans up as after Ctrl-C. */
+/** Exit codes by signal. A terminal sends SIGHUP when it closes; a command then cleans up as after Ctrl-C. */
 const exitOfSignal = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 
-/** Runs the command line of this process and sets its exit code; the process ends when all output is written. */
+/** Runs voucherctl in this process and sets the exit code; the process ends when all output is written. */
 export async function main(version: () => string, document: (path: string) => string): Promise<void> {
   const interruption = new AbortController()
   let interrupted: number | undefined
   for (const [signal, exit] of Object.entries(exitOfSignal)) {
     process.on(signal, () => {
-      // The first signal interrupts the command; a second one ends the process immediately.
+      // The first signal interrupts the command; a second one ends the process without cleanup.
       if (interrupted !== undefined) process.exit(exit)
       interrupted = exit
       interruption.abort()
@@ -25,7 +25,7 @@ export async function main(version: () => string, document: (path: string) => st
   }
   const stdout = processStdout()
   const host: Host = {
-    // Getters, because opening each stream takes a millisecond or more.
+    // Getters, because opening each standard stream takes a millisecond or more.
     get stdin() {
       return process.stdin
     },
@@ -54,7 +54,7 @@ export async function main(version: () => string, document: (path: string) => st
   // Exit 1 if the event loop drains before the command finishes.
   process.exitCode = 1
   const ran = await run(process.argv.slice(2), host)
-  // Node reports a failed write in a later turn of the event loop.
+  // Node reports a failed write in a later turn of the event loop, so wait for that turn.
   await new Promise((resolve) => setImmediate(resolve))
   const exit = interrupted ?? (ran === 0 && stdout.gone.aborted ? lost(stdout.gone.reason, host.stderr) : ran)
   process.exitCode = exit
@@ -62,7 +62,7 @@ export async function main(version: () => string, document: (path: string) => st
   if (interrupted !== undefined || stdout.gone.aborted) openStderr().write('', () => process.exit(exit))
 }
 
-/** Exit code after stdout failed: 0 for a closed pipe, as in `voucherctl … | head -1`, but not for a full disk. */
+/** Exit code after a write to stdout failed: 0 for a closed pipe, as in `voucherctl … | head -1`, else an error. */
 function lost(error: unknown, stderr: Out): number {
   const code = codeOf(error)
   if (code === 'EPIPE') return 0
@@ -73,13 +73,13 @@ function lost(error: unknown, stderr: Out): number {
 
 let stderr: typeof process.stderr | undefined
 
-/** Ignores EPIPE on stderr: the exit code still tells the result. */
+/** Opens stderr and ignores EPIPE there: the exit code still tells the result. */
 function openStderr() {
   stderr ??= process.stderr.on('error', () => {})
   return stderr
 }
 
-/** The working folder; the root if it was deleted, so that only the search for a project file ends early. */
+/** Path of the working folder; `/` if the folder was deleted, which affects only the search for a project file. */
 function workingFolder(): string {
   try {
     return process.cwd()

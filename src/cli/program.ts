@@ -8,13 +8,13 @@ const console = 'Account, applications and profiles'
 const operating = 'Server and platform'
 const tooling = 'Scripts and shells'
 
-/** Caches the node. Commands that need `page` get it as an argument, because importing it would be circular. */
+/** Loads a node only once. Nodes that list all commands get `page` as an argument: an import would be circular. */
 function once(make: () => Promise<Node>): () => Promise<Node> {
   let node: Promise<Node> | undefined
   return () => (node ??= make())
 }
 
-/** All groups and commands of the first help page. */
+/** Groups and commands in the order of the first help page. */
 export const page: readonly Entry[] = [
   {
     name: 'quickstart',

@@ -6,13 +6,13 @@ import type { JqFilter } from './output/jq.js'
 import { Output } from './output/output.js'
 import { page, topics } from './program.js'
 
-/** Runs one command line and returns its exit code. */
+/** Runs one command line; resolves to the exit code. */
 export async function run(argv: readonly string[], host: Host): Promise<number> {
   const line = new CommandLine()
   try {
     return await dispatch(line, await line.parse(argv), host)
   } catch (error) {
-    // A bug: show its text, which may hold secrets, only with --debug.
+    // This error is a bug: print its text only with --debug, because it may contain secrets.
     const { globals } = readGlobals(line.given)
     const output = new Output(host, { format: knownFormat(formatOf(line, globals, host)) })
     const hint = 'Run it again with --debug to see where, and report it.'
@@ -31,10 +31,10 @@ async function dispatch(line: CommandLine, mistake: Failure | undefined, host: H
   if (refused === undefined && line.shows !== undefined) {
     return show(line, new Output(host, { format: knownFormat(format), filter }))
   }
-  // Load it here, because help and the version need no settings.
+  // Load the rest only now, because help and version need no settings.
   const { execute, storedFormat } = await import('./execute.js')
   const output = new Output(host, {
-    // A command with valid flags takes its format from its settings.
+    // A command whose flags are valid takes its format from the settings.
     get format() {
       return knownFormat(format ?? storedFormat(host, globals.profile))
     },
@@ -42,7 +42,7 @@ async function dispatch(line: CommandLine, mistake: Failure | undefined, host: H
   return refused === undefined ? execute(line, globals, filter, output) : output.fail(refused)
 }
 
-/** Prints help or the version, as a JSON document if JSON was requested. */
+/** Prints help or the version; as a JSON document if a flag or the environment requests JSON. */
 async function show(line: CommandLine, output: Output): Promise<number> {
   if (line.shows === 'help') await (await import('./command/help.js')).showHelp(line, page, topics, output)
   else if (output.options.format === 'table') output.say(output.host.version())
@@ -50,13 +50,13 @@ async function show(line: CommandLine, output: Output): Promise<number> {
   return output.filterError === undefined ? 0 : output.fail(output.filterError)
 }
 
-/** Loads jq on demand: it takes as long to start as a command. */
+/** Loads jq on demand, because jq takes as long to start as a whole command. */
 async function openFilter(expression: string, { signal }: Host): Promise<JqFilter> {
   const { JqFilter } = await import('./output/jq.js')
   return new JqFilter(expression, signal)
 }
 
-/** The format that flags or the environment name. --jq implies JSON, even with an invalid filter. */
+/** Output format from flags or environment. --jq implies JSON, even if the filter is invalid. */
 function formatOf({ given }: CommandLine, globals: Globals, { env }: Host): string | undefined {
   return formatIn(globals) ?? (given.has('jq') ? 'json' : env.VOUCHERCTL_OUTPUT || undefined)
 }

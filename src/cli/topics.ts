@@ -6,13 +6,13 @@ import type { Host } from './host/host.js'
 import { credentialNames, credentialVariables } from './host/secrets.js'
 import { wrap } from './output/wrap.js'
 
-/** A topic as text for a person and as data for a script. */
+/** Content of a help topic: a text for people, and data for scripts. */
 interface TopicText {
   readonly text: string
   readonly data: unknown
 }
 
-/** Meanings of the exit codes; the failure tables map failure codes to them. */
+/** Meaning of each exit code; the failure tables map failure codes to exit codes. */
 export const exitMeanings: Readonly<Record<number, string>> = {
   0: 'done',
   1: 'unexpected; also a failed check',
@@ -67,7 +67,7 @@ export const topicTexts = {
 }
 export type Topic = keyof typeof topicTexts
 
-/** A document of the package. */
+/** Creates a help topic from a document of the npm package. */
 function guide(path: string): (host: Host) => TopicText {
   return (host) => {
     const text = host.document(path)
@@ -75,7 +75,7 @@ function guide(path: string): (host: Host) => TopicText {
   }
 }
 
-/** Wraps prose and lists; code blocks and tables keep their lines. */
+/** Wraps paragraphs and lists of a Markdown text, but not its code blocks and tables. */
 function wrapMarkdown(text: string): string {
   let isCode = false
   const lines = text.split('\n').flatMap((line) => {

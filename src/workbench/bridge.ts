@@ -55,7 +55,7 @@ export const FAST_DELAYS_MS: readonly number[] = [100, 200, 400, 800, 1_600, 3_2
 /**
  * Polls updates from the server and delivers them to an application one at a time, in the order of their ids. A failing
  * update blocks later ones, so that the updates of a chat stay in order. The bridge confirms an update to the server
- * only after the application accepted it or it became a dead letter; if the process ends earlier, the next run resends it.
+ * only after the application accepted it or it became a dead letter; otherwise the next run delivers it again.
  *
  * After the abort signal the bridge finishes the delivery in flight and confirms the delivered updates.
  */

@@ -6,7 +6,7 @@ interface Loss {
   readonly loses: string
 }
 
-/** Calls that no other call can undo, by endpoint id (DECISIONS.md#confirmations). */
+/** Calls whose effect cannot be undone by another call, by endpoint id (DECISIONS.md#confirmations). */
 const irreversible: Readonly<Partial<Record<string, Loss>>> = {
   'tokens.revoke': {
     action: 'Revoking',
@@ -26,7 +26,7 @@ const irreversible: Readonly<Partial<Record<string, Loss>>> = {
   },
 }
 
-/** @param id id of the endpoint @param subject id of the resource that the call acts on */
+/** Asks before an irreversible call. @param id endpoint id @param subject id of the affected resource */
 export async function confirmLoss({ confirm }: Context, id: string, subject: string): Promise<Failure | undefined> {
   const known = irreversible[id]
   return known && confirm({ action: `${known.action} ${subject}`, loses: known.loses, word: subject })

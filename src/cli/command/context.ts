@@ -7,55 +7,55 @@ import type { Plan, Result } from '../output/outcome.js'
 import type { Output } from '../output/output.js'
 
 export interface ContextCallOptions {
-  /** A command to suggest if the outcome is unknown: it shows whether the action took place. */
+  /** A command that shows whether the change took place, suggested if the outcome is unknown. */
   readonly check?: string
-  /** Milliseconds that remain of --timeout. */
+  /** Milliseconds that the call may take: the remaining part of --timeout. */
   readonly timeoutMs?: number
-  /** Text of the spinner; default: the summary of the endpoint. */
+  /** Text beside the spinner; default: the summary of the endpoint. */
   readonly progress?: string
-  /** Aborts the call instead of Ctrl-C, for cleanup after Ctrl-C. */
+  /** Aborts the call in place of Ctrl-C, for calls that clean up after Ctrl-C. */
   readonly signal?: AbortSignal
-  /** Server and credential that replace the chosen ones. */
+  /** Server and credential for this call, in place of those from the settings. */
   readonly target?: { readonly baseUrl: string; readonly credential: string }
 }
 
-/** The successful case of `Ok<T> | Failure`. */
+/** A success; the other case of a result is `Failure`. */
 export interface Ok<T> {
   readonly ok: true
   readonly value: T
 }
 
-/** The environment of a command. Expensive members are functions, so that a command opens only what it uses. */
+/** What a command can use. Expensive members are functions, so that a command loads only what it needs. */
 export interface Context {
   readonly host: Host
   readonly globals: Globals
   readonly settings: Settings
   readonly output: Output
   readonly dryRun: boolean
-  /** Calls the chosen server with the credential that the endpoint takes. A dry run returns the plan so far. */
+  /** Calls the chosen server with a credential of the kind that the endpoint needs. A dry run returns its plan. */
   call<E extends Endpoint>(
     endpoint: E,
     input: InputOf<E>,
     options?: ContextCallOptions,
   ): Promise<Result<OutputOf<E>> | Plan | Failure>
-  /** Adds a change on this machine to the plan of a dry run. */
+  /** Adds a change on this machine to the plan of a dry run, and returns the plan. */
   plan(action: string): Plan
-  /** Base URL of the chosen server. It refuses a missing profile, except for a login, which creates it. */
+  /** Returns the base URL of the chosen server. Fails for a missing profile unless `mayBeNew` (a login creates it). */
   baseUrl(mayBeNew?: boolean): Ok<string> | Failure
   credential(kind: CredentialKind, baseUrl: string): Promise<(Ok<string> & { source: string }) | Failure>
-  /** Prompts the user; fails with exit code 3 without a terminal. */
+  /** Asks the user a question; without a terminal it fails with exit code 3. */
   ask<T>(missing: () => Failure, question: (questions: Questions) => Promise<T | undefined>): Promise<Ok<T> | Failure>
-  /** Prompts before an irreversible action unless `--yes` confirms it. */
+  /** Asks the user before an irreversible action; `--yes` skips the question. */
   confirm(confirmation: Confirmation): Promise<Failure | undefined>
-  /** The command line, quoted for a shell. */
+  /** The command line as typed, quoted for a shell. */
   readonly command: string
 }
 
 interface Confirmation {
-  /** `Revoking tok_01` */
+  /** Names the action, such as `Revoking tok_01`. */
   readonly action: string
   /** A sentence that names the irrecoverable loss. Without it, only production profiles need a confirmation. */
   readonly loses?: string
-  /** The word to type on a production profile. Without it, a yes is enough. */
+  /** The word that the user must type with a production profile. Without it, `y` is enough. */
   readonly word?: string
 }

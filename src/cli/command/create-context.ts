@@ -24,9 +24,9 @@ export function createContext(
   command: string,
 ): Context {
   const planned: unknown[] = []
-  // Typed credentials by kind and server, so that a command with several calls prompts once.
+  // Cache typed credentials by kind and server, so that a command with several calls asks only once.
   const typed = new Map<string, string>()
-  // Transports by base URL, so that a command with several calls negotiates once.
+  // Cache transports by base URL, so that a command with several calls opens one encrypted session.
   const transports: Record<string, Promise<Transport>> = {}
   const context: Context = {
     host,
@@ -111,7 +111,7 @@ export function createContext(
       return { ok: true, value: asked.value, source: 'the prompt' }
     },
     async ask(missing, question) {
-      // A prompt reads stdin and writes stderr.
+      // Prompts read stdin and write to stderr, so both must be terminals.
       if (globals['no-input'] || host.stdin.isTTY !== true || host.stderr.isTTY !== true) return missing()
       const questions = await host.questions()
       const secret = async (message: string) => {
@@ -148,7 +148,7 @@ export function createContext(
 
 const warned = new WeakMap<Context, string>()
 
-/** Shows the banner once, and only on a terminal: a script chooses its profile deliberately. */
+/** Shows once that the profile is a production profile, only on a terminal: a script chooses its profile on purpose. */
 export function showProductionBanner(context: Context, baseUrl: string): void {
   const { host, settings, output } = context
   if (!settings.production.value || host.stderr.isTTY !== true || warned.get(context) === baseUrl) return

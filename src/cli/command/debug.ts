@@ -3,7 +3,7 @@ import type { Transport } from '../../client/transport.js'
 import type { Output } from '../output/output.js'
 import { redactHeaders } from './dry-run.js'
 
-/** Traces each attempt: the request without its body and secrets, then status, request id and duration. */
+/** Traces each attempt: the request without body and secrets, then status, request id and duration. */
 export function traced(transport: Transport, baseUrl: string, output: Output, now: () => number): Transport {
   return async (request) => {
     const startedAt = now()
@@ -23,7 +23,7 @@ export function traced(transport: Transport, baseUrl: string, output: Output, no
   }
 }
 
-/** Traces the requests inside envelopes; the trace of the outer transport shows only the envelopes. */
+/** Traces requests before their encryption; the trace of the outer transport shows only envelopes. */
 export function tracedInside(
   transport: Transport,
   isSecured: (path: string) => boolean,

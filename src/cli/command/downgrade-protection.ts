@@ -4,8 +4,8 @@ import { changeProfile } from '../config/config.js'
 import type { Context } from './context.js'
 
 /**
- * Stores in the profile that a server used the encrypted transport or required it with a 426: `auto` then never falls
- * back to plain text there. It writes once per server and does not create a missing profile.
+ * Stores in the profile that a server used the encrypted transport, or required it with a 426: from then on `auto`
+ * sends nothing in plain text to that server. It writes once per server and never creates a profile.
  */
 export function downgradeProtection(
   { settings, host, output }: Pick<Context, 'settings' | 'host' | 'output'>,
@@ -24,7 +24,7 @@ export function downgradeProtection(
         const latched = new Set([...(before.secure?.latched ?? []), origin])
         return { ...before, secure: { ...before.secure, latched: [...latched] } }
       })
-      // Only `auto` depends on it: without it, an attacker could make a later call fall back to plain text.
+      // Fail only in mode `auto`: without the stored protection, an attacker could make a later call use plain text.
       if (problem !== undefined && settings.secure.mode.value === 'auto') {
         output.notice(`warning: that ${origin} encrypts could not be remembered: ${problem.message}`)
       }
@@ -32,7 +32,7 @@ export function downgradeProtection(
   }
 }
 
-/** Sets downgrade protection after a refusal in mode `off`; in other modes the session sets it. */
+/** Stores downgrade protection after a 426 in mode `off`; in other modes the encrypted session stores it. */
 export async function forbidPlaintext(context: Context, baseUrl: string, code: string): Promise<void> {
   if (context.settings.secure.mode.value !== 'off' || code !== 'SECURE_TRANSPORT_REQUIRED') return
   await downgradeProtection(context, baseUrl).set()

@@ -9,9 +9,10 @@ import { Output } from '../output/output.js'
 type PlannedRequest = ReturnType<typeof planRequest>
 
 /**
- * Describes a request for a dry run with the prefix of the credential, the last four symbols of codes, and without the
- * secret and path of a webhook. `secure` means that an envelope encrypts all of it; `outer` is the visible request.
- * @param id endpoint id, if known, because the members to hide depend on it
+ * Describes the request that a dry run does not send. It shows the prefix of the credential and the last four symbols
+ * of voucher codes, and hides secret and URL path of a webhook. `secure`: an envelope would encrypt the request, and
+ * only `outer` would be visible on the network.
+ * @param id endpoint id, if known: it decides which members to hide
  */
 export function planRequest(
   baseUrl: string,
@@ -48,7 +49,7 @@ function redactBody(body: unknown, id: string): unknown {
     shown.credential = { ...credential, value: redactCode(String(credential?.value)) }
   }
   if ('secret_token' in body) shown.secret_token = '…'
-  // The path of a webhook is enough to post to it.
+  // Hide the path: whoever knows the full URL of a webhook can post to it.
   if (id.startsWith('webhook.') && 'url' in body) shown.url = redactUrl(String(body.url))
   return shown
 }
@@ -57,7 +58,7 @@ function redactUrl(url: string): string {
   return URL.canParse(url) ? `${new URL(url).origin}/…` : '…'
 }
 
-/** Prints a plan. @returns the failure of `--jq` */
+/** Prints the plan of a dry run. @returns the failure if the `--jq` filter fails */
 export async function printPlan(plan: readonly unknown[], { host, options }: Output): Promise<Failure | undefined> {
   const steps = scrubAll(host, plan) as readonly (PlannedRequest | { readonly action: string })[]
   const requests = steps.filter((it) => !('action' in it))
@@ -73,7 +74,7 @@ export async function printPlan(plan: readonly unknown[], { host, options }: Out
   return output.filterError
 }
 
-/** Formats a request like an HTTP message. */
+/** Formats a request of a plan like an HTTP message. */
 function showRequest(request: PlannedRequest): string {
   const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`)
   const body = request.body === null ? [] : ['', JSON.stringify(request.body, null, 2)]

@@ -7,10 +7,10 @@ import { type Entry, type Group, isGroup, type Leaf, type Node, type Positional 
 
 const WIDTH = 80
 
-/** Maximum number of suggested commands. */
+/** Maximum number of commands in a suggestion. */
 const SUGGESTED_MAX = 4
 
-/** Commands of a name in any group, such as `verify` of vouchers and webhook; empty if there are too many. */
+/** Commands of any group with a name, such as `verify` of vouchers and of webhook; empty if there are too many. */
 export async function commandsNamed(page: readonly Entry[], name: string): Promise<readonly string[]> {
   const nodes = await Promise.all(page.map((it) => it.load()))
   const found = nodes
@@ -20,7 +20,7 @@ export async function commandsNamed(page: readonly Entry[], name: string): Promi
   return found.length > SUGGESTED_MAX ? [] : found
 }
 
-/** The subject of a help page: a topic, a node of the command tree, or neither for the program. */
+/** Subject of a help page: a topic, or a node of the command tree; the program if it has neither. */
 interface Subject {
   readonly topic?: Topic | undefined
   readonly node?: Node | undefined
@@ -132,7 +132,7 @@ function helpOfLeaf(leaf: Leaf, path: readonly string[]): string {
   )
 }
 
-/** A command in `commands --json` and `help COMMAND --json`. Never rename a member: scripts read them. */
+/** Describes a command in `commands --json` and `help COMMAND --json`. Never rename a member: scripts read them. */
 export type LeafDescription = ReturnType<typeof describeLeaf>
 
 export function describeLeaf(leaf: Leaf, path: readonly string[]) {
@@ -154,7 +154,7 @@ export function describeLeaf(leaf: Leaf, path: readonly string[]) {
   }
 }
 
-/** `value` is null for a switch; `unless` is a flag that can replace a required one. */
+/** Describes flags for scripts: `value` is null for a switch, `unless` names a flag that can replace this one. */
 export function describeFlags(flags: Flags) {
   return Object.entries(flags).map(([name, { letter, value, summary, choices, repeatable, ask, unless }]) => ({
     flag: `--${name}`,
@@ -182,7 +182,7 @@ export function listed(commands: readonly LeafDescription[]): string {
   )
 }
 
-/** The commands below a node, with their names relative to it. */
+/** Lists the commands below a node of the tree, with their names relative to it. */
 export function leavesOf(
   node: Node,
   names: readonly string[] = [],
@@ -218,7 +218,7 @@ function flagLines(flags: Flags): string[] {
 
 const WIDEST_HEAD = 30
 
-/** Formats two columns; a long left cell gets its own line. */
+/** Formats two columns; a left cell that is too wide gets a line of its own. */
 function rows(entries: readonly (readonly [string, string])[], least = 0): string[] {
   const width = Math.max(...entries.map(([head]) => head.length).filter((it) => it <= WIDEST_HEAD), least)
   return entries.flatMap(([head, text]) => {

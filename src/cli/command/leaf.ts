@@ -9,11 +9,11 @@ import type { Context } from './context.js'
 export interface Positional {
   readonly name: string
   readonly summary: string
-  /** Prompt for a missing argument; absent if it is optional. */
+  /** Question that asks for a missing argument; absent if the argument is optional. */
   readonly ask?: string
-  /** True if it repeats: the first value is `positional`, the others are `rest`. */
+  /** True if the argument may repeat: the first value becomes `positional`, the others `rest`. */
   readonly several?: true
-  /** Values for completion; others are valid too. */
+  /** Values that completion suggests; the command accepts others too. */
   readonly choices?: readonly string[]
 }
 
@@ -26,20 +26,20 @@ export interface Example {
 
 interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data> {
   readonly name: string
-  /** Additional paragraphs of help. */
+  /** Paragraphs of help after the list of flags. */
   readonly notes?: readonly string[]
   readonly positional?: P
-  /** A second positional, such as the path after a method. */
+  /** Second positional argument, such as the path after an HTTP method. */
   readonly second?: Positional & { readonly ask: string }
   readonly flags?: F
   readonly examples: readonly Example[]
-  /** Shape of the result, which lets the command refuse a mistyped `--fields` before it changes anything. */
+  /** Schema of the result. With it the command refuses a mistyped `--fields` before it changes anything. */
   readonly output?: Shape
-  /** True if the command prints a stream of lines of that shape, which lets it refuse a mistyped `--fields` first. */
+  /** True if the command prints one line per document of that schema, as a stream. */
   readonly streams?: true
-  /** True if the default format of results is JSON; failures stay texts. */
+  /** True if the command prints JSON by default; failures stay text. */
   readonly json?: true
-  /** True if the command diagnoses settings, so that it runs even with invalid ones. */
+  /** True for commands that diagnose settings: they run even if settings are invalid. */
   readonly diagnoses?: true
   readonly view?: View<Data>
 }
@@ -50,36 +50,36 @@ export interface Leaf<
   Data = unknown,
 > extends CommonLeaf<F, P, Data> {
   readonly summary: string
-  /** True if the command changes something, which `--dry-run` then shows. */
+  /** True if the command changes something; `--dry-run` then shows the change. */
   readonly changes?: boolean
-  /** True if its call carries an Idempotency-Key. */
+  /** True if the call of the command sends an Idempotency-Key. */
   readonly idempotent?: boolean
   run(context: Context, input: Input<F, P>): Promise<Outcome<Data>>
 }
 
-/** A command whose summary, output and `changes` come from an endpoint. */
+/** A command whose summary, output schema and `changes` derive from an endpoint. */
 interface EndpointLeaf<F extends Flags, P extends Positional | undefined, Data> extends CommonLeaf<F, P, Data> {
   readonly endpoint: Endpoint
   run(context: Context, input: Input<F, P>): Promise<Outcome<Data>>
 }
 
-/** A command that makes one call. */
+/** A command that makes exactly one call. */
 interface CallLeaf<E extends Endpoint, F extends Flags, P extends Positional | undefined>
   extends CommonLeaf<F, P, OutputOf<E>> {
   readonly endpoint: E
   input(given: Input<F, P>): InputOf<E>
-  /** Id of the resource that an irreversible call acts on; the command prompts before the call. */
+  /** Returns the id of the resource that an irreversible call affects; the command then asks before the call. */
   loses?(given: Input<F, P>): string
-  /** A command to suggest if the outcome is unknown: it shows whether the call took place. */
+  /** Returns a command that shows whether the change took place, suggested if the outcome is unknown. */
   check?(given: Input<F, P>): string
 }
 
 export interface Input<F extends Flags, P> {
   readonly flags: ValuesOf<F>
   readonly positional: PositionalValue<P>
-  /** Empty if the command takes none. */
+  /** Second positional argument; empty if the command takes none. */
   readonly second: string
-  /** All values but the first of a positional that repeats. */
+  /** Values after the first one of a positional argument that repeats. */
   readonly rest: readonly string[]
 }
 
@@ -87,14 +87,14 @@ export interface Group {
   readonly name: string
   readonly alias?: string
   readonly summary: string
-  /** The command that runs if no subcommand follows the name. */
+  /** Command that runs if only the name of the group is typed. */
   readonly own?: Leaf
   readonly commands: readonly Node[]
 }
 
 export type Node = Leaf | Group
 
-/** A group or command of the first help page, loaded when it runs. */
+/** A group or command on the first help page; its module is loaded when it runs. */
 export interface Entry {
   readonly name: string
   readonly alias?: string
@@ -111,7 +111,7 @@ export function leaf<
   const P extends Positional | undefined = undefined,
 >(definition: Leaf<F, P, Data> | EndpointLeaf<F, P, Data>): Leaf {
   const whole = 'endpoint' in definition ? { ...describe(definition.endpoint), ...definition } : definition
-  // Erase the type parameters: `execute` calls it only with values of its own flags.
+  // Drop the type parameters: `execute` passes a command only the values of its own flags.
   return whole as unknown as Leaf
 }
 

@@ -6,7 +6,7 @@ import { isList, type List } from '../output/fields.js'
 import type { Outcome, Plan, Result } from '../output/outcome.js'
 import type { Context, ContextCallOptions } from './context.js'
 
-/** Flags of paginated lists. */
+/** Flags of commands that print a list in pages. */
 export const pageFlags = {
   page: integer('N', 'Page, from 1', 1, 1_000_000_000),
   limit: integer('N', 'Items of a page, 1 to 100', 1, 100),
@@ -23,7 +23,7 @@ interface PageInput {
 type PageResult<Data> = Result<Data> | Plan | Failure
 type Fetch<Data> = (paging: PageInput, options?: ContextCallOptions) => Promise<PageResult<Data>>
 
-/** Fetches the page that the flags name, or every page with --all. */
+/** Fetches the page that the flags select, or all pages with --all. */
 export async function fetchList<E extends Endpoint>(
   context: Context,
   { page, limit, all }: ValuesOf<typeof pageFlags>,
@@ -38,7 +38,7 @@ export async function fetchList<E extends Endpoint>(
   return fetchAll(context, fetch)
 }
 
-/** Fetches every page within --timeout. */
+/** Fetches all pages; all calls together take at most --timeout. */
 export async function fetchAll<Data>({ host, settings }: Context, fetch: Fetch<Data>): Promise<Outcome<Data>> {
   const endsAt = host.now() + settings.timeoutMs.value
   const fetchPage = (at: number): Promise<PageResult<Data>> => {
@@ -46,7 +46,7 @@ export async function fetchAll<Data>({ host, settings }: Context, fetch: Fetch<D
     return timeoutMs > 0 ? fetch({ page: at, limit: LARGEST_PAGE }, { timeoutMs }) : Promise.resolve(outOfTime(at))
   }
   const first = await fetchPage(1)
-  // Return any result that is not a list unchanged.
+  // A failure or a dry run's plan is not a list: return it unchanged.
   if (!first.ok || !isList(first.data)) return first
   return { ok: true, pages: pagesFrom(first.data, fetchPage) }
 }
@@ -66,7 +66,7 @@ async function* pagesFrom(
   return undefined
 }
 
-/** If the server does not send the number of pages, an empty page is the last. */
+/** Number of pages; unlimited if the server does not send it, because then an empty page ends the list. */
 function pagesOf({ pagination }: List): number {
   return typeof pagination?.pages === 'number' ? pagination.pages : Number.POSITIVE_INFINITY
 }

@@ -7,7 +7,7 @@ type InputResult = { readonly ok: true; readonly input: Input<Record<string, Fla
 
 const isMissing = (value: unknown) => value === undefined || (Array.isArray(value) && value.length === 0)
 
-/** Prompts for missing required values; without a terminal it fails with exit code 3 and lists all of them. */
+/** Asks for missing required values; without a terminal it fails with exit code 3 and names all of them. */
 export async function askMissing(
   leaf: Leaf,
   given: Readonly<Record<string, unknown>>,

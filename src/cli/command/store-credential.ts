@@ -6,13 +6,13 @@ import type { Failure } from '../failure.js'
 import { credentialNames, redact } from '../host/secrets.js'
 import type { Context } from './context.js'
 
-/** With --save, checks that the profile is writable before the server makes a token that it shows only once. */
+/** With --save, checks that the profile file is writable before the server issues a token that it shows only once. */
 export async function checkKeeping({ host, dryRun }: Context, save: boolean): Promise<Failure | undefined> {
   return save && !dryRun ? checkConfigWritable(host) : undefined
 }
 
 /**
- * Prompts before it replaces a stored credential that no server shows again. An account JWT needs no prompt, because it
+ * Asks before it replaces a stored credential that no server shows again. An account JWT needs no question, because it
  * expires and a login issues another.
  * @param value the new credential, if already known
  */
@@ -30,7 +30,7 @@ export async function confirmReplacing(
   })
 }
 
-/** Stores a credential in the profile for the origin of the chosen server, with a note that it is plain text. */
+/** Stores a credential in the profile for the chosen server's origin, and notes that the file is not encrypted. */
 export async function storeCredential(
   context: Context,
   kind: CredentialKind,
@@ -41,7 +41,7 @@ export async function storeCredential(
   if (!base.ok) return base
   const { host, output, settings } = context
   const name = settings.profileName.value
-  // Check before the note: on failure, stderr must hold only the error object.
+  // Check first: on failure, stderr must hold only the error object and not also the note.
   const problem = await checkConfigWritable(host)
   if (problem !== undefined) return problem
   output.notice(
@@ -54,7 +54,7 @@ export async function storeCredential(
   }))
 }
 
-/** Returns the profile with another base URL. A server on another machine has no data folder here. */
+/** Copies a profile with another base URL. It drops the data folder, which belongs to the server at the old URL. */
 export function atServer({ data_dir: dir, ...profile }: Profile, baseUrl: string): Profile {
   const isLocal = dir !== undefined && isLoopbackHost(parseBaseUrl(baseUrl).hostname)
   return { ...profile, base_url: baseUrl, ...(isLocal ? { data_dir: dir } : {}) }

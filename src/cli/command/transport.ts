@@ -6,15 +6,15 @@ import { type Transport, TransportError } from '../../client/transport.js'
 import { isLoopbackHost } from '../../contract/loopback.js'
 import type { Context } from './context.js'
 
-/** The members of a context that transports need. */
+/** The members of a command's context that transports need. */
 type TransportContext = Pick<Context, 'globals' | 'settings' | 'output' | 'host'>
 
-/** Opens a plain transport without retries, traced with --debug. */
+/** Opens an unencrypted transport without retries; --debug traces it. */
 export async function openPlain(context: TransportContext, baseUrl: string): Promise<Transport> {
   return overWire(context, baseUrl, createHttpTransport(baseUrl))
 }
 
-/** Opens a plain transport that reuses connections, for many calls. */
+/** Opens an unencrypted transport that reuses connections, for many calls. */
 export async function openPool(
   context: TransportContext,
   baseUrl: string,
@@ -32,8 +32,8 @@ async function overWire(context: TransportContext, baseUrl: string, http: Transp
 }
 
 /**
- * Warns before a credential goes to another machine over plain http, and refuses it with a production profile
- * (DECISIONS.md#credentials-over-http). Requests of the encrypted transport have no credential at this level.
+ * Warns before a credential goes over plain http to another machine, and refuses it with a production profile
+ * (DECISIONS.md#credentials-over-http). Encrypted requests pass, because their envelope contains the credential.
  */
 function guardCredentials({ settings, output }: TransportContext, baseUrl: string, send: Transport): Transport {
   const base = parseBaseUrl(baseUrl)
@@ -55,7 +55,7 @@ function unencryptedCredential(host: string): TransportError {
   return new TransportError('secure', message, { maybeProcessed: false, secure })
 }
 
-/** Opens a transport in the chosen mode of the encrypted transport; --debug also traces the encrypted requests. */
+/** Opens a transport with the encryption mode from the settings; --debug also traces requests before encryption. */
 export async function openInMode(
   context: TransportContext,
   baseUrl: string,
@@ -70,7 +70,7 @@ export async function openInMode(
   return tracedInside(secured, isSecured, mode, context.output)
 }
 
-/** Options of the encrypted transport from the settings. */
+/** Builds the options of the encrypted transport from the settings. */
 export async function secureOptions(
   { settings, host, output }: TransportContext,
   baseUrl: string,
@@ -87,7 +87,7 @@ export async function secureOptions(
   }
 }
 
-/** Retries transient failures; each retry makes a new envelope. */
+/** Adds retries of transient failures around a transport, so that each retry makes a new envelope. */
 export function withRepeats({ globals, settings, output }: TransportContext, transport: Transport): Transport {
   const onRepeat = ({ attempt, delayMs, code }: { attempt: number; delayMs: number; code: string }) => {
     if (globals.debug) output.trace(`try ${attempt} failed (${code}); the next in ${Math.round(delayMs)} ms`)

@@ -2,7 +2,7 @@ import { describeFlags, describeLeaf, type LeafDescription, leavesOf, listed } f
 import { type Entry, type Leaf, leaf } from '../command/leaf.js'
 import { globalFlags } from '../flags/globals.js'
 
-/** Lists all commands for scripts (DECISIONS.md#commands). @param page entries of the first help page */
+/** Creates the command `commands` for scripts (DECISIONS.md#commands). @param page entries of the first help page */
 export const commands = (page: readonly Entry[]): Leaf =>
   leaf({
     name: 'commands',

@@ -7,22 +7,22 @@ import { type CompletionTarget, completionTargetAt } from './completion-target.j
 import type { LocalKind } from './kinds.js'
 import { isShell, shells } from './shells.js'
 
-/** Milliseconds since the start of the process; the user waits after pressing Tab (DECISIONS.md#completion). */
+/** Milliseconds from process start until completion gives up: the user waits after Tab (DECISIONS.md#completion). */
 const CAP_MS = 150
 const CAP_VARIABLE = 'VOUCHERCTL_COMPLETION_TIMEOUT'
 
 const SUMMARY_MAX = 60
 
 const NEWEST = 100
-/** A larger inbox takes too long to open. */
+/** Maximum bytes of an inbox that completion reads; opening a larger one takes too long. */
 const INBOX_BYTES_MAX = 64 * 1024 * 1024
 const API = '/api/v1'
 
 /**
- * Completes an unfinished line for the script of a shell. The first line of the result is `words`, `files` or
- * `folders`; words follow, one per line, each with a tab and its summary.
- * @param args the name of the shell and the line as the script passes it
- * @param elapsedMs milliseconds since the process started
+ * Completes an unfinished command line for the script of a shell. The first line of the result is `words`, `files` or
+ * `folders`; after `words` follows one candidate per line, each with a tab and its summary.
+ * @param args the name of the shell, and the command line as the script passes it
+ * @param elapsedMs returns the milliseconds since the process started
  * @returns an empty text on any failure, because completion must not print errors
  */
 export async function candidates(args: readonly string[], host: Host, elapsedMs: () => number): Promise<string> {
@@ -66,7 +66,7 @@ async function wordsOf(target: CompletionTarget, host: Host, remainingMs: () => 
 
 type LocalTarget = Extract<CompletionTarget, { kind: 'local' }>
 
-/** Words from files of this machine, without a call. */
+/** Functions that find candidates in files of this machine, without a call. */
 const localWords: Readonly<Record<LocalKind, (target: LocalTarget, host: Host) => Promise<readonly Word[]>>> = {
   recorded: async ({ line: { given } }, host) => {
     const { inboxDirOf } = await import('../commands/webhook/inbox-dir.js')
@@ -106,12 +106,12 @@ const localWords: Readonly<Record<LocalKind, (target: LocalTarget, host: Host) =
   },
 }
 
-/** False for an id with a control character, which could break the line of the shell. */
+/** True if an id has no control character, which could break the command line of the shell. */
 const isTypable = (value: string) => value !== '' && plainLine(value) === value
 
 const short = (summary: string) => (summary.length > SUMMARY_MAX ? `${summary.slice(0, SUMMARY_MAX - 1)}…` : summary)
 
-/** A copy of the host that neither prompts nor prints. */
+/** Copies a host, but without prompts and output. */
 function silent({ env, cwd, homeDir, now, newId, version, document, signal, self }: Host): Host {
   const out = { write: () => {} }
   const stdin = { async *[Symbol.asyncIterator]() {} }

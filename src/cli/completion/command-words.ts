@@ -1,6 +1,6 @@
 import { type Entry, isGroup, type Node } from '../command/leaf.js'
 
-/** A completion word. */
+/** A candidate for completion, with its summary. */
 export interface Word {
   readonly value: string
   readonly summary: string
@@ -8,13 +8,13 @@ export interface Word {
 
 export const helpWord: Word = { value: 'help', summary: 'Help of a command or a topic' }
 
-/** The words that can follow a command. `after` has all its spellings (`apps`, `app`); the program has an empty one. */
+/** Words that may follow a group or command. `after` has all spellings of its name; that of the program is empty. */
 export interface CommandWords {
   readonly after: readonly string[]
   readonly words: readonly Word[]
 }
 
-/** Groups and commands, which completion scripts contain. */
+/** Lists the names of groups and commands, which the completion scripts contain. */
 export async function commandWords(page: readonly Entry[]): Promise<readonly CommandWords[]> {
   const nodes = await Promise.all(page.map((it) => it.load()))
   const first = { after: [''], words: [...page.map(wordOf), helpWord] }
@@ -33,7 +33,7 @@ function below(node: Node, spellings: readonly (string | undefined)[]): CommandW
       ]),
     ),
   )
-  // A group with its own command accepts other words too, so the script must ask the program.
+  // Other words than command names may follow a group with its own command, so the script must ask the program.
   return node.own === undefined ? [{ after, words: node.commands.map(wordOf) }, ...deeper] : deeper
 }
 

@@ -7,7 +7,7 @@ import { page, topics } from '../program.js'
 import { helpWord, type Word } from './command-words.js'
 import { type IdKind, isLocal, kindOfFlag, kindOfPositional, type LocalKind, type ValueKind } from './kinds.js'
 
-/** What completes the last word of an unfinished line. `prefix` is the fixed start of that word: `--output=`. */
+/** What the last word of a line can be completed to. `prefix` is the part of it to keep, such as `--output=`. */
 export type CompletionTarget = { readonly prefix: string } & (
   | { readonly kind: 'words'; readonly words: readonly Word[] }
   | { readonly kind: 'files' | 'folders' }
@@ -17,11 +17,11 @@ export type CompletionTarget = { readonly prefix: string } & (
 
 const nothing: CompletionTarget = { kind: 'words', prefix: '', words: [] }
 
-/** @param before complete words without the program; @param current the start of the next word, maybe empty */
+/** Finds what to complete. @param before complete words after the program name @param current start of the last word */
 export async function completionTargetAt(before: readonly string[], current: string): Promise<CompletionTarget> {
   const line = await lineOf(before)
   if (line.awaiting !== undefined) return valueTarget(line, line.awaiting, '', current)
-  // The parser never accepts `--` as the value of a flag.
+  // `--` ends the flags; the parser never takes it as the value of a flag.
   const flagsEnded = before.includes('--')
   const begun = flagsEnded ? undefined : begunFlag(current, flagsOf(line))
   if (begun !== undefined) return valueTarget(line, begun.name, begun.prefix, current)
@@ -37,7 +37,7 @@ export async function completionTargetAt(before: readonly string[], current: str
 
 const flagsOf = ({ leaf }: CommandLine): Flags => ({ ...leaf?.flags, ...globalFlags })
 
-/** The flag whose value starts in the same word: `--output=js`, `-ojs`. */
+/** Finds the flag whose value begins in the same word, as in `--output=js` and `-ojs`. */
 function begunFlag(word: string, flags: Flags): { readonly name: string; readonly prefix: string } | undefined {
   const [, long] = /^--([^=]+)=/.exec(word) ?? []
   if (long !== undefined) return { name: long, prefix: `--${long}=` }
@@ -46,7 +46,7 @@ function begunFlag(word: string, flags: Flags): { readonly name: string; readonl
   return name === undefined ? undefined : { name, prefix: `-${letter}` }
 }
 
-/** Completes a command name, or the argument of the group's own command. */
+/** Completes the name of a command, or the argument of the command that a group itself has. */
 function nameTarget({ node, leaf, asksHelp }: CommandLine): CompletionTarget {
   const choices = asksHelp ? [] : (leaf?.positional?.choices ?? [])
   const below = node !== undefined && isGroup(node) ? node.commands : page
@@ -57,7 +57,7 @@ function nameTarget({ node, leaf, asksHelp }: CommandLine): CompletionTarget {
   return { kind: 'words', prefix: '', words: [...names, ...more] }
 }
 
-/** Completes flags that the line can still take in declared order, required ones first. */
+/** Completes the flags that the line may still take, required ones first. */
 function flagTarget(line: CommandLine, flags: Flags): CompletionTarget {
   const open = Object.entries<Flag<unknown>>(flags).filter(([name, flag]) => isOpen(line, name, flag))
   const needed = open.filter(([, { ask }]) => ask !== undefined)
@@ -96,7 +96,7 @@ function ofKind(
   return { kind: 'words', prefix, words: values.map((value) => ({ value, summary: '' })) }
 }
 
-/** Completes the next name of a comma-separated list. */
+/** Completes the last name in the comma-separated list of `--fields`. */
 function fieldsAfter({ leaf }: CommandLine, typed: string): readonly string[] {
   const before = typed.slice(0, typed.lastIndexOf(',') + 1)
   const used = before.split(',')

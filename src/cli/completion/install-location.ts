@@ -5,16 +5,16 @@ import type { Host } from '../host/host.js'
 import { scriptFiles } from './scripts.js'
 import type { Shell } from './shells.js'
 
-/** The files of an installed completion. */
+/** Paths to which the completion of a shell is installed. */
 export interface InstallLocation {
   readonly script: string
-  /** Startup file of the shell and the lines that load the script; absent if the shell finds the script. */
+  /** The shell's startup file, and lines for it that load the script; absent if the shell finds the script itself. */
   readonly startup?: { readonly path: string; readonly lines: readonly string[] }
 }
 
 type LocationResult = InstallLocation | 'startup file unknown' | 'no startup file'
 
-/** @param named a startup file that replaces the usual one */
+/** Finds where to install completion for a shell. @param named a startup file in place of the usual one */
 export function installLocation(
   shell: Shell,
   { env, homeDir, cwd }: Pick<Host, 'env' | 'homeDir' | 'cwd'>,
@@ -26,7 +26,7 @@ export function installLocation(
   const startup = named === undefined ? startupOf(shell, { env, homeDir }, config, platform) : resolve(cwd, named)
   switch (shell) {
     case 'bash': {
-      // bash-completion loads it from there; the startup file is for systems without bash-completion.
+      // bash-completion loads the script from this folder; the startup file serves systems without bash-completion.
       const folder = env.BASH_COMPLETION_USER_DIR?.split(':')[0] || join(data, 'bash-completion')
       const script = join(folder, 'completions', 'voucherctl')
       const at = quoted(script)
@@ -64,11 +64,11 @@ function startupOf(
   platform: string,
 ): string | undefined {
   if (shell === 'zsh') return join(env.ZDOTDIR || homeDir, '.zshrc')
-  // On Windows only PowerShell knows the folder of its profile.
+  // On Windows only PowerShell can tell where the folder of its profile is.
   if (shell === 'powershell')
     return platform === 'win32' ? undefined : join(config, 'powershell', 'Microsoft.PowerShell_profile.ps1')
   if (platform !== 'darwin') return join(homeDir, '.bashrc')
-  // macOS terminals start login shells, which read only the first of these; an earlier one would hide the existing.
+  // macOS terminals start login shells, which read only the first existing file of these, so use an existing one.
   const known = ['.bash_profile', '.bash_login', '.profile'].map((it) => join(homeDir, it))
   return known.find((it) => existsSync(it)) ?? known[0]
 }

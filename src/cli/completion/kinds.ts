@@ -4,15 +4,15 @@ import type { Flag } from '../flags/flags.js'
 /** Resources whose ids come from a server. */
 export type IdKind = 'apps' | 'tokens' | 'templates' | 'bots' | 'chats' | 'deliveries'
 
-/** Words from this machine: deliveries of the inbox, endpoints by name, routes by path, profiles. */
+/** Kinds of words from this machine: recorded deliveries, endpoint ids, paths of routes, names of profiles. */
 const localKinds = ['recorded', 'endpoints', 'routes', 'profiles'] as const
 export type LocalKind = (typeof localKinds)[number]
 export const isLocal = (kind: ValueKind): kind is LocalKind => localKinds.some((it) => it === kind)
 
-/** Kind of a value on the command line. `fields` are members of the result. */
+/** What a flag or argument takes as its value; `fields` are names of members of the result. */
 export type ValueKind = 'choices' | 'files' | 'folders' | 'fields' | IdKind | LocalKind | 'free'
 
-/** Placeholders have one meaning across the tool, so that flags need no separate completion kind. */
+/** Kinds by placeholder. A placeholder means the same in every command, so flags need not declare a kind. */
 const byPlaceholder: Readonly<Partial<Record<string, ValueKind>>> = {
   FILE: 'files',
   'FILE|-': 'files',
@@ -30,7 +30,7 @@ const byPlaceholder: Readonly<Partial<Record<string, ValueKind>>> = {
   'A,B': 'fields',
 }
 
-/** Flags that take the id of a resource: `--app ID`. */
+/** Kinds of flags whose value is the id of a resource, such as `--app ID`. */
 const byFlag: Readonly<Partial<Record<string, ValueKind>>> = {
   app: 'apps',
   template: 'templates',

@@ -26,8 +26,8 @@ type IdTarget = Extract<CompletionTarget, { kind: 'ids' }>
 const LIMIT = 100
 
 /**
- * Ids from the chosen server; empty without a response. It never prompts, retries, writes or prints.
- * @param remainingMs milliseconds until completion gives up
+ * Fetches ids from the chosen server; empty if it does not respond. It never prompts, retries, writes or prints.
+ * @param remainingMs returns the milliseconds until completion gives up
  */
 export async function liveWords(target: IdTarget, host: Host, remainingMs: () => number): Promise<readonly Word[]> {
   const source = sourceOf(target)
@@ -48,7 +48,7 @@ interface IdSource {
   summary(record: Members): string
 }
 
-/** @param members members of a record for its summary; missing ones are skipped */
+/** Describes a list call. @param members members that form the summary of an id; missing ones are skipped */
 function source<E extends Endpoint>(
   endpoint: E,
   input: InputOf<E>,
@@ -64,7 +64,7 @@ function source<E extends Endpoint>(
 
 type ItemOf<E extends Endpoint> = OutputOf<E> extends { items: readonly (infer Item)[] } ? Item : never
 
-/** The list call for the ids that the command can act on; undefined if the line lacks a flag that it needs. */
+/** Chooses the list call with the ids that a command takes; undefined if the line lacks a flag that the call needs. */
 function sourceOf({ of, line: { given, path: names } }: IdTarget): IdSource | undefined {
   const path = names.join(' ')
   const app = given.get('app')?.[0]
@@ -89,22 +89,22 @@ function sourceOf({ of, line: { given, path: names } }: IdTarget): IdSource | un
   }
 }
 
-/** Pending reviews, which the server lists without pages. */
+/** Describes the call that lists pending reviews, which has no pages. */
 function waiting(kind: 'template' | 'bot'): IdSource {
   return { ...source(platform.reviews, { kind }, 'name', 'account_id'), input: { kind } }
 }
 
-/** Opens calls to the chosen server with stored settings and credentials; undefined if one is missing. */
+/** Opens calls to the chosen server with stored settings and credentials; undefined if one of them is missing. */
 async function openCall(
   host: Host,
   given: FlagTexts,
   kind: CredentialKind,
   remainingMs: () => number,
 ): Promise<Call | undefined> {
-  // Completion never prompts, prints or retries.
+  // Set these flags because completion must never prompt, print or retry.
   const globals = { ...readGlobals(given).globals, quiet: true, debug: false, 'dry-run': false, 'no-input': true }
   const file = globals['token-file']
-  // Do not read a pipe or standard input: its content is for the command.
+  // Do not read a pipe or standard input: its content is meant for the command when it runs.
   if (file !== undefined && !statSync(file, { throwIfNoEntry: false })?.isFile()) return undefined
   const resolved = resolveSettings(host, globals)
   if (!resolved.ok) return undefined

@@ -1,7 +1,7 @@
 import type { CommandWords, Word } from './command-words.js'
 import { WORDS_VARIABLE } from './shells.js'
 
-/** For Windows PowerShell 5.1 and PowerShell 7. A variable passes the words, because 5.1 drops empty arguments. */
+/** For Windows PowerShell 5.1 and PowerShell 7. It passes words in a variable, because 5.1 drops empty arguments. */
 export const powershellScript = (
   commands: readonly CommandWords[],
 ): string => `# Completion of voucherctl for PowerShell. Made from the command tree: voucherctl completion powershell
@@ -49,7 +49,7 @@ ${commands.flatMap(({ after, words }) => after.map((it) => `        ${quoted(it)
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
 
-/** PowerShell 5.1 decodes a file without a byte order mark as Latin-1: only ASCII is safe. */
+/** Removes characters beyond ASCII, because PowerShell 5.1 reads a file without a byte order mark as Latin-1. */
 const ascii = (text: string) => text.replaceAll('…', '...').replace(/[^ -~]/g, '')
 
 const line = ({ value, summary }: Word) => `"${value}\`t${ascii(summary).replace(/["$`]/g, '`$&')}"`

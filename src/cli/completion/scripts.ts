@@ -6,7 +6,7 @@ import { powershellScript } from './powershell.js'
 import type { Shell } from './shells.js'
 import { zshScript } from './zsh.js'
 
-/** File names by which the shells find the scripts. */
+/** File name under which each shell finds its completion script. */
 export const scriptFiles: Readonly<Record<Shell, string>> = {
   bash: 'voucherctl.bash',
   zsh: '_voucherctl',
@@ -22,8 +22,8 @@ const writers: Readonly<Record<Shell, (commands: readonly CommandWords[]) => str
 }
 
 /**
- * The completion script of a shell. It contains the names of commands; for flags, values and unknown names it calls the
- * program.
+ * Builds the completion script of a shell. The script contains the names of commands; for flags, values and unknown
+ * names it calls voucherctl.
  */
 export async function scriptFor(shell: Shell, page: readonly Entry[]): Promise<string> {
   return writers[shell](await commandWords(page))

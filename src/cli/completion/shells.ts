@@ -3,38 +3,38 @@ export type Shell = (typeof shellNames)[number]
 
 export const isShell = (name: string): name is Shell => shellNames.some((it) => it === name)
 
-/** The words before the cursor and the start of the completed word. */
+/** An unfinished command line: the complete words, and the start of the word to complete. */
 interface TypedLine {
   readonly before: readonly string[]
   readonly current: string
-  /** The open quote of the last word, if any. */
+  /** The quote character that is open in the last word, if any. */
   readonly quote?: string
-  /** Number of characters of the last word that the shell keeps before the inserted text. */
+  /** Number of characters at the start of the last word that the shell keeps when it inserts a candidate. */
   readonly kept?: number
 }
 
 interface ShellAdapter {
-  /** Parses the arguments of the shell's script. */
+  /** Parses the arguments that the shell's completion script passes. */
   read(args: readonly string[], env: Env): TypedLine | 'redirection'
-  /** True if the shell matches words itself, by its user's configuration. */
+  /** True if the shell filters candidates itself, as its user has configured. */
   readonly chooses?: true
-  /** Quotes a word for the script; undefined if it cannot be inserted. */
+  /** Quotes a candidate for the shell; undefined if the shell cannot insert it. */
   write(prefix: string, value: string, typed: TypedLine): string | undefined
 }
 type Env = Readonly<Record<string, string | undefined>>
 
 const words = (all: readonly string[]): TypedLine => ({ before: all.slice(0, -1), current: all.at(-1) ?? '' })
 
-/** PowerShell passes words in this variable, one per line: old versions lose empty and quoted arguments. */
+/** Variable in which PowerShell passes the words, one per line: old versions lose empty and quoted arguments. */
 export const WORDS_VARIABLE = 'VOUCHERCTL_COMPLETE_WORDS'
 
 export const shells: Readonly<Record<Shell, ShellAdapter>> = {
-  // Arguments: the line up to the cursor, and COMP_WORDBREAKS.
+  // The script for bash passes the line up to the cursor, and COMP_WORDBREAKS.
   bash: {
     read: ([line = '', breaks = '']) => readBashLine(line, breaks),
     write: (prefix, value, { quote = '', kept = 0 }) => quoteBash(`${prefix}${value}`.slice(kept), quote),
   },
-  // zsh and fish quote the inserted text; zsh has removed `--flag=`.
+  // zsh and fish quote the candidate themselves; the script for zsh has already removed `--flag=`.
   zsh: {
     read: words,
     chooses: true,
@@ -54,8 +54,8 @@ function quotePowerShell(text: string): string {
 const SPACE = /[ \t\n]/
 
 /**
- * Splits a line up to the cursor into words like bash: it removes quotes and backslashes and expands nothing.
- * @param breaks COMP_WORDBREAKS: bash replaces the text after the last of them
+ * Splits a line up to the cursor into words like bash: removes quotes and backslashes, but expands nothing.
+ * @param breaks COMP_WORDBREAKS: bash replaces only the text after the last of these characters
  */
 function readBashLine(line: string, breaks: string): TypedLine | 'redirection' {
   const words: string[] = []
@@ -65,7 +65,7 @@ function readBashLine(line: string, breaks: string): TypedLine | 'redirection' {
   let kept = 0
   let redirects = false
   const end = () => {
-    // The file name of a redirection is not a word of the command.
+    // A word after `<` or `>` is a file name and no word of the command.
     if (started && !redirects) words.push(word)
     if (started) redirects = false
     word = ''
@@ -84,7 +84,7 @@ function readBashLine(line: string, breaks: string): TypedLine | 'redirection' {
     } else if (char === '"' || char === "'") {
       quote = char
       started = true
-      // Bash inserts the text after the quote.
+      // Bash inserts the candidate after the open quote.
       kept = word.length
     } else if (SPACE.test(char)) {
       end()
@@ -99,13 +99,13 @@ function readBashLine(line: string, breaks: string): TypedLine | 'redirection' {
     }
   }
   if (redirects) return 'redirection'
-  // The first word is the program.
+  // The first word is the name of the program.
   return { before: words.slice(1), current: word, quote, kept }
 }
 
 /**
- * Quotes a word for bash, after an open quote or none. Undefined if that is impossible: readline takes a final quote
- * for the closing one, and history expansion replaces `!` in double quotes.
+ * Quotes a word for bash so that it continues after an open quote, if there is one. Undefined if that is impossible:
+ * readline takes a final quote for the closing one, and history expansion replaces `!` in double quotes.
  */
 function quoteBash(text: string, quote: string): string | undefined {
   if (quote !== '' && (text.endsWith(quote) || (quote === '"' && text.includes('!')))) return undefined

@@ -1,7 +1,7 @@
 const FIRST = '# >>> voucherctl completion >>>'
 const LAST = '# <<< voucherctl completion <<<'
 
-/** Inserts lines between two markers, replacing an earlier block; undefined if a marker has no partner. */
+/** Inserts lines between two markers in a startup file, or replaces those there; undefined if a marker is missing. */
 export function withBlock(content: string, lines: readonly string[]): string | undefined {
   const block = [FIRST, ...lines, LAST, ''].join('\n')
   const found = findBlocks(content)
@@ -12,7 +12,7 @@ export function withBlock(content: string, lines: readonly string[]): string | u
   return `${before}${block}${without(content.slice(first.end), findBlocks(content.slice(first.end)) ?? [])}`
 }
 
-/** Removes the blocks; undefined if a marker has no partner. */
+/** Removes all lines between the markers, and the markers; undefined if a marker is missing. */
 export function withoutBlock(content: string): string | undefined {
   const found = findBlocks(content)
   return found === undefined ? undefined : without(content, found)
@@ -27,7 +27,7 @@ function without(content: string, blocks: readonly MarkedBlock[]): string {
   return [...blocks].reverse().reduce((text, { start, end }) => text.slice(0, start) + text.slice(end), content)
 }
 
-/** Finds every block with its last line end; undefined if a marker has no partner. */
+/** Finds the text between each pair of markers, with its last line end; undefined if a marker is missing. */
 function findBlocks(content: string): readonly MarkedBlock[] | undefined {
   const marks = [...content.matchAll(/^# (?:>>> voucherctl completion >>>|<<< voucherctl completion <<<)\r?(?:\n|$)/gm)]
   const blocks: MarkedBlock[] = []

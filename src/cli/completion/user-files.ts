@@ -4,14 +4,14 @@ import { codeOf, isMissing } from '../../files/error-code.js'
 import { replaceFile } from '../../files/replace-file.js'
 import { type Failure, fail } from '../failure.js'
 
-/** Latin-1 keeps every byte: a startup file may have any encoding. */
+/** Read and write as Latin-1, which preserves all bytes: a startup file may have any encoding. */
 const BYTES = 'latin1'
 
 export const bytesOf = (text: string) => Buffer.from(text, 'utf8').toString(BYTES)
 
 type ContentResult = { readonly ok: true; readonly content: string | undefined } | Failure
 
-/** The content is undefined if the file does not exist. */
+/** Reads a startup file; the content is undefined if the file does not exist. */
 export function readUserFile(path: string): ContentResult {
   try {
     return { ok: true, content: readFileSync(path, BYTES) }
@@ -21,7 +21,7 @@ export function readUserFile(path: string): ContentResult {
   }
 }
 
-/** Writes atomically, so that a starting shell reads the old or the new file. Follows links and keeps permissions. */
+/** Replaces a startup file atomically, so that no shell reads half of it. Follows links and keeps permissions. */
 export function writeUserFile(path: string, content: string): Failure | undefined {
   try {
     mkdirSync(dirname(path), { recursive: true })

@@ -9,33 +9,33 @@ import type { Host } from '../host/host.js'
 import { parseObject } from '../host/parse-object.js'
 import { closing, othersMay, othersMayWrite } from '../host/permissions.js'
 
-/** A secret with its origin, the only one that it is sent to. */
+/** A secret and the only origin to which it may be sent. */
 interface StoredCredential {
   readonly value: string
   readonly origin: string
 }
 
-/** How a profile encrypts its calls (DECISIONS.md#client-modes, DECISIONS.md#key-pins). */
+/** Encryption settings of a profile (DECISIONS.md#client-modes, DECISIONS.md#key-pins). */
 export interface SecureProfile {
   readonly mode?: SecureMode
   readonly origin?: string
-  /** Pins of the server's key: the oldest first, at most two. */
+  /** Accepted keys of the server, as at most two pins, oldest first. */
   readonly pins?: readonly string[]
-  /** Origins with downgrade protection: `auto` never falls back to plain text there. */
+  /** Origins with downgrade protection: the mode `auto` never sends plain text to them. */
   readonly latched?: readonly string[]
 }
 
-/** Stored settings and credentials of a server. */
+/** A profile: settings and credentials for one server. */
 export interface Profile {
   readonly base_url?: string
   readonly account?: string
   readonly production?: boolean
-  /** `reference`: codes have the form of the reference server, so that commands can check one before the call. */
+  /** `reference`: redeem codes have the form of the reference server, so commands can check a code before a call. */
   readonly codes?: 'reference'
   readonly output?: string
   readonly timeout?: string
   readonly retries?: number
-  /** Data folder of the local server, stored by the login. */
+  /** Data folder of the local server; a login stores it. */
   readonly data_dir?: string
   readonly secure?: SecureProfile
   readonly credentials?: Readonly<Partial<Record<CredentialKind, StoredCredential>>>
@@ -44,13 +44,13 @@ export interface Profile {
 export interface Config {
   readonly current: string
   readonly profiles: Readonly<Record<string, Profile>>
-  /** Project files that the user allowed to name a server: path to allowed content. */
+  /** Project files that may name a server because the user allowed them: content by path. */
   readonly projects?: Readonly<Record<string, string>> | undefined
 }
 
 export const DEFAULT_PROFILE = 'default'
 
-/** The members of a host that locate the profile file. */
+/** Members of a host that decide where the profile file is. */
 type Home = Pick<Host, 'env' | 'homeDir'>
 
 export function configDir({ env, homeDir }: Home): string {
@@ -60,7 +60,7 @@ export function configDir({ env, homeDir }: Home): string {
 
 export const configFile = (host: Home) => join(configDir(host), 'config.json')
 
-/** The profile file; `warning` if other users can read its secrets. */
+/** The profile file; `warning` is set if other users can read it. */
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config; readonly warning?: string | undefined }
   | Failure
@@ -86,7 +86,7 @@ export function readConfig(host: Home): ConfigResult {
   return { ok: true, config: { current, profiles, projects }, warning: warningOf(path) }
 }
 
-/** A readable folder is fine (the file is 0600); a writable one is not, because others could replace the file. */
+/** Warns of an insecure file or folder. A readable folder is fine (the file is 0600), a writable one is not. */
 function warningOf(path: string): string | undefined {
   if (othersMay(path) !== 0)
     return `Other users of this machine have access to ${path}. Close it: ${closing(path, '600')}`
@@ -96,7 +96,7 @@ function warningOf(path: string): string | undefined {
     : undefined
 }
 
-/** Own members only: a profile may be named `constructor`. */
+/** Finds a profile by name; inherited members such as `constructor` are not profiles. */
 export const findProfile = ({ profiles }: Config, name: string) =>
   Object.hasOwn(profiles, name) ? profiles[name] : undefined
 
@@ -110,8 +110,8 @@ export function profileNotFound(name: string, { profiles }: Config): Failure {
 }
 
 /**
- * Changes the profile file. It reads and writes the file under a lock, so that concurrent commands do not lose changes.
- * The write is atomic with mode 0600; a new folder gets 0700, an existing one keeps its permissions.
+ * Changes the profile file while holding a lock, so that concurrent commands do not lose changes. It replaces the file
+ * atomically with mode 0600; a new folder gets 0700, an existing folder keeps its permissions.
  */
 export async function updateConfig(host: Home, change: (config: Config) => Config): Promise<Failure | undefined> {
   return underLock(host, ({ replaceFile }) => {
@@ -122,7 +122,7 @@ export async function updateConfig(host: Home, change: (config: Config) => Confi
   })
 }
 
-/** Changes one profile; `change` gets its current content, or an empty profile if it does not exist. */
+/** Changes one profile; `change` gets the current profile, or an empty one if it does not exist. */
 export function changeProfile(
   host: Home,
   name: string,
@@ -134,7 +134,7 @@ export function changeProfile(
   })
 }
 
-/** Checks that the profile file is writable, before an action that cannot be repeated. */
+/** Checks that the profile file is writable, before an action that cannot be repeated if storing its result fails. */
 export async function checkConfigWritable(host: Home): Promise<Failure | undefined> {
   return underLock(host, () => undefined)
 }
@@ -149,7 +149,7 @@ async function underLock(
   try {
     mkdirSync(configDir(host), { recursive: true, mode: 0o700 })
     return await withLock(`${configFile(host)}.lock`, () => {
-      // This process holds the lock, so every draft is from a killed writer.
+      // This process holds the lock, so all drafts are from killed processes.
       files.removeDrafts(configFile(host), 'all')
       return act(files)
     })
@@ -169,7 +169,7 @@ const unwritable: Readonly<Partial<Record<string, string>>> = {
 
 const areTexts = (values: readonly unknown[]) => values.every((it) => typeof it === 'string')
 
-/** True for an object whose members all pass the test. */
+/** True for an object in which every member passes the test. */
 function holds(value: unknown, test: (member: unknown) => boolean): boolean {
   const members = asMembers(value)
   return members !== undefined && Object.values(members).every(test)
@@ -189,7 +189,7 @@ function isCredential(value: unknown): boolean {
   return areTexts([secret, origin])
 }
 
-/** Checks only types. `resolveSecure` validates modes, origins and pins, because it knows their source. */
+/** Checks only the types of the members; `resolveSecure` checks their values, because its errors name the source. */
 export function isSecure(value: unknown): value is SecureProfile {
   const secure = asMembers(value)
   if (secure === undefined) return false

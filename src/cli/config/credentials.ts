@@ -17,12 +17,12 @@ interface FoundCredential {
   readonly source: string
 }
 
-/** Content of --token-file by command line: a pipe can be read only once, and a command may make several calls. */
+/** Content of --token-file for each command line: a pipe is readable only once, and a command may make several calls. */
 const read = new WeakMap<Globals, Promise<TextResult>>()
 
 /**
- * Finds the credential of a kind for a base URL: flag > environment > profile > key file of the local server.
- * A stored credential is used only for the origin that it was stored for.
+ * Finds the credential of a kind for a server: flag > environment > profile > key file of the local server.
+ * A stored credential is used only for the origin for which it was stored.
  */
 export async function findCredential(
   host: Host,
@@ -55,7 +55,7 @@ export async function findCredential(
   return missing(kind, origin, settings)
 }
 
-/** Reads the key file of the local server, which is valid only for the address of that server. */
+/** Reads the operator key of the local server from its key file, only if the base URL is that of this server. */
 async function operatorKeyOf(
   host: Host,
   globals: Globals,

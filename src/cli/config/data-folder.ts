@@ -4,16 +4,16 @@ import { codeOf } from '../../files/error-code.js'
 import { type Failure, fail, usage } from '../failure.js'
 import { closing, othersMay, othersMayWrite } from '../host/permissions.js'
 
-/** Files that only the owner may read: with the keys, others could make and verify vouchers. */
+/** Files of a data folder that only their owner may read: whoever has the keys can forge vouchers. */
 export const PRIVATE_FILES = ['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db']
 
 const ROOT = 0
 const GROUP_READS = 0o040
 
 /**
- * Creates the data folder of a server, or removes the permissions of other users from the files of an existing one.
- * @param isNamed true if the user named the folder: its own mode is then left unchanged
- * @returns a sentence for each changed mode and each path that is still open
+ * Creates the data folder of a server. In an existing folder it removes other users' permissions from private files.
+ * @param isNamed true if the user named the folder; then the mode of the folder itself is not changed
+ * @returns one sentence for each changed mode, and for each path that other users can still read or write
  */
 export function prepareDataFolder(
   dir: string,
@@ -44,13 +44,13 @@ function close(path: string, mode: 0o600 | 0o700): string | undefined {
   } catch (error) {
     return `${path} is open to other users of this machine, and cannot be closed (${codeOf(error)}).`
   }
-  // A file system without permissions accepts the call without an effect.
+  // On a file system without permissions, chmod succeeds without an effect.
   return othersMay(path) === 0
     ? `${path} was open to other users of this machine; its mode is 0${mode.toString(8)} now.`
     : `${path} is open to other users of this machine, and its file system keeps no permissions.`
 }
 
-/** A readable folder is fine, because its files are closed; in a writable one others could replace them. */
+/** Warns of a writable folder, in which others could replace files. A readable one is fine: its files are private. */
 function openFolder(dir: string): string | undefined {
   return othersMayWrite(dir)
     ? `Other users of this machine can write to ${dir}. Close it: ${closing(dir, '700')}`
@@ -58,8 +58,8 @@ function openFolder(dir: string): string | undefined {
 }
 
 /**
- * Refuses a key file that others can read; it does not change the mode of a file that the user named. The group may
- * read a file of root, because containers mount secrets that way.
+ * Refuses a key file that other users can read; it never changes the mode of a file that the user named. A key file
+ * owned by root may be readable for its group, because containers mount secrets that way.
  */
 export function refuseOpenKeyFile(path: string): Failure | undefined {
   const open = othersMay(path)

@@ -6,9 +6,9 @@ import type { Host } from '../host/host.js'
 import { parseObject } from '../host/parse-object.js'
 import type { Profile } from './config.js'
 
-/** Content of server.json, which a running server writes into its data folder. */
+/** Content of server.json, which a server writes into its data folder while it runs. */
 export interface LocalServer {
-  /** Made at the start of the server; /healthz returns it too. */
+  /** Random id from the start of the server; /healthz returns it too. */
   readonly instance_id?: string
   readonly pid: number
   readonly base_url: string
@@ -16,17 +16,17 @@ export interface LocalServer {
   readonly operator_key_file: string | null
   readonly store: string
   readonly started_at: string
-  /** Boot and start ticks of the process (Linux). */
+  /** Boot id and start ticks of the server process, on Linux only. */
   readonly process_start?: string | null
 }
 
-/** The data folder that the profile's login stored, else the default. */
+/** Data folder of a profile's local server, as the login stored it, else the default folder. */
 export const dataDirOf = (host: Pick<Host, 'env' | 'homeDir'>, profile: Pick<Profile, 'data_dir'>): string =>
   profile.data_dir ?? defaultDataDir(host)
 
 /**
- * The server of a data folder; undefined if none runs there. Before trusting it, call `refuseImpostor`: not every
- * system tells its process from a later one with the same PID.
+ * Finds the server that runs on a data folder; undefined if none runs. Call `refuseImpostor` before you trust the
+ * result: on some systems another process with the same PID looks like the server.
  */
 export function findLocalServer(dataDir: string): LocalServer | undefined {
   const server = parseObject(readText(join(dataDir, 'server.json')) ?? '') as LocalServer | undefined
@@ -35,9 +35,9 @@ export function findLocalServer(dataDir: string): LocalServer | undefined {
 }
 
 /**
- * Tells without a call whether the process that wrote server.json still runs: systems reuse its PID, but not with the
- * same start. The process keeps its port, except for the seconds in which it ends. Undefined if the system does not
- * report the start.
+ * Checks without a call whether the process that wrote server.json still runs. Another process may have its PID, but
+ * not the same start. A running server keeps its port until the seconds in which it stops. Undefined if the system does
+ * not report when a process started.
  */
 export function isSameProcess({ pid, process_start }: LocalServer): boolean | undefined {
   if (typeof process_start !== 'string') return undefined

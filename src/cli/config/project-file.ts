@@ -18,19 +18,19 @@ import { foreignness } from '../host/permissions.js'
 import { looksSecret } from '../host/secrets.js'
 import { isSecure, type SecureProfile } from './config.js'
 
-/** Members of voucherctl.json: settings that a project can share. */
+/** Members that voucherctl.json may have: settings without secrets, which a project can share. */
 export const projectMembers = ['profile', 'base_url', 'output', 'timeout', 'retries', 'secure'] as const
 
 export interface ProjectFile {
   readonly path: string
-  /** The text as read: exactly this text is checked, shown and stored as allowed. */
+  /** Text of the file. The command checks, shows and stores as allowed exactly this text. */
   readonly content: string
   readonly members: Readonly<Partial<Record<Exclude<(typeof projectMembers)[number], 'secure'>, string | number>>> & {
     readonly secure?: Omit<SecureProfile, 'latched'>
   }
 }
 
-/** A project file that was skipped, because another user may have written it. */
+/** A project file that was not read, because another user may have written it. */
 export interface SkippedFile {
   readonly path: string
   readonly why: string
@@ -41,8 +41,8 @@ export type ProjectResult =
   | Failure
 
 /**
- * Reads the nearest voucherctl.json, from the working folder up to the root of the repository or the home folder. A
- * file that another user may have written is skipped unread. A secret in the file is refused, because such files are
+ * Reads the nearest voucherctl.json between the working folder and the root of the repository or the home folder. It
+ * does not read a file that another user may have written. It refuses a file with a secret, because project files are
  * shared.
  */
 export function readProjectFile(host: Pick<Host, 'cwd' | 'homeDir'>): ProjectResult {
@@ -63,8 +63,8 @@ export function readProjectFile(host: Pick<Host, 'cwd' | 'homeDir'>): ProjectRes
 }
 
 /**
- * The folders to search, up to the repository root or the home folder. Outside of both, the search continues to the
- * root of the file system, but on Windows, where Node reports no owner, it ends at the working folder.
+ * Lists the folders to search: from the working folder up to the repository root or home folder, else up to the root
+ * of the file system. On Windows, where Node reports no owner, outside of both only the working folder is searched.
  */
 function foldersOf({ cwd, homeDir }: Pick<Host, 'cwd' | 'homeDir'>): readonly string[] {
   const home = realPathOf(homeDir)
@@ -86,11 +86,11 @@ function realPathOf(path: string): string {
 
 type OwnFileResult = { readonly content: string } | { readonly why: string } | Failure
 
-/** Opens the file once, so that owner, mode and content belong to the same file even if it is replaced meanwhile. */
+/** Opens the file once, so that the checked owner and mode belong to the content even if the file is replaced. */
 function readOwnFile(path: string, dir: string): OwnFileResult | undefined {
   let file: number | undefined
   try {
-    // Opening a named pipe must not block the command.
+    // Without O_NONBLOCK, opening a named pipe would block the command.
     file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     const stats = fstatSync(file)
     const why = foreignness(path, stats) ?? foreignness(dir, statSync(dir))
@@ -106,11 +106,11 @@ function readOwnFile(path: string, dir: string): OwnFileResult | undefined {
   }
 }
 
-/** Explains why a file cannot be opened. */
+/** Explains why a file that cannot be opened may belong to another user. */
 function foreignnessOfClosed(path: string, dir: string): string | undefined {
   try {
     const stats = lstatSync(path)
-    // Ignore the mode of a link, which always permits writing.
+    // Ignore the mode of a symbolic link, which is always writable.
     const judged = stats.isSymbolicLink() ? { uid: stats.uid, gid: stats.gid, mode: 0 } : stats
     return foreignness(path, judged) ?? foreignness(dir, statSync(dir))
   } catch {

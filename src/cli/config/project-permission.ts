@@ -4,13 +4,13 @@ import { type Failure, fail } from '../failure.js'
 import type { Config, Profile } from './config.js'
 import type { ProjectFile } from './project-file.js'
 
-/** Whether commands may send credentials to the server that a project file names, and why. */
+/** Whether commands may send credentials to the server that a project file names, with the reason. */
 export interface Permission {
   readonly allowed: boolean
   readonly reason: 'no server' | 'loopback' | 'server of the profile' | 'allowed' | 'changed since' | 'not allowed'
 }
 
-/** A base URL of a project file that the user has not allowed. */
+/** The base URL of a project file that the user has not allowed. */
 export interface UnapprovedServer {
   readonly path: string
   readonly baseUrl: string
@@ -18,8 +18,8 @@ export interface UnapprovedServer {
 }
 
 /**
- * Another user may have written a project file, so no request goes to the server that it names until the user allows
- * it: the request could carry credentials from the environment (DECISIONS.md#project-file).
+ * Decides whether calls may go to the server that a project file names. The user must have allowed the file, because a
+ * call can carry credentials from the environment and another user may have written it (DECISIONS.md#project-file).
  */
 export function permissionOf(
   { path, content, members }: ProjectFile,

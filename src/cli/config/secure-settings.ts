@@ -6,22 +6,22 @@ import { type Globals, secureModes } from '../flags/globals.js'
 import type { Profile, SecureProfile } from './config.js'
 import { byDefault, choose, first, invalid, type Setting, type SettingSources } from './setting.js'
 
-/** How calls are encrypted, each value with its source. */
+/** Encryption settings, each with its source. */
 export interface SecureSettings {
   readonly mode: Setting<SecureMode>
-  /** Origin header of sessions; undefined sends none. */
+  /** Value of the Origin header when an encrypted session is opened; undefined sends none. */
   readonly origin: Setting<string | undefined>
-  /** Pins of the server's key; empty accepts any key. */
+  /** Accepted keys of the server; an empty list accepts any key. */
   readonly pins: Setting<readonly string[]>
-  /** Origins with downgrade protection: `auto` never falls back to plain text there. */
+  /** Origins with downgrade protection: the mode `auto` never sends plain text to them. */
   readonly latched: Setting<readonly string[]>
 }
 
 /**
  * Resolves flag > environment > project file > profile > default, with one exception: another user may have written the
- * project file, so it can make a profile's transport only stricter. Its less strict mode is ignored, and so are its
- * pins if the profile has pins. A profile that it selects is never less strict than the current profile.
- * @param floor the current profile, if a project file selected another one for the same server
+ * project file, so it can make encryption stricter but never weaker. Its weaker mode is ignored, and so are its pins
+ * if the profile has pins. If it selects another profile, the current profile's mode and pins remain the minimum.
+ * @param floor the current profile, if the project file selects another one for the same server
  */
 export function resolveSecure(
   globals: Globals,
@@ -73,5 +73,5 @@ export function resolveSecure(
   return problem ?? { ok: true, settings: { mode, origin, pins, latched } }
 }
 
-/** Index of a mode; -1 if it is unknown. */
+/** Position of a mode from least to most strict; -1 for an unknown mode. */
 const strictness = (mode: string | undefined) => secureModes.findIndex((it) => it === mode)

@@ -4,14 +4,14 @@ import { parseObject } from '../host/parse-object.js'
 import { isSameProcess, type LocalServer } from './local-server.js'
 import type { Settings } from './settings.js'
 
-/** Who responds: `same` is the server that wrote server.json, `other` is another one, `silent` means a timeout. */
+/** Who responds at an address: `same` is the server that wrote server.json; `silent` means that nobody responds. */
 type Identity = 'same' | 'other' | 'silent'
 
 const PROBE_MS = 2_000
 
 /**
- * Identifies the server at the address in server.json. Systems reuse PIDs and ports, so only the instance id, which a
- * server makes at its start, tells it from others.
+ * Identifies the server at the address from server.json by its instance id, which the server creates at start. PID and
+ * port are not enough, because systems reuse both.
  */
 export async function identify({ base_url, instance_id }: LocalServer): Promise<Identity> {
   const body = await get(base_url, '/healthz')
@@ -21,8 +21,8 @@ export async function identify({ base_url, instance_id }: LocalServer): Promise<
 }
 
 /**
- * Refuses to send a credential to an address from server.json if another process may listen there: the file can outlive
- * its server. If the system does not identify the process, this costs a call for the instance id.
+ * Refuses to send a credential to an address from server.json if another process may listen there, because the file may
+ * remain after its server ended. On systems that do not report when a process started, this makes a call.
  */
 export async function refuseImpostor(
   { localServer: server }: Pick<Settings, 'localServer'>,

@@ -1,15 +1,15 @@
 import { type Failure, fail } from '../failure.js'
 
-/** A value with its source, for `profile show --explain`. */
+/** A setting's value and where it comes from; `profile show --explain` prints both. */
 export interface Setting<T> {
   readonly value: T
   readonly source: string
 }
 
-/** True for a value from a flag or an environment variable. */
+/** True if the value comes from a flag or an environment variable. */
 export const isGivenForCall = ({ source }: Setting<unknown>): boolean => /^(flag|environment) /.test(source)
 
-/** The first defined candidate. */
+/** Returns the first candidate whose value is defined. */
 export function first<T>(...candidates: readonly [value: T | undefined, source: string][]): Setting<T> | undefined {
   for (const [value, source] of candidates) if (value !== undefined) return { value, source }
   return undefined
@@ -17,14 +17,14 @@ export function first<T>(...candidates: readonly [value: T | undefined, source: 
 
 export const byDefault = <T>(value: T): Setting<T> => ({ value, source: 'default' })
 
-/** Sources of settings besides flags. */
+/** Names of the project file and the profile, the sources of settings besides flags and environment. */
 export interface SettingSources {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly projectSource: string
   readonly profileSource: string
 }
 
-/** Resolves one setting: flag > environment > project file > profile. */
+/** Resolves one setting in the order flag > environment > project file > profile. */
 export function choose<T>(
   { env, projectSource, profileSource }: SettingSources,
   [flag, name]: readonly [value: T | undefined, name: string],

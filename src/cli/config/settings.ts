@@ -12,21 +12,21 @@ import { byDefault, choose, first, invalid, type Setting } from './setting.js'
 
 export interface Settings {
   readonly config: Config
-  /** Warnings that need action: open permissions, a skipped project file. */
+  /** Warnings on which the user must act: open permissions, or an ignored project file. */
   readonly warnings: readonly string[]
-  /** The nearest voucherctl.json that was not skipped. */
+  /** The nearest voucherctl.json, unless it was ignored. */
   readonly project: ProjectFile | undefined
   readonly passedOver: readonly SkippedFile[]
-  /** Set if the project file names a server that the user has not allowed; there is no base URL then. */
+  /** Set if the project file names a server that the user has not allowed; then there is no base URL. */
   readonly notAllowed: UnapprovedServer | undefined
   readonly profileName: Setting<string>
-  /** True if the named profile does not exist; only commands that create one continue. */
+  /** True if the selected profile does not exist; only commands that create a profile continue then. */
   readonly profileMissing: boolean
-  /** Empty if the profile does not exist yet. */
+  /** The selected profile; an empty object if it does not exist. */
   readonly profile: Profile
   readonly production: Setting<boolean>
   readonly baseUrl: Setting<string | undefined>
-  /** The local server, if the base URL is its address by default. */
+  /** The local server, if the base URL was not set and therefore defaults to its address. */
   readonly localServer: LocalServer | undefined
   readonly format: Setting<Format>
   readonly timeoutMs: Setting<number>
@@ -39,7 +39,7 @@ type SettingsResult = { readonly ok: true; readonly settings: Settings } | Failu
 const DEFAULT_TIMEOUT = '30s'
 const DEFAULT_RETRIES = 3
 
-/** Resolves the settings: flag > environment > project file > profile > default. */
+/** Resolves all settings in the order flag > environment > project file > profile > default. */
 export function resolveSettings(host: Host, globals: Globals): SettingsResult {
   const stored = readConfig(host)
   if (!stored.ok) return stored
@@ -54,16 +54,16 @@ type ProjectLookup = Pick<Extract<ProjectResult, { ok: true }>, 'project' | 'pas
 const nothingStored: StoredConfig = { ok: true, config: { current: DEFAULT_PROFILE, profiles: {} } }
 const nothingFound: ProjectLookup = { project: undefined, passedOver: [] }
 
-/** Settings from the valid sources, and a failure for each invalid source. */
+/** The settings that could be resolved, and a failure for each source that is invalid. */
 export interface SettingsDiagnosis {
   readonly settings: Settings
   readonly config: Failure | undefined
   readonly project: Failure | undefined
-  /** An invalid value; the settings are then defaults. */
+  /** The failure of an invalid value; all settings then have their defaults. */
   readonly values: Failure | undefined
 }
 
-/** Resolves settings for a command that diagnoses invalid ones. */
+/** Resolves settings for commands that diagnose invalid ones; it never fails as a whole. */
 export function diagnoseSettings(host: Host, globals: Globals): SettingsDiagnosis {
   const stored = readConfig(host)
   const found = readProjectFile(host)
@@ -154,7 +154,7 @@ function refusalOf(project: ProjectFile, profile: Profile, config: Config): Unap
   return allowed ? undefined : { path: project.path, baseUrl: String(project.members.base_url), reason }
 }
 
-/** The current profile, if a project file selects another one for the same server. */
+/** Returns the current profile if the project file selects another profile for the same server. */
 function floorOf(
   config: Config,
   profileName: Setting<string>,
@@ -180,7 +180,7 @@ function profileNameOf(
   return chosen as Setting<string>
 }
 
-/** The output format of the project file or profile, unvalidated. */
+/** Output format from the project file or the profile; it may be invalid. */
 export function storedFormat(host: Host, profile: string | undefined): unknown {
   const stored = readConfig(host)
   const found = readProjectFile(host)

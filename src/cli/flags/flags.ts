@@ -1,21 +1,21 @@
 import { type Failure, usage } from '../failure.js'
 
-/** A parsed value, or a message about the invalid text. */
+/** A parsed value, or a message that tells what is wrong with the text. */
 export type ParseResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string }
 
-/** One flag of a command, from which parser, help and command list are derived. */
+/** Definition of a flag, from which parser, help and the list of commands derive. */
 export interface Flag<T> {
-  /** Placeholder of the value in help; absent for a switch. */
+  /** Placeholder of the value in help; absent for a flag without a value. */
   readonly value?: string
   readonly letter?: string
   readonly summary: string
   readonly choices?: readonly string[]
   readonly repeatable?: true
-  /** Prompt for a missing value; makes the flag required. */
+  /** Question that asks for a missing value; its presence makes the flag required. */
   readonly ask?: string
-  /** Another flag that can replace this required flag. */
+  /** Name of another flag that can replace this required flag. */
   readonly unless?: string
-  /** Parses the texts of the flag, in order; the list is empty if the flag is absent. */
+  /** Parses the values of the flag as typed, in their order; the list is empty if the flag is absent. */
   read(texts: readonly string[]): ParseResult<T>
 }
 
@@ -25,12 +25,12 @@ export type ValuesOf<F extends Flags> = { readonly [Name in keyof F]: F[Name] ex
 const done = <T>(value: T): ParseResult<T> => ({ ok: true, value })
 const wrong = (message: string): ParseResult<never> => ({ ok: false, message })
 
-/** A flag with one value. */
+/** Defines a flag with one value. */
 export function one<T>(value: string, summary: string, parse: (text: string) => ParseResult<T>): Flag<T | undefined> {
   return { value, summary, read: ([text]) => (text === undefined ? done(undefined) : parse(text)) }
 }
 
-/** A flag with one value that must pass a test. @param rule the requirement, for the message */
+/** Defines a flag whose value must pass a test. @param rule what the test requires, for the message */
 export const matching = (value: string, summary: string, test: (text: string) => boolean, rule: string) =>
   one(value, summary, (it) => (test(it) ? done(it) : wrong(rule)))
 
@@ -53,7 +53,7 @@ export function choice<const V extends string>(choices: readonly V[], summary: s
   return { ...flag, choices }
 }
 
-/** A repeatable flag whose values must pass a test; an empty list if absent. */
+/** Defines a repeatable flag whose values must pass a test; its value is a list, which may be empty. */
 export const listOf = <V extends string = string>(
   value: string,
   summary: string,
@@ -76,7 +76,7 @@ export function list<V extends string = string>(
   return { ...listOf<V>(value, summary, isChoice, `must be one of ${choices.join(', ')}`), choices }
 }
 
-/** `key=value` pairs; undefined if absent. */
+/** Defines a repeatable flag of `key=value` pairs; undefined if the flag is absent. */
 export function pairs(summary: string, value = 'KEY=VALUE'): Flag<Record<string, string> | undefined> {
   return {
     value,
@@ -94,7 +94,7 @@ export function pairs(summary: string, value = 'KEY=VALUE'): Flag<Record<string,
 
 export const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
-/** Milliseconds of `30s`, `5m`, `500ms`, `1.5h`, `2d`; a bare number is seconds. Undefined if the text is invalid. */
+/** Parses a duration such as `500ms`, `30s`, `5m`, `1.5h`, `2d`, or a number of seconds; undefined if invalid. */
 export function durationMs(it: string): number | undefined {
   const match = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)?$/.exec(it)
   if (match === null) return undefined
@@ -107,12 +107,12 @@ export const duration = (summary: string, minMs = 0) =>
     return ms === undefined || ms < minMs ? wrong('must be a duration such as 30s, 5m or 2h') : done(ms)
   })
 
-/** Makes a flag required: the command prompts for a missing value, or for at least one of a repeatable flag. */
+/** Makes a flag required: the command asks for a missing value, or for at least one of a repeatable flag. */
 export function required<T>(flag: Flag<T | undefined>, ask: string): Flag<T> {
   return { ...flag, ask } as Flag<T>
 }
 
-/** Makes a flag required unless the other flag is present. */
+/** Makes a flag required unless another flag is present. */
 export function requiredUnless<T>(other: string, flag: Flag<T | undefined>, ask: string): Flag<T | undefined> {
   return { ...flag, ask, unless: other }
 }
@@ -121,16 +121,16 @@ export function withLetter<T>(letter: string, flag: Flag<T>): Flag<T> {
   return { ...flag, letter }
 }
 
-/** The texts of each flag, in order; an empty text for a switch. */
+/** Values of each flag as typed, in their order; a flag without a value has an empty text. */
 export type FlagTexts = ReadonlyMap<string, readonly string[]>
 
 interface FlagValues {
-  /** An invalid flag counts as absent. */
+  /** Parsed values by flag name. An invalid value counts as absent. */
   readonly values: Readonly<Record<string, unknown>>
   readonly failure: Failure | undefined
 }
 
-/** Parses the values of flags. */
+/** Parses the typed values of all flags of a command. */
 export function readFlags(flags: Flags, given: FlagTexts): FlagValues {
   const values: Record<string, unknown> = {}
   let failure: Failure | undefined

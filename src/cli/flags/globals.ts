@@ -8,10 +8,10 @@ export const formats = ['table', 'json', 'jsonl', 'yaml', 'csv'] as const
 export type Format = (typeof formats)[number]
 export const knownFormat = (name: unknown): Format => formats.find((it) => it === name) ?? 'table'
 
-/** Modes from the least to the most strict. */
+/** Encryption modes from the least to the most strict. */
 export const secureModes = ['off', 'auto', 'required'] as const satisfies readonly SecureMode[]
 
-/** Flags of every command, accepted before and after it. One letter has one meaning across the tool. */
+/** Flags that every command accepts. One-letter flags have the same meaning in all commands. */
 export const globalFlags = {
   profile: withLetter('p', text('NAME', 'Use this profile')),
   'base-url': text('URL', 'Address of the server'),
@@ -50,14 +50,14 @@ export const globalFlags = {
   version: toggle('Show the version'),
 } satisfies Flags
 
-/** `--jq` implies JSON unless another flag sets the format. */
+/** Output format from the flags. `--jq` implies JSON unless another flag sets the format. */
 export const formatIn = ({ json, output, jq }: Globals): Format | undefined =>
   json ? 'json' : (output ?? (jq === undefined ? undefined : 'json'))
 
 export type Globals = import('./flags.js').ValuesOf<typeof globalFlags>
 
 interface GlobalValues {
-  /** An invalid flag counts as absent. */
+  /** Parsed values of the global flags. An invalid value counts as absent. */
   readonly globals: Globals
   readonly failure: Failure | undefined
 }

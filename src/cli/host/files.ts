@@ -10,13 +10,13 @@ export type BytesResult = { readonly ok: true; readonly bytes: Buffer } | Failur
 
 const SECRET_BYTES_MAX = 64 * 1024
 
-/** Reads a file as text; `-` is standard input. */
+/** Reads a file as text; the path `-` means standard input. */
 export async function readTextFile(host: Host, path: string): Promise<TextResult> {
   const read = await readBytes(host, path)
   return read.ok ? { ok: true, text: read.bytes.toString('utf8') } : read
 }
 
-/** Reads the bytes of a file; a relative path starts at the working folder. */
+/** Reads a file as bytes; a relative path starts at the host's working folder. */
 export async function readBytes(host: Host, path: string): Promise<BytesResult> {
   if (path === '-') return readAll(host.stdin, host.signal)
   const { readFile, stat } = await import('node:fs/promises')
@@ -30,7 +30,7 @@ export async function readBytes(host: Host, path: string): Promise<BytesResult> 
   }
 }
 
-/** Reads a secret from a file with one line, without its final LF or CRLF. */
+/** Reads a secret from a file of one line, without its line end (LF or CRLF). */
 export async function readSecret(host: Host, path: string): Promise<TextResult> {
   const read = await readTextFile(host, path)
   if (!read.ok) return read
@@ -58,7 +58,7 @@ async function readAll(input: AsyncIterable<Uint8Array | string>, signal: AbortS
   }
 }
 
-/** Opens a FIFO without waiting for a writer: a thread that blocks in open() would prevent the exit of the process. */
+/** Opens a FIFO without waiting for a writer: a thread that blocks in open() would keep the process alive. */
 async function openWithoutWaiting(path: string): Promise<import('node:net').Socket> {
   const { constants, openSync } = await import('node:fs')
   const { Socket } = await import('node:net')

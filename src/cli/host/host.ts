@@ -1,7 +1,7 @@
-/** Prompts. Each resolves to undefined if the user presses Ctrl-C. */
+/** Questions to the user. Each resolves to undefined if the user presses Ctrl-C. */
 export interface Questions {
   text(message: string): Promise<string | undefined>
-  /** Does not echo the input. */
+  /** Asks for a text without echoing it. */
   secret(message: string): Promise<string | undefined>
   /** Asks a yes/no question; Enter alone means no. */
   confirm(message: string): Promise<boolean | undefined>
@@ -9,10 +9,10 @@ export interface Questions {
   chooseSome(message: string, choices: readonly string[]): Promise<readonly string[] | undefined>
 }
 
-/** An output stream for text or bytes, with the properties of its terminal. */
+/** An output stream for text and bytes; if it is a terminal, with the terminal's properties. */
 export interface Out {
   write(text: string | Uint8Array): unknown
-  /** Resolves when the reader has consumed all output or the stream is `gone`; absent if writes are synchronous. */
+  /** Resolves when the reader has consumed all output or `gone` is aborted; absent if writes are synchronous. */
   settled?(): Promise<void>
   readonly isTTY?: boolean
   readonly columns?: number
@@ -25,7 +25,7 @@ export interface In extends AsyncIterable<Uint8Array | string> {
   readonly isTTY?: boolean
 }
 
-/** The process as a command sees it; tests pass their own. */
+/** What a command sees of the process; tests pass their own. */
 export interface Host {
   readonly stdin: In
   readonly stdout: Out
@@ -33,17 +33,17 @@ export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   readonly homeDir: string
-  /** Milliseconds since 1970. */
+  /** Current time in milliseconds since 1970. */
   now(): number
   newId(): string
   /** Version of the package. */
   version(): string
-  /** Text of a document of the package, by its path in it. */
+  /** Reads a document of the npm package by its path in the package. */
   document(path: string): string
   /** Aborted by SIGINT or SIGTERM. */
   readonly signal: AbortSignal
-  /** Program and script that start voucherctl again, for a detached server. */
+  /** Executable and script path that start voucherctl again, for a detached server. */
   readonly self: readonly [program: string, ...args: string[]]
-  /** Loads the prompts; only a terminal has them. */
+  /** Loads the prompts, which need a terminal. */
   questions(): Promise<Questions>
 }

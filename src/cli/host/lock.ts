@@ -3,14 +3,14 @@ import { hostname } from 'node:os'
 import { codeOf } from '../../files/error-code.js'
 import { isAlive } from '../../files/process-alive.js'
 
-/** A holder needs milliseconds; a lock of this age belongs to a dead process, perhaps on another machine. */
+/** Age at which a lock is broken: a holder needs milliseconds, so its process has died, perhaps on another machine. */
 const STALE_MS = 10_000
 const POLL_MS = 20
 const TRIES = 600
 
 /**
- * Runs a function while this process holds the lock file. The function is synchronous, because other processes break
- * the lock after 10 s.
+ * Runs a function while this process holds a lock file. The function must be synchronous and short, because other
+ * processes break a lock that is 10 s old.
  * @throws errors of the file system; ELOCKED if another process holds the lock for 12 s
  */
 export async function withLock<T>(path: string, act: () => T): Promise<T> {
@@ -27,8 +27,8 @@ export async function withLock<T>(path: string, act: () => T): Promise<T> {
 }
 
 /**
- * Takes a lock until the returned function releases it; undefined if another process holds it. It breaks only the lock
- * of a dead process of this machine.
+ * Takes a lock and returns a function that releases it; undefined if another process holds the lock. It breaks only the
+ * lock of a process of this machine that has ended.
  * @throws errors of the file system
  */
 export function holdLock(path: string): (() => void) | undefined {
@@ -51,7 +51,7 @@ function take(path: string): boolean {
     writeSync(file, holder())
     return true
   } catch (error) {
-    // A lock file without its holder would block others until it is stale.
+    // A lock file that does not name its holder would block other processes until it is 10 s old.
     rmSync(path, { force: true })
     throw error
   } finally {
@@ -61,7 +61,7 @@ function take(path: string): boolean {
 
 const holder = () => `${process.pid}@${hostname()}`
 
-/** Renames the lock before removing it, so that two processes that break it cannot remove the lock of a third. */
+/** Removes a stale lock. It renames the file first, so that two processes cannot remove the new lock of a third. */
 function breakStale(path: string, isLeft = isStale): void {
   try {
     const seen = readFileSync(path, 'utf8')
@@ -71,7 +71,7 @@ function breakStale(path: string, isLeft = isStale): void {
     if (readFileSync(aside, 'utf8') !== seen) linkSync(aside, path)
     rmSync(aside, { force: true })
   } catch {
-    // Another process was faster.
+    // Another process has removed the stale lock first.
   }
 }
 

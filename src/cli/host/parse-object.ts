@@ -1,4 +1,4 @@
-/** The members of a JSON object; undefined for any other text. */
+/** Parses a JSON object; undefined for any other text. */
 export function parseObject(content: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(content)

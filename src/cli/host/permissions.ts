@@ -6,7 +6,7 @@ const WRITE = 0o022
 const OTHERS_WRITE = 0o002
 
 /**
- * Permission bits of group and others for a file or folder; 0 on Windows and if the path is missing or inaccessible.
+ * Permission bits of group and others for a file or folder; 0 on Windows, or if the path is missing or inaccessible.
  */
 export function othersMay(path: string): number {
   if (process.platform === 'win32') return 0
@@ -20,8 +20,9 @@ export function othersMay(path: string): number {
 export const othersMayWrite = (path: string) => (othersMay(path) & WRITE) !== 0
 
 /**
- * Explains why another user may have written a file or folder; undefined if only this user can. As root, only files of
- * root count as own. On Windows, where Node reports neither owner nor mode, the result is always undefined.
+ * Explains why another user may have written a file or folder; undefined if only the current user can have written it.
+ * Root must own a file like any other user. On Windows, where Node reports neither owner nor mode, the result is always
+ * undefined.
  */
 export function foreignness(path: string, stats: Pick<Stats, 'uid' | 'gid' | 'mode'>): string | undefined {
   if (process.platform === 'win32') return undefined
@@ -32,11 +33,11 @@ export function foreignness(path: string, stats: Pick<Stats, 'uid' | 'gid' | 'mo
   return `Other users of this machine can write to ${path}. Close it: chmod go-w ${shellWord(path)}`
 }
 
-/** The user's private group, which a umask of 002 lets write (DECISIONS.md#project-file). */
+/** True for the user's private group, which may write to files created with umask 002 (DECISIONS.md#project-file). */
 const isPrivateGroup = ({ uid, gid }: Pick<Stats, 'uid' | 'gid'>) =>
   uid !== 0 && gid === uid && uid === process.geteuid?.() && gid === process.getegid?.()
 
-/** The shell command that removes the permissions of others. */
+/** The shell command that removes other users' permissions from a path. */
 export function closing(path: string, mode: '600' | '700'): string {
   return `chmod ${mode} ${shellWord(path)}`
 }

@@ -1,14 +1,14 @@
-// Named imports keep the editor prompt out of the bundle, which is four times as large as the others together.
+// Named imports keep the editor prompt out of the bundle: it is four times as large as all other prompts together.
 import { checkbox, confirm, input, password, select } from '@inquirer/prompts'
 import type { Questions } from './host.js'
 
-/** Prompts on the terminal, shown on stderr. Load this module on demand: it costs more than a whole call. */
+/** Asks questions on a terminal, written to stderr. Load this module on demand: loading takes longer than a call. */
 export function terminalQuestions(signal: AbortSignal): Questions {
   const isFilled = (it: string) => it.trim() !== '' || 'A value is needed'
   const toChoices = (choices: readonly string[]) => choices.map((value) => ({ name: value, value }))
   return {
     text: (message) => answered((on) => input({ message, validate: isFilled }, on), signal),
-    // Without the key that reveals the input.
+    // Disable the key with which a user could reveal the input.
     secret: (message) =>
       answered((on) => password({ message, mask: false, toggleMask: false, validate: isFilled }, on), signal),
     confirm: (message) => answered((on) => confirm({ message, default: false }, on), signal),
@@ -18,7 +18,7 @@ export function terminalQuestions(signal: AbortSignal): Questions {
   }
 }
 
-/** The library rejects with these when the person presses Ctrl-C or Ctrl-D, or a signal arrives. */
+/** Names of the errors with which prompts reject after Ctrl-C, Ctrl-D or a signal. */
 const givenUp = ['ExitPromptError', 'AbortPromptError', 'CancelPromptError']
 
 interface Terminal {
@@ -29,7 +29,7 @@ interface Terminal {
 async function answered<T>(ask: (on: Terminal) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   const left = new AbortController()
   const leave = () => left.abort()
-  // With Ctrl-D the prompt stops reading and would never settle (@inquirer/core 11).
+  // After Ctrl-D the prompt stops reading and would stay pending forever (@inquirer/core 11).
   process.stdin.once('pause', leave)
   try {
     return await ask({ output: process.stderr, signal: AbortSignal.any([signal, left.signal]) })

@@ -2,25 +2,25 @@ import { mapTexts } from '../output/plain.js'
 import type { Host } from './host.js'
 import { credentialVariables, redact, redactCode, webhookSecretVariable } from './secrets.js'
 
-/** A shorter secret may equal an ordinary word of the text. */
+/** Minimum length of a secret that is removed: a shorter one may equal an ordinary word of the text. */
 const SHORTEST_SECRET = 8
 
-/** Secrets that a run has read, by its host. */
+/** Secrets that this run has read, for each host. */
 const known = new WeakMap<Pick<Host, 'env'>, Set<string>>()
 
-/** Makes `scrub` remove the secret from stderr and dry runs. */
+/** Registers a secret that `scrub` must remove from stderr and dry runs. */
 export function remember(host: Pick<Host, 'env'>, secret: string): void {
   if (secret.length >= SHORTEST_SECRET) secretsOf(host).add(secret)
 }
 
 /**
- * Removes secrets from a text: those that the run has read, and any text in the form of a credential. A server or proxy
- * may repeat a request in its refusal, and a person may type a token in the wrong place.
+ * Removes secrets from a text: those registered with `remember`, and any text in the form of a credential. A server or
+ * proxy may repeat a request in its error, and a user may type a token in the wrong place.
  */
 export function scrub(host: Pick<Host, 'env'>, text: string): string {
   let shown = text
   for (const secret of secretsOf(host)) {
-    // JSON and URLs escape some characters.
+    // Also remove the secret as it is escaped in JSON and in URLs.
     for (const form of new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])) {
       shown = shown.replaceAll(form, hidden(secret))
     }
@@ -28,7 +28,7 @@ export function scrub(host: Pick<Host, 'env'>, text: string): string {
   return shown.replace(CREDENTIAL, redact).replace(CODE, redactCode)
 }
 
-/** Removes secrets from every text in a value. */
+/** Removes secrets from every text in a JSON value. */
 export const scrubAll = (host: Pick<Host, 'env'>, value: unknown) => mapTexts(value, (text) => scrub(host, text))
 
 const CREDENTIAL = /\b(?:(?:sop|sbot|opk)_[\w-]{16,}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)/g

@@ -1,6 +1,6 @@
 import type { CredentialKind } from '../../contract/endpoint.js'
 
-/** Names of credential kinds for people. */
+/** Names of the credential kinds in messages. */
 export const credentialNames: Readonly<Record<CredentialKind, string>> = {
   token: 'application token',
   bot: 'bot token',
@@ -19,7 +19,7 @@ export const webhookSecretVariable = 'VOUCHERCTL_WEBHOOK_SECRET'
 
 const JWT = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/
 
-/** Recognises the kind of a credential by its form; undefined for any other text. */
+/** Determines the kind of a credential by its form; undefined for any other text. */
 export function kindOf(secret: string): CredentialKind | undefined {
   if (secret.startsWith('sop_')) return 'token'
   if (secret.startsWith('sbot_')) return 'bot'
@@ -27,7 +27,7 @@ export function kindOf(secret: string): CredentialKind | undefined {
   return JWT.test(secret) ? 'jwt' : undefined
 }
 
-/** True if name or value of a member suggests a secret. */
+/** True if the name or the value of a member suggests that it is a secret. */
 export function looksSecret(name: string, value: unknown): boolean {
   if (/token|secret|jwt|key|password|credential|authorization/i.test(name)) return true
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
@@ -36,10 +36,10 @@ export function looksSecret(name: string, value: unknown): boolean {
   return /\b(?:sop|sbot|opk)_|\beyJ[\w-]+\.[\w-]+\./.test(content ?? '')
 }
 
-/** Shorter tokens show no characters, because the usual eight would be most of them. */
+/** Minimum length of a token that is shown in part; eight characters would be most of a shorter one. */
 const SHORTEST_SHOWN = 20
 
-/** Shortens a secret to its kind and the first characters, which the server lists too. */
+/** Shortens a secret to its kind and first characters, which the server shows too. */
 export function redact(secret: string): string {
   const kind = kindOf(secret)
   if (kind === 'token' || kind === 'bot')
@@ -48,12 +48,12 @@ export function redact(secret: string): string {
   return kind === 'jwt' ? 'eyJ…' : '…'
 }
 
-/** Shortens a voucher's credential to its last four symbols. */
+/** Shortens a redeem code or QR token to its last four symbols. */
 export function redactCode(value: string): string {
   return value.length > 8 ? `…${value.slice(-4)}` : '…'
 }
 
-/** Account and expiry of a JWT, unverified and for display only. */
+/** Reads account and expiry from a JWT without verifying it, for display only. */
 export function describeJwt(jwt: string): { account: string | null; expiresAt: string | null } {
   try {
     const claims = JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString('utf8')) as Record<

@@ -1,4 +1,4 @@
-/** Resolves to the result, or to undefined if the signal aborts first. It does not stop the work. */
+/** Resolves to the result of the work, or to undefined if the signal aborts first. It does not stop the work. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
   if (signal === undefined) return work
   if (signal.aborted) return undefined

@@ -12,14 +12,14 @@ export interface Paint {
 const asIs = (text: string) => text
 const noPaint: Paint = { done: asIs, error: asIs, hint: asIs, quiet: asIs, strong: asIs, status: asIs }
 
-/** True if a stream gets colour: by --no-color, NO_COLOR, FORCE_COLOR, TERM=dumb, or else if it is a terminal. */
+/** Decides whether a stream gets colour: by --no-color, NO_COLOR, FORCE_COLOR, TERM=dumb, else if it is a terminal. */
 export function isColoured(out: Out, env: Readonly<Record<string, string | undefined>>, noColor: boolean): boolean {
   if (noColor || env.NO_COLOR) return false
   if (env.FORCE_COLOR !== undefined) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false'
   return out.isTTY === true && env.TERM !== 'dumb'
 }
 
-/** Loads chalk only for coloured output. */
+/** Loads the colour functions; chalk itself only for coloured output. */
 export async function loadPaint(coloured: boolean): Promise<Paint> {
   if (!coloured) return noPaint
   const { Chalk } = await import('chalk')

@@ -1,14 +1,14 @@
 import { mapTexts, plain } from './plain.js'
 
-/** Characters that JSON does not escape and a terminal interprets. */
+/** Characters that JSON does not escape but a terminal interprets. */
 const UNESCAPED = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
-/** Encodes JSON with a final line feed. Escapes keep control characters exact and harmless. */
+/** Encodes data as JSON with a final line feed. It escapes control characters, so no terminal interprets them. */
 export function encodeJson(data: unknown, indent?: number): string {
   return `${escapeControls(JSON.stringify(data, null, indent) ?? 'null')}\n`
 }
 
-/** Escapes control characters for double quotes, in which JSON and YAML have the same escapes. */
+/** Escapes control characters inside double quotes; JSON and YAML have the same escapes there. */
 export const escapeControls = (text: string) =>
   text.replace(UNESCAPED, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
@@ -20,10 +20,9 @@ export async function encodeYaml(data: unknown): Promise<string> {
 }
 
 /**
- * Encodes one row per record. Nested members become columns such as `validity.type`; lists are JSON. Without records
- * the header has the requested fields. Values are exact and quoted by RFC 4180; formulas get no guard against
- * spreadsheets, which would change them for other readers. CSV has no escapes, so control characters are removed on a
- * terminal.
+ * Encodes records as CSV (RFC 4180). Nested members become columns such as `validity.type`, and lists become JSON.
+ * Without records, the header has the requested fields. Values are exact: a guard against spreadsheet formulas would
+ * change them for other readers. CSV has no escapes, so control characters are removed for a terminal.
  */
 export async function encodeCsv(
   records: readonly unknown[],
@@ -34,12 +33,12 @@ export async function encodeCsv(
   return columns.length === 0 && records.length === 0 ? '' : csvRows(records, columns, true, onTerminal)
 }
 
-/** The union of the columns of all records. */
+/** Lists the columns of all records, each once. */
 export const columnsOf = (records: readonly unknown[]) => [
   ...new Set(records.flatMap((record) => Object.keys(flatten(record)))),
 ]
 
-/** Encodes records as rows of the columns, with or without a header. */
+/** Encodes records as CSV rows with the given columns, with or without a header. */
 export async function csvRows(
   records: readonly unknown[],
   columns: readonly string[],

@@ -10,10 +10,10 @@ export function isList(data: unknown): data is List {
   return Array.isArray(asMembers(data)?.items)
 }
 
-/** A schema of the contract, or the part of it that the bundle keeps. */
+/** A JSON schema of the contract, reduced in the bundle to the names of members. */
 export type Shape = object
 
-/** The keywords that describe members; a schema without them permits any member. */
+/** The keywords of a schema that describe members; a schema without them permits any member. */
 interface ShapeSchema {
   readonly type?: unknown
   readonly properties?: Readonly<Record<string, ShapeSchema>>
@@ -21,13 +21,13 @@ interface ShapeSchema {
   readonly anyOf?: readonly ShapeSchema[]
 }
 
-/** Applies `--fields` to a record or each item of a list. A path such as `voucher.status` selects a nested member. */
+/** Selects the members that `--fields` names from a record, or from each item of a list, by paths such as `a.b`. */
 export function selectFields(data: unknown, fields: readonly string[]): unknown {
   const pick = (record: unknown) => Object.fromEntries(fields.map((field) => [field, valueAt(record, field) ?? null]))
   return isList(data) ? { ...data, items: data.items.map(pick) } : pick(data)
 }
 
-/** Refuses fields that are neither in the contract nor in any of the records. */
+/** Refuses `--fields` names that neither the contract nor any of the returned records has. */
 export function refuseUnknownInResult(
   data: unknown,
   fields: readonly string[],
@@ -47,14 +47,14 @@ export function refuseUnknownInResult(
   return unknownField(unknown, [...names])
 }
 
-/** Refuses fields that the contract does not have, before a call. */
+/** Refuses `--fields` names that the contract does not have, before a call changes anything. */
 export function refuseUnknownInContract(fields: readonly string[], shape: Shape): Failure | undefined {
   const known = recordOf(shape)
   const unknown = fields.filter((field) => !mayHave(known, field.split('.')))
   return unknown.length === 0 ? undefined : unknownField(unknown, namesOf(known))
 }
 
-/** Names of the members in the contract. */
+/** Lists the names that `--fields` accepts for a result. */
 export const fieldNames = (shape: Shape): readonly string[] => [...new Set(namesOf(recordOf(shape)))]
 
 function unknownField(unknown: readonly string[], names: readonly string[]): Failure {
@@ -63,7 +63,7 @@ function unknownField(unknown: readonly string[], names: readonly string[]): Fai
   return fail('UNKNOWN_FIELD', `--fields names what is not there: ${quoted}.`, there, { fields: names })
 }
 
-/** ShapeSchema of the record: that of an item if the result is a list. */
+/** Schema of a record; if the result is a list, the schema of its items. */
 function recordOf(shape: Shape): ShapeSchema {
   const schema: ShapeSchema = shape
   return schema.properties?.items?.items ?? schema
@@ -76,7 +76,7 @@ function mayHave(shape: ShapeSchema, [name, ...rest]: readonly string[]): boolea
   if (shape.properties !== undefined) {
     return Object.hasOwn(shape.properties, name) && mayHave(shape.properties[name] as ShapeSchema, rest)
   }
-  // Texts and numbers have no members; a schema of another or no type permits any.
+  // Texts and numbers have no members; a schema of another or of no type permits any member.
   return [shape.type].flat().some((it) => it === undefined || it === 'object')
 }
 
@@ -84,9 +84,9 @@ function namesOf({ properties, anyOf }: ShapeSchema): string[] {
   return [...Object.keys(properties ?? {}), ...(anyOf ?? []).flatMap(namesOf)]
 }
 
-/** The value at a path: null below a null, undefined for a missing member. */
+/** Returns the value at a path: null if an outer member is null, undefined if a member is missing. */
 export function valueAt(record: unknown, path: string): unknown {
-  // After --fields, the path itself is the name of a member.
+  // After --fields the path itself, with its dots, is the name of a member.
   const names = Object.hasOwn(asMembers(record) ?? {}, path) ? [path] : path.split('.')
   let value = record
   for (const name of names) {

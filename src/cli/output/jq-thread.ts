@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 
 export interface JqRun {
-  /** One JSON document per line. */
+  /** Results as JSON documents, one per line. */
   readonly stdout: string
   readonly stderr: string
   readonly exitCode: number
@@ -9,14 +9,14 @@ export interface JqRun {
 
 type JqOutcome = JqRun | 'aborted' | 'out of memory'
 
-/** Runs jq 1.8 (WebAssembly, without files and environment) in a thread, so that an endless filter can be aborted. */
+/** Runs jq 1.8 (WebAssembly, without files and environment) in a thread, so that an endless filter can be stopped. */
 export class JqThread {
   #worker: Worker | undefined
 
-  /** Runs one expression at a time. @param input JSON documents; without any, jq only compiles the expression */
+  /** Runs one expression at a time. @param input JSON documents; if empty, jq only compiles the expression */
   run(expression: string, input: string | Uint8Array, signal: AbortSignal): Promise<JqOutcome> {
     if (signal.aborted) return Promise.resolve('aborted')
-    // Capture stdout and stderr: V8 writes a report there when the worker runs out of memory.
+    // Capture the worker's stdout and stderr: V8 prints a report there when the worker runs out of memory.
     this.#worker ??= new Worker(new URL('./jq-worker.cjs', import.meta.url), { stdout: true, stderr: true })
     const worker = this.#worker
     return new Promise((resolve) => {
@@ -36,7 +36,7 @@ export class JqThread {
     })
   }
 
-  /** Ends the worker; the next run starts another. */
+  /** Ends the thread; the next call of `run` starts another one. */
   close(): void {
     const worker = this.#worker
     this.#worker = undefined
@@ -45,7 +45,7 @@ export class JqThread {
   }
 }
 
-/** The first line of jq's error, without its prefix and position. */
+/** Extracts the first line of a jq error, without its prefix and position. */
 export function reasonIn(stderr: string): string {
   const [line = ''] = stderr.split('\n')
   return line

@@ -3,14 +3,14 @@ import { escapeControls } from './encode.js'
 import { type JqRun, JqThread, reasonIn } from './jq-thread.js'
 
 interface FilterResult {
-  /** Lines: strings unquoted, other values as JSON. */
+  /** Results of the filter as lines: texts without quotes, other values as JSON. */
   readonly results: readonly string[]
-  /** Stderr of the filter (`debug`). */
+  /** What the filter printed to stderr, with jq's `debug`. */
   readonly remarks: string
   readonly failure?: Failure
 }
 
-/** The filter of `--jq`. */
+/** The jq filter of the flag `--jq`. */
 export class JqFilter {
   readonly #expression: string
   readonly #signal: AbortSignal
@@ -21,7 +21,7 @@ export class JqFilter {
     this.#signal = signal
   }
 
-  /** Compiles the expression without running it. */
+  /** Compiles the filter without running it. */
   async check(): Promise<Failure | undefined> {
     const ran = await this.#run('')
     if ('ok' in ran) return ran
@@ -29,7 +29,7 @@ export class JqFilter {
     return fail('JQ_INVALID', `--jq is no valid filter: ${reasonIn(ran.stderr)}.`, 'Nothing was sent.')
   }
 
-  /** Runs the filter on each JSON document of a text. */
+  /** Runs the filter on each JSON document of the text. */
   async apply(documents: string | Uint8Array): Promise<FilterResult> {
     const ran = await this.#run(documents)
     if ('ok' in ran) return { results: [], remarks: '', failure: ran }
@@ -56,5 +56,5 @@ export const jqOutOfMemory = () =>
     'Make the result smaller with --fields, or filter each item of a list by itself with -o jsonl.',
   )
 
-/** jq quotes the offending value, which may be a secret: keep only its type. */
+/** Removes values from jq's error, because they may be secrets; only their types remain. */
 const withoutValues = (reason: string) => reason.replace(/ \(.*?\)(?=$| and | cannot)/g, '')

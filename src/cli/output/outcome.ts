@@ -1,50 +1,50 @@
 import type { Failure } from '../failure.js'
 import type { List } from './fields.js'
 
-/** How to print a result in the table format; other formats print the data. */
+/** How to print a result as a table; other formats print the data itself. */
 export interface View<Data> {
-  /** A sentence above the result, or each line of a stream. */
+  /** A sentence above the result; in a stream, the whole line of a document. */
   readonly headline?: (data: Data) => string | undefined
-  /** Members of the record, or columns of `items`, in this order. Default: all. */
+  /** Members of a record, or columns of a list, in this order. Default: all. */
   readonly members?: readonly string[]
-  /** Text that replaces the members. */
+  /** Returns a text that replaces the table of members. */
   readonly body?: (data: Data) => string
-  /** A member that no later response contains, and a remedy if `--fields` leaves it out. */
+  /** A secret that the server shows only once, and a hint for the case that `--fields` omits it. */
   readonly shownOnce?: { readonly member: string; readonly otherwise: string }
-  /** A sentence about the next step, printed to stderr of a terminal. */
+  /** A sentence about the next step, printed to stderr if that is a terminal. */
   readonly next?: (data: Data) => string | undefined
 }
 
 export interface Result<Data> {
   readonly ok: true
   readonly data: Data
-  /** Exit code of a success on which scripts branch; default 0. */
+  /** Exit code of a success that scripts must distinguish; default 0. */
   readonly exit?: number
-  /** True if a command that can change something only read this time. */
+  /** True if a command that usually changes something only read data this time. */
   readonly reads?: true
-  /** True for a replay: the server returned the response of an earlier call. */
+  /** True for a replay: the server returned its response to an earlier call. */
   readonly replayed?: true
 }
 
-/** A list as a stream of pages, for flat memory. The generator returns a failure if pages are missing. */
+/** A list as a stream of pages, to save memory. The generator returns a failure if pages are missing. */
 interface Pages {
   readonly ok: true
   readonly pages: AsyncGenerator<List, Failure | undefined>
 }
 
-/** A stream of documents, one per line. The generator returns a failure if documents are missing. */
+/** A stream of documents, printed one per line. The generator returns a failure if documents are missing. */
 export interface Lines<Data> {
   readonly ok: true
   readonly lines: AsyncGenerator<Data, Failure | undefined>
 }
 
-/** The result of a dry run. */
+/** What a dry run prints in place of a result: the changes that it does not make. */
 export interface Plan {
   readonly ok: false
   readonly plan: readonly unknown[]
 }
 
-/** The command has printed the result itself. */
+/** Outcome of a command that has printed its result itself. */
 interface PrintedResult {
   readonly ok: true
   readonly printed: true

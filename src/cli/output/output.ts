@@ -14,20 +14,20 @@ import { showList, showRecord } from './show.js'
 interface OutputOptions {
   readonly format: Format
   readonly fields?: readonly string[] | undefined
-  /** Shape of the result in the contract. */
+  /** Schema of the result. */
   readonly shape?: Shape | undefined
   readonly filter?: JqFilter | undefined
   readonly noColor?: boolean
   readonly quiet?: boolean
-  /** True marks headlines, because the command changed something. */
+  /** True if the command changes something; its headline is then marked as done. */
   readonly changes?: boolean
 }
 
 const nothing = { results: [], remarks: '', failure: undefined }
 
 /**
- * Writes everything that a command prints. Results go to stdout, which only this module writes; notices, errors and
- * progress go to stderr. Only colour and width depend on the terminal, never the format (DECISIONS.md#results).
+ * Prints the output of a command: results to stdout, which no other module writes to; notices, errors and progress to
+ * stderr. Whether stdout is a terminal changes only colour and width, never the format (DECISIONS.md#results).
  */
 export class Output {
   readonly host: Host
@@ -40,12 +40,12 @@ export class Output {
     this.options = options
   }
 
-  /** `--fields` or `--jq` failed after the command succeeded. */
+  /** Failure of `--fields` or `--jq` after the command itself succeeded. */
   get filterError(): Failure | undefined {
     return this.#filterError
   }
 
-  /** Prints the result as one document. */
+  /** Prints a result as one document. */
   async print<Data>(data: Data, view: View<Data> = {}): Promise<void> {
     const selected = this.#select(data)
     if ('ok' in selected) {
@@ -62,7 +62,7 @@ export class Output {
     await this.#hint(data, view)
   }
 
-  /** Prints the next step for a person at a terminal; stderr of a script stays empty. */
+  /** Prints the next step if a person is at the terminal; stderr of a script stays empty. */
   async #hint<Data>(data: Data, view: View<Data>): Promise<void> {
     const { format, fields, quiet } = this.options
     if (format !== 'table' || fields !== undefined || quiet || this.host.stderr.isTTY !== true) return
@@ -72,7 +72,7 @@ export class Output {
     this.host.stderr.write(`\n${paint.quiet(plainLine(next))}\n`)
   }
 
-  /** Prints one document of a stream on one line. Resolves when the reader has consumed it or stdout is gone. */
+  /** Prints a document of a stream on one line. Resolves when the reader has consumed the line or closed the pipe. */
   async printLine<Data>(data: Data, view: View<Data> = {}): Promise<void> {
     const { format, fields, filter } = this.options
     const line = format === 'table' && fields === undefined ? sentence(view.headline, data) : undefined
@@ -82,14 +82,14 @@ export class Output {
     await this.host.stdout.settled?.()
   }
 
-  /** Writes a piece of a large result; false if stdout is gone. */
+  /** Writes a part of a large result; resolves to false if the reader has closed the pipe. */
   async write(text: string): Promise<boolean> {
     if (text !== '') this.host.stdout.write(text)
     await this.host.stdout.settled?.()
     return this.host.stdout.gone?.aborted !== true
   }
 
-  /** Applies the filter to documents; sets `filterError` if it fails. */
+  /** Runs the `--jq` filter on documents; sets `filterError` if that fails. */
   async filtered(documents: string | Uint8Array): Promise<string> {
     const { results, remarks, failure } = (await this.options.filter?.apply(documents)) ?? nothing
     if (remarks !== '') this.notice(remarks)
@@ -98,12 +98,12 @@ export class Output {
     return results.map((it) => `${onTerminal ? plain(it) : it}\n`).join('')
   }
 
-  /** Prints a text in the table format, such as help. */
+  /** Prints a text for a person, such as help. */
   say(text: string): void {
     this.host.stdout.write(`${text}\n`)
   }
 
-  /** Prints raw bytes. */
+  /** Prints bytes to stdout without changing them. */
   printBytes(bytes: Uint8Array): void {
     this.host.stdout.write(bytes)
   }
@@ -114,8 +114,8 @@ export class Output {
   }
 
   /**
-   * Prints a warning once, even with --quiet. With JSON it is deferred to `flushWarnings`, because stderr of a failure
-   * must hold only the error object.
+   * Prints a warning, each text only once, even with --quiet. With JSON output it waits for `flushWarnings`, because on
+   * failure stderr must hold only the error object.
    */
   warn(text: string): void {
     if (this.#warnings.has(text)) return
@@ -123,7 +123,7 @@ export class Output {
     if (!this.isJson) this.#tell(`warning: ${plain(text)}\n`)
   }
 
-  /** Prints deferred warnings after the command succeeded. */
+  /** Prints the warnings that waited until the command succeeded. */
   flushWarnings(): void {
     if (this.isJson) for (const text of this.#warnings) this.#tell(`warning: ${plain(text)}\n`)
   }
@@ -133,29 +133,29 @@ export class Output {
     return this.options.format === 'json' || this.options.format === 'jsonl'
   }
 
-  /** Prints a line of --debug. */
+  /** Prints a line of --debug to stderr. */
   trace(text: string): void {
     this.#tell(`debug: ${plain(text)}\n`)
   }
 
-  /** @returns the exit code */
+  /** Prints a failure to stderr. @returns the exit code */
   async fail(failure: Failure): Promise<number> {
     if (this.isJson) this.#tell(toJson(failure))
     else this.#tell(toText(failure, await this.#paintFor(this.host.stderr)))
     return exitOf(failure)
   }
 
-  /** Writes to stderr without secrets. */
+  /** Writes text to stderr after removing secrets from it. */
   #tell(text: string): void {
     this.host.stderr.write(scrub(this.host, text))
   }
 
-  /** Colours of stdout. */
+  /** Colour functions for stdout. */
   paint(): Promise<Paint> {
     return this.#paintFor(this.host.stdout)
   }
 
-  /** Columns of the terminal; undefined without a terminal, where lines have any length. */
+  /** Number of columns of the terminal; undefined without a terminal, where lines may have any length. */
   get width(): number | undefined {
     return this.host.stdout.isTTY === true ? (this.host.stdout.columns ?? 80) : undefined
   }
@@ -169,7 +169,7 @@ export class Output {
     if (fields === undefined) return { data }
     const unknown = refuseUnknownInResult(data, fields, shape)
     if (unknown === undefined) return { data: selectFields(data, fields) }
-    // Show the result of a change nevertheless: the response may be unrepeatable.
+    // Print the result of a change although a field is unknown: the server may not return it again.
     if (!changes) return unknown
     this.notice(`warning: ${plainLine(`${unknown.message} ${unknown.hint}`)}`)
     return { data: selectFields(data, fields) }
@@ -193,7 +193,7 @@ export class Output {
     }
   }
 
-  /** Says that the command succeeded although the filter failed. */
+  /** Adds to the failure of a filter the hint that the command itself succeeded. */
   #withSuccessHint<Data>(failure: Failure, data: Data, { shownOnce }: View<Data>): Failure {
     if (!this.options.changes) return failure
     const lost = shownOnce !== undefined && valueAt(data, shownOnce.member) !== undefined
@@ -229,7 +229,7 @@ export class Output {
   }
 }
 
-/** Stdout of this process. A closed pipe does not end a command halfway: it must finish its work. */
+/** Opens stdout. A closed pipe does not end the process, because a command must finish a change that it has begun. */
 export function processStdout(): Out & { readonly gone: AbortSignal } {
   const gone = new AbortController()
   process.stdout.on('error', (error) => gone.abort(error))
@@ -237,7 +237,7 @@ export function processStdout(): Out & { readonly gone: AbortSignal } {
     write: (text) => gone.signal.aborted || process.stdout.write(text),
     async settled() {
       await new Promise<unknown>((resolve) => process.stdout.write('', resolve))
-      // Node emits the error of a write after its callback.
+      // Node emits the error of a write after the write's callback, so wait for it.
       await new Promise((resolve) => setImmediate(resolve))
     },
     get isTTY() {

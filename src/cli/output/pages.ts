@@ -11,8 +11,8 @@ import { type Layout, showRows } from './show.js'
 import { Spool } from './spool.js'
 
 /**
- * Prints a list page by page, with the memory of one page. Lines (jsonl) and tables are printed as they arrive. A
- * single document (json, yaml, csv) is spooled, so that a list that fails half-way leaves stdout empty. With --jq the
+ * Prints a list page by page to save memory. Lines (jsonl) and tables are printed as pages arrive. A single document
+ * (json, yaml, csv) is buffered on disk, so that a list that fails half-way prints nothing to stdout. With --jq the
  * document is held in memory.
  */
 export async function printPages(
@@ -40,7 +40,7 @@ export async function printPages(
       const refusal = await writer.add(shown, page)
       if (refusal !== undefined) return refusal
       items += page.items.length
-      // Fetch no further page for a reader that has closed the pipe.
+      // Fetch no more pages if the filter failed or the reader has closed the pipe.
       if (output.filterError !== undefined || gone?.aborted) return undefined
     }
     await writer.end(items)
@@ -50,13 +50,13 @@ export async function printPages(
   }
 }
 
-/** jq has 256 MiB of memory: enough for a list of 20 MB, too little for 60 MB of small records. */
+/** Maximum bytes of a document for --jq: jq has 256 MiB of memory, which is too little for 60 MB of small records. */
 const JQ_DOCUMENT_MAX = 64 * 1024 * 1024
-/** Fraction of the heap that the document may take: V8 aborts the process when the heap is full. */
+/** Maximum fraction of the heap limit that the document may take: V8 aborts the process when the heap is full. */
 const HEAP_FRACTION_MAX = 1 / 4
 
 interface Writer {
-  /** @returns the failure if the list cannot be shown */
+  /** Adds a page. @returns the failure if the list cannot be printed */
   add(shown: List, page: List): Promise<Failure | undefined>
   end(items: number): Promise<void>
   close?(): Promise<void>
@@ -68,10 +68,10 @@ function writerFor(output: Output, view: View<unknown>): Writer {
   return { jsonl: lines, json, yaml, csv, table }[format](output, view)
 }
 
-/** Pagination as of a single response. */
+/** Builds the pagination member of a list as if it were one page. */
 const paginationOf = (items: number) => ({ page: 1, limit: items, total: items, pages: 1 })
 
-/** A filter gets each item separately. */
+/** Prints a list line by line; a filter runs on each item separately. */
 const lines = (output: Output): Writer => ({
   async add({ items }) {
     const text = items.map((it) => encodeJson(it)).join('')
@@ -81,8 +81,8 @@ const lines = (output: Output): Writer => ({
 })
 
 /**
- * Filters the whole list as one document, as `--json` prints it. Buffers keep it outside of the JavaScript heap and jq
- * parses it in a thread, so that a list that is too long is a failure and never aborts the process.
+ * Runs the filter on the whole list as one document, as `--json` prints it. The document is in buffers outside of the
+ * JavaScript heap, and jq parses it in a thread, so that a list that is too long is a failure and no crash.
  */
 function filteredDocument(output: Output): Writer {
   const pieces: Uint8Array[] = [Buffer.from('{"items":[')]
@@ -130,7 +130,7 @@ function yaml(output: Output): Writer {
     async add({ items }) {
       if (items.length === 0) return
       const text = await encodeYaml({ items })
-      // Omit the line `items:`.
+      // Omit the line `items:`, which precedes the items of each page.
       await spool.write(text.slice(text.indexOf('\n') + 1))
     },
     async end(items) {
@@ -143,7 +143,7 @@ function yaml(output: Output): Writer {
   }
 }
 
-/** Spools the rows, because the last page may add a column to the header. */
+/** Prints a list as CSV. It buffers all rows, because the last page may add a column to the header. */
 function csv(output: Output): Writer {
   const spool = new Spool()
   const columns = new Set<string>()
@@ -175,7 +175,7 @@ function csv(output: Output): Writer {
   }
 }
 
-/** Lays out each page in the columns of the pages before it, which can only widen. */
+/** Prints a list as a table, page by page; each page can only widen the columns of the pages before it. */
 function table(output: Output, view: View<unknown>): Writer {
   const onlyFields = output.options.fields !== undefined
   let layout: Layout | undefined

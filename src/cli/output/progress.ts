@@ -1,12 +1,12 @@
 import type { Host, Out } from '../host/host.js'
 
-/** Faster calls show no spinner and do not load it. */
+/** Milliseconds before the spinner is loaded and shown; most calls are faster. */
 const DELAY_MS = 300
 
-/** The spinner needs the cursor methods of a terminal stream. */
+/** True if a stream is a terminal with cursor control, which the spinner needs. */
 const isTerminal = (stream: Out): stream is NodeJS.WriteStream => stream.isTTY === true && 'cursorTo' in stream
 
-/** Shows a spinner on stderr during the work, only on a terminal. */
+/** Shows a spinner on stderr while work is pending, if stderr is a terminal. */
 export async function withProgress<T>(host: Host, text: string, work: Promise<T>): Promise<T> {
   const stream = host.stderr
   if (!isTerminal(stream) || host.env.TERM === 'dumb') return work
@@ -14,7 +14,7 @@ export async function withProgress<T>(host: Host, text: string, work: Promise<T>
   let done = false
   const timer = setTimeout(async () => {
     const { ora } = await import('./spinner.js')
-    // Leave stdin unchanged, so that Ctrl-C reaches the process.
+    // Let the spinner leave stdin alone, so that Ctrl-C still reaches the process.
     if (!done) spinner = ora({ text, stream, discardStdin: false }).start()
   }, DELAY_MS)
   try {

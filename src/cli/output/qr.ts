@@ -3,15 +3,15 @@ import { type Failure, fail } from '../failure.js'
 import { isColoured } from './colour.js'
 import type { Output } from './output.js'
 
-/** The modules of a QR code, row by row (true is dark), with a white margin of four (ISO/IEC 18004). */
+/** The dark (true) and light modules of a QR code, with a light margin of four modules (ISO/IEC 18004). */
 async function modulesOf(text: string, ecc: 'low' | 'medium'): Promise<boolean[][]> {
   const { encodeQR } = await import('qr')
   return encodeQR(text, 'raw', { ecc, border: 4 })
 }
 
 /**
- * Draws a QR code in half blocks, two rows of modules per line; undefined if it is wider than the terminal. A QR token
- * of the reference server needs 33 columns.
+ * Draws a QR code with half-block characters, two rows of modules per line; undefined if it is wider than the terminal.
+ * A QR token of the reference server needs 33 columns.
  */
 export async function drawQr(text: string, output: Output): Promise<string | undefined> {
   for (const ecc of ['medium', 'low'] as const) {
@@ -36,19 +36,19 @@ interface Screen {
   paint(line: string): string
 }
 
-/** With colours, black on white; without, block characters are assumed to be light on a dark background. */
+/** Draws black on white with colours; without colours it assumes light text on a dark background. */
 function screenOf({ host: { env, stdout }, options }: Output): Screen {
   if (!isColoured(stdout, env, options.noColor === true)) {
     const isLight = /;(?:7|15)$/.test(env.COLORFGBG ?? '')
     return { isInk: stdout.isTTY !== true || isLight, paint: (line) => line }
   }
-  // A theme can change the sixteen colours, even white to black; the colours of the 256-colour cube are fixed.
+  // A theme may change the 16 basic colours, even white to black, but not those of the 256-colour cube.
   const hasCube = Boolean(env.COLORTERM || env.WT_SESSION) || /256|kitty|alacritty|ghostty|wezterm/.test(env.TERM ?? '')
   const colours = hasCube ? '38;5;16;48;5;231' : '30;107'
   return { isInk: true, paint: (line) => `\u001b[${colours}m${line}\u001b[0m` }
 }
 
-/** Writes PNG or SVG by the extension, with mode 0600, because the code is a redemption credential. */
+/** Writes a QR code as PNG or SVG, by extension, with mode 0600: whoever has it can redeem the voucher. */
 export async function writeQrFile(path: string, text: string): Promise<Failure | undefined> {
   const modules = await modulesOf(text, 'medium')
   const content = path.toLowerCase().endsWith('.svg') ? svgOf(modules) : await pngOf(modules)
@@ -71,7 +71,7 @@ function svgOf(modules: readonly (readonly boolean[])[]): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${length} ${length}" shape-rendering="crispEdges"><path fill="#ffffff" d="M0 0h${length}v${length}H0z"/><path d="${dark}"/></svg>\n`
 }
 
-/** Eight pixels per module. */
+/** Encodes a QR code as PNG with eight pixels per module. */
 async function pngOf(modules: readonly (readonly boolean[])[]): Promise<Uint8Array> {
   const { encode } = await import('fast-png')
   const scale = 8
@@ -84,7 +84,7 @@ async function pngOf(modules: readonly (readonly boolean[])[]): Promise<Uint8Arr
   return encode({ width, height: width, data, channels: 1 })
 }
 
-/** Checks that the file is writable, before a voucher is issued irrevocably. */
+/** Checks that the QR file is writable, before a voucher is issued, because issuing cannot be undone. */
 export async function checkQrFile(path: string): Promise<Failure | undefined> {
   const { rm, stat, writeFile } = await import('node:fs/promises')
   try {

@@ -1,12 +1,12 @@
-/** A sentence needs a member that the response lacks. */
+/** Thrown when a sentence reads a member that the response lacks. */
 class MissingMember extends Error {}
 
-/** Members that JSON.stringify and await read. */
+/** Members that JSON.stringify and await read from any object. */
 const languageMembers = ['toJSON', 'then']
 
 /**
- * Makes a sentence about a response; undefined if the response lacks a member of it or has one of another type.
- * Responses are typed and not validated, and a missing member must not hide that the command succeeded.
+ * Builds a sentence about a response; undefined if the response lacks a member that the sentence needs, or has one of
+ * another type. Responses are not validated, and a missing member must not hide that the command succeeded.
  */
 export function sentence<Data>(make: ((data: Data) => string | undefined) | undefined, data: Data): string | undefined {
   try {
@@ -17,7 +17,7 @@ export function sentence<Data>(make: ((data: Data) => string | undefined) | unde
   }
 }
 
-/** Wraps a value so that reading an undefined member throws. */
+/** Wraps a value so that reading a missing member throws. */
 function complete<T>(value: T): T {
   if (value === undefined) throw new MissingMember()
   if (typeof value !== 'object' || value === null) return value

@@ -3,7 +3,7 @@ import { type List, valueAt } from './fields.js'
 import { plainLine } from './plain.js'
 import { wrap } from './wrap.js'
 
-/** Formats a record as lines of name and value. @param named true with --fields: empty members are shown too */
+/** Formats a record as lines of name and value. @param named true with --fields: then empty members are shown too */
 export function showRecord(
   record: unknown,
   members: readonly string[] | undefined,
@@ -21,7 +21,7 @@ export function showRecord(
     const text = memberText(name, value)
     const beside = wrap(text, width === undefined ? Number.POSITIVE_INFINITY : width - labels - GAP)
     const fits = width === undefined || beside.every((it) => widthOf(it) <= width - labels - GAP)
-    // On its own line below the name, an id may fit.
+    // Without the name beside it, a long id may fit on a line of its own.
     const lines = fits ? beside : wrap(text, width - GAP)
     const shown = lines.map((it) => paintCell(name, it, paint)).join(`\n${' '.repeat(fits ? labels + GAP : GAP)}`)
     return fits
@@ -39,7 +39,7 @@ function isEmpty(value: unknown): boolean {
 const GAP = 2
 const NARROWEST = 8
 const DATE_WIDTH = 10
-/** Rows that set the column widths: cli-table3 takes 0.4 ms for a row, and longer per row in a long table. */
+/** Number of rows that determine the column widths: cli-table3 takes 0.4 ms per row, and more in a long table. */
 const MEASURED_ROWS = 1_000
 const SHOWN_INSTANT = /^\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?Z$/
 
@@ -63,21 +63,22 @@ export async function showList(
   return `${texts.join('')}${more ? `\n${paint.quiet(pages)}\n` : ''}`
 }
 
-/** The columns of a table, for the rows that come below. */
+/** Layout of a table, passed on to the rows of the next page. */
 export interface Layout {
   readonly columns: readonly string[]
   readonly widths: readonly number[]
-  /** Number of rows above. */
+  /** Number of rows printed so far. */
   readonly rows: number
-  /** True if times omit their seconds to fit the terminal. */
+  /** True if times are shortened so that the table fits the terminal. */
   readonly isTight: boolean
-  /** True if each row is a record, because the terminal is too narrow for a table. */
+  /** True if the terminal is too narrow for a table, and each row is printed as a record. */
   readonly asRecords?: true
 }
 
 /**
- * Formats table rows, below the header or below earlier rows. The first thousand set the column widths. On a narrow
- * terminal times are shortened first, then texts, never ids; if the ids alone do not fit, each row becomes a record.
+ * Formats table rows below the header or below earlier rows. The first 1,000 rows determine the column widths. On a
+ * narrow terminal it shortens times, then texts, but never ids; if even the ids do not fit, it formats each row
+ * as a record.
  */
 export async function showRows(
   items: readonly unknown[],
@@ -129,7 +130,7 @@ export async function showRows(
 const sides = ['top', 'bottom', 'left', 'right', 'mid', 'middle']
 const borders = sides.flatMap((it) => [it, `${it}-left`, `${it}-mid`, `${it}-right`])
 
-/** Formats a row below the measured ones. Long texts are truncated on a terminal; a long id shifts later columns. */
+/** Formats a row after the first 1,000. On a terminal it truncates long texts; a long id shifts later columns. */
 function lineOf(row: readonly string[], { columns, widths }: Layout, width: number | undefined, paint: Paint): string {
   const cells = row.map((text, i) => {
     const room = widths[i] ?? 0
@@ -140,10 +141,10 @@ function lineOf(row: readonly string[], { columns, widths }: Layout, width: numb
   return `${cells.join('').trimEnd()}\n`
 }
 
-/** A truncated id would be useless. */
+/** True for columns that are never truncated: ids, which are useless in part, and times. */
 const isWhole = (name: string) => /^id$|Id$|_id$|^time$/.test(name)
 
-/** Shows the date alone where the time does not fit. */
+/** Shortens an instant to its date if the time does not fit. */
 const withoutTime = (text: string, room: number) =>
   text.length > room && SHOWN_INSTANT.test(text) ? text.slice(0, DATE_WIDTH) : text
 
@@ -161,7 +162,7 @@ const widthsOf = (rows: readonly (readonly string[])[], above: readonly number[]
 
 const totalOf = (widths: readonly number[]) => widths.reduce((sum, it) => sum + it + GAP, -GAP)
 
-/** Narrows the widest text column first, down to the minimum width. */
+/** Narrows the widest text column first, but no column below the minimum width. */
 function fitWidths(
   columns: readonly string[],
   natural: readonly number[],
@@ -179,7 +180,7 @@ function fitWidths(
   return widths
 }
 
-/** Columns that a text takes: East Asian wide characters and emoji take two. */
+/** Number of terminal columns of a text: East Asian wide characters and emoji take two each. */
 export function widthOf(text: string): number {
   const wide = text.match(
     /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/gu,
@@ -187,7 +188,7 @@ export function widthOf(text: string): number {
   return [...text].length + (wide?.length ?? 0)
 }
 
-/** `externalIssueId` and `external_issue_id` read `external issue id`. */
+/** Converts a member name such as `externalIssueId` or `external_issue_id` to `external issue id`. */
 function labelOf(name: string): string {
   return plainLine(name)
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -197,7 +198,7 @@ function labelOf(name: string): string {
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/
 
-/** Formats a value for people on one line. */
+/** Formats a value on one line for a person. */
 export function textOf(value: unknown, short = false): string {
   if (value === null || value === undefined) return '-'
   if (typeof value === 'string')
@@ -214,11 +215,11 @@ export function textOf(value: unknown, short = false): string {
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value)
 }
 
-/** Names of members in Unix seconds (DECISIONS.md#times). Values beyond the range of Date stay numbers. */
+/** Names of members that hold Unix seconds (DECISIONS.md#times). Values beyond the range of Date stay numbers. */
 const UNIX_SECONDS = /(?:^|[._])date$/
 const UNIX_SECONDS_MAX = 8.64e12
 
-/** Narrow tables omit the year of `time` members and keep their seconds, as logs do. */
+/** Omits the year of an instant in a narrow table, but keeps its seconds, as in logs. */
 const withoutYear = (instant: string) => `${instant.slice(5, 10)} ${instant.slice(11, 19)}Z`
 
 function memberText(name: string, value: unknown, short = false): string {

@@ -1,2 +1,2 @@
-/** A named export, because the CommonJS bundle resolves the default export of a dynamic import wrongly. */
+/** Re-exported by name, because in the CommonJS bundle a dynamic import resolves a default export wrongly. */
 export { default as ora } from 'ora'

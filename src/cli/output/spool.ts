@@ -2,11 +2,11 @@ import { type FileHandle, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Maximum number of characters in memory. */
+/** Number of characters above which the text moves to a file. */
 const IN_MEMORY_MAX = 4 * 1024 * 1024
 const CHUNK_BYTES = 1024 * 1024
 
-/** A text buffer that moves to a private temporary file when it is large. */
+/** A text buffer that moves to a private temporary file when it becomes large. */
 export class Spool {
   #waiting: string[] = []
   #length = 0
@@ -18,7 +18,7 @@ export class Spool {
     if (this.#length >= IN_MEMORY_MAX) await this.#flush()
   }
 
-  /** Passes the whole text to `take` in order, until `take` resolves to false. */
+  /** Passes the whole text to `take`, piece by piece in order; stops when `take` resolves to false. */
   async copy(take: (text: string) => Promise<boolean>): Promise<void> {
     if (this.#file !== undefined) {
       await this.#flush()
@@ -50,7 +50,7 @@ export class Spool {
   }
 }
 
-/** Unlinks the open file immediately if the system permits it, so that kill -9 leaves nothing behind. */
+/** Creates the file and unlinks it while it is open, if the system permits that, so that kill -9 leaves no file. */
 async function create() {
   const path = join(tmpdir(), `voucherctl-${crypto.randomUUID()}`)
   const handle = await open(path, 'wx+', 0o600)

@@ -1,4 +1,4 @@
-/** Lines of at most `width` characters, broken at spaces; a longer word has a line of its own. */
+/** Breaks a text at spaces into lines of at most `width` characters; a longer word gets a line of its own. */
 export function wrap(text: string, width: number, indent = ''): string[] {
   const wrapped: string[] = []
   let line = ''

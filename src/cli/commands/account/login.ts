@@ -28,7 +28,7 @@ interface LoginReport {
   readonly credential: string
   readonly account: string | null
   readonly expires_at: string | null
-  /** Data folder of the local server of this login. */
+  /** Data folder of the local server to which the user logs in; null for a remote server. */
   readonly data_dir: string | null
 }
 
@@ -107,7 +107,7 @@ async function loginLocal(
 
 type LocalServerResult = { readonly ok: true; readonly server: LocalServer; readonly dir: string } | Failure
 
-/** Finds the server for the login. The operator key is sent only to the server of the same data folder. */
+/** Finds the server for the login. The operator key of a data folder is sent only to the server of that folder. */
 async function findLogin(context: Context, data: string | undefined): Promise<LocalServerResult> {
   const { host, settings, dryRun } = context
   if (settings.notAllowed !== undefined) return projectNotAllowed(settings.notAllowed)
@@ -131,7 +131,7 @@ async function findLogin(context: Context, data: string | undefined): Promise<Lo
   )
 }
 
-/** True if the server responds on that URL with its instance id; `localhost` and 127.0.0.1 are the same server. */
+/** True if the server at the base URL returns the instance id of the local server (its host may be `localhost`). */
 async function respondsOn(server: LocalServer, baseUrl: string, dryRun: boolean): Promise<boolean> {
   const [given, own] = [parseBaseUrl(baseUrl), parseBaseUrl(server.base_url)]
   if (!isLoopbackHost(given.hostname) || given.port !== own.port || given.secure !== own.secure) return false
@@ -197,7 +197,7 @@ async function keep(
   }
 }
 
-/** Prompts before a profile of a remote server moves to this one, because it would redirect later commands. */
+/** Asks before a profile of a remote server gets this base URL, because later commands would go to another server. */
 async function confirmMove({ confirm, settings }: Context, baseUrl: string): Promise<Failure | undefined> {
   const { profile, profileName } = settings
   const before = originOf(profile.base_url)

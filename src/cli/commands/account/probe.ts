@@ -6,10 +6,10 @@ import type { Plan, Result } from '../../output/outcome.js'
 type ProbeTarget = NonNullable<ContextCallOptions['target']>
 type ProbeResult = Promise<Result<unknown> | Plan | Failure>
 
-/** Refusals that a server sends only for a valid credential. */
+/** Failure codes that a server sends only if it accepts the credential. */
 const known = ['INSUFFICIENT_SCOPE', 'APPLICATION_DISABLED', 'FEATURE_UNAVAILABLE', 'BOT_DISABLED']
 
-/** Tests whether the server accepts a credential with a read that needs one of its kind. */
+/** Tests whether the server accepts a credential, with a read that needs a credential of its kind. */
 export async function probe(context: Context, kind: CredentialKind, target: ProbeTarget): ProbeResult {
   const result = await read(context, kind, target)
   return !result.ok && 'code' in result && known.includes(result.code) ? { ok: true, data: null } : result

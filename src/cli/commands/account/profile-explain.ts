@@ -7,7 +7,7 @@ import type { Globals } from '../../flags/globals.js'
 import type { Host } from '../../host/host.js'
 import { credentialNames, kindOf, redact, webhookSecretVariable } from '../../host/secrets.js'
 
-/** Every setting with its value and source. */
+/** Lists every setting with its value and its source. */
 export async function explain({ settings, host, globals }: Context) {
   const { profileName, baseUrl, format, timeoutMs, retries, secure, profile, project, production, notAllowed } =
     settings
@@ -62,7 +62,7 @@ function stateOf(notAllowed: Settings['notAllowed']): string {
   return `found here or above; ${changed} to name a server: voucherctl project allow`
 }
 
-/** The prefix of the credential of each kind that a call would send; it makes no call. */
+/** Lists the credential that a call would send, by kind and as prefix only. It makes no call. */
 async function explainCredentials(host: Host, globals: Globals, settings: Settings) {
   const { value: baseUrl } = settings.baseUrl
   const quiet = { ...globals, 'dry-run': true }
@@ -70,7 +70,7 @@ async function explainCredentials(host: Host, globals: Globals, settings: Settin
   for (const kind of ['jwt', 'token', 'bot', 'operator'] as const) {
     const setting = credentialNames[kind]
     const found = baseUrl === undefined ? undefined : await findCredential(host, quiet, settings, kind, baseUrl)
-    // --token-file holds one credential; its form determines its kind.
+    // --token-file contains one credential, whose form shows its kind: skip the other kinds.
     const fits = found?.ok && (globals['token-file'] === undefined || (kindOf(found.value) ?? 'token') === kind)
     rows.push(
       fits

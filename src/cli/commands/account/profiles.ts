@@ -58,7 +58,7 @@ const setFlags = {
   unset: { ...choice(unsettable, `Forget this setting: ${unsettable.join(', ')}`), value: 'SETTING' },
 }
 
-/** A profile with the prefixes of its credentials. */
+/** Describes a profile, with only the prefixes of its credentials. */
 function shown({ current }: Config, name: string, profile: Profile) {
   const credentials = Object.entries(profile.credentials ?? {})
   return {

@@ -36,7 +36,7 @@ export const whoami = leaf({
         refusal ??= found
         continue
       }
-      // --token-file holds one credential; its form determines its kind.
+      // --token-file contains one credential, whose form shows its kind: skip the other kinds.
       if (context.globals['token-file'] !== undefined && (kindOf(found.value) ?? 'token') !== kind) continue
       const result = await probe(context, kind, { baseUrl: base.value, credential: found.value })
       if ('plan' in result) {

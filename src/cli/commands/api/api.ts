@@ -47,7 +47,7 @@ const apiCall = leaf({
     const read = await readCall(context, { method, path, fields, rawFields, input, as })
     if (!read.ok) return read
     const { call } = read
-    // The routes of the encryption protocol itself cannot be encrypted.
+    // The routes that negotiate the encryption cannot themselves be encrypted.
     const mode = call.route?.id.startsWith('secure.') ? 'off' : context.settings.secure.mode.value
     if (flags.all) return showAll(context, call, mode, flags)
     if (flags.curl) return showCurl(context, call, mode, flags)
@@ -59,7 +59,7 @@ const apiCall = leaf({
   },
 })
 
-/** The arguments that describe a call. */
+/** Arguments and flags that describe the call of `api`. */
 interface CallArguments {
   readonly method: string
   readonly path: string
@@ -69,7 +69,7 @@ interface CallArguments {
   readonly as: AnyCall['kind'] | undefined
 }
 
-/** Builds the call from its arguments (DECISIONS.md#api). It refuses conflicting flags before it reads a file. */
+/** Builds the call from arguments and flags (DECISIONS.md#api). It refuses conflicting flags before it reads a file. */
 async function readCall(
   context: Context,
   typed: CallArguments,
@@ -108,7 +108,7 @@ function bodyOf(fields: Parameters<typeof documentOf>[0]) {
   return built.ok ? { ok: true as const, text: JSON.stringify(built.document) } : built
 }
 
-/** Fetches every page with the paging members that all lists of the interface have. */
+/** Fetches all pages with the query members `page` and `limit`, which every list endpoint has. */
 async function showAll(
   context: Context,
   call: AnyCall,

@@ -5,8 +5,8 @@ import { readTextFile } from '../../host/files.js'
 type Body = { readonly ok: true; readonly text: string | undefined } | Failure
 
 /**
- * Reads JSON from a file or stdin and returns the unchanged text.
- * @param flag name of the flag, for messages
+ * Reads JSON from a file or stdin. It checks the syntax and returns the unchanged text.
+ * @param flag name of the flag that names the file, for messages
  */
 export async function readJsonBody(
   { host, globals }: Pick<Context, 'host' | 'globals'>,

@@ -6,30 +6,30 @@ import type { Host } from '../../host/host.js'
 import { credentialNames, credentialVariables, kindOf, redactCode } from '../../host/secrets.js'
 import { shellWord } from '../../host/shell.js'
 
-/** A shell variable and a description of its value. */
+/** A shell variable that holds a secret, and a description of its value. */
 interface Variable {
   readonly name: string
   readonly holds: string
 }
 
-/** A bash command that makes the same call, with variables in place of secrets. */
+/** A curl command that makes the same call, with shell variables in place of secrets. */
 interface CurlCommand {
   readonly command: string
-  /** The variables that the command needs. */
+  /** The variables that the user must set before running the command. */
   readonly variables: readonly Variable[]
 }
 
 interface CurlOptions {
   readonly kind: CredentialKind | 'none'
   readonly routeId: string | undefined
-  /** File of the body; for `-` and undefined the command contains the body. */
+  /** Path of the body file; if it is undefined or `-`, the command contains the body. */
   readonly bodyFile: string | undefined
   readonly include: boolean
   readonly env: Host['env']
   readonly cwd: string
 }
 
-/** Proxy variables that curl uses and voucherctl ignores. */
+/** Proxy variables, which curl uses and voucherctl ignores. */
 export const proxyVariables = ['http_proxy', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY']
 
 export function curlOf(
@@ -45,7 +45,7 @@ export function curlOf(
   const credential = kind === 'none' ? undefined : credentialVariables[kind]
   const words = [
     ['curl', '-sS', ...(include ? ['-i'] : []), ...(method === 'GET' ? [] : ['-X', method])],
-    // curl would resolve dot segments and use a proxy.
+    // Without these options, curl would remove dot segments and use a proxy.
     /\/\.{1,2}(?:[/?]|$)/.test(path) ? ['--path-as-is'] : [],
     proxyVariables.some((name) => env[name]) ? ['--noproxy', "'*'"] : [],
     [shellWord(`${origin}${prefix}${path}`)],
@@ -65,10 +65,10 @@ export function curlOf(
   }
 }
 
-/** `idempotency-key` becomes `Idempotency-Key`. */
+/** Capitalises a header name, such as `idempotency-key`. */
 const headerName = (name: string) => name.replace(/(?:^|-)[a-z]/g, (it) => it.toUpperCase())
 
-/** The body as one shell word, with variables for the values that `hideSecrets` hides. */
+/** Quotes the body as one shell word, with variables in place of secrets. */
 function writtenOut(body: string, routeId: string | undefined) {
   const marker = absentFrom(body)
   const { shown, variables } = hideSecrets(JSON.parse(body), marker, routeId)
@@ -90,8 +90,8 @@ const uniqueBy = (variables: readonly Variable[]) =>
   variables.filter((it, i) => variables.findIndex((other) => other.name === it.name) === i)
 
 /**
- * Replaces voucher codes, webhook secrets and URLs, and tokens of a body with the marker (DECISIONS.md#hidden-values).
- * Returns the variables of the markers in their order.
+ * Replaces voucher codes, tokens, webhook secrets and webhook URLs in a body with the marker (see
+ * DECISIONS.md#hidden-values). Returns a variable for each marker, in the order of the markers.
  */
 function hideSecrets(
   body: unknown,
@@ -125,7 +125,7 @@ function hideSecrets(
 function variableOf(value: string, name: string, parent: string, routeId: string): Variable | undefined {
   if (parent === 'credential' && name === 'value') return { name: 'CODE', holds: `the code ${redactCode(value)}` }
   if (name === 'secret_token') return { name: 'VOUCHERCTL_WEBHOOK_SECRET', holds: 'the secret of the webhook' }
-  // The path of a webhook is enough to post to it.
+  // Whoever knows the full URL of a webhook can post to it.
   if (name === 'url' && routeId.startsWith('webhook.')) return { name: 'WEBHOOK_URL', holds: 'the URL of the webhook' }
   const kind = kindOf(value)
   return kind === undefined ? undefined : { name: credentialVariables[kind], holds: `the ${credentialNames[kind]}` }

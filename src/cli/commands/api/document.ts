@@ -5,8 +5,8 @@ type DocumentMembers = Record<string, unknown>
 type DocumentResult = { readonly ok: true; readonly document: DocumentMembers } | Failure
 
 /**
- * Builds an object from fields: `a.b=c` and `a[b]=c` set nested members, `a[]=x` appends to a list, and `a[][b]=c` sets
- * a member of the last object of a list, or of a new object if the last one has the member.
+ * Builds a JSON object from fields: `a.b=c` and `a[b]=c` set a nested member, and `a[]=x` appends to a list.
+ * `a[][b]=c` sets a member of the last object in a list, or of a new object if the last one already has that member.
  */
 export function documentOf(fields: readonly FieldArgument[]): DocumentResult {
   const document = newMembers()
@@ -18,10 +18,10 @@ export function documentOf(fields: readonly FieldArgument[]): DocumentResult {
   return { ok: true, document }
 }
 
-/** An object without a prototype, so that a member may be named `__proto__`. */
+/** Creates an object without a prototype, in which even `__proto__` is an ordinary member name. */
 const newMembers = () => Object.create(null) as DocumentMembers
 
-/** Splits a path into names; an empty name means the next element of a list. */
+/** Splits a field name into member names; an empty name means the next element of a list. */
 function stepsOf(name: string): readonly string[] | undefined {
   const start = /^[^.[\]]+/.exec(name)?.[0]
   if (start === undefined) return undefined
@@ -31,7 +31,7 @@ function stepsOf(name: string): readonly string[] | undefined {
   return [start, ...parts.map((it) => (it.startsWith('.') ? it.slice(1) : it.slice(1, -1)))]
 }
 
-/** Sets a value; false if the path leads through a value of another type. */
+/** Sets a value at a path; returns false if the path leads through a value that is not an object or list. */
 function put(target: DocumentMembers | unknown[], [step = '', ...rest]: readonly string[], value: unknown): boolean {
   if (Array.isArray(target)) {
     if (step !== '') return false

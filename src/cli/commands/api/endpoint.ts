@@ -2,13 +2,13 @@ import type { CredentialKind, Endpoint } from '../../../contract/endpoint.js'
 
 export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** A known route, found by method and path. */
+/** A route that voucherctl knows; `findRoute` looks it up by method and path. */
 export interface ApiRoute {
   readonly id: string
   readonly summary: string
   readonly method: string
   readonly path: string
-  /** `none`: the route takes no credential. */
+  /** Kind of credential that the route takes; `none` if it takes no credential. */
   readonly caller: CredentialKind | 'none'
   readonly scope?: string
   readonly idempotent?: Endpoint['idempotent']
@@ -16,11 +16,11 @@ export interface ApiRoute {
   readonly output?: Endpoint['output']
   readonly evidence?: Endpoint['evidence']
   readonly streams?: true
-  /** Media type of request and response if it is not JSON. */
+  /** Media type of request and response; absent for JSON. */
   readonly media?: string
 }
 
-/** Routes for monitoring, outside the interface (DECISIONS.md#health-routes). */
+/** Routes for monitoring, which are not part of the voucher API (DECISIONS.md#health-routes). */
 const health: readonly ApiRoute[] = [
   { id: 'health.live', summary: 'Is the server alive', method: 'GET', path: '/healthz', caller: 'none' },
   { id: 'health.ready', summary: 'Can the server use its store', method: 'GET', path: '/readyz', caller: 'none' },
@@ -34,14 +34,14 @@ const health: readonly ApiRoute[] = [
   },
 ]
 
-/** All routes of a voucher service; those of the encrypted transport and of health checks come last. */
+/** Lists all routes of a voucher service; those of the encrypted transport and the health checks come last. */
 export async function knownRoutes(): Promise<readonly ApiRoute[]> {
   const { endpoints } = await import('../../../contract/index.js')
   const { openEndpoints } = await import('../../../contract/secure.js')
   return [...endpoints, ...openEndpoints.map((it): ApiRoute => ({ ...it, caller: 'none' })), ...health]
 }
 
-/** The route of a path without its query; of several, the one with the fewest parameters. */
+/** Finds the route of a path, ignoring its query; of several matches, the one with the fewest path parameters. */
 export async function findRoute(method: string, path: string): Promise<ApiRoute | undefined> {
   return routeAmong(await knownRoutes(), method, path)
 }

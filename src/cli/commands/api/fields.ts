@@ -3,13 +3,13 @@ import { type Failure, usage } from '../../failure.js'
 import { readTextFile } from '../../host/files.js'
 import { kindOf } from '../../host/secrets.js'
 
-/** A field of `-F` or `-f`. */
+/** One `NAME=VALUE` of `-F` or `-f`. */
 export interface FieldArgument {
-  /** As typed, with its dots and brackets. */
+  /** Name as typed, including dots and brackets. */
   readonly name: string
-  /** Undefined for `name[]` without a value, which means an empty list. */
+  /** Parsed value; undefined for `name[]` without a value, which means an empty list. */
   readonly value: unknown
-  /** The text from the command line or the file. */
+  /** Value as text, from the command line or a file. */
   readonly text: string
 }
 
@@ -30,7 +30,7 @@ export async function readFields(
   return { ok: true, fields }
 }
 
-/** The number of fields that read stdin, of which only one may. */
+/** Counts the fields that read stdin; only one field may read it. */
 export const readsStdin = (typed: readonly string[]) => typed.filter((it) => /^[^=]+=@-$/.test(it)).length
 
 async function readField(
@@ -70,7 +70,7 @@ async function readField(
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const LITERALS: Readonly<Record<string, unknown>> = { true: true, false: false, null: null }
 
-/** Undefined for a number that JSON parsers would round. */
+/** Parses a value of `-F`; undefined for a number that JSON parsers would round. */
 function typedValue(text: string): unknown {
   if (Object.hasOwn(LITERALS, text)) return LITERALS[text]
   if (!NUMBER.test(text)) return text
@@ -79,7 +79,7 @@ function typedValue(text: string): unknown {
   return isExact && Number.isFinite(value) ? value : undefined
 }
 
-/** Decimal digits that a double represents exactly. */
+/** Maximum number of decimal digits that a double always represents exactly. */
 const DECIMALS_MAX = 15
 const significant = (text: string) =>
   text

@@ -1,4 +1,4 @@
-/** Characters that need percent-encoding: all but unreserved, sub-delims and `: @ / ? %` (RFC 3986). */
+/** Characters that must be percent-encoded: all but unreserved, sub-delims and `: @ / ? %` (RFC 3986). */
 const ENCODED = /[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]+/g
 const ROOTS = /^\/(?:api\/v1|_platform\/v1)(?:\/|$)|^\/(?:healthz|readyz|metrics)(?:\?|$)/
 const PREFIX = '/api/v1'
@@ -6,9 +6,9 @@ const PREFIX = '/api/v1'
 type PathResult = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly message: string }
 
 /**
- * Normalises the path of a call with its query. `/open-platform/…` gets the prefix /api/v1; `/api/v1/…`,
- * `/_platform/v1/…`, `/healthz`, `/readyz` and `/metrics` stay unchanged. The first slash is optional, because shells
- * on Windows rewrite it. Characters that a URL cannot contain are percent-encoded.
+ * Normalises a typed path with its query. `/open-platform/…` gets the prefix /api/v1; `/api/v1/…`, `/_platform/v1/…`,
+ * `/healthz`, `/readyz` and `/metrics` stay unchanged. The first slash is optional, because shells on Windows rewrite
+ * it. Characters that a URL cannot contain are percent-encoded.
  */
 export function readPath(typed: string): PathResult {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(typed) || typed.startsWith('//'))
@@ -25,7 +25,7 @@ export function readPath(typed: string): PathResult {
 
 export const withoutQuery = (path: string) => path.split('?', 1)[0] ?? path
 
-/** Appends members to the query. */
+/** Appends members to the query of a path. */
 export function withQuery(path: string, members: readonly (readonly [name: string, value: string])[]): string {
   if (members.length === 0) return path
   const query = new URLSearchParams(members.map(([name, value]): [string, string] => [name, value]))

@@ -1,7 +1,7 @@
 import { leaf } from '../../command/leaf.js'
 import { type ApiRoute, knownRoutes } from './endpoint.js'
 
-/** A route in the list. */
+/** A route in the output of `api routes`. */
 interface ListedRoute {
   readonly method: string
   readonly path: string
@@ -30,7 +30,7 @@ export const routes = leaf({
   },
 })
 
-/** Never truncates a path, because users look for paths. */
+/** Formats a route on one line. It never truncates the path, which users search for. */
 function linesOf({ method, path, credential, scope, idempotency_key, command }: ListedRoute): string {
   const caller = scope === null ? credential : `${credential} ${scope}`
   const key = idempotency_key === null ? '' : ', Idempotency-Key'
@@ -53,7 +53,7 @@ function listedOf({ id, summary, method, path, caller, scope, idempotent }: ApiR
   }
 }
 
-/** Commands whose name differs from that of the route, or that need a flag; null without a command. */
+/** Command of each route whose name differs from it; null if no command calls the route. */
 const commands: Readonly<Record<string, string | null>> = {
   'bots.templates': 'templates list --bot',
   'bots.createTemplate': 'templates create --bot',
@@ -91,7 +91,7 @@ const commands: Readonly<Record<string, string | null>> = {
   'health.metrics': null,
 }
 
-/** The command that calls a route, null if there is none: `apps.linkBot` is `apps link-bot`. */
+/** Finds the command that calls a route, such as `apps link-bot` for `apps.linkBot`; null if there is none. */
 export function commandOf(id: string): string | null {
   const named = commands[id]
   if (named !== undefined) return named

@@ -18,10 +18,10 @@ import { defined } from '../../flags/defined.js'
 import type { Plan } from '../../output/outcome.js'
 import type { ApiRoute } from './endpoint.js'
 
-/** A call by method and path; the contract may not know it. */
+/** A call by method and path; the contract may not have this route. */
 export interface AnyCall {
   readonly method: string
-  /** Path and query. */
+  /** Path with query. */
   readonly path: string
   readonly body: string | undefined
   readonly kind: CredentialKind | 'none'
@@ -31,13 +31,13 @@ export interface AnyCall {
 export interface CallExchange {
   readonly ok: true
   readonly result: CallResult<unknown>
-  /** The received response; undefined without one. */
+  /** The response as received; undefined if none arrived. */
   readonly response: TransportResponse | undefined
-  /** The credential of the call, so that output can hide it in the response. */
+  /** The credential that the call sent, so that the output can hide it in the response. */
   readonly credential: string | undefined
 }
 
-/** Sends a call, or returns its plan in a dry run. `id` names a call that the contract does not know. */
+/** Sends a call by method and path, or returns its plan in a dry run. `id` names calls to unknown routes. */
 export async function sendAny(
   context: Context,
   call: AnyCall,
@@ -76,7 +76,7 @@ export async function sendAny(
   return { ok: true, result, response, credential: credential?.value }
 }
 
-/** Transports by command, so that a command with several calls negotiates once. */
+/** Transport of each running command, so that several calls share one encrypted session. */
 const opened = new WeakMap<Context, Promise<Transport>>()
 
 function openOnce(context: Context, baseUrl: string, mode: SecureMode): Promise<Transport> {
@@ -87,7 +87,7 @@ function openOnce(context: Context, baseUrl: string, mode: SecureMode): Promise<
 
 const JSON_TYPE = 'application/json'
 
-/** Builds the request. Only the contract makes it repeatable: routes without idempotency ignore the key. */
+/** Builds the request. Only known idempotent routes are repeatable: other routes ignore the Idempotency-Key. */
 export function prepareAny({ globals, host }: Context, call: AnyCall, token: string | undefined): PreparedCall {
   const { method, path, body, route } = call
   const takesKey = route?.idempotent !== undefined
@@ -114,10 +114,10 @@ export function prepareAny({ globals, host }: Context, call: AnyCall, token: str
   }
 }
 
-/** True for routes that respond without the envelope: health, bootstrap and session of the encrypted transport. */
+/** True for routes that respond without the envelope: health checks, and bootstrap and session of the encryption. */
 export const isBare = (route: ApiRoute | undefined) => route?.caller === 'none'
 
-/** Success conditions of the dedicated command; for an unknown route, only the envelope. */
+/** Success conditions of the call, as for the dedicated command; an unknown route needs only the envelope. */
 function expectedOf({ route, body }: AnyCall): Expected {
   if (isBare(route)) return { bare: true }
   if (route?.output === undefined) return {}

@@ -9,7 +9,7 @@ import { plain } from '../../output/plain.js'
 import type { ApiRoute } from './endpoint.js'
 import { type AnyCall, type CallExchange, isBare } from './send.js'
 
-/** Returns the data of the response, or its failure. */
+/** Returns the data of a successful response, or its failure. */
 export function showData({ method, route }: AnyCall, { result, response }: CallExchange): Outcome<unknown> {
   if (result.ok) return { ok: true, data: result.data, ...(method === 'GET' ? { reads: true } : {}) }
   const failure = fromCall(result)
@@ -20,7 +20,7 @@ export function showData({ method, route }: AnyCall, { result, response }: CallE
   return { ...failure, message, hint: 'Add -i to print it as it is.' }
 }
 
-/** True for a success of a route that does not respond in JSON: metrics, a stream. */
+/** True for the successful response of a route that does not return JSON: metrics, or a stream. */
 const isText = (route: ApiRoute | undefined, { status }: TransportResponse) =>
   status >= 200 && status <= 299 && (isBare(route) || route?.streams === true)
 
@@ -29,16 +29,16 @@ async function* linesOf(body: string): AsyncGenerator<unknown, Failure | undefin
   return undefined
 }
 
-/** True if the flags select a format, members or a filter, which apply only to parsed data. */
+/** True if flags select a format, fields or a filter, which need parsed data instead of the raw response. */
 export function isDataAskedFor({ settings, output }: Context): boolean {
   const { fields, filter } = output.options
   return settings.format.source !== 'default' || fields !== undefined || filter !== undefined
 }
 
-/** A shorter credential may equal an ordinary word of the response. */
+/** Minimum length of a credential that is hidden: a shorter one may equal an ordinary word of the response. */
 const SHORTEST_SECRET = 8
 
-/** Prints the whole response for `-i`, also a failure, without the credential; the exit code stays the same. */
+/** Prints the whole response for `-i`, even of a failed call, without the credential. */
 export function showWhole(
   context: Context,
   { route }: AnyCall,
@@ -62,12 +62,12 @@ export function showWhole(
   output.printBytes(Buffer.from(`${lines.map((it) => plain(it).trimEnd()).join('\n')}\n\n`))
   const isTerminal = host.stdout.isTTY === true
   const shown = isTerminal ? `${plain(body)}${body.endsWith('\n') ? '' : '\n'}` : body
-  // Print the received bytes if nothing was removed.
+  // Print the bytes as received unless the credential was removed from the text.
   output.printBytes(shown === response.body && response.bytes !== undefined ? response.bytes : Buffer.from(shown))
   return { ok: true, printed: true, exit }
 }
 
-/** The parsed JSON, or else the text. */
+/** Parses a text as JSON; returns text that is not JSON unchanged. */
 function parsed(text: string): unknown {
   const value = parseJson(text, RESPONSE_DEPTH_MAX)
   return value === undefined ? text : value

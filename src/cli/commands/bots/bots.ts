@@ -48,7 +48,7 @@ const profileMembers = [
   'webhook.max_connections',
 ]
 
-/** Stores the token in the profile and returns the other members, or a failure if the token is lost. */
+/** Stores the bot token in the profile and removes it from the output; fails if the token can no longer be shown. */
 async function keepToken<Data extends { one_time_token?: string }>(
   context: Context,
   botId: string,
@@ -179,7 +179,7 @@ export const bots: Group = {
         const kept = flags.save && fresh ? await keepToken(context, positional, got.data) : got
         if (!kept.ok) return kept
         const { profileName, profile } = context.settings
-        // It is too late for a prompt: this call has read the token, which the server shows only once.
+        // Do not ask here: the call has already read the token, which the server shows only once.
         const before = profile.credentials?.bot
         if (flags.save && fresh && before !== undefined)
           context.output.notice(`warning: it replaces ${redact(before.value)} in profile ${profileName.value}.`)

@@ -14,7 +14,7 @@ export const metrics = callLeaf({
   input: ({ positional }) => ({ botId: positional }),
 })
 
-/** Draws counts as bars scaled to the largest one; skips members that the server omits. */
+/** Draws counters as bars, scaled to the largest one; skips counters that the server omits. */
 export function chart(metrics: Partial<BotMetrics> | null): string {
   const { calls, errors, quota, updates, webhook } = metrics ?? {}
   const sections = [

@@ -9,17 +9,17 @@ import { exitOf, type Failure, fail } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
 import type { Plan, Result } from '../../output/outcome.js'
 
-/** Network time allowed beyond the time that the server holds the poll. */
+/** Milliseconds of network time that a poll may take beyond the time that the server holds it. */
 const GRACE_MS = 10_000
-/** One minute in total, enough for a server to restart. */
+/** Milliseconds between attempts to reconnect: one minute in total, enough for a server to restart. */
 const RECONNECT_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
-/** Pauses between polls of a server that does not hold them (DECISIONS.md#polls-that-are-not-held). */
+/** Milliseconds between polls of a server that does not hold them (DECISIONS.md#polls-that-are-not-held). */
 const PACE_MS = [1_000, 2_000, 4_000, 8_000] as const
-/** Maximum wait after Ctrl-C. */
+/** Maximum milliseconds that the confirmation of updates after Ctrl-C may take. */
 const CONFIRM_MS = 2_000
-/** Longest time that a server holds a poll (DECISIONS.md#polling). */
+/** Maximum seconds that a server holds a poll (DECISIONS.md#polling). */
 const HOLD_SECONDS_MAX = 50
-/** Limit over the encrypted transport, whose clients time out after 15 s. */
+/** Maximum seconds to hold a poll over the encrypted transport, whose clients time out after 15 s. */
 const HOLD_ENCRYPTED_SECONDS_MAX = 10
 
 export const isEncrypted = ({ settings }: Context) => settings.secure.mode.value !== 'off'
@@ -33,7 +33,7 @@ interface PollFilter {
   readonly allowed_updates?: UpdateType[] | undefined
 }
 
-/** Polls once; the poll confirms the updates before `from`. */
+/** Polls once, which confirms all updates before the id `from`. */
 export const pollOnce = (
   { call }: Context,
   from: number | undefined,
@@ -46,10 +46,10 @@ export const pollOnce = (
     { timeoutMs: seconds * 1000 + GRACE_MS, progress: 'Waiting for updates' },
   )
 
-/** Polls repeatedly. After a failure it looks for the local server again, which may have restarted. */
+/** Creates functions for repeated polls. After a failure they look up the local server, which may have restarted. */
 export function polls(context: Context, secondsOf: (hold: PollHold) => number, filter: PollFilter = {}) {
   const { host, settings, output } = context
-  // Stderr of a script must hold only the error object.
+  // Print no notices for a script: its stderr must hold only the error object.
   const isScript = output.isJson && host.stderr.isTTY !== true
   let by = context
   let failed = false
@@ -60,7 +60,7 @@ export function polls(context: Context, secondsOf: (hold: PollHold) => number, f
       failed = !result.ok
       return result
     },
-    /** Confirms the updates before this one. */
+    /** Confirms to the server all updates before this id. */
     confirm: (before: number): Promise<PollResult> =>
       by.call(
         contract.updates,
@@ -76,7 +76,7 @@ export function polls(context: Context, secondsOf: (hold: PollHold) => number, f
   }
 }
 
-/** A context for the restarted local server, which is another process and may use another port. */
+/** Creates a context for a restarted local server, which is another process and may use another port. */
 function anew(context: Context): Context {
   const { host, globals, settings, output } = context
   const resolved = settings.localServer === undefined ? undefined : resolveSettings(host, globals)
@@ -84,8 +84,8 @@ function anew(context: Context): Context {
 }
 
 /**
- * Classifies the result of a poll. A server is away if it does not respond, responds with a 5xx, or is a local server
- * that is restarting. Unusable update ids are an invalid response (DECISIONS.md#update-ids).
+ * Converts the result of a poll. The server counts as unavailable if it does not respond, responds with a 5xx, or is a
+ * local server that is restarting. Invalid update ids are an invalid response (DECISIONS.md#update-ids).
  */
 export function polledOf(result: PollResult, from: number | undefined): PollOutcome<Failure> {
   if ('plan' in result) throw new Error('a dry run does not come here')
@@ -101,7 +101,7 @@ export function polledOf(result: PollResult, from: number | undefined): PollOutc
   return { ok: false, isAway: false, failure: fail('INVALID_RESPONSE', `${NOT_A_RESPONSE}: ${mistake}.`, hint) }
 }
 
-/** Describes the first update whose id cannot be confirmed after the ids before it. */
+/** Describes the first update whose id is invalid or not above the ids before it. */
 function mistakeOf(updates: readonly (Update | null)[], from: number | undefined): string | undefined {
   let least = Math.max(from ?? 0, 0)
   for (const [at, update] of updates.entries()) {

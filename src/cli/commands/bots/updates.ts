@@ -61,7 +61,7 @@ function linesOf(data: unknown): string {
 
 /** Formats an update on one line with its type, sender and text. */
 function lineOf(it: Update): string {
-  // Copies, because `sentence` drops a line that reads a missing member, and each type has other members.
+  // Read a copy, because each type has other members, and `sentence` drops a line that reads a missing one.
   const update: Update = { ...it }
   const payload: Payload = { ...(update[update.type] as Payload | undefined) }
   const parts = [
@@ -86,22 +86,22 @@ interface Payload {
 
 export interface FollowOptions
   extends Pick<PollingOptions<Failure>, 'signal' | 'reconnectMs' | 'paceMs' | 'asksToHold'> {
-  /** Reads updates from an id on, which confirms those before it. */
+  /** Requests updates from this id on, which confirms all earlier ones. */
   poll(from: number | undefined): Promise<PollResult>
-  /** Confirms the updates before this one, after the signal. */
+  /** Confirms all updates before this id after the signal aborted. */
   confirm(before: number): Promise<PollResult>
-  /** Reports that the server is away or back. */
+  /** Tells the user that the server is unavailable, or available again. */
   notice(text: string): void
-  /** Warns how to avoid receiving updates twice. */
+  /** Warns that updates will be received twice, and how to avoid that. */
   warn(text: string): void
 }
 
 /**
- * Yields updates as they arrive. The next poll confirms the yielded updates, and after the signal a last call does, so
- * that the next run continues after them. If the consumer stops, the updates since the last poll stay unconfirmed and
- * are delivered again.
+ * Yields each update on arrival. Each poll confirms the updates yielded before it. After the signal aborts, a last call
+ * confirms the rest, so that the next run continues after them. If the consumer stops earlier, the server sends
+ * the updates since the last poll again.
  *
- * It waits for a server that responded before; a server that never responded is a failure.
+ * If a server that has responded before becomes unavailable, it reconnects; a server that never responded is a failure.
  */
 export async function* follow(
   { poll, confirm, warn, ...following }: FollowOptions,

@@ -10,7 +10,7 @@ import { bytesOf, readUserFile, removeUserFile, writeUserFile } from '../../comp
 import { type Failure, fail, usage } from '../../failure.js'
 import { choice, text } from '../../flags/flags.js'
 
-/** Start of every script; a file without it is never overwritten or removed. */
+/** First words of every generated script. A file without them was not generated, so it is never changed. */
 const MADE_HERE = 'Completion of voucherctl for '
 
 const use: Readonly<Record<Shell, string>> = {
@@ -63,13 +63,13 @@ interface InstallReport {
   readonly shell: Shell
   readonly script: string
   readonly startup_file: string | null
-  /** Files that were written or removed. */
+  /** Paths of files that the command wrote or removed. */
   readonly changed: readonly string[]
 }
 
 interface Change {
   readonly path: string
-  /** Undefined removes the file. */
+  /** New content of the file; undefined removes the file. */
   readonly content: string | undefined
   readonly action: string
 }
@@ -182,7 +182,7 @@ const torn = (path: string) =>
     'Remove the other mark and the lines that belong to it.',
   )
 
-/** @param page the groups and commands that scripts complete */
+/** The completion commands. @param page groups and commands to complete */
 export const completion = (page: readonly Entry[]): Group => ({
   name: 'completion',
   summary: 'Completion of the shell: print the script, install, uninstall',

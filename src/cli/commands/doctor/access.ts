@@ -20,7 +20,7 @@ interface Question {
 const V1 = '/api/v1/open-platform'
 const empty = { method: 'POST', body: '{}' }
 
-/** The call that tests each scope: a read, or a call that lacks something required (DECISIONS.md#doctor). */
+/** A harmless call for each scope: a read, or a call without a required member (DECISIONS.md#doctor). */
 const scopeQuestions: Readonly<Partial<Record<CredentialKind, Readonly<Record<string, Question>>>>> = {
   token: {
     'vouchers:read': { method: 'GET', path: `${V1}/vouchers/templates?limit=1` },
@@ -42,11 +42,11 @@ const plainQuestions = {
   operator: { method: 'GET', path: '/_platform/v1/reviews' },
 }
 
-/** Refusals that a server sends after accepting the credential and before any change. */
+/** Failure codes that a server sends after it accepted the credential and before it changed anything. */
 const brokenFor = ['APPLICATION_DISABLED', 'FEATURE_UNAVAILABLE', 'BOT_DISABLED', 'SECURE_TRANSPORT_REQUIRED']
 const EXPIRES_SOON_MS = 3_600_000
 
-/** Checks whether the server accepts the credential of a kind, and its scopes. */
+/** Checks whether the server accepts the profile's credential of a kind, and which scopes the credential has. */
 export async function checkCredential(
   context: Context,
   kind: CredentialKind,
@@ -61,7 +61,7 @@ export async function checkCredential(
     const elsewhere = settings.profile.credentials?.[kind]?.origin
     return skip(name, elsewhere === undefined ? 'There is none.' : `The one in the profile is for ${elsewhere}.`)
   }
-  // --token-file holds one credential; its form determines its kind.
+  // --token-file contains one credential, whose form shows its kind: skip the other kinds.
   if (globals['token-file'] !== undefined && (kindOf(found.value) ?? 'token') !== kind)
     return skip(name, 'There is none.')
   const asked = scopeQuestions[kind] ?? { '': plainQuestions[kind as keyof typeof plainQuestions] }
@@ -100,7 +100,7 @@ function jwtCheck(name: string, { value, source }: { value: string; source: stri
   return isShort ? warn(name, message, 'Log in again: `voucherctl login`.') : ok(name, message)
 }
 
-/** Opens a transport in the chosen mode without storing downgrade protection in the profile. */
+/** Opens a transport with the encryption mode from the settings, but stores no downgrade protection in the profile. */
 async function openWithoutTrace(context: Context, baseUrl: string): Promise<Transport> {
   const plain = await openPlain(context, baseUrl)
   if (context.settings.secure.mode.value === 'off') return plain

@@ -1,12 +1,12 @@
 import { codeOf } from '../../../files/error-code.js'
 
-/** Result of a check. */
+/** Result of one check of `doctor`. */
 export interface Check {
   readonly name: string
-  /** `skip`: the check was impossible or does not apply. */
+  /** `skip`: the check does not apply, or another failure makes it impossible. */
   readonly status: 'ok' | 'warn' | 'fail' | 'skip'
   readonly message: string
-  /** How to fix it; null if the check passed. */
+  /** How to fix the problem; null if the check passed. */
   readonly fix: string | null
 }
 
@@ -20,7 +20,7 @@ export const skip = (name: string, message: string, fix: string | null = null): 
 export const warn = (name: string, message: string, fix: string): Check => ({ name, status: 'warn', message, fix })
 export const bad = (name: string, message: string, fix: string): Check => ({ name, status: 'fail', message, fix })
 
-/** Runs a check; it fails on a timeout or a system error. */
+/** Runs a check with a time limit; a timeout or system error becomes a failed check. */
 export async function bounded(name: string, timeoutMs: number, look: () => Promise<Check> | Check): Promise<Check> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<Check>((resolve) => {
@@ -31,7 +31,7 @@ export async function bounded(name: string, timeoutMs: number, look: () => Promi
   try {
     return await Promise.race([look(), late])
   } catch (error) {
-    // Any error but a system error is a bug.
+    // An error that is not a system error is a bug.
     if (!(error instanceof Error && 'syscall' in error)) throw error
     return bad(name, `It could not be looked at (${codeOf(error)}).`, 'Check who owns the folder, and its permissions.')
   } finally {

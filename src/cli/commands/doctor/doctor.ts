@@ -131,7 +131,7 @@ function linesOf({ name, status, message, fix }: Check, width: number, paint: Pa
   return [...lines, ...fixes.map((it, i) => `${' '.repeat(INDENT)}${paint.hint(`${i === 0 ? '→ ' : '  '}${it}`)}`)]
 }
 
-/** Lists the failed checks again, because the first ones may have scrolled off the screen. */
+/** Repeats the failed checks at the end, because the first ones may have scrolled off the screen. */
 function summary(checks: readonly Check[], width: number): string {
   const named = (status: Check['status'], word: string) => {
     const names = checks.filter((it) => it.status === status).map((it) => it.name)

@@ -32,7 +32,7 @@ export function checkProfileFile(host: Host, { config: problem, settings }: Sett
   )
 }
 
-/** Checks the profile file, which holds secrets, for mode 0600 in a folder of 0700. */
+/** Checks that the profile file, which holds secrets, has mode 0600 and its folder 0700. */
 export function checkPermissions(host: Host): Check {
   const name = 'permissions'
   const [dir, file] = [configDir(host), configFile(host)]
@@ -58,7 +58,7 @@ export function checkProjectFile({ project: problem, settings }: SettingsDiagnos
   return ok(name, source === undefined ? 'No setting comes from a voucherctl.json.' : `In use: ${source.slice(13)}`)
 }
 
-/** Checks all values but the base URL, which has its own check. */
+/** Checks the values of all settings except the base URL, which has its own check. */
 export function checkValues({ values: problem, settings }: SettingsDiagnosis): Check {
   const name = 'settings'
   if (problem !== undefined && problem.code !== 'USAGE')

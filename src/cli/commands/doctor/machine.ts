@@ -12,7 +12,7 @@ import { bad, type Check, ok, skip, warn } from './check.js'
 
 const NODE = { major: 20, minor: 19 }
 
-/** @param version such as 20.19.0 */
+/** Checks the version of Node. @param version such as 20.19.0 */
 export function checkNode(version: string): Check {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const isOld = major < NODE.major || (major === NODE.major && minor < NODE.minor)
@@ -21,7 +21,7 @@ export function checkNode(version: string): Check {
     : ok('node', `Node ${version}`)
 }
 
-/** Name and version of the SQLite on this machine. @throws if there is none */
+/** Loads the SQLite library and returns its name and version. @throws if it cannot be loaded */
 export function loadSqlite(): string {
   if (isBuiltin('node:sqlite')) return `SQLite ${process.versions.sqlite ?? ''} of Node`.replace('  ', ' ')
   const { DatabaseSync } = createRequire(import.meta.url)('@photostructure/sqlite') as {
@@ -33,7 +33,7 @@ export function loadSqlite(): string {
   return `SQLite ${version} of @photostructure/sqlite`
 }
 
-/** Checks SQLite, which only the bundled server needs. */
+/** Checks that SQLite can be loaded; only the bundled server needs it. */
 export function checkSqlite(load: () => string): Check {
   try {
     return ok('sqlite', load())
@@ -46,7 +46,7 @@ export function checkSqlite(load: () => string): Check {
   }
 }
 
-/** Checks NODE_EXTRA_CA_CERTS, which Node 20 reads at every start and later versions with the first TLS. */
+/** Checks NODE_EXTRA_CA_CERTS. Node 20 reads the file at every start, later versions at the first TLS connection. */
 export function checkExtraCa(path: string | undefined, nodeVersion: string): Check {
   const name = 'extra certificates'
   if (!path) return ok(name, 'NODE_EXTRA_CA_CERTS is not set.')
@@ -81,7 +81,7 @@ export function checkProxy({ env }: Pick<Host, 'env'>, baseUrl: string | undefin
 export interface Port {
   readonly name: string
   readonly port: number
-  /** The voucherctl process that holds the port, if any. */
+  /** Returns a description of the voucherctl process that listens on the port, if any. */
   holder(): string | undefined
   readonly fix: string
 }
@@ -110,7 +110,7 @@ export async function checkPort({ name, port, holder, fix }: Port): Promise<Chec
 const MIB = 1024 * 1024
 const LEAST = { fail: 50 * MIB, warn: 500 * MIB }
 
-/** Free bytes for this user at the path of a folder that may not exist yet. */
+/** Bytes that this user may still write at a path; the folder may not exist yet. */
 export async function freeBytes(dir: string): Promise<number> {
   let there = dir
   while (!existsSync(there) && dirname(there) !== there) there = dirname(there)

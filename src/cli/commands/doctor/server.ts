@@ -10,14 +10,14 @@ import type { SettingsDiagnosis } from '../../config/settings.js'
 import { parseObject } from '../../host/parse-object.js'
 import { bad, type Check, ok, skip, warn } from './check.js'
 
-/** Milliseconds for one request; two in sequence keep the wait acceptable. */
+/** Milliseconds for one request; the command makes two, one after the other, so this keeps the wait short. */
 export const ASK_MS = 2_000
 
 type RequestResult =
   | { readonly ok: true; readonly response: TransportResponse }
   | { readonly ok: false; readonly message: string }
 
-/** Sends a GET in plain text without a credential; returns any response, or the reason for none. */
+/** Sends an unencrypted GET without a credential. Returns any response, or the reason why there is none. */
 async function ask(context: Context, baseUrl: string, path: string): Promise<RequestResult> {
   const transport = await openPlain(context, baseUrl)
   let response: TransportResponse | undefined
@@ -38,12 +38,12 @@ async function ask(context: Context, baseUrl: string, path: string): Promise<Req
   return { ok: false, message: result.ok ? '' : result.message }
 }
 
-/** Result of the first request to the chosen server. */
+/** Result of the first check of the chosen server. */
 interface ServerReport {
   readonly base: Check
   readonly server: Check
   readonly clock: Check
-  /** Undefined if further checks must not call the server. */
+  /** Base URL for further checks; undefined if they must not call this server. */
   readonly baseUrl: string | undefined
 }
 
@@ -101,13 +101,14 @@ export async function reachServer(context: Context, diagnosis: SettingsDiagnosis
   }
 }
 
-/** A read that every voucher service refuses without a credential. */
+/** An endpoint that every voucher service refuses without a credential. */
 const REFUSED_READ = '/api/v1/open-platform/vouchers/templates'
 
 const hasEnvelope = ({ body }: TransportResponse) => typeof parseObject(body)?.success === 'boolean'
 
 /**
- * A failed check if neither response is from a voucher service: another server may lack /healthz but not the envelope.
+ * Returns a failed check if neither response comes from a voucher service. /healthz alone does not tell: another
+ * implementation may lack it, but its refusals have the envelope.
  */
 function foreignResponse(health: TransportResponse, refused: TransportResponse): Check | undefined {
   const isRedirect = health.status >= 300 && health.status < 400
@@ -140,7 +141,7 @@ function serverOf({ status, headers, body }: TransportResponse, ms: number): Che
 
 const SKEW = { warnSeconds: 5, failSeconds: 300 }
 
-/** @param date Date header, in whole seconds @param now milliseconds, in the middle of the exchange */
+/** Checks the clock. @param date Date header, in whole seconds @param now local time, ms, halfway through the call */
 export function clockOf(date: string | undefined, now: number): Check {
   const name = 'clock'
   const theirs = Date.parse(date ?? '')
@@ -153,7 +154,7 @@ export function clockOf(date: string | undefined, now: number): Check {
   return seconds > SKEW.failSeconds ? bad(name, message, fix) : warn(name, message, fix)
 }
 
-/** Checks that the server offers the encrypted transport with a pinned key. */
+/** Checks that the server offers the encrypted transport and that its key has one of the profile's pins. */
 export async function checkSecure(context: Context, baseUrl: string | undefined): Promise<Check> {
   const name = 'encrypted transport'
   if (baseUrl === undefined) return skip(name, 'No server to ask.')

@@ -14,11 +14,11 @@ interface TlsOptions {
   readonly baseUrl: string
   readonly mode: SecureMode
   readonly timeoutMs: number
-  /** Additional trusted certificates. */
+  /** Certificates to trust in addition to those of Node. */
   readonly ca?: ConnectionOptions['ca']
 }
 
-/** Checks for https to other machines and a trusted certificate that does not expire soon. */
+/** Checks that another machine is called over https with a trusted certificate that does not expire soon. */
 export async function checkTls({ env, now }: Pick<Host, 'env' | 'now'>, options: TlsOptions): Promise<Check> {
   const name = 'TLS'
   const base = parseBaseUrl(options.baseUrl)
@@ -53,7 +53,7 @@ export async function checkTls({ env, now }: Pick<Host, 'env' | 'now'>, options:
 
 type HandshakeResult = { readonly validTo: string; readonly refusal: string | undefined } | { readonly code: string }
 
-/** Reads the certificate without sending a request. */
+/** Connects with TLS to read the certificate; sends no request. */
 function handshake(host: string, port: number, { timeoutMs, ca }: TlsOptions): Promise<HandshakeResult> {
   return new Promise((resolve) => {
     const socket = connect({
@@ -61,7 +61,7 @@ function handshake(host: string, port: number, { timeoutMs, ca }: TlsOptions): P
       port,
       ...(isIP(host) === 0 ? { servername: host } : {}),
       ...(ca === undefined ? {} : { ca }),
-      // Accept any certificate for inspection: no request follows.
+      // Accept any certificate in order to inspect it; no request follows.
       rejectUnauthorized: false,
     })
     const end = (result: HandshakeResult) => {

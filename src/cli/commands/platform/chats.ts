@@ -13,7 +13,7 @@ const chatId = { name: 'CHAT_ID', summary: 'Id of the chat, chat_…', ask: 'Cha
 const chatMembers = ['id', 'type', 'bot_id', 'user_id', 'blocked', 'created_at']
 const view = (done: (chat: Chat) => string): View<Chat> => ({ headline: done, members: chatMembers })
 
-/** Simulates users, which a local server does not have. */
+/** Commands that act as users, because a local server has no real ones. */
 export const platformUsers: Group = {
   name: 'users',
   alias: 'user',
@@ -77,7 +77,7 @@ export const platformChats: Group = {
       notes,
       flags: { bot: text('ID', 'Only those with this bot'), user: text('ID', 'Only those of this user'), ...pageFlags },
       examples: [{ command: 'voucherctl platform chats list --user user-42' }],
-      // Omit the bot id, which machine formats contain: two ids and a name do not fit on a line.
+      // Omit the bot id from the table, because two ids and a name do not fit on a line; other formats contain it.
       view: { members: ['id', 'user_id', 'type', 'blocked', 'created_at'] },
       run: (context, { flags }) =>
         fetchList(context, flags, contract.chats, defined({ bot_id: flags.bot, user_id: flags.user })),

@@ -9,7 +9,7 @@ import { plainLine } from '../../output/plain.js'
 interface ProjectReport {
   readonly path: string | null
   readonly base_url: string | null
-  /** Whether calls may go to base_url; null if the file names no server. */
+  /** True if the user has allowed calls to base_url; null if the file names no server. */
   readonly allowed: boolean | null
   readonly reason: Permission['reason'] | 'no project file'
   readonly content: ProjectFile['members']
@@ -38,7 +38,7 @@ const view = {
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** @param projects the allowed files if this command has changed them */
+/** Describes the project file. @param projects the allowed files, if this command has just changed them */
 function show({ settings }: Context, projects = settings.config.projects): ProjectReport {
   const { project, passedOver, profile, config } = settings
   const none = { path: null, base_url: null, allowed: null, reason: 'no project file', content: {} } as const
@@ -57,7 +57,7 @@ function find({ settings: { project, passedOver } }: Context): { ok: true; proje
   return fail('PROJECT_FILE_NOT_FOUND', 'No voucherctl.json counts here.', reasons.join(' ') || where)
 }
 
-/** Stores or removes the permission for exactly the text that this command has read and shows. */
+/** Stores or removes the permission for exactly the text of the project file that this command has read and shows. */
 async function decide(context: Context, isAllowed: boolean) {
   const found = find(context)
   if (!found.ok) return found

@@ -16,7 +16,7 @@ interface PreparedIds {
   readonly templateId: string
 }
 
-/** Steps of a bot that delivers a voucher in a chat and gets updates at a webhook on this machine. */
+/** Runs the steps of a bot that delivers a voucher in a chat and receives updates at a webhook on this machine. */
 export async function runBotSteps(
   walkthrough: Walkthrough,
   { appId, templateId }: PreparedIds,
@@ -99,7 +99,7 @@ async function deliver(
 
 const WAIT_MS = 10_000
 
-/** Waits for a delivery, whose signature the receiver has verified. */
+/** Waits until the webhook receiver has verified a delivery. */
 async function arrival(walkthrough: Walkthrough, botId: string, receiver: ScenarioInbox): Promise<Failure | undefined> {
   const { signal } = walkthrough
   const limit = AbortSignal.any([signal, AbortSignal.timeout(WAIT_MS)])

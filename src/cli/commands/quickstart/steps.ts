@@ -17,7 +17,7 @@ import type { ServerFacts, Walkthrough } from './walkthrough.js'
 
 const account = 'demo'
 
-/** Runs all steps until the first unexpected failure. */
+/** Runs all steps in order and stops at the first unexpected failure. */
 export async function runSteps(
   walkthrough: Walkthrough,
   server: ServerFacts,
@@ -39,7 +39,7 @@ export async function runSteps(
   return (await circulate(walkthrough, prepared.templateId)) ?? (await runBotSteps(walkthrough, prepared, receiver))
 }
 
-/** Steps from the account to an active template. */
+/** Runs the steps that log in and create an application and an active template. */
 async function prepare(walkthrough: Walkthrough): Promise<{ ok: true; appId: string; templateId: string } | Failure> {
   const login = await walkthrough.run(platform.issueAccountToken, {
     title: 'An account',
@@ -103,7 +103,7 @@ async function prepare(walkthrough: Walkthrough): Promise<{ ok: true; appId: str
   return approved.ok ? { ok: true, appId: app.data.id, templateId: id } : approved
 }
 
-/** Steps from the issue of a voucher to its reversal. */
+/** Runs the steps that issue, verify, redeem and reverse a voucher. */
 async function circulate(walkthrough: Walkthrough, templateId: string): Promise<Failure | undefined> {
   const issued = await walkthrough.run(vouchers.issue, {
     title: 'Issued to a user',
@@ -174,7 +174,7 @@ async function circulate(walkthrough: Walkthrough, templateId: string): Promise<
   return again.data.redeemable ? undefined : fail('UNEXPECTED', 'The voucher is not redeemable after its reversal.')
 }
 
-/** Repeats a call through the encrypted transport and shows the bytes that an eavesdropper would see. */
+/** Repeats a call over the encrypted transport and shows the bytes that an eavesdropper would see. */
 async function lookEncrypted(walkthrough: Walkthrough, credential: vouchers.Credential): Promise<Failure | undefined> {
   const secrets = [credential.value, walkthrough.credentials.get('token') ?? '']
   const wire = watchWire([...secrets, vouchers.verify.path])
@@ -190,7 +190,7 @@ async function lookEncrypted(walkthrough: Walkthrough, credential: vouchers.Cred
   return wire.readable() ? fail('UNEXPECTED', 'Something of the encrypted call could be read on the wire.') : undefined
 }
 
-/** Records the bytes that an eavesdropper would see. */
+/** Wraps a transport to record the bytes that an eavesdropper would see. */
 function watchWire(secrets: readonly string[]) {
   const seen: string[] = []
   let last = ''
@@ -204,7 +204,7 @@ function watchWire(secrets: readonly string[]) {
         last = `${method} ${path}, ${Buffer.byteLength(body)} bytes and ${Buffer.byteLength(response.body)} back`
         return response
       },
-    /** `POST /api/v1/secure/dispatch, 612 bytes and 1034 back` */
+    /** Describes the last request, such as `POST /api/v1/secure/dispatch, 612 bytes and 1034 back`. */
     summary: () => last,
     /** True if one of the secrets was sent in plain text. */
     readable: () => seen.some((text) => secrets.some((it) => it !== '' && text.includes(it))),

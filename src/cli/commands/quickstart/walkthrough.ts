@@ -9,7 +9,7 @@ import type { Failure } from '../../failure.js'
 import { exitOf, fail, fromCall } from '../../failure.js'
 import { plainLine } from '../../output/plain.js'
 
-/** Facts about the running server that steps use. */
+/** The running server and the programs that use it, as the steps need them. */
 export interface ServerFacts {
   readonly baseUrl: string
   readonly dataDir: string
@@ -19,13 +19,13 @@ export interface ServerFacts {
 interface WalkthroughStep {
   readonly step: number
   readonly title: string
-  /** The equivalent voucherctl command. */
+  /** The voucherctl command that does the same as the step. */
   readonly command: string
   readonly result: string
-  /** `POST /api/v1/…`, null for a step without a call. */
+  /** HTTP method and path, such as `POST /api/v1/…`; null for a step without a call. */
   readonly call: string | null
   readonly status: number | null
-  /** Exit code of the command. */
+  /** Exit code that the command would return. */
   readonly exit: number
 }
 
@@ -34,17 +34,17 @@ interface StepDefinition<E extends Endpoint> {
   readonly command: string
   readonly input: InputOf<E>
   readonly idempotencyKey?: string
-  /** Describes the response. */
+  /** Describes the response in a sentence. */
   readonly describe: (data: OutputOf<E>, replayed: boolean) => string
-  /** Failure code that this step demonstrates. */
+  /** The failure code with which the server must refuse this call, for a step that demonstrates a refusal. */
   readonly refusedWith?: string
-  /** Wraps the plain transport. */
+  /** Wraps the unencrypted transport, for example to encrypt this call. */
   readonly through?: (transport: Transport) => Transport
 }
 
 type StepResult<Data> = { readonly ok: true; readonly data: Data } | Failure
 
-/** Runs steps in sequence and prints them as text, or collects them for one document. */
+/** Runs steps in order. It prints each as text, or collects all of them for one JSON document. */
 export class Walkthrough {
   readonly steps: WalkthroughStep[] = []
   readonly credentials = new Map<CredentialKind, string>()
@@ -58,7 +58,7 @@ export class Walkthrough {
     this.#transport = createHttpTransport(baseUrl)
   }
 
-  /** Aborted by Ctrl-C. */
+  /** Signal that Ctrl-C aborts. */
   get signal(): AbortSignal {
     return this.#context.host.signal
   }
@@ -67,7 +67,7 @@ export class Walkthrough {
     return this.#context.host.newId()
   }
 
-  /** Makes one call; a refusal is a failure unless the step demonstrates it. */
+  /** Makes one call. A refusal is a failure unless the step demonstrates that refusal. */
   async run<E extends Endpoint>(endpoint: E, definition: StepDefinition<E>): Promise<StepResult<OutputOf<E>>> {
     const { host, settings } = this.#context
     const key = definition.idempotencyKey === undefined ? {} : { idempotencyKey: definition.idempotencyKey }
@@ -102,7 +102,7 @@ export class Walkthrough {
     lines.forEach((line, i) => output.say(paint.hint(i === 0 ? `      $ ${line}` : `          ${line}`)))
   }
 
-  /** Draws the QR code on a terminal if it fits. */
+  /** Draws a QR code if stdout is a terminal that is wide enough. */
   async draw(qrToken: string): Promise<void> {
     const { output } = this.#context
     if (!this.#aloud || output.width === undefined) return
@@ -112,15 +112,15 @@ export class Walkthrough {
   }
 }
 
-/** Columns before a command, and the backslash after it. */
+/** Columns around a command in the output: its indentation, and a backslash at the end of a broken line. */
 const INDENT = 12
 
-/** Prefixes a command with npx if the user runs voucherctl by npx, which sets this variable. */
+/** Prefixes a command with npx if the user started voucherctl with npx, which sets an environment variable. */
 export function asTyped(env: Readonly<Record<string, string | undefined>>, command: string): string {
   return env.npm_command === 'exec' ? `npx ${command}` : command
 }
 
-/** Breaks a long command into lines that end with a backslash. */
+/** Breaks a command into lines of at most `width` columns, each but the last with a backslash at the end. */
 function breakCommand(command: string, width: number): string[] {
   const lines: string[] = []
   let line = ''

@@ -77,14 +77,14 @@ export const scenario: Group = {
 
 const counted = ({ length }: readonly unknown[]) => (length === 1 ? '1 step' : `${length} steps`)
 
-/** Ignores the server of the current profile, so that a scenario does not run on it by accident. */
+/** Server from a flag or the environment. Ignores that of the profile, so that no scenario runs there by accident. */
 const namedServer = (context: Context) => (isNamed(context) ? context.settings.baseUrl.value : undefined)
 
 const isNamed = ({ settings: { baseUrl, profileName } }: Context) => [baseUrl, profileName].some(isGivenForCall)
 
 type ScenariosResult = { readonly ok: true; readonly scenarios: readonly Scenario[] } | Failure
 
-/** Parses all files; a failure lists all their errors. */
+/** Parses all scenario files; if any has errors, the failure lists the errors of all files. */
 async function readScenarios({ host }: Context, files: readonly string[]): Promise<ScenariosResult> {
   const { parseScenario } = await import('./runner/parse.js')
   const { knownRoutes } = await import('../api/endpoint.js')
@@ -118,7 +118,7 @@ async function readScenarios({ host }: Context, files: readonly string[]): Promi
   )
 }
 
-/** Checks before the first step that the run is permitted on the server and the report is writable. */
+/** Checks before the first step that scenarios may run on this server and that the report file is writable. */
 async function allowed(
   context: Context,
   baseUrl: string | undefined,
@@ -141,7 +141,7 @@ interface SuiteOptions extends RunOptions {
   readonly junit: string | undefined
 }
 
-/** Runs several files concurrently and reports them in the order of the files. */
+/** Runs several files concurrently and returns their reports in the order of the files. */
 async function runAll(
   context: Context,
   scenarios: readonly Scenario[],

@@ -9,7 +9,7 @@ const MAX_PINS = 2
 interface PinReport {
   readonly pin: string
   readonly kid: string
-  /** Pins of the profile, oldest first. */
+  /** Pins that the profile has after the command, oldest first. */
   readonly pins: readonly string[]
   readonly pinned: boolean
   readonly saved: boolean

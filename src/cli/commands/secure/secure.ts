@@ -20,7 +20,7 @@ interface SecureReport {
   readonly serverPublicKey?: string
   readonly serverTime?: number
   readonly pin?: string
-  /** Null if the profile has no pins. */
+  /** True if one of the profile's pins matches the server's key; null if the profile has no pins. */
   readonly pinned?: boolean | null
   readonly clockOffsetMs?: number
 }
@@ -28,10 +28,10 @@ interface SecureReport {
 interface Session {
   readonly sid: string
   readonly brand: string
-  /** Empty if the session is not bound to an origin. */
+  /** Web origin to which the encrypted session is bound; empty if it is bound to none. */
   readonly origin: string
   readonly kid: string
-  /** Milliseconds since 1970, by the server's clock. */
+  /** Expiry of the encrypted session in milliseconds since 1970, by the server's clock. */
   readonly expiresAt: number
   readonly expiresInSeconds: number
   readonly saltBytes: number
@@ -117,7 +117,7 @@ const checkHeadline = ({ ok, base_url, steps }: WalkReport) =>
     ? `${base_url}: all ${steps.length} steps passed.`
     : `${base_url}: ${steps.filter((it) => !it.ok).length} of ${steps.length} steps failed.`
 
-/** Formats a step on one line, or in indented lines on a terminal. */
+/** Formats a step on one line; on a terminal with a width, on several indented lines. */
 function lineOf({ step, ok, ms, request_bytes, answer_bytes, result }: WalkStep, width: number | undefined): string {
   const bytes = answer_bytes === null ? '' : `${request_bytes ?? 0} bytes out, ${answer_bytes} back: `
   const head = `${ok ? '✓' : '✗'} ${step.padEnd(LABEL_WIDTH)} ${ms.toFixed(1).padStart(7)} ms`

@@ -19,7 +19,7 @@ import { openPlain } from '../../command/transport.js'
 import { refuseImpostor } from '../../config/server-identity.js'
 import { type Failure, fromCall } from '../../failure.js'
 
-/** Single protocol calls to the chosen server without retries, so that each step shows one exchange. */
+/** Makes the encryption calls to the chosen server without retries, so that each call is one HTTP exchange. */
 export interface SecureServer {
   readonly baseUrl: string
   send(
@@ -44,7 +44,7 @@ export async function reach(context: Context): Promise<{ readonly ok: true; read
   }
 }
 
-/** The bootstrap response; `offset` is the milliseconds that the server's clock is ahead. */
+/** Result of the bootstrap call; `offset` is by how many milliseconds the server's clock is ahead. */
 type Description =
   | { readonly ok: true; readonly bootstrap: Bootstrap; readonly offset: number }
   | { readonly ok: true; readonly bootstrap: DisabledBootstrap }
@@ -64,7 +64,7 @@ export async function describeServer(
   return { ok: true, bootstrap, offset: clockOffsetOf(bootstrap.serverTime, asked, now()) }
 }
 
-/** Reads the bootstrap, checks it against the pins, and opens a session. */
+/** Fetches the bootstrap document, checks its key against the pins, and opens an encrypted session. */
 export async function openSession(
   server: SecureServer,
   now: () => number,
@@ -85,7 +85,7 @@ export async function openSession(
 
 export const disabled = () => failSecurely('SECURE_TRANSPORT_DISABLED', 'bootstrap')
 
-/** Converts a failure to that of a command: exit 10, or 9 without a response. */
+/** Converts a failure of the encryption to a command's failure: exit code 10, or 9 without a response. */
 export async function failureOf(failure: SecureFailure): Promise<Failure> {
   return fromCall(failureOfTransport(secureError(failure, {}), { idempotencyKey: undefined, mutates: false }))
 }

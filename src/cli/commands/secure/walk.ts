@@ -29,12 +29,12 @@ export interface WalkStep {
   readonly step: string
   readonly ok: boolean
   readonly ms: number
-  /** Body size; null for a step without a call. */
+  /** Bytes of the request body; null for a step without a call. */
   readonly request_bytes: number | null
   readonly answer_bytes: number | null
-  /** The verified property, or the reason of the failure. */
+  /** The property that the step has verified, or the reason why it failed. */
   readonly result: string
-  /** Null if the step passed. */
+  /** Failure code; null if the step passed. */
   readonly code: string | null
 }
 
@@ -54,16 +54,16 @@ interface WalkStepSuccess<Value> {
 type WalkStepFailure = Pick<SecureFailure, 'ok' | 'answer'> & { readonly code: string; readonly message: string }
 type WalkStepResult<Value> = WalkStepSuccess<Value> | WalkStepFailure
 
-/** Codes of a missing response, which is a network failure with exit 9. */
+/** Failure codes for a missing response: network failures, with exit code 9. */
 const unanswered = ['SECURE_NO_ANSWER', 'SECURE_TIMEOUT', 'SECURE_ABORTED']
 const ELSEWHERE = 'https://elsewhere.invalid'
 
-/** Records steps. A step whose result later steps need ends the walk if it fails. */
+/** Runs and records the steps of `secure check`. It stops at a failed step whose result the next steps need. */
 class Walk {
   readonly steps: WalkStep[] = []
   readonly #exits: number[] = []
 
-  /** Exit code for scripts; a network failure takes precedence. */
+  /** Exit code of the whole command; if several steps failed, a network failure takes precedence. */
   get exit(): number | undefined {
     return [9, 7, 10].find((it) => this.#exits.includes(it))
   }
@@ -91,7 +91,7 @@ class Walk {
   }
 }
 
-/** Exit code of a failure; a server error and a rate limit have the codes of a plain call. */
+/** Exit code of a failed step; server errors and rate limits have the same exit codes as in unencrypted calls. */
 function exitOf({ code, answer }: WalkStepFailure): number {
   if (unanswered.includes(code) || (answer !== undefined && answer.status >= 500)) return 9
   return answer?.status === 429 ? 7 : 10
@@ -99,7 +99,7 @@ function exitOf({ code, answer }: WalkStepFailure): number {
 
 const bytesOf = (body = '') => Buffer.byteLength(body)
 
-/** Walks through the protocol once without retries. */
+/** Goes through the whole encryption protocol once, without retries. */
 export async function walk(
   context: Context,
   server: SecureServer,
@@ -114,13 +114,13 @@ export async function walk(
   return { ok: true, data, ...(exit === undefined ? {} : { exit }) }
 }
 
-/** An encoded read, ready for encryption. */
+/** A read call, encoded and ready for encryption. */
 interface InnerCall {
   readonly plaintext: Uint8Array
   readonly words: string
 }
 
-/** Chooses a read for the first available credential. */
+/** Chooses a harmless read call for the first credential that is available. */
 async function chooseCall(
   { host, globals, settings }: Context,
   baseUrl: string,
@@ -136,7 +136,7 @@ async function chooseCall(
     const found = await findCredential(host, globals, settings, kind, baseUrl)
     if (!found.ok && (found.code !== 'CREDENTIAL_REQUIRED' || as !== undefined)) return found
     if (!found.ok) continue
-    // --token-file holds one credential; its form determines its kind.
+    // --token-file contains one credential, whose form shows its kind.
     const kindOfRead = globals['token-file'] === undefined || as !== undefined ? kind : (kindOf(found.value) ?? kind)
     const { path } = reads[kindOfRead === 'operator' ? kind : kindOfRead]
     return innerCall(path, `GET ${path} with the ${credentialNames[kind]}`, { authorization: `Bearer ${found.value}` })
@@ -255,7 +255,7 @@ async function expectRefusal(
   return { ok: false, code: 'NOT_REFUSED', message, answer }
 }
 
-/** Sends a request that must be accepted with one of these statuses. */
+/** Sends a request and fails unless the server responds with one of these statuses. */
 async function accepted(
   server: SecureServer,
   phase: 'session' | 'dispatch',
@@ -275,7 +275,7 @@ async function accepted(
 
 const said = (status: number, code: string | undefined) => `${status}${code === undefined ? '' : ` ${code}`}`
 
-/** The same envelope with one bit of its tag flipped. */
+/** Copies an envelope and flips one bit of its authentication tag, so that the server must refuse it. */
 function withOtherTag({ request, envelope }: SealedRequest): HttpRequest {
   const sealed = Buffer.from(decodeBase64url(envelope.ciphertext) ?? [])
   sealed[sealed.length - 1] = (sealed.at(-1) ?? 0) ^ 1

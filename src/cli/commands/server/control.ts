@@ -8,7 +8,7 @@ import type { Host } from '../../host/host.js'
 import { shellWord } from '../../host/shell.js'
 import { dataFlag, serverFolder } from './folder.js'
 
-/** A server finishes requests in flight within 10 s. */
+/** Maximum wait for a server to stop: it finishes requests in flight within 10 s. */
 const STOP_MS_MAX = 15_000
 const POLL_MS = 50
 
@@ -70,7 +70,7 @@ export const stop = leaf({
     if (server === undefined) return { ok: true, data: { stopped: false, pid: null, data_dir: dir, base_url: null } }
     const { pid, base_url: baseUrl } = server
     if (context.dryRun) return context.plan(`stop process ${pid}, the server of ${dir} on ${baseUrl}`)
-    // Systems reuse PIDs: stop the process only if it responds with the instance id of this server.
+    // Systems reuse PIDs: stop the process only if the server responds with the instance id from server.json.
     if ((await identify(server)) !== 'same') {
       return fail(
         'SERVER_STOP_FAILED',

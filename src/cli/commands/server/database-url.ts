@@ -9,8 +9,8 @@ export const databaseUrlFlag = {
 }
 
 /**
- * The database URL from the flag or the variable; undefined for SQLite. It refuses a password in the flag, because
- * every user of the machine can read the arguments of a running process.
+ * Returns the PostgreSQL URL from the flag or the environment; undefined for SQLite. It refuses a password in the flag,
+ * because every user of the machine can read the arguments of a running process.
  */
 export function readDatabaseUrl(
   { env }: Pick<Host, 'env'>,

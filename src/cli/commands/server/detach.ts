@@ -11,7 +11,7 @@ import { parseObject } from '../../host/parse-object.js'
 import { looksSecret } from '../../host/secrets.js'
 import { argumentsOf, type StartFlags } from './start-flags.js'
 
-/** ReadyLine line of a server that accepts connections. */
+/** The line that a server prints when it accepts connections. */
 export interface ReadyLine {
   readonly base_url: string
   readonly pid: number
@@ -22,7 +22,7 @@ export interface ReadyLine {
 
 type DetachedServer = ReadyLine & { readonly log_file: string }
 
-/** Starts the same command line in the background and returns when it is ready. */
+/** Runs the same command line in a background process and returns when its server accepts connections. */
 export async function startDetached(
   host: Host,
   flags: StartFlags,
@@ -59,13 +59,13 @@ export async function startDetached(
   return { ok: true, data: { ...(ready as unknown as ReadyLine), log_file: logFile } }
 }
 
-/** Removes credentials, which the server does not need and its environment would expose while it runs. */
+/** Removes credentials from the environment: the server does not need them, and other processes may read them there. */
 export function withoutSecrets(env: Host['env']): NodeJS.ProcessEnv {
   const isSecret = (name: string) => name.startsWith('VOUCHERCTL_') && looksSecret(name, '')
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isSecret(name)))
 }
 
-/** Resolves to the ready line; undefined if the server ended without one. */
+/** Resolves to the server's ready line; undefined if the process ended without printing one. */
 function firstLine(child: ChildProcess, signal: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
     let text = ''
@@ -86,7 +86,7 @@ function firstLine(child: ChildProcess, signal: AbortSignal): Promise<string | u
   })
 }
 
-/** The failure of a server that ended, from the error object in its log. */
+/** Builds the failure of a server that ended early from the error object in its log file. */
 function failureOf(logFile: string): Failure {
   const lines = readFileSync(logFile, 'utf8').trim().split('\n')
   const errors = lines.map((line) => parseObject(line)?.error).filter((it) => typeof it === 'object' && it !== null)

@@ -71,7 +71,7 @@ export const exportStore = leaf({
   },
 })
 
-/** Unlike other commands, fails if the reader of stdout stops, because the backup is then incomplete. */
+/** Writes a backup to stdout. It fails if the reader closes the pipe, because the backup is then incomplete. */
 function stdoutOf({ host, output }: Context) {
   return {
     async write(text: string) {

@@ -17,9 +17,9 @@ export const dataFlag = {
 }
 
 /**
- * The absolute data folder that a command acts on: --data, else that of the profile, else the default
- * (DECISIONS.md#local-server).
- * @param mayBeNew true if the profile may be missing
+ * Returns the absolute path of the data folder for a server command: --data, else the folder in the profile, else the
+ * default (DECISIONS.md#local-server).
+ * @param mayBeNew true if the profile need not exist
  */
 export function serverFolder(
   { host, settings }: Pick<Context, 'host' | 'settings'>,
@@ -37,7 +37,7 @@ export function serverFolder(
   )
 }
 
-/** The base URL of a profile from a flag or the environment, if its server is on another machine. */
+/** Returns a profile's base URL if a flag or the environment selects the profile and its server is remote. */
 export function remoteOf({ profile, profileName }: Settings): string | undefined {
   if (profile.data_dir !== undefined || !isGivenForCall(profileName)) return undefined
   const { base_url: baseUrl } = profile
@@ -46,7 +46,7 @@ export function remoteOf({ profile, profileName }: Settings): string | undefined
     : baseUrl
 }
 
-/** The --data option that makes a suggested command act on this folder; empty for the default folder. */
+/** Returns the --data flag that selects this folder, for a suggested command; empty for the default folder. */
 export function dataOption(host: Pick<Host, 'env' | 'homeDir'>, dir: string): string {
   return dir === defaultDataDir(host) ? '' : ` --data ${shellWord(dir)}`
 }

@@ -36,7 +36,7 @@ export const logs = leaf({
 
 type LogTarget = { readonly dir: string; readonly baseUrl: string; readonly credential: string | undefined }
 
-/** The server that --base-url or a remote profile names, else the server of the data folder. */
+/** Finds the server whose log to print: from --base-url or a remote profile, else that of the data folder. */
 async function findTarget(context: Context, data: string | undefined): Promise<LogTarget | Failure> {
   const { globals, settings } = context
   const named = data === undefined ? (globals['base-url'] ?? remoteOf(settings)) : undefined
@@ -60,7 +60,7 @@ async function findTarget(context: Context, data: string | undefined): Promise<L
   )
 }
 
-/** Prints the source of the log on a terminal; scripts need only the log lines. */
+/** Prints the path or server of the log to stderr on a terminal; scripts get only the log lines. */
 function announceSource({ host, output }: Context, { dir, baseUrl }: LogTarget): void {
   if (host.stderr.isTTY !== true) return
   const folder = dir === '' ? '' : ` Its data folder is ${dir}.`
@@ -86,7 +86,7 @@ async function readRequests(
   return opened.ok ? { ok: true, lines: untilBroken(opened.data, host.signal) } : fromCall(opened)
 }
 
-/** Yields the entries and returns the failure of a broken stream. */
+/** Yields the log entries of a stream; if the stream breaks, it ends and returns the failure. */
 async function* untilBroken(
   entries: AsyncIterable<LogEntry>,
   signal: AbortSignal,
@@ -119,7 +119,7 @@ async function* entriesOf(lines: readonly string[]): AsyncGenerator<LogEntry, un
   return undefined
 }
 
-/** Refuses fields that neither a request nor any line of this log has. */
+/** Refuses `--fields` names that neither the schema of requests nor any line of this log has. */
 function refuseUnknownInLog(lines: readonly string[], fields: readonly string[]): Failure | undefined {
   const members = new Set(lines.flatMap((line) => Object.keys(entryOf(line))))
   const properties = Object.fromEntries([...members].map((name) => [name, {}]))
@@ -128,7 +128,7 @@ function refuseUnknownInLog(lines: readonly string[], fields: readonly string[])
 
 /** Formats a log line for a person. */
 function lineOf(entry: LogEntry): string {
-  // A copy, because `sentence` drops a line that reads a missing member.
+  // Read a copy, because `sentence` drops a line that reads a missing member.
   const { time, method, path, status, code, duration_ms, msg }: LogEntry = { ...entry }
   if (method === undefined) return [time, msg].filter((it) => it !== undefined).join(' ')
   const took = typeof duration_ms === 'number' ? `${duration_ms.toFixed(1)} ms` : undefined

@@ -12,7 +12,7 @@ interface PlaceFlags {
   readonly 'key-file': string | undefined
 }
 
-/** The store and the keys that the flags name. */
+/** Returns the store and key files that the flags select, as source or destination of a move. */
 export function placeOf(context: Context, flags: PlaceFlags): { ok: true; place: MovePlace } | Failure {
   const database = readDatabaseUrl(context.host, flags['database-url'])
   if (!database.ok) return database
@@ -25,7 +25,7 @@ export function placeOf(context: Context, flags: PlaceFlags): { ok: true; place:
   return { ok: true, place: { dataDir: folder.dir, ...defined({ databaseUrl: database.value, keyFile }) } }
 }
 
-/** Formats a line for each table with rows. */
+/** Formats one line for each database table that has rows. */
 export function countsOf({ rows }: { readonly rows: Readonly<Record<string, number>> }): string {
   const counts = Object.entries(rows).map(([name, count]) => [name, count.toLocaleString('en-US')] as const)
   const width = Math.max(0, ...counts.map(([name]) => name.length))
@@ -33,7 +33,7 @@ export function countsOf({ rows }: { readonly rows: Readonly<Record<string, numb
   return counts.map(([name, count]) => `  ${name.padEnd(width)}  ${count.padStart(digits)}`).join('\n')
 }
 
-/** Shows the progress of the work on stderr. */
+/** Shows progress on stderr while the work runs. */
 export async function watched<T>(
   context: Context,
   work: (onProgress: (done: number, total: number) => void) => Promise<T>,

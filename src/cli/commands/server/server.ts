@@ -74,7 +74,7 @@ interface Report {
   readonly steps: readonly { readonly name: string; readonly sql: string }[]
 }
 
-/** Prints SQL for psql, with the other information in comments. */
+/** Formats a migration report as SQL for psql, with everything else in SQL comments. */
 function shown({ database, from, to, applied, steps }: Report): string {
   if (steps.length === 0) return `-- ${database} has the schema of this version (${to}) already.`
   const names = steps.map(({ name }) => name).join(', ')

@@ -33,7 +33,7 @@ const limitNames: Readonly<Record<RateLimitName, true>> = {
 
 type RateLimits = NonNullable<ServerOptions['rateLimits']>
 
-/** Parses `off`, or any number of `NAME=CALLS/SECONDS`. */
+/** Parses the values of the rate limit flag: `off`, or one or more `NAME=CALLS/SECONDS`. */
 function readLimits(texts: readonly string[]): ParseResult<RateLimits | undefined> {
   if (texts.length === 0) return { ok: true, value: undefined }
   if (texts.includes('off')) {
@@ -60,7 +60,7 @@ const rateLimit: Flag<RateLimits | undefined> = {
   read: readLimits,
 }
 
-/** Ports, separated by commas or in separate flags. */
+/** Flag for loopback ports; a value may name several ports, separated by commas. */
 const loopbackPorts: Flag<readonly number[]> = {
   value: 'PORT,...',
   summary: 'Let webhooks name these ports of this machine, with http too, for local work',
@@ -74,7 +74,7 @@ const loopbackPorts: Flag<readonly number[]> = {
 
 function isAddressOrCidr(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/')
-  // BlockList ignores an IPv6 zone, so refuse one.
+  // Refuse an address with an IPv6 zone, because BlockList ignores the zone.
   const family = address.includes('%') ? 0 : isIP(address)
   if (family === 0 || rest.length > 0) return false
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
@@ -153,7 +153,7 @@ export function optionsOf(flags: StartFlags): ServerOptions {
   }
 }
 
-/** Converts the flags back to arguments. Only rate limits are neither text nor a number. */
+/** Converts parsed flags back to arguments. Rate limits are the only values that are neither text nor number. */
 export function argumentsOf(flags: StartFlags): string[] {
   const { 'rate-limit': limits, ...rest } = flags
   const args = Object.entries(rest).flatMap(([name, value]) => {

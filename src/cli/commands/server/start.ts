@@ -110,14 +110,14 @@ async function runHere(
   return { ok: true, printed: true }
 }
 
-/** Prints warnings after the ready line, because stderr of a failed start must hold only the error object. */
+/** Prints warnings only after the server is ready: on a failed start, stderr must hold only the error object. */
 async function announce({ output }: Context, ready: ReadyLine, view: View<ReadyLine>, warnings: readonly string[]) {
   if (output.options.format === 'json') await output.printLine(ready)
   else await output.print(ready, view)
   for (const it of warnings) output.notice(`warning: ${it}`)
 }
 
-/** Adds the port, host or folder to a system error that contains only a code. */
+/** Converts a start error to a failure; adds the port, host or folder that a bare system error code does not name. */
 function startFailure(error: unknown, { host = '127.0.0.1', port = 8420 }: StartFlags): Failure {
   const code = codeOf(error)
   const known: Partial<Record<string, readonly [message: string, hint: string]>> = {

@@ -11,11 +11,11 @@ import { choice, integer, pairs, text, toggle, type ValuesOf } from '../../flags
 import { readTextFile } from '../../host/files.js'
 import { parseObject } from '../../host/parse-object.js'
 
-/** The bot endpoints, called with the account's JWT. */
+/** Flag that creates the template through the bot endpoints, called with the account JWT. */
 export const botFlag = { bot: text('ID', 'Through this bot, bot_…, with the account JWT') }
-/** The flag for a suggested next command. */
+/** The --bot flag for a suggested command; empty without a bot. */
 const through = (bot: string | undefined) => (bot === undefined ? '' : ` --bot ${bot}`)
-/** Names the command that shows whether a change took place. */
+/** Suggests the command that shows whether a change took place. */
 const checkOf = (bot: string | undefined) => ({ check: `voucherctl templates list${through(bot)}` })
 
 export const submitTemplate = ({ call }: Context, templateId: string, bot: string | undefined) =>
@@ -46,7 +46,7 @@ const flags = {
 
 type CreateFlags = ValuesOf<typeof flags>
 
-/** The nine required members with their flags and prompts. */
+/** The nine required members of a template with their flags and questions. */
 const needed = [
   ['external_template_id', 'external-id', 'Your own id of the template'],
   ['name', 'name', 'Name of the template'],
@@ -95,7 +95,7 @@ export const create = leaf({
         ? await context.call(contract.create, definition.value as never, checkOf(bot))
         : await context.call(botContract.createTemplate, { botId: bot, ...definition.value } as never, checkOf(bot))
     if (!given.submit) return created
-    // A dry run shows the second call too, with a placeholder for the id.
+    // In a dry run there is no id yet, so plan the second call with a placeholder.
     if (!created.ok) return 'plan' in created ? submitTemplate(context, 'TEMPLATE_ID', bot) : created
     const { id } = created.data
     const submitted = await submitTemplate(context, id, bot)

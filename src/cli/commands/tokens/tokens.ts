@@ -9,7 +9,7 @@ import { list, one, type ParseResult, required, text, toggle } from '../../flags
 const app = required(text('ID', 'Application, app_…'), 'Application id')
 const members = ['id', 'name', 'tokenPrefix', 'scopes', 'status', 'createdAt', 'expiresAt']
 
-/** Parses days; null for `never`. */
+/** Parses a lifetime in days; the value is null for `never`. */
 function readDays(it: string): ParseResult<number | null> {
   if (it === 'never') return { ok: true, value: null }
   const days = /^\d{1,6}$/.test(it) ? Number(it) : 0

@@ -12,7 +12,7 @@ export const credentialFlags = {
   'qr-token': text('TOKEN|-', 'QR data as scanned, or - to read it from stdin'),
 }
 
-/** Reads the credential from its flag, stdin or a prompt. */
+/** Reads a redeem code or QR token from its flag, from stdin, or from a prompt. */
 export async function readCredential(
   context: Context,
   flags: ValuesOf<typeof credentialFlags>,
@@ -32,7 +32,7 @@ export async function readCredential(
   return checkCode(context, value) ?? { ok: true, value: { type: 'redeem_code', value } }
 }
 
-/** The typed code and the forms in which a server may return it. */
+/** All forms in which a server may repeat a typed code, with and without separators, so that all can be hidden. */
 function formsOf(code: string): string[] {
   const symbols = code.replace(/[\s-]/g, '').toUpperCase()
   return [code, symbols, symbols.replace(/(.{4})(?=.)/g, '$1-')]
@@ -46,7 +46,7 @@ async function askCode(context: Context): Promise<Ok<string> | Failure> {
   )
 }
 
-/** Reads a credential of one line without its line feed. */
+/** Reads a redeem code or QR token from a text of one line, without its line feed. */
 async function read({ host, globals }: Context, flag: string, value: string): Promise<Ok<string> | Failure> {
   if (value !== '-') return { ok: true, value }
   if (globals['token-file'] === '-') return usage(`${flag} and --token-file cannot both read stdin.`)
@@ -57,7 +57,7 @@ async function read({ host, globals }: Context, flag: string, value: string): Pr
   return line === '' ? fail('INVALID_INPUT', `Standard input holds no value for ${flag}.`) : { ok: true, value: line }
 }
 
-/** Detects a mistyped code before the call if the server uses codes of the reference form. */
+/** Refuses a mistyped code before the call if the profile says that codes have the form of the reference server. */
 function checkCode({ settings }: Context, code: string): Failure | undefined {
   const { value: baseUrl } = settings.baseUrl
   const known =

@@ -8,7 +8,7 @@ import type { Outcome } from '../../output/outcome.js'
 import type { InputRow } from './bulk/input/row.js'
 import type { BulkRun, BulkSummary } from './bulk/run.js'
 
-/** Twice the size of a server's group commit, so that it has work while the command reads responses. */
+/** Concurrent calls: twice the server's group commit, so that the server has work while responses are being read. */
 const CONCURRENCY = 64
 const CONCURRENCY_MAX = 256
 
@@ -102,7 +102,7 @@ async function issueFrom(context: Context, options: BulkOptions): Promise<Outcom
   return runBulk(context, { ...options, identity, total: validation?.rows ?? null })
 }
 
-/** Plans the call of the first row as an example of all calls. */
+/** Plans the call of the first row for a dry run, as an example of all calls. */
 async function planFirst(
   { settings }: Context,
   { template, baseUrl, token }: BulkOptions,

@@ -9,7 +9,7 @@ import { pairs, required, requiredUnless, text, toggle } from '../../flags/flags
 import { textOf } from '../../output/show.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withVoucherReplay } from './replay.js'
 
-/** The value of a credential of an issued voucher; undefined if the response lacks it. */
+/** The redeem code or QR token of an issued voucher; undefined if the response lacks it. */
 export function credentialOf(
   voucher: Partial<IssuedVoucher> | null,
   type: 'redeem_code' | 'qr_token',
@@ -22,13 +22,13 @@ export function credentialOf(
   return typeof found?.value === 'string' ? found.value : undefined
 }
 
-/** Capacity of the largest QR code at error correction level M (ISO/IEC 18004); the library throws beyond it. */
+/** Bytes that fit the largest QR code with error correction level M (ISO/IEC 18004); the QR library throws above. */
 const QR_BYTES_MAX = 2_331
 
 export const issue = leaf({
   name: 'issue',
   endpoint: contract.issue,
-  // A bot's issue also returns the delivery.
+  // The response to a bot's issue also has `delivery`.
   output: { anyOf: [contract.issue.output, { properties: { delivery: {} } }, replayShape] },
   notes: [
     'The recipient must come from user authorization or an existing business relationship, and must not be enumerated. Keep the evidence of the authorization.',
@@ -79,7 +79,7 @@ export const issue = leaf({
         ? await context.call(contract.issue, { recipient_user_id: recipient as string, ...what })
         : await context.call((await import('../../../contract/bots.js')).issue, { chat_id: chat, ...what })
     if (!issued.ok) return issued
-    // A bot token cannot verify vouchers, so the lookup after a replay gets no code.
+    // A bot token cannot verify vouchers, so do not look up the current state of a replayed voucher.
     const code = chat === undefined ? credentialOf(issued.data, 'redeem_code') : undefined
     const voucher = issued.replayed ? (await withVoucherReplay(context, issued.data, code)).data : issued.data
     const answered = credentialOf(voucher, 'qr_token')
@@ -94,7 +94,7 @@ export const issue = leaf({
         },
       )
     }
-    // Write the file first: the command ends if the reader of stdout closes the pipe.
+    // Write the QR file before printing: the process ends when the reader of stdout closes the pipe.
     if (qrToken !== undefined && file !== undefined) {
       const { writeQrFile } = await import('../../output/qr.js')
       const failed = await writeQrFile(file, qrToken)
@@ -118,7 +118,7 @@ export const issue = leaf({
   },
 })
 
-/** Checks the QR flags before the voucher is issued irrevocably. */
+/** Checks the QR flags before the voucher is issued, because issuing cannot be undone. */
 function checkQr({ output }: Context, qr: boolean, file: string | undefined): Failure | undefined {
   if (qr && output.options.format !== 'table') {
     return usage(
@@ -131,7 +131,7 @@ function checkQr({ output }: Context, qr: boolean, file: string | undefined): Fa
   return undefined
 }
 
-/** The chat of the delivery; undefined for a direct issue, also for an earlier direct issue of the same voucher. */
+/** Chat into which a bot delivered the voucher; undefined if the voucher was issued without a delivery. */
 function deliveredTo(voucher: Partial<DeliveredVoucher> | null): string | undefined {
   if (voucher?.delivery === undefined) return undefined
   const { chat_id: chat, message_id: message } = voucher.delivery ?? {}

@@ -4,26 +4,26 @@ import type { Context } from '../../command/context.js'
 import type { Result } from '../../output/outcome.js'
 import { textOf } from '../../output/show.js'
 
-/** What happened after the call whose response is replayed (DECISIONS.md#replays). */
+/** What happened to the voucher after the call whose response the server replays (DECISIONS.md#replays). */
 interface Since {
   readonly subject: 'redemption' | 'voucher'
   readonly status: string
   readonly at: string | null
 }
 
-/** Members added to a replayed response: `since` is null if nothing changed, absent if unknown. */
+/** Members added to a replayed response. `since`: null if nothing changed after that call, absent if unknown. */
 export interface ReplayMembers {
   readonly replayed?: true
   readonly since?: Since | null
 }
 
-/** The same members as a schema, so that `--fields` accepts them. */
+/** Schema of the members that mark a replay, so that `--fields` accepts them. */
 export const replayShape = { properties: { replayed: {}, since: { properties: { subject: {}, status: {}, at: {} } } } }
 
-/** Time limit of the lookup, for which the result of a successful command waits. */
+/** Milliseconds that the lookup may take, because the output of a successful command waits for it. */
 const LOOKUP_MS = 3_000
 
-/** Adds to a replayed redemption or reversal what happened since; a failed lookup never fails the command. */
+/** Adds later changes to a replayed redemption or reversal. A failed lookup never fails the command. */
 export async function withRedemptionReplay(
   context: Context,
   { data }: Result<Redemption>,
@@ -39,7 +39,7 @@ export async function withRedemptionReplay(
   })
 }
 
-/** Adds to a replayed issue what happened since; without a code it only marks the replay. */
+/** Adds later changes to a replayed issue; without a redeem code to look up, it only marks the replay. */
 export async function withVoucherReplay(
   context: Context,
   data: IssuedVoucher,
@@ -62,10 +62,10 @@ function replayOf<Data extends object, Now>(
   return { ok: true, data: { ...data, replayed: true, ...since }, reads: true }
 }
 
-/** Tests with `in`, because `sentence` drops a line that reads a missing member. */
+/** True for a replayed response. Tests with `in`, because `sentence` drops a line that reads a missing member. */
 export const isReplay = (data: ReplayMembers) => 'replayed' in data
 
-/** The headline of a replay, in place of the one that claims a new action. */
+/** Builds the headline of a replay, because the usual headline would claim a new action. */
 export function replaySentence(replay: ReplayMembers, at: string | null): string {
   const first = `Replayed: first done at ${textOf(at)}`
   const since = 'since' in replay ? replay.since : undefined

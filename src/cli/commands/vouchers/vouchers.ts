@@ -8,7 +8,7 @@ import { issue } from './issue.js'
 import { issueMany } from './issue-many.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
 
-/** Shape of the result of redeem or reverse, with the members of a replay. */
+/** Schema of the result of redeem and reverse, including the members of a replay. */
 const redemptionOrReplay = { anyOf: [contract.redeem.output, replayShape] }
 
 const trusted =

@@ -58,7 +58,7 @@ export const bridge = leaf({
     const secrets = await signingSecrets(context, secretFile === undefined ? [] : [secretFile])
     if (!secrets.ok) return secrets
     if (context.dryRun) return context.call(bots.updates, { timeout: 0 })
-    // Create the file now, to report an unwritable path before the first dead letter.
+    // Create the dead letter file at the start, so that an unwritable path is an error before it is needed.
     const unwritable = await append(deadLetter, '')
     if (unwritable !== undefined) return unwritable
     const options = optionsOf(context, { url, secrets: secrets.value, deadLetter })
@@ -99,7 +99,7 @@ function optionsOf(
   }
 }
 
-/** Adds a hint to WEBHOOK_ACTIVE. The bridge never deletes a webhook, because others may rely on it. */
+/** Adds a hint to the failure WEBHOOK_ACTIVE. The bridge never deletes a webhook, because others may use it. */
 function advised(polled: PollOutcome<Failure>): PollOutcome<Failure> {
   if (polled.ok || polled.failure.code !== 'WEBHOOK_ACTIVE') return polled
   const hint =
@@ -107,7 +107,7 @@ function advised(polled: PollOutcome<Failure>): PollOutcome<Failure> {
   return { ...polled, failure: { ...polled.failure, hint } }
 }
 
-/** Appends to a file of mode 0600, because updates contain messages of users, and syncs it. */
+/** Appends to a private file (mode 0600, because updates contain users' messages) and syncs it to disk. */
 async function append(path: string | undefined, text: string): Promise<Failure | undefined> {
   if (path === undefined) return undefined
   try {

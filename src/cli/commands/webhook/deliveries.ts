@@ -51,7 +51,7 @@ export const retry = callLeaf({
   check: ({ flags }) => `voucherctl webhook deliveries ${flags.bot}`,
 })
 
-/** Formats each delivery with its attempts. */
+/** Formats each delivery with its attempts below it. */
 function timelines({ items, pagination }: List): string {
   if (items.length === 0) return 'No deliveries to show.'
   const blocks = (items as Partial<Delivery>[]).map(timeline)
@@ -70,7 +70,7 @@ export function timeline(delivery: Partial<Delivery>): string {
 }
 
 function attemptLine({ started_at, status_code, error, duration_ms, manual }: DeliveryAttempt): string {
-  // The status explains an HTTP failure; other failures need their message.
+  // The status is enough to explain an HTTP failure; other failures need their message.
   const reason = error && error.code !== 'http_status' ? (error.message ?? error.code) : undefined
   const parts = [
     error ? '✗' : '✓',
@@ -83,5 +83,5 @@ function attemptLine({ started_at, status_code, error, duration_ms, manual }: De
   return `  ${parts.filter((it) => it !== undefined).join('  ')}`
 }
 
-/** `2026-11-21 10:00:05Z` */
+/** Formats an instant as `2026-11-21 10:00:05Z`. */
 const clockOf = (instant: string) => `${String(instant).slice(0, 10)} ${String(instant).slice(11, 19)}Z`

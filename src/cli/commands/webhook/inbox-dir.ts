@@ -10,13 +10,13 @@ import type { Host } from '../../host/host.js'
 
 export const inboxFlag = { inbox: text('DIR', 'Folder of the deliveries, default $XDG_DATA_HOME/voucherctl/inbox') }
 
-/** Flags of commands that read either files or a delivery of an inbox. */
+/** Flags of commands that read a delivery either from files or from an inbox. */
 export const recordedFlags = {
   id: text('ID', 'In place of files: a delivery of the inbox, such as 1-17, or the newest of an update_id'),
   ...inboxFlag,
 }
 
-/** Refuses an inbox delivery combined with a file, and an inbox without a delivery. */
+/** Refuses --inbox without --id, and --id together with a file. */
 export function wrongPlace(
   flags: Readonly<Partial<Record<'id' | 'inbox' | 'body-file' | 'headers-file', string | undefined>>>,
 ): Failure | undefined {
@@ -28,7 +28,7 @@ export function wrongPlace(
 export const inboxDirOf = (host: Host, named: string | undefined) =>
   resolve(host.cwd, named ?? join(defaultDataDir(host), 'inbox'))
 
-/** Converts errors of the file system and of the inbox format; rethrows anything else, which is a bug. */
+/** Converts errors of the file system and of the inbox format to failures; rethrows others, which are bugs. */
 export function inboxFailure(error: unknown, dir: string): Failure {
   const code = error instanceof Error ? codeOf(error) : ''
   if (error instanceof Error && code === 'INBOX_FORMAT')
@@ -37,7 +37,7 @@ export function inboxFailure(error: unknown, dir: string): Failure {
   return fail('FILE_UNWRITABLE', `The inbox ${dir} cannot be used (${code}).`, 'Choose another folder with --inbox.')
 }
 
-/** Refuses a missing folder that --inbox names (DECISIONS.md#named-inboxes-and-types). */
+/** Refuses a missing folder only if --inbox names it (DECISIONS.md#named-inboxes-and-types). */
 export function missingInbox(named: string | undefined, dir: string): Failure | undefined {
   if (named === undefined || existsSync(dir)) return undefined
   return fail(
@@ -51,13 +51,13 @@ export interface OpenedInbox {
   readonly ok: true
   readonly inbox: Inbox
   readonly dir: string
-  /** Exit code of a command that reads the whole inbox: 11 if lines are damaged (DECISIONS.md#inbox-damage). */
+  /** Exit code of a command that reads the whole inbox: 11 if it has damaged lines (DECISIONS.md#inbox-damage). */
   readonly exit: 0 | 11
 }
 
 const DAMAGE_SHOWN_MAX = 10
 
-/** Opens an inbox for reading and warns of damaged lines. */
+/** Opens an inbox for reading, and warns if it has damaged lines. */
 export function openInbox({ host, output }: Context, named: string | undefined): OpenedInbox | Failure {
   const dir = inboxDirOf(host, named)
   const missing = missingInbox(named, dir)
@@ -79,7 +79,7 @@ export function openInbox({ host, output }: Context, named: string | undefined):
 export const notRecorded = (id: string, dir: string): Failure =>
   fail('DELIVERY_NOT_RECORDED', `No delivery ${id} is in ${dir}.`, 'See `voucherctl webhook inbox list`.')
 
-/** Reads a delivery by its id, or by its update_id: then the newest verified one. */
+/** Reads a recorded delivery by its inbox id, or the newest verified one by its update_id. */
 export function recordedDelivery(
   context: Context,
   id: string,

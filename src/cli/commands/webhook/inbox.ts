@@ -17,7 +17,7 @@ const LIST_MAX = 10_000
 
 type Time = { readonly at: number } | { readonly agoMs: number }
 
-/** Parses an instant or a duration before now. */
+/** Flag that takes an instant, or a duration before now. */
 const time = (summary: string) =>
   one<Time>('TIME', summary, (it) => {
     const agoMs = durationMs(it)
@@ -30,7 +30,7 @@ const time = (summary: string) =>
 
 export const sinceFlag = time('From this time on (ISO 8601), or so long ago, such as 10m')
 
-/** Converts a time to milliseconds since 1970. */
+/** Converts the value of a time flag to milliseconds since 1970. */
 export function timeOf({ host }: Context, it: Time | undefined): number | undefined {
   if (it === undefined) return undefined
   return 'at' in it ? it.at : host.now() - it.agoMs
@@ -82,7 +82,7 @@ const verdictsOf = (verdict: InboxVerdict | 'all' | undefined): readonly InboxVe
   return verdict === 'all' ? ['ok', 'duplicate', 'refused'] : [verdict]
 }
 
-/** Refuses a type that neither the platform defines nor any delivery has. */
+/** Refuses an update type that neither the platform defines nor any recorded delivery has. */
 function mistypedType(type: string, { inbox, dir }: OpenedInbox): Failure | undefined {
   if (updateTypes.some((it) => it === type) || inbox.find({ type }, 1).length > 0) return undefined
   const near = closest(type, updateTypes)
@@ -90,7 +90,7 @@ function mistypedType(type: string, { inbox, dir }: OpenedInbox): Failure | unde
   return usage(`No update has the type ${type}, and no delivery in ${dir} has it.`, hint)
 }
 
-/** The text for an empty result, with the filter and the other contents of the inbox. */
+/** Message for an empty list: names the filter, and what the inbox contains besides. */
 function nothingFound({ type, verdict, failed }: ListFlags, since: number | undefined, opened: OpenedInbox): string {
   const { inbox, dir } = opened
   if (inbox.count === 0) return `Nothing to show: the inbox ${dir} is empty.`
@@ -118,7 +118,7 @@ function summaryOf({ id, at, verdict, reason, type, update_id, status, body_byte
     reason,
     type,
     update_id: updateIdOf(update_id),
-    // The listener refuses with 401 and records no response for it.
+    // The listener responds to refused deliveries with 401 and does not record those responses.
     status: status ?? (verdict === 'refused' ? 401 : null),
     bytes: body_bytes,
   }
@@ -171,7 +171,7 @@ function pageOf({ id, at, verdict, reason, method, url, headers, body, responses
 const headerLines = (headers: readonly string[]) =>
   pairsOf(headers).map(([name, value]) => plainLine(`${name}: ${value}`))
 
-/** One response: time, sender and duration, then status, headers and body as the application sent them. */
+/** Formats one response: time, sender and duration, then status, headers and body as sent by the application. */
 function responseLines({ at, status, duration_ms, to, error, replay, ...sent }: StoredDelivery['responses'][number]) {
   const { headers, body, body_bytes } = sent
   const what = `${replay ? 'replayed' : 'answered'} ${status ?? 'not at all'} after ${duration_ms} ms`

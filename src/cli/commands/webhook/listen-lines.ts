@@ -9,10 +9,10 @@ import { plainLine } from '../../output/plain.js'
 import { wrap } from '../../output/wrap.js'
 import { updateIdOf } from './update-id.js'
 
-/** Queue limit: above it the listener pauses until half is printed, so that a slow reader slows the senders. */
+/** Maximum queued lines; above it the listener pauses until half are printed, so a slow reader slows the senders. */
 const WAITING_MAX = 1_000
 
-/** Prints one line per request of `webhook listen`, in the order of the responses. */
+/** Prints one line for each request of `webhook listen`, in the order of the responses. */
 export class LineQueue {
   readonly #context: Context
   readonly #secrets: readonly string[]
@@ -57,7 +57,7 @@ export class LineQueue {
   }
 }
 
-/** Shape of a line. */
+/** Schema of a line in `--json`. */
 export const lineShape = {
   properties: {
     time: { type: 'string' },
@@ -74,7 +74,7 @@ export const lineShape = {
   },
 }
 
-/** The line of a delivery in `--json` (DECISIONS.md#listener). */
+/** Builds the `--json` line of a request (DECISIONS.md#listener). */
 function documentOf(event: RequestEvent, insecure: boolean) {
   const { at, verdict, reason, status, durationMs, update, inboxId, failure } = event
   const shown = insecure && update === null ? unverifiedOf(event) : undefined
@@ -94,14 +94,14 @@ function documentOf(event: RequestEvent, insecure: boolean) {
 
 function unverifiedOf({ rawBody }: RequestEvent) {
   const text = rawBody.toString('utf8')
-  // Unverified: parseJson refuses deep nesting, which JSON.stringify could not write again.
+  // An unverified body may be deeply nested: parseJson refuses what JSON.stringify could not encode again.
   const body = parseJson(text)
   if (body === undefined) return { update_id: null, type: null, body: text }
   const { update_id = null, type = null } = asMembers(body) ?? {}
   return { update_id, type, body }
 }
 
-/** Column widths for lines of 80 columns: the longest type with an id of 13 digits has 31 characters. */
+/** Column widths for a terminal of 80 columns; the longest type with an id of 13 digits has 31 characters. */
 const WIDTHS = { verdict: 9, what: 31, status: 4, duration: 8 } as const
 const INDENT = ' '.repeat(10)
 
@@ -112,7 +112,7 @@ const below = (text: string, width: number) =>
     .map((line) => INDENT + line)
     .join('\n')
 
-/** Formats time, verdict, type and id or refusal, status, duration and inbox id. */
+/** Formats the line of a request: time, verdict, type and id or refusal, status, duration, inbox id. */
 function lineOf(event: RequestEvent, insecure: boolean, paint: Paint): string {
   const { at, verdict, reason, status, durationMs, update, inboxId } = event
   const word = verdict.padEnd(WIDTHS.verdict)
@@ -132,14 +132,14 @@ function lineOf(event: RequestEvent, insecure: boolean, paint: Paint): string {
   return parts.filter((it) => it !== '').join('  ')
 }
 
-/** The failure and its fix. */
+/** Describes why a request failed, and how to fix it. */
 function whyOf(event: RequestEvent, secrets: readonly string[]): string | undefined {
   if (event.failure !== null) return `${event.reason}: ${event.failure}`
   const hint = hintOf(event, secrets)
   return hint === undefined ? undefined : `hint: ${hint}`
 }
 
-/** Explains a signature mismatch by trying known mistakes. */
+/** Explains a signature that does not match by trying known mistakes. */
 function hintOf(
   { reason, verdict, headers, rawBody, at }: RequestEvent,
   secrets: readonly string[],

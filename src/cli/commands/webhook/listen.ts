@@ -22,7 +22,7 @@ const DEFAULT_PORT = 8787
 const INBOX_BYTES_LARGE = 1024 ** 3
 const DELAY_MS_MAX = 600_000
 
-/** A repeatable flag `TYPE=VALUE`, with each type at most once. */
+/** A repeatable flag `TYPE=VALUE` that accepts each update type once. */
 function byType<T>(
   value: string,
   summary: string,
@@ -124,14 +124,14 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
   const readyFile = flags['ready-file'] === undefined ? undefined : resolve(host.cwd, flags['ready-file'])
   let inbox: InboxWriter
   try {
-    // Remove the ready file of an earlier run.
+    // Remove the ready file of an earlier run, so that nobody reads it before this listener is ready.
     if (readyFile !== undefined) rmSync(readyFile, { force: true })
     inbox = new InboxWriter(dir)
   } catch (error) {
     return inboxFailure(error, dir)
   }
 
-  // Import it here: it loads TLS, which other commands of the group do not need.
+  // Import on demand: the module loads TLS, which other webhook commands do not need.
   const { Forwarder } = await import('../../../workbench/forwarding.js')
   const forwarder = new Forwarder()
   const script = flags.respond === undefined ? undefined : scriptedResponses(flags.respond)
@@ -187,7 +187,7 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
       return fail('FILE_UNWRITABLE', `${readyFile} cannot be written (${codeOf(error)}).`)
     } finally {
       clearTimeout(timer)
-      // Forward received deliveries without further delay.
+      // End --delay for deliveries that have arrived: forward them now.
       pauses.abort()
       await listener.close()
       await lines.end()
@@ -205,7 +205,7 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
   return fail('NOT_ALL_ARRIVED', `${events} of ${wanted} deliveries arrived in time.`)
 }
 
-/** Prints the ready line for a person, even if stderr is not a terminal. */
+/** Prints that the listener is ready and what it does, even if stderr is not a terminal. */
 function showReady({ output }: Context, flags: ListenFlags, url: string, dir: string, isLarge: boolean): void {
   if (output.options.format !== 'table') return
   const unknown = [...flags.expect.keys(), ...flags.route.keys()].filter(

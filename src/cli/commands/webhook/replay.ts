@@ -103,13 +103,13 @@ interface PickedDelivery {
 
 interface ReplaySelection {
   readonly ok: true
-  /** Deliveries to send, oldest first. */
+  /** Deliveries to replay, oldest first. */
   readonly deliveries: readonly PickedDelivery[]
-  /** Number of deliveries that were never forwarded, so that no application failed. */
+  /** Number of matching deliveries that were never forwarded, so that no application has failed to process them. */
   readonly neverPassedOn: number
 }
 
-/** Selects deliveries; fails if a named one or all found ones cannot be sent (DECISIONS.md#replay-of-deliveries). */
+/** Selects deliveries; fails if a named one or all matching ones cannot be sent (DECISIONS.md#replay-of-deliveries). */
 function pick(
   context: Context,
   flags: ReplayFlags,
@@ -200,13 +200,13 @@ function exitOf(statuses: readonly (number | null)[]): number {
   return statuses.some((it) => it === null || it < 200 || it > 299) ? 8 : 0
 }
 
-/** True if the timestamp was too old on arrival or is too old now. */
+/** True if the timestamp was too old when the delivery arrived, or is too old now. */
 const isStale = ({ at, reason }: DeliverySummary, now: number) =>
   reason === 'stale' || Math.abs(now - at) > DEFAULT_TOLERANCE_SECONDS * 1000
 
 /**
- * Replaces signature and timestamp in the headers of a recorded delivery, once each at the old position; missing
- * headers are appended. Undefined if the update_id is unknown.
+ * Signs a recorded delivery again: replaces its signature and timestamp headers in place and appends missing ones.
+ * Undefined if its update_id is unknown.
  * @param timestamp Unix seconds
  */
 function resign({ headers, body, update_id }: StoredDelivery, secret: string, timestamp: number): string[] | undefined {

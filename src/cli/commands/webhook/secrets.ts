@@ -6,7 +6,7 @@ import { remember } from '../../host/scrub.js'
 
 type SecretsResult<T> = { readonly ok: true; readonly value: readonly T[] } | Failure
 
-/** Refuses two flags of one command that both read standard input. */
+/** Refuses two flags of one command that would both read standard input. */
 export function sharedStdin(
   { globals }: Context,
   files: Readonly<Record<string, string | readonly string[] | undefined>>,
@@ -23,7 +23,7 @@ export function sharedStdin(
   )
 }
 
-/** Reads the secrets of the files, or else of the environment; the list may be empty. */
+/** Reads the webhook secrets from files, else from the environment; the list may be empty. */
 export async function namedSecrets(host: Host, files: readonly string[]): Promise<SecretsResult<string>> {
   const secrets: string[] = []
   for (const file of files) {
@@ -35,13 +35,13 @@ export async function namedSecrets(host: Host, files: readonly string[]): Promis
   return { ok: true, value: secrets.length > 0 || !variable ? secrets : [variable] }
 }
 
-/** Reads signing secrets from files, the environment or a prompt (DECISIONS.md#workbench-secrets). */
+/** Reads webhook secrets for signing from files, the environment or a prompt (DECISIONS.md#workbench-secrets). */
 export async function signingSecrets(context: Context, files: readonly string[]): Promise<SecretsResult<string>> {
   const named = await namedSecrets(context.host, files)
   return !named.ok || named.value.length > 0 ? named : askedSecret(context)
 }
 
-/** Reads verifying secrets as exact bytes, so that --explain can find a mistake in one. */
+/** Reads webhook secrets for verification as exact bytes, so that --explain can find a mistake in them. */
 export async function verifyingSecrets(
   context: Context,
   files: readonly string[],
@@ -73,7 +73,7 @@ async function askedSecret(context: Context): Promise<SecretsResult<string>> {
   return asked.value === '' ? missing() : { ok: true, value: [asked.value] }
 }
 
-/** Removes one final LF or CRLF. */
+/** Removes one line end (LF or CRLF) at the end. */
 function withoutLineEnd(bytes: Buffer): Buffer {
   if (bytes.at(-1) !== 0x0a) return bytes
   return bytes.subarray(0, bytes.at(-2) === 0x0d ? -2 : -1)

@@ -7,7 +7,7 @@ import { type BytesResult, readBytes } from '../../host/files.js'
 import { recordedDelivery, recordedFlags, wrongPlace } from './inbox-dir.js'
 import { sharedStdin, signingSecrets } from './secrets.js'
 
-/** An update_id as digits, exact above 2^53 - 1. */
+/** Flag that takes an update_id as digits, because a number would be rounded above 2^53 - 1. */
 const updateIdFlag = (summary: string) =>
   one('N', summary, (it) =>
     /^\d{1,30}$/.test(it) ? { ok: true, value: it } : { ok: false, message: 'must be a whole number from 0' },
@@ -71,7 +71,7 @@ async function bodyOf(context: Context, flags: BodyFlags): Promise<BytesResult> 
 
 export const secondsOf = ({ host }: Context) => Math.floor(host.now() / 1000)
 
-/** Formats headers as lines of a headers file. */
+/** Formats headers as `Name: value` lines, which --headers files also contain. */
 function headerLines(headers: Readonly<Record<string, string>>): string {
   return Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}`)

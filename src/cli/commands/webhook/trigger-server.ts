@@ -6,12 +6,12 @@ import type { Context } from '../../command/context.js'
 import { type Failure, usage } from '../../failure.js'
 import type { Outcome, Plan, Result } from '../../output/outcome.js'
 
-/** An update that the server made. */
+/** An update that the server created on request. */
 export interface RequestedUpdate {
   readonly time: string
   readonly bot_id: string
   readonly type: string
-  /** Null for messages, whose id the server does not return. */
+  /** Id of the update; null for a message, because the server does not return it. */
   readonly update_id: number | null
 }
 
@@ -24,7 +24,7 @@ interface UpdateRequest {
 
 const USER = 'user-42'
 
-/** Members that a caller can set; the server decides the others. */
+/** Members that a request can set, by update type; the server sets the others. */
 const settable: Readonly<Partial<Record<UpdateType, readonly string[]>>> = {
   message: ['message.from.id', 'message.text'],
   friend_request: ['friend_request.id', 'friend_request.from.id', 'friend_request.date'],
@@ -39,7 +39,7 @@ const instead: Readonly<Partial<Record<UpdateType, string>>> = {
   voucher_reversed: 'voucherctl vouchers reverse',
 }
 
-/** Makes the server create updates for a bot through the operator API. */
+/** Lets the server create updates for a bot through the operator API. */
 export async function makeUpdates(context: Context, request: UpdateRequest): Promise<Outcome<unknown>> {
   const { type, overrides, count } = request
   const known = settable[type]
@@ -76,7 +76,7 @@ async function make({ call }: Context, request: UpdateRequest): Promise<Result<n
   const check = `voucherctl webhook deliveries ${botId}`
   const kind = platformUpdateTypes.find((it) => it === type)
   if (kind === undefined) {
-    // A user's first message needs a chat, whose creation is a separate update.
+    // Messages need a chat, and creating the chat makes an update of its own.
     const chat = await call(platform.createChat, { bot_id: botId, user_id: user })
     if (!chat.ok) return chat
     const words = String(set.get('text') ?? 'Hello, one coffee please')

@@ -19,10 +19,10 @@ import { secondsOf } from './sign.js'
 import { makeUpdates, type RequestedUpdate } from './trigger-server.js'
 import { updateIdOf } from './update-id.js'
 
-/** Default URL of `webhook listen`. */
+/** URL of `webhook listen` with its default port. */
 const DEFAULT_URL = 'http://127.0.0.1:8787'
 
-/** One POST and its result. */
+/** A sent delivery and the receiver's response. */
 interface SentDelivery {
   readonly time: string
   readonly update_id: number | string | null
@@ -31,7 +31,7 @@ interface SentDelivery {
   readonly status: number | null
   readonly error: string | null
   readonly duration_ms: number
-  /** True if the receiver responded as a correct one does. */
+  /** True if the receiver responded as a correct receiver must. */
   readonly as_expected: boolean
 }
 
@@ -112,7 +112,7 @@ export const trigger = leaf({
   },
 })
 
-/** Prompts for the type if the flags name neither type nor body. */
+/** Returns the update type; asks for it if the flags name neither a type nor a body. */
 async function nameOfType(
   context: Context,
   positional: string | undefined,
@@ -199,7 +199,7 @@ async function* send(
       duration_ms: durationMs,
       as_expected: failure === undefined,
     }
-    // The receiver is unreachable: skip the others.
+    // The receiver is unreachable: do not send the remaining deliveries.
     if (failure?.code === 'NETWORK_ERROR') return failure
     worst ??= failure
   }

@@ -11,17 +11,17 @@ import { sharedStdin, verifyingSecrets } from './secrets.js'
 import { secondsOf, timestampFlag } from './sign.js'
 import { updateIdOf } from './update-id.js'
 
-/** Result of the verification. */
+/** Result of `webhook verify`. */
 interface VerifyReport {
   readonly valid: boolean
-  /** Reason of the refusal, as in voucherctl/webhook. */
+  /** Why the delivery is refused, as in voucherctl/webhook; null if it is verified. */
   readonly reason: string | null
   readonly message: string
   readonly update_id: number | string | null
   readonly type: string | null
-  /** Number of the secret that signed, from 1. */
+  /** Number of the secret that signed the delivery, from 1; null if none did. */
   readonly secret: number | null
-  /** With --explain: the detected mistake, or null. */
+  /** Only with --explain: the cause of a signature mismatch, or null. */
   readonly cause?: string | null
   readonly explanation?: string | null
   readonly fix?: string | null
@@ -59,7 +59,7 @@ export const verify = leaf({
     },
     { command: 'voucherctl webhook verify --id 1-17 --explain', comment: 'The same, of a delivery of the inbox' },
   ],
-  // A copy, because `sentence` drops a line that reads a missing member.
+  // Read a copy, because `sentence` drops a line that reads a missing member.
   view: { body: (it: VerifyReport) => inWords({ ...it }) },
   run: async (context, { flags }) => {
     const { 'body-file': bodyFile, 'headers-file': headersFile, 'secret-file': secretFiles, tolerance } = flags
@@ -144,7 +144,7 @@ type HeadersResult = { readonly ok: true; readonly pairs: HeaderPairs } | Failur
 const unreadable = (message: string) =>
   fail('INVALID_INPUT', message, 'It holds a line `Name: value` for each header, or a JSON object of them.')
 
-/** Parses a headers file: `Name: value` lines, also below a request line, or JSON. It keeps duplicate names. */
+/** Parses a headers file: JSON, or `Name: value` lines, maybe after a request line. Duplicate names are preserved. */
 function headersOf(text: string): HeadersResult {
   return /^\s*[{[]/.test(text) ? fromJson(text) : fromLines(text)
 }
@@ -163,7 +163,7 @@ function fromLines(text: string): HeadersResult {
   return { ok: true, pairs }
 }
 
-/** Parses `{ name: value or values }`, or a list of pairs. */
+/** Parses headers in JSON: an object of values or lists of values, or a list of pairs. */
 function fromJson(text: string): HeadersResult {
   let json: unknown
   try {

@@ -31,7 +31,7 @@ const modeMembers = [
   'warnings',
 ]
 
-/** The secret of a file or the environment, or a new one; undefined if the server keeps or makes the secret. */
+/** Returns the secret from a file or the environment, or generates one; undefined lets the server decide. */
 async function chooseSecret(
   context: Context,
   file: string | undefined,

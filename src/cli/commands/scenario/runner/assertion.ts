@@ -1,7 +1,7 @@
 import { asMembers } from '../../../../secure/json.js'
 import type { StepExpectation } from './document.js'
 
-/** Evaluates a jq expression on a value. */
+/** Function that evaluates a jq expression on a JSON value. */
 export type Jq = (
   expression: string,
   data: unknown,
@@ -9,7 +9,7 @@ export type Jq = (
   { readonly ok: true; readonly values: readonly unknown[] } | { readonly ok: false; readonly message: string }
 >
 
-/** Result of a step: a success, a refusal, or a delivery, which has no status. */
+/** Outcome of a step: a successful response, a refusal, or a webhook delivery, which has no status. */
 export type StepOutcome =
   | { readonly ok: true; readonly status: number | null; readonly replayed: boolean; readonly data: unknown }
   | {
@@ -20,7 +20,7 @@ export type StepOutcome =
       readonly details: Readonly<Record<string, unknown>>
     }
 
-/** Describes each failed assertion on one line. */
+/** Describes each failed assertion of a step on one line; empty if all passed. */
 export async function failedAssertions(expect: StepExpectation, outcome: StepOutcome, jq: Jq): Promise<string[]> {
   const isOther =
     (expect.status !== undefined && expect.status !== outcome.status) ||
@@ -46,13 +46,13 @@ function wanted({ status, code }: StepExpectation): string {
   return [status, code].filter((it) => it !== undefined).join(' ') || 'success'
 }
 
-/** `409 VOUCHER_NOT_REDEEMABLE: …`, or the status of a success. */
+/** Formats an outcome, such as `409 VOUCHER_NOT_REDEEMABLE: …`, or the status of a success. */
 export function outcomeOf(outcome: StepOutcome): string {
   if (outcome.ok) return outcome.status === null ? 'a delivery' : String(outcome.status)
   return `${outcome.status === 0 ? '' : `${outcome.status} `}${outcome.code}: ${outcome.message}`
 }
 
-/** Describes each difference on one line. Extra members of records are permitted, extra items of lists are not. */
+/** Describes each difference on one line. Actual objects may have additional members, actual lists no other items. */
 export function differences(expected: unknown, actual: unknown, path: string): string[] {
   const here = [`${path}: expected ${shown(expected)}, got ${actual === undefined ? 'nothing' : shown(actual)}`]
   if (Array.isArray(expected)) {

@@ -2,51 +2,51 @@ import type { CredentialKind, Endpoint } from '../../../../contract/endpoint.js'
 import type { ScriptedResponse } from '../../../../workbench/responses.js'
 import type { ApiRoute } from '../../api/endpoint.js'
 
-/** Options of the server that is started for a scenario; ignored for a running one. */
+/** Options of the server that is started for a scenario; ignored if the scenario uses a running server. */
 interface FixtureOptions {
   readonly autoApprove: boolean
   readonly requireSecure: boolean
 }
 
-/** Requirements for a response or delivery; absent members are not checked. */
+/** Expected properties of a response or delivery; absent members are not checked. */
 export interface StepExpectation {
   readonly status?: number
-  /** Code of the expected refusal; without it the call must succeed. */
+  /** Failure code with which the server must refuse the call; if absent, the call must succeed. */
   readonly code?: string
   readonly replayed?: boolean
-  /** Required members and values; the data may have other members. */
+  /** Members and values that the data must contain; the data may have other members too. */
   readonly data?: unknown
   readonly details?: unknown
-  /** jq expressions on the data, each of which must be true. */
+  /** jq expressions that must be true for the data. */
   readonly that: readonly string[]
 }
 
 interface StepCommon {
   readonly name: string
-  /** Line number, from 1. */
+  /** Line of the step in the scenario file, from 1. */
   readonly line: number
   readonly expect: StepExpectation
-  /** jq expressions on the data by the name of the variable for the result. */
+  /** jq expressions that extract values from the data, by the name of the variable to set. */
   readonly capture: Readonly<Record<string, string>>
-  /** Credentials for the following steps, as templates. */
+  /** Credentials that the following steps use, as texts with variable references. */
   readonly use: Readonly<Partial<Record<CredentialKind, string>>>
-  /** Milliseconds in which the expectation must become true; null means in the first response. */
+  /** Milliseconds during which the step retries until its assertions pass; null allows only one attempt. */
   readonly withinMs: number | null
 }
 
 export interface CallStep extends StepCommon {
   readonly kind: 'call'
-  /** `vouchers.issue`, or `POST /open-platform/…`. */
+  /** What to call, such as `vouchers.issue` or `POST /open-platform/…`. */
   readonly target: Endpoint | RawTarget
   readonly as: CredentialKind | 'none'
   readonly with: unknown
   readonly idempotencyKey: string | null
 }
 
-/** A call by method and path; `route` is undefined if the contract does not know it. */
+/** A call by method and path; `route` is undefined if the contract does not have the route. */
 export interface RawTarget {
   readonly method: string
-  /** The path from the file. */
+  /** Path as written in the scenario file. */
   readonly path: string
   readonly route: ApiRoute | undefined
 }
@@ -63,7 +63,7 @@ export interface AdvanceStep extends StepCommon {
 
 export type ScenarioStep = CallStep | ReceiveStep | AdvanceStep
 
-/** A parsed scenario file without errors. */
+/** A scenario file after parsing without errors. */
 export interface Scenario {
   readonly file: string
   readonly name: string
@@ -71,6 +71,6 @@ export interface Scenario {
   readonly answers: readonly [ScriptedResponse, ...ScriptedResponse[]]
   readonly vars: Readonly<Record<string, unknown>>
   readonly steps: readonly ScenarioStep[]
-  /** Steps that run after success and failure, even if one of them fails. */
+  /** Steps that always run at the end, even after a failed step, and all of them even if one fails. */
   readonly teardown: readonly ScenarioStep[]
 }

@@ -3,7 +3,7 @@ import type { Jq } from './assertion.js'
 import type { Scenario } from './document.js'
 import { filledWith } from './variables.js'
 
-/** Evaluates jq expressions on responses and deliveries. */
+/** Creates the function that evaluates jq expressions in a thread. */
 export function evaluator(thread: JqThread, signal: AbortSignal): Jq {
   return async (expression, data) => {
     const ran = await thread.run(expression, JSON.stringify(data) ?? 'null', signal)
@@ -19,7 +19,7 @@ interface BrokenExpression {
   readonly message: string
 }
 
-/** Expressions with syntax errors for any values of their variables. */
+/** Finds expressions with syntax errors, before any variable has a value. */
 export async function brokenExpressions(
   { steps, teardown }: Scenario,
   thread: JqThread,

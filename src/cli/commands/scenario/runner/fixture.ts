@@ -14,7 +14,7 @@ import { openInbox, type ScenarioInbox } from './inbox.js'
 
 type CredentialResult = Ok<string> | Failure
 
-/** The environment of a scenario: a server, a webhook receiver, and the initial credentials. */
+/** What the steps of a scenario need: a server, a webhook receiver, and the first credentials. */
 export interface Fixture {
   readonly transport: Transport
   readonly inbox: ScenarioInbox
@@ -24,7 +24,7 @@ export interface Fixture {
 
 const ACCOUNT = 'scenario'
 
-/** @param baseUrl base URL of a running server; undefined starts one that ends with the fixture */
+/** Sets up a fixture. @param baseUrl a running server; undefined starts a server that ends with the fixture */
 export async function openFixture(
   context: Context,
   { server: wanted, answers }: Scenario,
@@ -71,14 +71,14 @@ export async function openFixture(
   }
 }
 
-/** Refuses another process on the port of a local server. Call it once, not for every file. */
+/** Checks that no other process listens on the port of a local server. Call it once per run, not for each file. */
 export async function checkServer(context: Context, baseUrl: string): Promise<Failure | undefined> {
   const impostor = await refuseImpostor(context.settings, baseUrl)
   if (impostor === undefined) showProductionBanner(context, baseUrl)
   return impostor
 }
 
-/** A step sees the first response: calls are retried only with --retries. */
+/** Opens a transport that retries only with --retries, so that assertions see the server's first response. */
 async function open(context: Context, baseUrl: string): Promise<Transport> {
   const transport = await openInMode(context, baseUrl)
   return context.globals.retries === undefined ? transport : withRepeats(context, transport)

@@ -6,25 +6,25 @@ import { type ScriptedResponse, scriptedResponses } from '../../../../workbench/
 import type { Ok } from '../../../command/context.js'
 import { type Failure, fail } from '../../../failure.js'
 
-/** A verified delivery that no step has consumed. */
+/** A verified webhook delivery that no step of the scenario has consumed. */
 export interface ScenarioDelivery {
   readonly type: string | null
   readonly body: unknown
 }
 
-/** The webhook endpoint of a scenario, on this machine. */
+/** The webhook receiver of a scenario on this machine. */
 export interface ScenarioInbox {
   readonly port: number
   readonly url: string
   readonly secret: string
   /** Deliveries that no step has consumed, oldest first. */
   readonly waiting: ScenarioDelivery[]
-  /** Resolves when another delivery arrives or the signal aborts. */
+  /** Resolves when the next delivery arrives or the signal aborts. */
   arrival(signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
-/** @param port 0 takes any free port */
+/** Starts the webhook receiver of a scenario. @param port 0 chooses any free port */
 export async function openInbox(
   responses: readonly [ScriptedResponse, ...ScriptedResponse[]],
   port: number,
@@ -37,7 +37,7 @@ export async function openInbox(
     const listener = await startListener({
       port,
       secrets: [secret],
-      // Deliveries do not outlive the scenario.
+      // Record nothing: the deliveries are needed only while the scenario runs.
       inbox: { recordDelivery: async () => '', recordResponse: async () => {} },
       async app() {
         const status = next()

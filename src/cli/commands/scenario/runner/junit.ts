@@ -1,6 +1,6 @@
 import type { ScenarioReport, StepReport } from './run.js'
 
-/** A JUnit report with a suite for each file and a case for each step. */
+/** Builds a JUnit report with one test suite per scenario file and one test case per step. */
 export function junitOf(reports: readonly ScenarioReport[]): string {
   const suites = reports.map(suiteOf).join('')
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="voucherctl"${countsOf(reports.flatMap(casesOf), total(reports))}>\n${suites}</testsuites>\n`
@@ -41,7 +41,7 @@ const entities: Readonly<Record<string, string>> = {
   '\n': '&#10;',
 }
 
-/** XML 1.0 cannot represent most control characters. */
+/** Escapes text for XML. XML 1.0 has no form for most control characters, so they are replaced. */
 function escape(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')

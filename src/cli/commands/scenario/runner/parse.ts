@@ -18,7 +18,7 @@ type ParsedScenario =
 const kinds: readonly CredentialKind[] = ['token', 'bot', 'jwt', 'operator']
 const callers = [...kinds, 'none'] as const
 const stepNames = ['name', 'call', 'receive', 'advance', 'as', 'with', 'key', 'within', 'expect', 'capture', 'use']
-/** Members of each kind of step besides its name. */
+/** Permitted members of each kind of step, besides its name. */
 const membersOfKind = {
   call: ['as', 'with', 'key', 'within', 'expect', 'capture', 'use'],
   receive: ['within', 'expect', 'capture', 'use'],
@@ -26,10 +26,10 @@ const membersOfKind = {
 } as const
 type StepKind = keyof typeof membersOfKind
 
-/** Valid names of captured variables. */
+/** Form of a variable name that a step may set. */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
-/** Parses a scenario and reports all its errors. `routes` resolve `METHOD /path`. */
+/** Parses a scenario file and reports all of its errors. `routes` are those that `METHOD /path` may name. */
 export function parseScenario(text: string, file: string, routes: readonly ApiRoute[], yaml: Yaml): ParsedScenario {
   const source = new Source(text, yaml)
   const scenario = source.problems.length === 0 ? new Parser(source, routes).scenario(file) : undefined
@@ -43,7 +43,7 @@ type Common = Pick<ScenarioStep, 'name' | 'line' | 'expect' | 'capture' | 'use' 
 class Parser {
   readonly #source: Source
   readonly #routes: readonly ApiRoute[]
-  /** Variables that are set before the current step, including `env.NAME`. */
+  /** Names of the variables that have a value before the current step, including `env.NAME`. */
   readonly #known = new Set(['run', 'webhook.url', 'webhook.secret'])
 
   constructor(source: Source, routes: readonly ApiRoute[]) {
@@ -105,7 +105,7 @@ class Parser {
       }),
       withinMs: this.#within([...path, 'within'], step.within),
     }
-    // Only the `use` of a step can refer to its own captures.
+    // A step's own captures are available only in its `use`.
     this.#checkReferences(path, { use })
     if (kind === 'call') return this.#call(path, step, common)
     if (kind === 'receive') {

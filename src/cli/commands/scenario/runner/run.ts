@@ -10,7 +10,7 @@ export interface StepReport {
   readonly line: number
   readonly status: 'passed' | 'failed' | 'skipped'
   readonly duration_ms: number
-  /** Failed assertions. */
+  /** Descriptions of the failed assertions, one line each. */
   readonly problems: readonly string[]
 }
 
@@ -28,10 +28,10 @@ export interface RunOptions {
   readonly webhookPort: number
 }
 
-/** Time for the teardown after Ctrl-C. */
+/** Milliseconds that the teardown steps may take after Ctrl-C. */
 const TEARDOWN_MS = 10_000
 
-/** Runs one file up to its first failed step, then always its teardown (DECISIONS.md#scenarios). */
+/** Runs the steps of a file up to the first failure, then all of its teardown steps (DECISIONS.md#scenarios). */
 export async function runScenario(
   context: Context,
   scenario: Scenario,

@@ -9,15 +9,15 @@ export interface Problem {
 
 export type Path = readonly (string | number)[]
 
-/** Maximum number of YAML aliases, which can expand a small file enormously. */
+/** Maximum number of YAML aliases: with nested aliases a small file expands to gigabytes. */
 const ALIASES_MAX = 100
 
-/** The YAML library, passed in because it is loaded on demand. */
+/** Type of the YAML library, which is loaded on demand and passed as an argument. */
 export type Yaml = typeof import('yaml')
 
 /**
- * Reads the values of a YAML file and collects errors with their lines. Readers return undefined for absent and invalid
- * values.
+ * Reads the values of a parsed YAML file and collects all errors with their line numbers. Its methods return undefined
+ * for a value that is absent or invalid.
  */
 export class Source {
   readonly value: unknown
@@ -48,7 +48,7 @@ export class Source {
     return this.#lines.linePos(this.#startOf(path)).line
   }
 
-  /** Reads a record; members with unknown names are errors. */
+  /** Reads a YAML mapping; a member whose name is not in `known` is an error. */
   record(path: Path, value: unknown, known?: readonly string[]): Members | undefined {
     if (value === undefined) return undefined
     const members = asMembers(value)
@@ -80,7 +80,7 @@ export class Source {
     return this.wrong(path, `${nameOf(path)} must be true or false.`)
   }
 
-  /** Offset of the key of a member, or of the value without a key. */
+  /** Offset in the file where a member's name starts, or its value if it has no name (list items). */
   #startOf(path: Path): number {
     for (let length = path.length; length > 0; length -= 1) {
       const parent = this.#document.getIn(path.slice(0, length - 1), true)

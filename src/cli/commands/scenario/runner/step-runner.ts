@@ -20,10 +20,10 @@ import { filled, filledExpression, filledText, UnknownVariable } from './variabl
 const WITHIN_MS = 10_000
 const REPEAT_MS = 100
 
-/** Why a step failed, a line each; empty if it passed. */
+/** Reasons why a step failed, one line each; empty if the step passed. */
 type Problems = readonly string[]
 
-/** Runs steps in order; later steps can use the captures of earlier ones. */
+/** Runs the steps of a scenario one after the other; a step can use values that earlier steps captured. */
 export class StepRunner {
   readonly #context: Context
   readonly #fixture: Fixture
@@ -65,7 +65,7 @@ export class StepRunner {
     return outcome.ok ? [] : [outcomeOf(outcome)]
   }
 
-  /** Makes the call once, or repeats it within the step's time limit until the assertions pass. */
+  /** Makes the call of a step; with a time limit it repeats the call until the assertions pass. */
   async #call(step: CallStep, signal: AbortSignal): Promise<Problems> {
     const input = filled(step.with, this.#variables)
     const expect = this.#filledExpectation(step.expect)
@@ -79,7 +79,7 @@ export class StepRunner {
     }
   }
 
-  /** Consumes the first delivery of the type that passes the assertions. */
+  /** Waits for the first delivery of the type that passes the assertions, and consumes it. */
   async #receive(step: ReceiveStep, signal: AbortSignal): Promise<Problems> {
     const { inbox } = this.#fixture
     const expect = this.#filledExpectation(step.expect)
@@ -177,12 +177,12 @@ function otherDeliveries(waiting: readonly ScenarioDelivery[]): string[] {
   return waiting.length === 0 ? [] : [`waiting: ${waiting.map((it) => it.type ?? 'no type').join(', ')}`]
 }
 
-/** Members of responses that hold a secret; `value` is that of a voucher's credential. */
+/** Names of response members that hold a secret; `value` is that of a redeem code or QR token. */
 const SECRET_MEMBER = /token$|secret|^jwt$|^value$/i
-/** A shorter text would match everywhere. */
+/** Minimum length of a hidden secret: a shorter text would also occur elsewhere. */
 const SECRET_LENGTH_MIN = 8
 
-/** Hides the secrets of a scenario in reports. */
+/** Collects the secrets that a scenario uses, and hides them in its report. */
 class SecretMask {
   readonly #known = new Set<string>()
 

@@ -1,15 +1,15 @@
-/** `${name}`; `$${` is an escaped `${`. */
+/** Matches a variable reference `${name}`, and `$${`, which stands for the text `${`. */
 const REFERENCE = /\$\$\{|\$\{\s*([^}]*?)\s*\}/g
 const WHOLE = /^\$\{\s*([^}]+?)\s*\}$/
 
 type Variables = ReadonlyMap<string, unknown>
 
-/** A variable without a value, because the step that sets it failed or did not run. */
+/** Thrown for a variable that has no value, because the step that sets it failed or did not run. */
 export class UnknownVariable extends Error {
   override readonly name = 'UnknownVariable'
 }
 
-/** Names of the variables in the texts of a value. */
+/** Lists the variables that the texts in a value refer to. */
 export function referencesIn(value: unknown): string[] {
   if (typeof value === 'string')
     return [...value.matchAll(REFERENCE)].flatMap(([, name]) => (name === undefined ? [] : [name]))
@@ -18,9 +18,9 @@ export function referencesIn(value: unknown): string[] {
 }
 
 /**
- * Replaces references in the texts of a value. A text that consists of one reference becomes the value of the variable,
- * which may be a number or a record.
- * @throws UnknownVariable
+ * Replaces variable references in all texts of a value. A text that is exactly one reference becomes the variable's
+ * value with its type, such as a number or an object.
+ * @throws UnknownVariable for a variable without a value
  */
 export function filled(value: unknown, variables: Variables): unknown {
   if (typeof value === 'string') {
@@ -34,15 +34,15 @@ export function filled(value: unknown, variables: Variables): unknown {
   )
 }
 
-/** Replaces references in a text; the result is a text. */
+/** Replaces variable references in a text; the result is always a text. */
 export const filledText = (text: string, variables: Variables, write = asText) =>
   replaceReferences(text, (name) => write(valueOf(name, variables)))
 
-/** Replaces references in a jq expression by JSON, so that no value can become code. */
+/** Replaces variable references in a jq expression by JSON literals, so that no value is run as jq code. */
 export const filledExpression = (expression: string, variables: Variables) =>
   filledText(expression, variables, JSON.stringify)
 
-/** Replaces every reference by the same text. */
+/** Replaces every variable reference in a text by one fixed text. */
 export const filledWith = (text: string, value: string) => replaceReferences(text, () => value)
 
 const replaceReferences = (text: string, replace: (name: string) => string) =>

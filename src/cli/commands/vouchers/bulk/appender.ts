@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 
-/** Appends to a file with mode 0600 from an offset. */
+/** Appends text to a private file (mode 0600). */
 export class Appender {
   readonly #file: FileHandle
   #end: number
@@ -10,7 +10,7 @@ export class Appender {
     this.#end = end
   }
 
-  /** Opens a file of an earlier run, or creates one. It truncates unfinished bytes after `end`. */
+  /** Opens the file of an earlier run, or creates it. It truncates the file at `end`, after its last complete line. */
   static async resume(path: string, end: number): Promise<Appender> {
     const file = await open(path, 'r+').catch(() => open(path, 'wx+', 0o600))
     await file.chmod(0o600)
@@ -18,7 +18,7 @@ export class Appender {
     return new Appender(file, end)
   }
 
-  /** Size of the file in bytes. */
+  /** Offset of the end of the file in bytes. */
   get end(): number {
     return this.#end
   }
@@ -32,7 +32,7 @@ export class Appender {
     }
   }
 
-  /** Resolves when everything is on disk. */
+  /** Resolves when all appended text is on disk. */
   async sync(): Promise<void> {
     await this.#file.datasync()
   }

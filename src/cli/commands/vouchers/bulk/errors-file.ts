@@ -6,7 +6,7 @@ import { Appender } from './appender.js'
 import { type BulkFormat, formatOf } from './input/read-rows.js'
 import { errorColumns, headOf, looksLikeErrors } from './output-lines.js'
 
-/** The failed rows of one run. The first failure creates the file; the next run replaces it. */
+/** Writes the rows that failed in a run. The first failure creates the file; the next run replaces the file. */
 export class ErrorsFile {
   readonly path: string
   readonly format: BulkFormat
@@ -17,7 +17,7 @@ export class ErrorsFile {
     this.format = formatOf(path) ?? 'ndjson'
   }
 
-  /** Refuses an existing file that no run has written. */
+  /** Opens the errors file. It refuses an existing file that no earlier run has written. */
   static async at(path: string): Promise<ErrorsFile | Failure> {
     let start = ''
     try {
@@ -39,7 +39,7 @@ export class ErrorsFile {
     await (await this.#file).append(text)
   }
 
-  /** Removes the file of an earlier run. */
+  /** Deletes the errors file of an earlier run. */
   async clear(): Promise<void> {
     await rm(this.path, { force: true })
   }

@@ -15,29 +15,29 @@ import type { Throttle } from './throttle.js'
 interface IssueOptions {
   readonly template: string
   readonly rows: AsyncIterable<readonly ReadRow[]>
-  /** Retries transient failures; throws TooManyCalls for a 429. */
+  /** Makes a call and retries transient failures; throws TooManyCalls for a 429. */
   readonly call: Call
   readonly timeoutMs: number
   readonly concurrency: number
-  /** Idempotency keys of the rows that have their voucher in the results. */
+  /** Idempotency keys of the rows whose voucher is already in the results file. */
   readonly done: ReadonlySet<string>
   readonly results: Results
   readonly counters: Counters
   readonly throttle: Throttle
-  /** Called when a 429 pauses all rows. */
+  /** Called when a 429 response pauses all calls for `ms` milliseconds. */
   onPause(ms: number): void
-  /** Stops taking rows; calls in flight finish. */
+  /** When this signal aborts, no further row is issued, and calls in flight may finish. */
   readonly signal: AbortSignal
 }
 
-/** Time for calls in flight after an interruption; the next run requests the rows of those that did not finish. */
+/** Milliseconds that calls in flight may take after an interruption; the next run repeats the unfinished ones. */
 const GRACE_MS = 10_000
-/** A Retry-After above this ends the run; --resume continues it. */
+/** Maximum milliseconds of a Retry-After; a longer one ends the run, and --resume continues it. */
 const PAUSE_MS_MAX = 5 * 60_000
-/** Successive rows that fail with a 5xx before the run ends. */
+/** Number of successive rows with a 5xx after which the run ends. */
 const TROUBLE_MAX = 10
 
-/** Issues every row once. Returns undefined after the last row, or the failure that ended the run early. */
+/** Issues a voucher for every row. Returns undefined after the last row, or the failure that ended the run early. */
 export async function issueRows(options: IssueOptions): Promise<Failure | undefined> {
   const run = new Run(options)
   const workers = await Promise.allSettled(Array.from({ length: options.concurrency }, () => run.work()))
@@ -64,14 +64,14 @@ class Run {
 
   constructor(options: IssueOptions) {
     this.#it = options
-    // Each concurrent call adds a listener, so disable Node's leak warning.
+    // Each concurrent call adds a listener to these signals, so disable Node's leak warning.
     setMaxListeners(0, this.#stop.signal, this.#calls.signal)
     this.#rows = eachOf(options.rows, this.#stop.signal)
     options.signal.addEventListener('abort', this.#onSignal, { once: true })
     if (options.signal.aborted) this.#interrupt()
   }
 
-  /** Issues rows until the input or the run ends. A bug stops the other workers before it is rethrown. */
+  /** Issues rows until the input or the run ends; several workers run this concurrently. A bug stops all of them. */
   async work(): Promise<void> {
     try {
       await this.#takeRows()
@@ -117,7 +117,7 @@ class Run {
       if (result.code === 'ABORTED') return
       const scope = scopeOf(result)
       if (scope === 'run') return this.#fail(result)
-      // If other calls got responses meanwhile, the server is reachable: try the row once more.
+      // No other call got a response meanwhile, so the server is unreachable; otherwise try the row once more.
       if (scope === 'away' && this.#responses === responsesBefore) return this.#fail(result)
       if (scope === 'away' && !again) continue
       if (scope === 'row') this.#countResponse()
@@ -127,7 +127,7 @@ class Run {
     }
   }
 
-  /** Calls until the response is not a 429; undefined if the run ends before. */
+  /** Calls until the response is not a 429; undefined if the run ends before that. */
   async #callRow(row: InputRow, idempotencyKey: string): Promise<CallResult<IssuedVoucher> | undefined> {
     const { throttle, call, template, timeoutMs } = this.#it
     const { line: _line, ...input } = row
@@ -155,9 +155,9 @@ class Run {
     this.#it.throttle.answered()
   }
 
-  /** Ends the run with its first failure; later failures have the same cause. */
+  /** Ends the run. Only the first failure is reported, because later ones have the same cause. */
   #fail(result: CallFailure): void {
-    // Keys are derived from the rows, so the hint must not suggest --idempotency-key.
+    // Omit the key: each row derives its own, so the hint must not suggest --idempotency-key.
     const { idempotencyKey: _key, ...rest } = result
     this.failure ??= fromCall({ ...rest, outcomeUnknown: false })
     this.#stop.abort()
@@ -169,7 +169,7 @@ class Run {
   }
 }
 
-/** Yields single rows, which several workers can share; ends with the signal. */
+/** Yields single rows from blocks for several concurrent workers; ends when the signal aborts. */
 async function* eachOf(
   blocks: AsyncIterable<readonly ReadRow[]>,
   signal: AbortSignal,
@@ -183,12 +183,12 @@ async function* eachOf(
 }
 
 /**
- * Scope of a failure: `row` fails this row alone; `run` would fail every row; `away` is no response, or that of a
- * proxy whose server is away; `trouble` is another 5xx.
+ * What a failure affects. `row`: only this row. `run`: every row. `away`: the server is unreachable, directly or behind
+ * a proxy. `trouble`: any other 5xx.
  */
 type FailureScope = 'row' | 'run' | 'away' | 'trouble'
 
-/** Failures of the template or transport. An exhausted quota is not one: the server still returns existing vouchers. */
+/** Failure codes that affect every row. An exhausted quota does not: the server still returns existing vouchers. */
 const runFailures: readonly string[] = [
   'TEMPLATE_NOT_ACTIVE',
   'TEMPLATE_VALIDITY_ENDED',
@@ -201,13 +201,13 @@ const gatewayStatuses: readonly number[] = [502, 503, 504]
 function scopeOf(failure: CallFailure): FailureScope {
   const { code, status, details } = failure
   if (runFailures.includes(code)) return 'run'
-  // The response is not from a voucher service and tells nothing about the row, so the run ends.
+  // The response comes from a proxy or another web server, so every other row would get it too.
   if (code === 'INVALID_RESPONSE' && status < 500) return 'run'
   if (code === 'NETWORK_ERROR' || code === 'TIMEOUT' || gatewayStatuses.includes(status)) return 'away'
-  // With a reason, the row is too large to encrypt; without one, a header cannot carry the credential.
+  // With a reason, this row is too large to encrypt; without one, no header can carry the credential.
   if (code === 'INVALID_INPUT') return details.reason === undefined ? 'run' : 'row'
   const exit = exitOf(fromCall(failure))
-  // Permission, template and encryption are the same for every row.
+  // Authentication, permission, template and encryption are the same for every row.
   if (exit === 4 || exit === 5 || exit === 10) return 'run'
   return exit === 9 ? 'trouble' : 'row'
 }

@@ -1,16 +1,16 @@
-// The journal of issue-many (DECISIONS.md#journal-of-issue-many).
+// The journal of `vouchers issue-many`, which lets a later run continue (DECISIONS.md#journal-of-issue-many).
 import { parseLine, readLines, withSum } from '../../../../files/summed-lines.js'
 
-/** Identity of a run without secrets; only a run with the same identity may continue it. */
+/** Identifies a run without secrets; --resume continues only a run with the same identity. */
 export interface RunIdentity {
   readonly template: string
-  /** Origin and path of the base URL. */
+  /** Base URL of the server. */
   readonly server: string
-  /** SHA-256 of the input file; null for a pipe, whose rows are identified only by their keys. */
+  /** SHA-256 of the input file; null for a pipe, whose rows are recognised only by their idempotency keys. */
   readonly input_sha256: string | null
 }
 
-/** Result of a row: a voucher, whose line in the results ends at byte `end`, or a failure. */
+/** Outcome of a row: a voucher, whose line in the results file ends at byte `end`, or a failure. */
 type JournalEntry =
   | { readonly line: number; readonly key: string; readonly voucher_id: string | null; readonly end: number }
   | { readonly line: number; readonly key?: string; readonly code: string }
@@ -23,22 +23,22 @@ export const encodeHeader = (identity: RunIdentity) => withSum({ journal: PROGRA
 export const encodeEntry = (entry: JournalEntry) => withSum(entry)
 
 export interface LoadedJournal {
-  /** Undefined if no run of this version wrote the first line; `problem` says why. */
+  /** Identity from the first line; undefined if that line is damaged or of another version, see `problem`. */
   readonly identity: RunIdentity | undefined
   readonly problem: 'damaged' | 'another version' | undefined
-  /** Idempotency keys of the rows that have their voucher. */
+  /** Idempotency keys of the rows that have got their voucher. */
   readonly done: Set<string>
-  /** Numbers of the damaged lines. */
+  /** Line numbers of the damaged lines. */
   readonly damaged: readonly number[]
-  /** Bytes of the journal up to the end of its last whole line. */
+  /** Offset in the journal after its last complete line. */
   readonly end: number
-  /** Bytes of the results that the journal covers. */
+  /** Offset in the results file up to which the journal lists the vouchers. */
   readonly resultsEnd: number
 }
 
 /**
- * Reads a journal up to its last whole line. It skips damaged lines; the rows of a torn last line
- * are requested again with their keys.
+ * Reads a journal up to its last complete line and skips damaged lines. A row whose journal line is incomplete is
+ * requested again with the same idempotency key.
  * @throws errors of the file system
  */
 export function loadJournal(path: string): LoadedJournal {

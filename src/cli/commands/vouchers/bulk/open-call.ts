@@ -7,7 +7,7 @@ import { openInMode, openPool, withRepeats } from '../../../command/transport.js
 import { refuseImpostor } from '../../../config/server-identity.js'
 import type { Failure } from '../../../failure.js'
 
-/** A 429, which is not a failure here: the row is retried later. */
+/** Thrown for a 429 response, which is no failure of the row: the row is tried again later. */
 export class TooManyCalls extends Error {
   override readonly name = 'TooManyCalls'
   readonly retryAfterMs: number | null
@@ -19,12 +19,12 @@ export class TooManyCalls extends Error {
 
 interface OpenedCall {
   readonly ok: true
-  /** @throws TooManyCalls */
+  /** Makes a call. @throws TooManyCalls for a 429 response */
   readonly call: Call
   close(): Promise<void>
 }
 
-/** Opens calls over pooled connections in the chosen mode; retries transient failures except a 429. */
+/** Opens pooled connections, encrypted as the settings say. Calls retry transient failures except a 429. */
 export async function openCall(
   context: Context,
   baseUrl: string,
@@ -40,7 +40,7 @@ export async function openCall(
   return { ok: true, call: createCall(repeating, { token }), close: pool.close }
 }
 
-/** Lets a 429 bypass the retries, so that the throttle alone decides how long to wait. */
+/** Throws for a 429, which bypasses the retries, so that only the throttle decides how long to wait. */
 function raisingTooManyCalls(transport: Transport, now: () => number): Transport {
   return async (request) => {
     try {

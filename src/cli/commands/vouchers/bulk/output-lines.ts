@@ -1,6 +1,6 @@
 import type { BulkFormat } from './input/read-rows.js'
 
-/** Columns of the results, and members of their objects. */
+/** Columns of the results file in CSV, and member names in NDJSON. */
 export const resultColumns = [
   'line',
   'external_issue_id',
@@ -12,15 +12,15 @@ export const resultColumns = [
   'valid_until',
 ] as const
 
-/** Columns of the failures, and members of their objects. */
+/** Columns of the errors file in CSV, and member names in NDJSON. */
 export const errorColumns = ['line', 'external_issue_id', 'recipient_user_id', 'code', 'message', 'request_id'] as const
 
 type LineOf<Columns extends readonly string[]> = Readonly<Record<Columns[number], string | number | null | undefined>>
 
-/** Header of a file. */
+/** First line of an output file: the column names in CSV, nothing in NDJSON. */
 export const headOf = (columns: readonly string[], format: BulkFormat) => (format === 'csv' ? csvLine(columns) : '')
 
-/** One line: CSV (RFC 4180) with LF and exact values, or a JSON object. An absent value is empty, or null. */
+/** Encodes a line of CSV (RFC 4180, but LF only) or NDJSON. An absent value is empty in CSV and null in NDJSON. */
 export function encodeLine<Columns extends readonly string[]>(
   columns: Columns,
   format: BulkFormat,
@@ -38,7 +38,7 @@ function csvValue(value: unknown): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** True for an errors file of a run, which another run may replace. */
+/** True if a file starts like an errors file of an earlier run, which a run may replace. */
 export function looksLikeErrors(start: string): boolean {
   const [first = ''] = start.split('\n')
   return first === errorColumns.join(',') || first.startsWith('{"line":')

@@ -28,20 +28,20 @@ type ResultEntry =
   | { readonly row: InputRow; readonly idempotencyKey: string; readonly voucher: Partial<IssuedVoucher> | null }
   | { readonly row: InputRow | BadRow; readonly idempotencyKey?: string; readonly failure: RowFailure }
 
-/** Milliseconds of entries per fsync. */
+/** Milliseconds to collect outcomes before each write and fsync. */
 const GATHER_MS = 100
-/** Maximum characters of the journal in memory. */
+/** Maximum characters of journal lines in memory; above it, `keep` waits for the disk. */
 const WAITING_MAX = 4_000_000
 
 /**
- * Writes the result of each row in an order from which another run can continue: first the results, and after their
- * fsync the journal, which contains the end offset of each result. So the journal never refers to a missing result; a
- * later run truncates results without a journal entry and requests them again.
+ * Writes the outcome of each row to the results file and the journal. It syncs the results to disk, then writes
+ * the journal, which contains the end offset of each result, so that the journal never lists a voucher that is missing
+ * in the results. A later run truncates results that the journal does not list and requests them again.
  */
 export class Results {
   readonly #files: ResultFiles
   #taken: ResultEntry[] = []
-  // Encoded early: V8 promotes waiting objects to the old generation, which keeps them in memory for long.
+  // Encode outcomes early: V8 would move waiting objects to the old generation, where they stay long after their use.
   #waiting = { results: '', errors: '', journal: '' }
   #resultsEnd: number
   #writing: Promise<void> | undefined
@@ -53,18 +53,18 @@ export class Results {
     this.#resultsEnd = files.results.end
   }
 
-  /** The first write error, after which nothing is written and the run must end. */
+  /** The first write error. After it, nothing is written and the run must end. */
   get error(): unknown {
     return this.#error
   }
 
-  /** Resolves when there is room for more. */
+  /** Queues an outcome for writing; waits while the queue is full. */
   async keep(entry: ResultEntry): Promise<void> {
     if (this.#taken.push(entry) === 1) setImmediate(() => this.#encode())
     while (this.#waiting.journal.length > WAITING_MAX && this.#error === undefined) await this.#writing
   }
 
-  /** Runs after the workers have sent their next requests, so that the server has work meanwhile. */
+  /** Encodes queued outcomes. It runs after the workers have sent their next requests, so the server never waits. */
   #encode(): void {
     const taken = this.#taken
     this.#taken = []
@@ -88,7 +88,7 @@ export class Results {
     }
   }
 
-  /** Resolves when everything is on disk or `error` is set. */
+  /** Resolves when all outcomes are on disk, or `error` is set. */
   async close(): Promise<void> {
     this.#encode()
     this.#closing.abort()
@@ -120,7 +120,7 @@ export class Results {
 
 const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null)
 
-/** The voucher of a response is typed and not validated. */
+/** Builds the results line of a row. The members of `voucher` may be missing, because responses are not validated. */
 function resultOf({ line, external_issue_id, recipient_user_id }: InputRow, voucher: Partial<IssuedVoucher> | null) {
   return {
     line,

@@ -14,7 +14,7 @@ import { encodeHeader, type LoadedJournal, loadJournal, type RunIdentity } from 
 import { headOf, resultColumns } from './output-lines.js'
 import type { ResultFiles } from './results.js'
 
-/** Paths of the files of a run. */
+/** Paths of the output files of a run. */
 export interface RunPaths {
   readonly out: string
   readonly journal: string
@@ -27,14 +27,14 @@ export const pathsOf = (out: string, errors?: string): RunPaths => ({
   errors: errors ?? out.replace(/(\.\w+)$/, '.errors$1'),
 })
 
-/** Makes paths absolute, because different names may be one file. */
+/** Makes the paths absolute, because differently typed paths may mean the same file. */
 export const pathsFrom = (folder: string, { out, journal, errors }: RunPaths): RunPaths => ({
   out: resolve(folder, out),
   journal: resolve(folder, journal),
   errors: resolve(folder, errors),
 })
 
-/** Checks the paths without opening files. */
+/** Checks the paths for conflicts without opening any file. */
 export function checkPaths({ out, errors }: RunPaths, input: string, folder: string): Failure | undefined {
   if (out === '-' || errors === '-') {
     return usage(
@@ -52,14 +52,14 @@ export function checkPaths({ out, errors }: RunPaths, input: string, folder: str
 export interface RunFiles {
   readonly ok: true
   readonly files: ResultFiles
-  /** Idempotency keys of the rows that have their voucher in the results. */
+  /** Idempotency keys of the rows whose voucher is already in the results file. */
   readonly done: ReadonlySet<string>
-  /** Numbers of damaged lines of the journal. */
+  /** Line numbers of damaged lines in the journal. */
   readonly damaged: readonly number[]
   close(): Promise<void>
 }
 
-/** Opens the files of a new or continued run. It does not overwrite other files. */
+/** Opens the output files of a new or resumed run. It never overwrites files that no run has written. */
 export async function openRun(paths: RunPaths, identity: RunIdentity, resume: boolean): Promise<RunFiles | Failure> {
   try {
     const release = holdLock(`${paths.journal}.lock`)
@@ -93,7 +93,7 @@ async function openUnderLock(paths: RunPaths, identity: RunIdentity, resume: boo
   const begun = before?.identity === undefined ? undefined : before
 
   const format = formatOf(paths.out) as BulkFormat
-  // Results of damaged journal lines precede other results: issuing their rows again would duplicate them.
+  // A damaged journal line hides a row whose result is in the file: issuing that row again would duplicate its result.
   if (begun !== undefined && begun.damaged.length > 0) {
     for await (const row of readIssuedRows(paths.out, begun.resultsEnd, format)) {
       begun.done.add(idempotencyKeyOf(identity.template, row))
@@ -112,7 +112,7 @@ async function openUnderLock(paths: RunPaths, identity: RunIdentity, resume: boo
   const files = { results, journal, format, errors }
   const close = async () => {
     await Promise.all([results.close(), journal.close(), errors.close()])
-    // Remove the files of a run without results, for example with a wrong token, so that the next run can start.
+    // Remove output files without results, for example after a wrong token, so that a corrected run can start.
     if (isFresh && journal.end === headerEnd) await Promise.all([paths.out, paths.journal].map((path) => rm(path)))
   }
   const { done, damaged } = begun ?? { done: new Set(), damaged: [] }
@@ -125,7 +125,7 @@ const exists = ({ out, journal }: RunPaths, isOut: boolean) =>
     'Go on with that run with --resume, or name another file with --out.',
   )
 
-/** Why a run cannot continue with the existing files. */
+/** Explains why --resume cannot continue with the existing files; undefined if it can. */
 function checkResume(
   { out, journal }: RunPaths,
   identity: RunIdentity,
@@ -133,7 +133,7 @@ function checkResume(
   bytes: Readonly<Record<'journal' | 'out', number | undefined>>,
 ): Failure | undefined {
   const another = 'Name another file with --out.'
-  // A run that was killed before it wrote anything left empty files.
+  // A run that was killed before its first write left empty files, which may be used.
   if (before?.identity === undefined) {
     if (!bytes.out && !bytes.journal) return undefined
     const why =
@@ -161,7 +161,7 @@ function checkResume(
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size
 
-/** Reads the rows in the first bytes of a results file. */
+/** Reads the rows of a results file up to a byte offset. */
 async function* readIssuedRows(path: string, bytes: number, format: BulkFormat) {
   if (bytes === 0) return
   const blocks = readLines(createReadStream(path, { end: bytes - 1 }))

@@ -16,22 +16,22 @@ export interface BulkRun {
   readonly input: BulkInput
   readonly identity: RunIdentity
   readonly paths: RunPaths
-  /** Paths as typed, for messages. */
+  /** Paths as the user typed them, for messages. */
   readonly names: RunPaths
   readonly resume: boolean
   readonly concurrency: number
   readonly baseUrl: string
   readonly token: string
-  /** Rows of the input, null for a pipe. */
+  /** Number of input rows; null for a pipe. */
   readonly total: number | null
 }
 
-/** The summary of a run, its only result document. */
+/** Summary of a run: the only result that the command prints. */
 export interface BulkSummary extends Omit<Counters, 'total'> {
   readonly template_id: string
   readonly total: number
   readonly out: string
-  /** Null if every row has its voucher. */
+  /** Path of the errors file; null if no row failed. */
   readonly errors: string | null
   readonly journal: string
   readonly duration_ms: number
@@ -57,7 +57,7 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Outcome<B
     const rows = readRows(run.input.chunks(), run.input.format)
     const failure = await issueRows({
       template: run.identity.template,
-      // The validation of a file has already marked its duplicates.
+      // For a file, its validation has already marked duplicate rows.
       rows: run.input.isFile ? rows : markDuplicates(rows),
       call: called.call,
       timeoutMs: context.settings.timeoutMs.value,
@@ -66,7 +66,7 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Outcome<B
       results: new Results(opened.files),
       counters,
       throttle,
-      // With JSON, stderr must hold only the error object.
+      // With JSON output, stderr must hold only the error object.
       onPause: (ms) => {
         if (!output.isJson) output.notice(`The server asks to wait: calls go on in ${Math.ceil(ms / 1000)} s.`)
       },
@@ -94,7 +94,7 @@ function summaryOf({ identity, names }: BulkRun, { files }: RunFiles, counters: 
   }
 }
 
-/** Adds the counters and how to continue to the failure of an unfinished run. */
+/** Adds the counters, and how to resume the run, to the failure that ended a run early. */
 function resumable(failure: Failure, counters: Counters, summary: BulkSummary): Failure {
   const { issued, replayed, skipped, failed } = summary
   const have = (issued + replayed + skipped).toLocaleString('en-US')

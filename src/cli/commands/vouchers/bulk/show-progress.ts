@@ -1,15 +1,15 @@
 import type { Context } from '../../../command/context.js'
 import type { Throttle } from './throttle.js'
 
-/** Counters of the rows so far. */
+/** Numbers of rows by outcome so far. */
 export interface Counters {
-  /** Known in advance for a file; null for a pipe until it ends. */
+  /** Number of rows in the input: known in advance for a file, null for a pipe until it ends. */
   total: number | null
-  /** New vouchers. */
+  /** Rows for which the server issued a new voucher. */
   issued: number
-  /** Vouchers that an earlier call issued, whose response did not reach the results. */
+  /** Rows whose voucher an earlier call had issued, but whose response did not reach the results file. */
   replayed: number
-  /** Rows that an earlier run has in its results. */
+  /** Rows whose voucher an earlier run has written to the results file. */
   skipped: number
   failed: number
 }
@@ -17,15 +17,15 @@ export interface Counters {
 export const doneOf = ({ issued, replayed, skipped, failed }: Counters) => issued + replayed + skipped + failed
 
 const FRAME_MS = 200
-/** Interval of progress lines without a terminal, for the logs of jobs. */
+/** Milliseconds between progress lines without a terminal, as in CI logs. */
 const LINE_MS = 10_000
-/** The rate is an average of this many milliseconds. */
+/** Milliseconds over which the displayed rate is averaged. */
 const RATE_MS = 5_000
-/** Columns left for the `^C` that a terminal prints, so that clearing the line removes it. */
+/** Columns left free for the `^C` that a terminal prints, so that the progress line does not wrap. */
 const MARGIN = 3
 const CLEAR_LINE = '\r\u001b[K'
 
-/** Shows the progress of a run on stderr until the returned function is called. */
+/** Shows the progress of a run on stderr. Returns a function that ends the display. */
 export function showProgress(
   { host, output, globals }: Context,
   counters: Readonly<Counters>,
@@ -33,7 +33,7 @@ export function showProgress(
 ): () => void {
   const { stderr, env } = host
   const isTerminal = stderr.isTTY === true
-  // Stderr of a script must hold only the error object.
+  // Show nothing for a script: its stderr must hold only the error object.
   if (globals.quiet || (!isTerminal && output.isJson)) return () => {}
   const redraws = isTerminal && env.TERM !== 'dumb' && !globals.debug
   const rate = rateOf()
@@ -50,7 +50,7 @@ export function showProgress(
   }
 }
 
-/** Measures rows per second over the last seconds. */
+/** Returns a function that measures the rows per second over the last RATE_MS. */
 function rateOf(): (count: number) => number {
   const samples = [{ at: performance.now(), count: 0 }]
   return (count) => {
@@ -64,16 +64,16 @@ function rateOf(): (count: number) => number {
 
 interface BulkProgress {
   readonly counters: Readonly<Counters>
-  /** Recent rate of responses. */
+  /** Responses per second over the last seconds. */
   readonly perSecond: number
-  /** Milliseconds that the server asks to wait. */
+  /** Milliseconds that remain of a pause after a 429; 0 without a pause. */
   readonly pauseMs: number
 }
 
 const BAR_LONGEST = 30
 const number = (it: number) => it.toLocaleString('en-US')
 
-/** Formats one line that fits the columns: done and total, share, bar, rate, time left, failures. */
+/** Formats one line within the columns: rows done and total, percentage, bar, rate, time left, failures. */
 export function progressLine({ counters, perSecond, pauseMs }: BulkProgress, columns: number): string {
   const { total, failed } = counters
   const done = doneOf(counters)
@@ -96,7 +96,7 @@ function barOf(share: number, width: number): string {
   return '█'.repeat(full) + '░'.repeat(width - full)
 }
 
-/** `4 s`, `3 min 20 s`, `2 h 5 min`. */
+/** Formats a duration, such as `4 s`, `3 min 20 s` or `2 h 5 min`. */
 export function inWords(ms: number): string {
   const seconds = Math.ceil(ms / 1000)
   if (seconds < 60) return `${seconds} s`

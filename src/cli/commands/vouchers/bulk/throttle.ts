@@ -1,10 +1,10 @@
-/** Pause after a 429 without Retry-After; it doubles up to the maximum. */
+/** Milliseconds to pause after a 429 without Retry-After; each further 429 doubles them, up to PAUSE_MS_MAX. */
 const PAUSE_MS = 1_000
 const PAUSE_MS_MAX = 30_000
 
 /**
- * Limits how many calls run concurrently. A 429 pauses all of them for as long as the server asks and halves the limit;
- * every four responses per concurrent call raise it by one. A 429 never fails a row.
+ * Limits the number of concurrent calls. A 429 pauses all calls for as long as the server asks, and halves the limit;
+ * it never fails a row. Afterwards, every four other responses per permitted call raise the limit by one.
  */
 export class Throttle {
   readonly #most: number
@@ -23,12 +23,12 @@ export class Throttle {
     this.#now = monotonicMs
   }
 
-  /** Milliseconds until the pause ends; 0 without a pause. */
+  /** Remaining milliseconds of the pause; 0 without a pause. */
   get pauseMs(): number {
     return Math.max(0, this.#pausedUntil - this.#now())
   }
 
-  /** Waits for a slot; false if the signal aborts first. */
+  /** Waits until a call may start; resolves to false if the signal aborts first. */
   async enter(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted && (this.#running >= this.#limit || this.pauseMs > 0)) {
       this.#wakeAfterPause()
@@ -49,13 +49,13 @@ export class Throttle {
     return true
   }
 
-  /** Releases the slot of a call. */
+  /** Ends a call, so that another one may start. */
   leave(): void {
     this.#running -= 1
     this.#wake()
   }
 
-  /** Counts a response other than 429. */
+  /** Counts a response that is not a 429. */
   answered(): void {
     this.#refusals = 0
     if (this.#limit >= this.#most) return
@@ -65,9 +65,9 @@ export class Throttle {
     this.#limit += 1
   }
 
-  /** Reacts to a 429. @param retryAfterMs Retry-After of the response, or null */
+  /** Pauses all calls after a 429 response. @param retryAfterMs its Retry-After, or null if it has none */
   slowDown(retryAfterMs: number | null): void {
-    // Ignore further 429 responses to calls that were in flight with the first one.
+    // During a pause, ignore 429 responses to calls that started before it: they must not halve the limit again.
     if (this.pauseMs === 0) {
       this.#limit = Math.max(1, Math.floor(this.#limit / 2))
       this.#answered = 0

@@ -11,19 +11,19 @@ import { encodeLine, errorColumns } from './output-lines.js'
 import { errorOf } from './results.js'
 import type { RunPaths } from './run-files.js'
 
-/** Maximum number of bad rows in the failure; the errors file lists all. */
+/** Maximum number of bad rows in the failure message; the errors file lists all of them. */
 const SHOWN_MAX = 10
 
-/** Facts about a file before its first voucher is issued. */
+/** Result of validating an input file before the first voucher is issued. */
 interface Validation {
   readonly rows: number
-  /** SHA-256 of the file in hex. */
+  /** SHA-256 of the file as hex digits. */
   readonly sha256: string
-  /** First row, for a dry run. */
+  /** First row of the file, as an example for a dry run. */
   readonly first: InputRow | undefined
 }
 
-/** Validates a whole file. One bad row refuses the file; the errors file lists every bad row. */
+/** Validates an input file. One bad row is enough to refuse the file; the errors file lists all bad rows. */
 export async function validateFile(context: Context, input: BulkInput, paths: RunPaths): Promise<Validation | Failure> {
   const { host, dryRun } = context
   const errors = await ErrorsFile.at(paths.errors)

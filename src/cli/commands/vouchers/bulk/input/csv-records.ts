@@ -2,16 +2,16 @@ import { parse } from 'csv-parse/sync'
 import { type ReadLine, ROW_BYTES_MAX, type TextLine } from './lines.js'
 import { type BadRow, bad } from './row.js'
 
-/** The values of one record and the number of its first line. */
+/** Values of a CSV record, and the number of its first line in the file. */
 interface CsvRecord {
   readonly line: number
   readonly values: readonly string[]
 }
 
 /**
- * Reads records of CSV (RFC 4180) in blocks. Counting quotes finds where a record ends; records are parsed many at a
- * time, and one by one if that fails, so that only the malformed record is bad. If a quote never ends, the line where
- * it begins is bad and reading continues on the next one.
+ * Reads CSV records (RFC 4180) in blocks. It counts quotes to find the end of each record and parses a whole block in
+ * one call; if that fails, it parses each record alone, so only the malformed one is bad. If a quote is never closed,
+ * only the line with the open quote is bad, and reading continues on the next line.
  */
 export async function* readCsv(blocks: AsyncIterable<ReadLine[]>): AsyncGenerator<(CsvRecord | BadRow)[]> {
   let open: ReadLine[] = []
@@ -23,7 +23,7 @@ export async function* readCsv(blocks: AsyncIterable<ReadLine[]>): AsyncGenerato
   yield parseAll(assemble(open, true).records)
 }
 
-/** Joins lines into records. @param final no line follows, so an open quote never ends */
+/** Joins lines into records. @param final true if no line follows, so that an open quote cannot be closed */
 function assemble(lines: readonly ReadLine[], final: boolean) {
   const records: ReadLine[] = []
   let at = 0
@@ -36,7 +36,7 @@ function assemble(lines: readonly ReadLine[], final: boolean) {
   return { records, rest: lines.slice(at) }
 }
 
-/** The record that starts with the first line, and its number of lines; undefined if its end is not read yet. */
+/** Finds the record that begins at a line, and its number of lines; undefined if the record needs more lines. */
 function recordAt(
   lines: readonly ReadLine[],
   start: number,
@@ -55,7 +55,7 @@ function recordAt(
     if (text.length > ROW_BYTES_MAX) return neverEnds
     if (!isOpen(next.text)) continue
     const record = { line, text: withoutCr(text) }
-    // The quotes of two malformed lines can look like one record.
+    // A quote in one malformed line and a quote in a later one can look like the start and end of one value.
     return 'fault' in parseOne(record) ? neverEnds : { record, lines: i - start + 1 }
   }
   return final ? neverEnds : undefined
@@ -63,7 +63,7 @@ function recordAt(
 
 const withoutCr = (text: string) => (text.endsWith('\r') ? text.slice(0, -1) : text)
 
-/** True if a line has an odd number of quotes: it opens or closes a quoted value. */
+/** True if a line has an odd number of quotes: it opens or closes a value that contains line breaks. */
 const isOpen = (text: string) => text.split('"').length % 2 === 0
 
 const options = { record_delimiter: '\n', relax_column_count: true, skip_empty_lines: true } as const
@@ -86,7 +86,7 @@ function parseOne({ line, text }: TextLine): CsvRecord | BadRow {
     const parsed: string[][] = parse(text, options)
     if (parsed.length === 1) return { line, values: parsed[0] as string[] }
   } catch {
-    // The parser's message has other line numbers.
+    // Ignore the parser's message: its line numbers count from the start of this record.
   }
   return bad(line, 'MALFORMED', 'is no CSV: a quote stands beside other text (RFC 4180)')
 }

@@ -6,13 +6,13 @@ import { openFifo } from '../../../../host/files.js'
 import type { Host } from '../../../../host/host.js'
 import { type BulkFormat, formatOf } from './read-rows.js'
 
-/** Source of the rows. */
+/** The opened input of a bulk run. */
 export interface BulkInput {
-  /** Name of the input in messages. */
+  /** Name of the input for messages. */
   readonly name: string
-  /** Undefined if the first byte decides. */
+  /** File format; undefined if the first byte of the content decides. */
   readonly format: BulkFormat | undefined
-  /** False for a pipe, which is read once: its rows are validated while they are issued. */
+  /** False for a pipe, which can be read only once: its rows are validated while vouchers are being issued. */
   readonly isFile: boolean
   chunks(): AsyncIterable<Uint8Array | string>
   close(): Promise<void>
@@ -20,7 +20,7 @@ export interface BulkInput {
 
 const CHUNK_BYTES = 64 * 1024
 
-/** Opens a file, a FIFO, or standard input (`-`). A file stays open for both readings. */
+/** Opens a file, a FIFO or standard input (`-`). A file is read twice, to validate and to issue, so it stays open. */
 export async function openInput(host: Host, path: string): Promise<{ ok: true; input: BulkInput } | Failure> {
   if (path === '-') {
     const input = { name: 'standard input', format: undefined, isFile: false }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { type BadRow, bad, UnreadableInput } from './row.js'
 
-/** A line without its line feed; it may end with a carriage return. */
+/** A line without its line feed; a carriage return before the line feed is included. */
 export interface TextLine {
   /** Line number, from 1. */
   readonly line: number
@@ -10,13 +10,13 @@ export interface TextLine {
 
 export type ReadLine = TextLine | BadRow
 
-/** Maximum length of a row: a line that never ends must not fill the memory. */
+/** Maximum bytes of a row, so that input without line feeds does not fill the memory. */
 export const ROW_BYTES_MAX = 1024 * 1024
 
 const LF = 0x0a
 
 /**
- * Reads lines of UTF-8 in blocks.
+ * Splits UTF-8 input into blocks of lines.
  * @throws UnreadableInput for UTF-16
  */
 export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<ReadLine[]> {
@@ -56,7 +56,7 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): As
   if (held.length > 0 && !skipping) yield linesOf(held, number)
 }
 
-/** Drops the byte order mark. Excel saves "Unicode text" as UTF-16, which starts with its own mark. */
+/** Drops a UTF-8 byte order mark. @throws UnreadableInput for that of UTF-16, as which Excel saves "Unicode text" */
 function withoutMark(start: Buffer): Buffer {
   const [first, second] = start
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) {

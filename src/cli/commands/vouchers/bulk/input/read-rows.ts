@@ -5,15 +5,15 @@ import { type BadRow, bad, ids, isBad, type ReadRow, rowOf, UnreadableInput } fr
 
 export type BulkFormat = 'csv' | 'ndjson'
 
-/** The format of a file extension; undefined for an unknown one. */
+/** Format of a file by its extension; undefined for an unknown extension. */
 export function formatOf(path: string): BulkFormat | undefined {
   if (/\.csv$/i.test(path)) return 'csv'
   return /\.(ndjson|jsonl)$/i.test(path) ? 'ndjson' : undefined
 }
 
 /**
- * Reads the rows of an input in blocks; a bad row has its fault.
- * @param format undefined: NDJSON if the input starts with a brace, else CSV
+ * Reads input rows in blocks; a row that cannot be used contains the reason.
+ * @param format if undefined, input that starts with a brace is NDJSON, and any other is CSV
  * @throws UnreadableInput
  */
 export async function* readRows(
@@ -34,7 +34,7 @@ async function* again(first: ReadLine[], rest: AsyncGenerator<ReadLine[]>): Asyn
   yield* rest
 }
 
-/** Marks rows that repeat the external_issue_id of an earlier row (DECISIONS.md#rows-of-issue-many). */
+/** Marks rows that have the external_issue_id of an earlier row (DECISIONS.md#rows-of-issue-many). */
 export async function* markDuplicates(blocks: AsyncIterable<readonly ReadRow[]>): AsyncGenerator<readonly ReadRow[]> {
   const lines = new Map<string, number>()
   const check = (row: ReadRow) => {
@@ -80,7 +80,7 @@ async function* csvRows(blocks: AsyncIterable<ReadLine[]>): AsyncGenerator<ReadR
       if ('fault' in record && header === undefined) throw noHeader(record)
       if ('fault' in record) rows.push(record)
       else if (header === undefined) header = headerOf(record.values)
-      // Skip empty rows, which spreadsheets leave below a table.
+      // Skip rows without any value, which spreadsheets leave below a table.
       else if (record.values.some((it) => it !== '')) rows.push(csvRow(header, record))
     }
     yield rows
@@ -95,7 +95,7 @@ const noHeader = ({ line, fault }: BadRow) =>
 
 const METADATA = 'metadata.'
 
-/** @throws UnreadableInput for a missing, unknown or duplicate column */
+/** Checks the column names of a CSV header. @throws UnreadableInput for a missing, unknown or duplicate column */
 function headerOf(values: readonly string[]): readonly string[] {
   const isKnown = (name: string) => members.includes(name) || (name.startsWith(METADATA) && name !== METADATA)
   const line = values.join(',')
@@ -117,7 +117,7 @@ function headerOf(values: readonly string[]): readonly string[] {
   return values
 }
 
-/** Suggests the member that was probably meant by another spelling. */
+/** Suggests the column whose name is spelled almost like this one. */
 function meant(name: string): string {
   const bare = (it: string) => it.toLowerCase().replace(/[^a-z]/g, '')
   const shortForms: Readonly<Record<string, string>> = {
@@ -144,7 +144,7 @@ function csvRow(header: readonly string[], { line, values }: { line: number; val
   return rowOf(line, metadata.length === 0 ? row : { ...row, metadata: Object.fromEntries(metadata) })
 }
 
-/** Returns malformed JSON as text, so that the row fails for metadata that is not an object. */
+/** Parses metadata; malformed JSON stays text, so that the row is refused because metadata must be an object. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

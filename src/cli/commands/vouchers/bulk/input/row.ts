@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto'
 import { asMembers } from '../../../../../secure/json.js'
 
-/** The input of one voucher with its line number, from 1. */
+/** Input row for one voucher, with its line number from 1. */
 export interface InputRow {
   readonly line: number
   readonly external_issue_id: string
   readonly recipient_user_id: string
-  /** Sent unchanged: the interface does not define its members. */
+  /** Metadata of the voucher, sent unchanged. */
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-/** Why a row is not sent. */
+/** Why a row is refused before it is sent. */
 interface RowFault {
   readonly code:
     | 'VALUE_MISSING'
@@ -23,7 +23,7 @@ interface RowFault {
   readonly message: string
 }
 
-/** A row that cannot be sent, with the ids that could be read. */
+/** A row that is refused before it is sent, with those of its ids that could be read. */
 export interface BadRow {
   readonly line: number
   readonly fault: RowFault
@@ -39,7 +39,7 @@ export const bad = (line: number, code: RowFault['code'], message: string): BadR
   fault: { code, message },
 })
 
-/** Input without readable rows: nothing is issued. */
+/** Thrown for input without readable rows; no voucher is issued then. */
 export class UnreadableInput extends Error {
   override readonly name = 'UnreadableInput'
   readonly hint: string | null
@@ -50,8 +50,9 @@ export class UnreadableInput extends Error {
 }
 
 /**
- * The idempotency key of a row: the same in every run, so that a retry after a lost response issues the voucher only
- * once. It leaves out metadata, which does not identify a voucher (DECISIONS.md#issue).
+ * Derives the idempotency key of a row. It is the same in every run, so that a retry after a lost response does not
+ * issue a second voucher. Metadata is left out, because it does not identify a voucher (DECISIONS.md#issue).
+ */
  */
 export function idempotencyKeyOf(
   template: string,
@@ -63,7 +64,7 @@ export function idempotencyKeyOf(
 
 export const ids = ['external_issue_id', 'recipient_user_id'] as const
 
-/** Checks that both ids are there; the server checks the rest (DECISIONS.md#rows-of-issue-many). */
+/** Checks only that a row has both ids; the server checks everything else (DECISIONS.md#rows-of-issue-many). */
 export function rowOf(line: number, members: Readonly<Record<string, unknown>>): ReadRow {
   const { metadata } = members
   const read = Object.fromEntries(ids.map((name) => [name, members[name]]).filter(([, it]) => typeof it === 'string'))
