@@ -47,7 +47,7 @@ export class CommandLine {
   }
 
   /** True if the line has a word that is not a command name where a command name belongs. */
-  get isLost(): boolean {
+  get hasUnknownCommand(): boolean {
     return this.leaf === undefined && this.#error !== undefined && this.#error.code !== MISSING_NAME
   }
 

@@ -105,18 +105,18 @@ export function fromCall(failure: CallFailure, check?: string): Failure {
   const known = Object.hasOwn(advice, code) ? advice[code] : undefined
   const next = known ?? (isFailureCode(code) ? failures[code].advice : null)
   const repeat = repeatHint(outcomeUnknown, idempotencyKey, check)
-  const keyed = idempotencyKey !== undefined && (outcomeUnknown || unanswered.includes(code))
+  const keyed = idempotencyKey !== undefined && (outcomeUnknown || codesWithoutResponse.includes(code))
   return {
     ok: false,
     code,
     // Messages of transport errors lack the full stop.
-    message: unanswered.includes(code) || code === 'INVALID_RESPONSE' ? message.replace(/\.?$/, '.') : message,
+    message: codesWithoutResponse.includes(code) || code === 'INVALID_RESPONSE' ? message.replace(/\.?$/, '.') : message,
     status: status === 0 ? null : status,
     retryable,
     hint:
       outcomeUnknown || keyed
         ? code === 'INVALID_RESPONSE'
-          ? `${SOMEBODY_ELSE} ${repeat}`
+          ? `${NOT_A_VOUCHER_SERVICE} ${repeat}`
           : repeat
         : withWait(next, failure),
     requestId,
@@ -124,7 +124,7 @@ export function fromCall(failure: CallFailure, check?: string): Failure {
   }
 }
 
-const unanswered: readonly string[] = ['NETWORK_ERROR', 'TIMEOUT', 'ABORTED']
+const codesWithoutResponse: readonly string[] = ['NETWORK_ERROR', 'TIMEOUT', 'ABORTED']
 
 /** Adds the wait from Retry-After to a hint. A date counts only beside a Date header, which gives the server's time. */
 function withWait(hint: string | null, { headers }: CallFailure): string | null {
@@ -135,7 +135,7 @@ function withWait(hint: string | null, { headers }: CallFailure): string | null 
 }
 
 /** Hint for a response that does not come from a voucher service. */
-const SOMEBODY_ELSE =
+const NOT_A_VOUCHER_SERVICE =
   'Check the base URL (`voucherctl profile show --explain`), and what stands between: the login page of a network, a proxy.'
 
 function repeatHint(outcomeUnknown: boolean, idempotencyKey: string | undefined, check: string | undefined): string {
@@ -153,7 +153,7 @@ const WALK = '`voucherctl secure check` walks through the protocol step by step.
 const advice: Readonly<Partial<Record<string, string>>> = {
   NETWORK_ERROR: 'Check the base URL (`voucherctl profile show --explain`) and that the server runs.',
   TIMEOUT: 'Give it more time with --timeout 60s, or check the server.',
-  INVALID_RESPONSE: SOMEBODY_ELSE,
+  INVALID_RESPONSE: NOT_A_VOUCHER_SERVICE,
   SECURE_TRANSPORT_DISABLED: 'Nothing was sent. Only with --secure off does the call go in plain text.',
   SECURE_BOOTSTRAP_INVALID: `Nothing was sent. ${WALK}`,
   SECURE_SESSION_INVALID: `Nothing was sent. ${WALK}`,

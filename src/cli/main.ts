@@ -56,14 +56,14 @@ export async function main(version: () => string, document: (path: string) => st
   const ran = await run(process.argv.slice(2), host)
   // Node reports a failed write in a later turn of the event loop, so wait for that turn.
   await new Promise((resolve) => setImmediate(resolve))
-  const exit = interrupted ?? (ran === 0 && stdout.gone.aborted ? lost(stdout.gone.reason, host.stderr) : ran)
+  const exit = interrupted ?? (ran === 0 && stdout.gone.aborted ? exitAfterLostOutput(stdout.gone.reason, host.stderr) : ran)
   process.exitCode = exit
   // An open stream or standard input would keep the process alive.
   if (interrupted !== undefined || stdout.gone.aborted) openStderr().write('', () => process.exit(exit))
 }
 
 /** Exit code after a write to stdout failed: 0 for a closed pipe, as in `voucherctl … | head -1`, else an error. */
-function lost(error: unknown, stderr: Out): number {
+function exitAfterLostOutput(error: unknown, stderr: Out): number {
   const code = codeOf(error)
   if (code === 'EPIPE') return 0
   const failure = fail('FILE_UNWRITABLE', `The result cannot be written to standard output (${code}).`)

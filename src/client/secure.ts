@@ -15,12 +15,12 @@ export type { Latch, SecureMode } from '../secure/client/options.js'
 export type SecureOptions = Omit<SecureSessionOptions, 'send'>
 
 /** Routes outside of the voucher API, which are never encrypted: the operator API, health and metrics. */
-const OUTSIDE = /^\/(?:_platform\/|healthz$|readyz$|metrics$)/
+const PLAIN_ROUTES = /^\/(?:_platform\/|healthz$|readyz$|metrics$)/
 /** Dot segments: a server could resolve `/_platform/../api/…` to a route of the voucher API. */
-const CLIMBING = /\.\.|%2e/i
+const DOT_SEGMENT = /\.\.|%2e/i
 
 /** True for paths that must go through the encrypted transport. */
-export const isSecured = (path: string) => !OUTSIDE.test(path) || CLIMBING.test(path)
+export const isSecured = (path: string) => !PLAIN_ROUTES.test(path) || DOT_SEGMENT.test(path)
 
 /**
  * Sends requests through the encrypted transport of the server (DECISIONS.md#encrypted-transport). Wrap the http or

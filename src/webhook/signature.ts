@@ -163,11 +163,11 @@ export function signWebhook({ rawBody, secrets, timestamp, updateId }: SignWebho
 
 /** Index of the first key that made one of the signatures, or -1. The time does not depend on the index. */
 function signingSecret(keys: readonly Uint8Array[], timestamp: string, body: Uint8Array, signatures: string[]): number {
-  const given = signatures.map((hex) => Buffer.from(hex, 'hex'))
+  const received = signatures.map((hex) => Buffer.from(hex, 'hex'))
   let found = -1
   for (const [index, key] of keys.entries()) {
     const expected = macOf(key, timestamp, body)
-    for (const signature of given) {
+    for (const signature of received) {
       const equal = timingSafeEqual(expected, signature)
       if (equal && found === -1) found = index
     }

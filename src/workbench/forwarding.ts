@@ -62,9 +62,9 @@ export function endToEnd(headers: readonly string[], host?: string): string[] {
   const named = pairs
     .filter(([name]) => name.toLowerCase() === 'connection')
     .flatMap(([, value]) => value.split(',').map((it) => it.trim().toLowerCase()))
-  const isKept = (name: string) => !HOP_BY_HOP.has(name) && !named.includes(name)
+  const isEndToEnd = (name: string) => !HOP_BY_HOP.has(name) && !named.includes(name)
   return pairs
-    .filter(([name]) => isKept(name.toLowerCase()))
+    .filter(([name]) => isEndToEnd(name.toLowerCase()))
     .flatMap(([name, value]) => [name, host !== undefined && name.toLowerCase() === 'host' ? host : value])
 }
 
@@ -144,11 +144,11 @@ export class Forwarder {
     { headers, body }: ForwardedDelivery,
     signal: AbortSignal,
   ): Promise<{ status: number; headers: string[]; body: Buffer }> {
-    const kept = endToEnd(headers, isLocal ? undefined : to.host)
+    const outgoing = endToEnd(headers, isLocal ? undefined : to.host)
     const name = hostOf(to)
-    const names = new Set(pairsOf(kept).map(([name]) => name.toLowerCase()))
-    if (!names.has('content-length')) kept.push('Content-Length', String(body.length))
-    if (!names.has('host')) kept.push('Host', to.host)
+    const names = new Set(pairsOf(outgoing).map(([name]) => name.toLowerCase()))
+    if (!names.has('content-length')) outgoing.push('Content-Length', String(body.length))
+    if (!names.has('host')) outgoing.push('Host', to.host)
     const send = to.protocol === 'https:' ? httpsRequest : httpRequest
     const agent = this.#agents[to.protocol === 'https:' ? 'https:' : 'http:']
     // First process the close events of idle connections, so that the agent does not reuse a closed one.
@@ -158,7 +158,7 @@ export class Forwarder {
       ...(to.port === '' ? {} : { port: to.port }),
       path: `${to.pathname}${to.search}`,
       method: 'POST',
-      headers: kept,
+      headers: outgoing,
       agent,
       signal,
       // Host name for TLS: the connection uses an IP address, but the certificate must match the name in the URL.

@@ -194,26 +194,26 @@ export function clearInbox(dir: string, before = Number.POSITIVE_INFINITY) {
   const bytes = inboxBytes(dir)
   const writers = writersIn(dir).map(({ pid }) => pid)
   if (writers.length > 0) return { removed: 0, left: inbox.count, bytes: 0, writers }
-  const kept = new Set(inbox.find({ since: before }).map(({ id }) => id))
-  const isKept = (line: LineSummary | undefined) =>
-    line === undefined || kept.has(line.kind === 'delivery' ? line.id : line.of)
+  const remaining = new Set(inbox.find({ since: before }).map(({ id }) => id))
+  const stays = (line: LineSummary | undefined) =>
+    line === undefined || remaining.has(line.kind === 'delivery' ? line.id : line.of)
   if (before === Number.POSITIVE_INFINITY) for (const name of names) rmSync(join(dir, name), { force: true })
   else {
     for (const { path } of files) {
       for (const { line } of linesOf(path)) {
-        if (isKept(line)) continue
-        replaceFile(path, keptBytes(path, isKept))
+        if (stays(line)) continue
+        replaceFile(path, remainingLines(path, stays))
         break
       }
     }
     // Keep the last file even if it is empty, because its number determines that of the next file.
     for (const { path } of files.slice(0, -1)) if (sizeOf(path) === 0) rmSync(path, { force: true })
   }
-  return { removed: inbox.count - kept.size, left: kept.size, bytes: bytes - inboxBytes(dir), writers }
+  return { removed: inbox.count - remaining.size, left: remaining.size, bytes: bytes - inboxBytes(dir), writers }
 }
 
-function* keptBytes(path: string, isKept: (line: LineSummary | undefined) => boolean): Generator<Buffer> {
-  for (const { bytes, line } of linesOf(path)) if (isKept(line)) yield Buffer.concat([bytes, Buffer.from('\n')])
+function* remainingLines(path: string, stays: (line: LineSummary | undefined) => boolean): Generator<Buffer> {
+  for (const { bytes, line } of linesOf(path)) if (stays(line)) yield Buffer.concat([bytes, Buffer.from('\n')])
 }
 
 const DATA = /^(\d{6,9})(\.refused)?\.ndjson$/

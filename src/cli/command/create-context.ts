@@ -115,9 +115,9 @@ export function createContext(
       if (globals['no-input'] || host.stdin.isTTY !== true || host.stderr.isTTY !== true) return missing()
       const questions = await host.questions()
       const secret = async (message: string) => {
-        const answer = await questions.secret(message)
-        if (answer !== undefined) remember(host, answer)
-        return answer
+        const typedSecret = await questions.secret(message)
+        if (typedSecret !== undefined) remember(host, typedSecret)
+        return typedSecret
       }
       const value = await question({ ...questions, secret })
       return value === undefined ? fail('ABORTED', 'Interrupted.') : { ok: true, value }

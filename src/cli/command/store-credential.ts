@@ -7,7 +7,7 @@ import { credentialNames, redact } from '../host/secrets.js'
 import type { Context } from './context.js'
 
 /** With --save, checks that the profile file is writable before the server issues a token that it shows only once. */
-export async function checkKeeping({ host, dryRun }: Context, save: boolean): Promise<Failure | undefined> {
+export async function checkCanStore({ host, dryRun }: Context, save: boolean): Promise<Failure | undefined> {
   return save && !dryRun ? checkConfigWritable(host) : undefined
 }
 

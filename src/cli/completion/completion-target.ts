@@ -25,7 +25,7 @@ export async function completionTargetAt(before: readonly string[], current: str
   const flagsEnded = before.includes('--')
   const begun = flagsEnded ? undefined : begunFlag(current, flagsOf(line))
   if (begun !== undefined) return valueTarget(line, begun.name, begun.prefix, current)
-  if (line.isLost || line.topic !== undefined) return nothing
+  if (line.hasUnknownCommand || line.topic !== undefined) return nothing
   if (!flagsEnded && current.startsWith('-')) return flagTarget(line, flagsOf(line))
   const { node, leaf, operands } = line
   if (leaf === undefined || (node !== undefined && isGroup(node) && operands.length === 0)) return nameTarget(line)

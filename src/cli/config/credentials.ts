@@ -17,7 +17,7 @@ interface FoundCredential {
   readonly source: string
 }
 
-/** Content of --token-file for each command line: a pipe is readable only once, and a command may make several calls. */
+/** Content of --token-file by command line: a pipe is readable only once, and a command may make several calls. */
 const read = new WeakMap<Globals, Promise<TextResult>>()
 
 /**
@@ -82,7 +82,7 @@ const wayIn: Readonly<Record<CredentialKind, string>> = {
 
 function missing(kind: CredentialKind, origin: string, { profile, profileName }: Settings): Failure {
   const other = profile.credentials?.[kind]?.origin
-  const elsewhere =
+  const otherServer =
     other === undefined
       ? ''
       : `The one in profile ${profileName.value} is for ${other} and is not sent to another server. `
@@ -90,7 +90,7 @@ function missing(kind: CredentialKind, origin: string, { profile, profileName }:
   return fail(
     'CREDENTIAL_REQUIRED',
     `There is no ${name} for ${origin}.`,
-    `${elsewhere}Give it with --token-file PATH or ${credentialVariables[kind]}; ${wayIn[kind]}.`,
+    `${otherServer}Give it with --token-file PATH or ${credentialVariables[kind]}; ${wayIn[kind]}.`,
     { kind },
   )
 }

@@ -111,8 +111,8 @@ function foreignnessOfClosed(path: string, dir: string): string | undefined {
   try {
     const stats = lstatSync(path)
     // Ignore the mode of a symbolic link, which is always writable.
-    const judged = stats.isSymbolicLink() ? { uid: stats.uid, gid: stats.gid, mode: 0 } : stats
-    return foreignness(path, judged) ?? foreignness(dir, statSync(dir))
+    const owned = stats.isSymbolicLink() ? { uid: stats.uid, gid: stats.gid, mode: 0 } : stats
+    return foreignness(path, owned) ?? foreignness(dir, statSync(dir))
   } catch {
     return undefined
   }

@@ -106,8 +106,8 @@ function combineSettings(
   const notAllowed = isOfProject ? refusalOf(project, profile, config) : undefined
   const baseUrl = notAllowed === undefined ? found : { value: undefined, source: fileOf(project) }
   const formatFlag = globals.json ? 'json' : globals.output === undefined ? 'jq' : 'output'
-  const asked = [formatIn(globals), formatFlag] as const
-  const format = choose(places, asked, 'VOUCHERCTL_OUTPUT', shared.output, profile.output) ?? byDefault<Format>('table')
+  const flag = [formatIn(globals), formatFlag] as const
+  const format = choose(places, flag, 'VOUCHERCTL_OUTPUT', shared.output, profile.output) ?? byDefault<Format>('table')
   const limit = globals.timeout === undefined ? undefined : `${globals.timeout}ms`
   const timeout =
     choose(places, [limit, 'timeout'], undefined, shared.timeout, profile.timeout) ?? byDefault(DEFAULT_TIMEOUT)

@@ -7,26 +7,26 @@ export function terminalQuestions(signal: AbortSignal): Questions {
   const isFilled = (it: string) => it.trim() !== '' || 'A value is needed'
   const toChoices = (choices: readonly string[]) => choices.map((value) => ({ name: value, value }))
   return {
-    text: (message) => answered((on) => input({ message, validate: isFilled }, on), signal),
+    text: (message) => prompt((on) => input({ message, validate: isFilled }, on), signal),
     // Disable the key with which a user could reveal the input.
     secret: (message) =>
-      answered((on) => password({ message, mask: false, toggleMask: false, validate: isFilled }, on), signal),
-    confirm: (message) => answered((on) => confirm({ message, default: false }, on), signal),
-    choose: (message, choices) => answered((on) => select({ message, choices: toChoices(choices) }, on), signal),
+      prompt((on) => password({ message, mask: false, toggleMask: false, validate: isFilled }, on), signal),
+    confirm: (message) => prompt((on) => confirm({ message, default: false }, on), signal),
+    choose: (message, choices) => prompt((on) => select({ message, choices: toChoices(choices) }, on), signal),
     chooseSome: (message, choices) =>
-      answered((on) => checkbox({ message, choices: toChoices(choices), required: true }, on), signal),
+      prompt((on) => checkbox({ message, choices: toChoices(choices), required: true }, on), signal),
   }
 }
 
 /** Names of the errors with which prompts reject after Ctrl-C, Ctrl-D or a signal. */
-const givenUp = ['ExitPromptError', 'AbortPromptError', 'CancelPromptError']
+const CANCELLATIONS = ['ExitPromptError', 'AbortPromptError', 'CancelPromptError']
 
 interface Terminal {
   readonly output: NodeJS.WriteStream
   readonly signal: AbortSignal
 }
 
-async function answered<T>(ask: (on: Terminal) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+async function prompt<T>(ask: (on: Terminal) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   const left = new AbortController()
   const leave = () => left.abort()
   // After Ctrl-D the prompt stops reading and would stay pending forever (@inquirer/core 11).
@@ -34,7 +34,7 @@ async function answered<T>(ask: (on: Terminal) => Promise<T>, signal: AbortSigna
   try {
     return await ask({ output: process.stderr, signal: AbortSignal.any([signal, left.signal]) })
   } catch (error) {
-    if (error instanceof Error && givenUp.includes(error.name)) return undefined
+    if (error instanceof Error && CANCELLATIONS.includes(error.name)) return undefined
     throw error
   } finally {
     process.stdin.off('pause', leave)

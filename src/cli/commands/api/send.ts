@@ -66,12 +66,12 @@ export async function sendAny(
   showProductionBanner(context, base.value)
   const transport = await openOnce(context, base.value, mode)
   let response: TransportResponse | undefined
-  const keeping: Transport = async (request) => {
+  const recording: Transport = async (request) => {
     response = await transport(request)
     return response
   }
   const limits = { signal: host.signal, timeoutMs }
-  const result = await sendPrepared<unknown>(keeping, { ...prepared, request: { ...prepared.request, ...limits } })
+  const result = await sendPrepared<unknown>(recording, { ...prepared, request: { ...prepared.request, ...limits } })
   if (!result.ok && result.status === 426) await forbidPlaintext(context, base.value, result.code)
   return { ok: true, result, response, credential: credential?.value }
 }

@@ -5,7 +5,7 @@ import { confirmLoss } from '../../command/confirmation.js'
 import type { Context } from '../../command/context.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
-import { checkKeeping, storeCredential } from '../../command/store-credential.js'
+import { checkCanStore, storeCredential } from '../../command/store-credential.js'
 import { type Failure, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
 import { choice, list, pairs, required, text, toggle, type ValuesOf } from '../../flags/flags.js'
@@ -49,15 +49,15 @@ const profileMembers = [
 ]
 
 /** Stores the bot token in the profile and removes it from the output; fails if the token can no longer be shown. */
-async function keepToken<Data extends { one_time_token?: string }>(
+async function storeToken<Data extends { one_time_token?: string }>(
   context: Context,
   botId: string,
   data: Data,
 ): Promise<{ ok: true; data: Omit<Data, 'one_time_token'> } | Failure> {
-  const { one_time_token: token, ...kept } = data
-  if (typeof token !== 'string') return { ok: true, data: kept }
+  const { one_time_token: token, ...others } = data
+  if (typeof token !== 'string') return { ok: true, data: others }
   const problem = await storeCredential(context, 'bot', token)
-  if (problem === undefined) return { ok: true, data: kept }
+  if (problem === undefined) return { ok: true, data: others }
   const hint = `The token of ${botId} is lost. ${another(botId)}`
   return { ...problem, hint, details: { ...problem.details, bot_id: botId } }
 }
@@ -171,20 +171,20 @@ export const bots: Group = {
         { command: 'voucherctl bots get bot_01JC… --save', comment: 'Commands that follow use its token' },
       ],
       run: async (context, { positional, flags }) => {
-        const unkept = await checkKeeping(context, flags.save)
-        if (unkept !== undefined) return unkept
+        const unwritable = await checkCanStore(context, flags.save)
+        if (unwritable !== undefined) return unwritable
         const got = await context.call(contract.get, { botId: positional })
         if (!got.ok) return got
         const fresh = typeof got.data?.one_time_token === 'string'
-        const kept = flags.save && fresh ? await keepToken(context, positional, got.data) : got
-        if (!kept.ok) return kept
+        const stored = flags.save && fresh ? await storeToken(context, positional, got.data) : got
+        if (!stored.ok) return stored
         const { profileName, profile } = context.settings
         // Do not ask here: the call has already read the token, which the server shows only once.
         const before = profile.credentials?.bot
         if (flags.save && fresh && before !== undefined)
           context.output.notice(`warning: it replaces ${redact(before.value)} in profile ${profileName.value}.`)
         if (flags.save && !fresh) warnOfMissingToken(context, positional, got.data)
-        await context.output.print(kept.data as BotDetail, {
+        await context.output.print(stored.data as BotDetail, {
           headline: (bot) =>
             `Bot ${bot.name}${fresh ? (flags.save ? `: its token is kept in profile ${profileName.value}.` : '. Keep its token now: it is not shown again.') : ''}`,
           members: fresh && !flags.save ? [...profileMembers, 'one_time_token'] : profileMembers,
@@ -219,15 +219,15 @@ export const bots: Group = {
       run: async (context, { positional, flags }) => {
         const refusal = await confirmLoss(context, contract.regenerateToken.id, positional)
         if (refusal !== undefined) return refusal
-        const unkept = await checkKeeping(context, flags.save)
-        if (unkept !== undefined) return unkept
+        const unwritable = await checkCanStore(context, flags.save)
+        if (unwritable !== undefined) return unwritable
         const check = `voucherctl bots get ${positional}`
         const made = await context.call(contract.regenerateToken, { botId: positional }, { check })
         if (!made.ok) return made
-        const kept = flags.save ? await keepToken(context, positional, made.data) : made
-        if (!kept.ok) return kept
+        const stored = flags.save ? await storeToken(context, positional, made.data) : made
+        if (!stored.ok) return stored
         const { profileName } = context.settings
-        await context.output.print(kept.data, {
+        await context.output.print(stored.data, {
           headline: () =>
             `The old token stopped working. ${flags.save ? `The new one is kept in profile ${profileName.value}.` : 'Keep the new one now: it is not shown again.'}`,
           shownOnce: oneTimeToken(positional),

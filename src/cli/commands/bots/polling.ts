@@ -55,7 +55,7 @@ export function polls(context: Context, secondsOf: (hold: PollHold) => number, f
   let failed = false
   return {
     async poll(from: number | undefined, hold: PollHold = 'longest'): Promise<PollResult> {
-      if (failed) by = anew(context)
+      if (failed) by = withRestartedServer(context)
       const result = await pollOnce(by, from, secondsOf(hold), filter)
       failed = !result.ok
       return result
@@ -77,7 +77,7 @@ export function polls(context: Context, secondsOf: (hold: PollHold) => number, f
 }
 
 /** Creates a context for a restarted local server, which is another process and may use another port. */
-function anew(context: Context): Context {
+function withRestartedServer(context: Context): Context {
   const { host, globals, settings, output } = context
   const resolved = settings.localServer === undefined ? undefined : resolveSettings(host, globals)
   return resolved?.ok ? createContext(host, globals, resolved.settings, output, context.command) : context

@@ -11,7 +11,7 @@ import { credentialNames, describeJwt, kindOf } from '../../host/secrets.js'
 import { bad, type Check, ok, skip, warn } from './check.js'
 import { ASK_MS } from './server.js'
 
-interface Question {
+interface Probe {
   readonly method: string
   readonly path: string
   readonly body?: string
@@ -21,7 +21,7 @@ const V1 = '/api/v1/open-platform'
 const empty = { method: 'POST', body: '{}' }
 
 /** A harmless call for each scope: a read, or a call without a required member (DECISIONS.md#doctor). */
-const scopeQuestions: Readonly<Partial<Record<CredentialKind, Readonly<Record<string, Question>>>>> = {
+const scopeProbes: Readonly<Partial<Record<CredentialKind, Readonly<Record<string, Probe>>>>> = {
   token: {
     'vouchers:read': { method: 'GET', path: `${V1}/vouchers/templates?limit=1` },
     'vouchers:templates:write': { ...empty, path: `${V1}/vouchers/templates` },
@@ -37,13 +37,13 @@ const scopeQuestions: Readonly<Partial<Record<CredentialKind, Readonly<Record<st
   },
 }
 
-const plainQuestions = {
+const plainProbes = {
   jwt: { method: 'GET', path: `${V1}/applications?limit=1` },
   operator: { method: 'GET', path: '/_platform/v1/reviews' },
 }
 
 /** Failure codes that a server sends after it accepted the credential and before it changed anything. */
-const brokenFor = ['APPLICATION_DISABLED', 'FEATURE_UNAVAILABLE', 'BOT_DISABLED', 'SECURE_TRANSPORT_REQUIRED']
+const refusalsOfAccepted = ['APPLICATION_DISABLED', 'FEATURE_UNAVAILABLE', 'BOT_DISABLED', 'SECURE_TRANSPORT_REQUIRED']
 const EXPIRES_SOON_MS = 3_600_000
 
 /** Checks whether the server accepts the profile's credential of a kind, and which scopes the credential has. */
@@ -58,18 +58,18 @@ export async function checkCredential(
   const found = await findCredential(host, globals, settings, kind, baseUrl)
   if (!found.ok) {
     if (found.code !== 'CREDENTIAL_REQUIRED') return bad(name, found.message, found.hint ?? 'Give it in another way.')
-    const elsewhere = settings.profile.credentials?.[kind]?.origin
-    return skip(name, elsewhere === undefined ? 'There is none.' : `The one in the profile is for ${elsewhere}.`)
+    const otherOrigin = settings.profile.credentials?.[kind]?.origin
+    return skip(name, otherOrigin === undefined ? 'There is none.' : `The one in the profile is for ${otherOrigin}.`)
   }
   // --token-file contains one credential, whose form shows its kind: skip the other kinds.
   if (globals['token-file'] !== undefined && (kindOf(found.value) ?? 'token') !== kind)
     return skip(name, 'There is none.')
-  const asked = scopeQuestions[kind] ?? { '': plainQuestions[kind as keyof typeof plainQuestions] }
+  const probes = scopeProbes[kind] ?? { '': plainProbes[kind as keyof typeof plainProbes] }
   const transport = await openWithoutTrace(context, baseUrl)
   const results = await Promise.all(
-    Object.entries(asked).map(async ([scope, question]) => ({
+    Object.entries(probes).map(async ([scope, probe]) => ({
       scope,
-      result: await put(transport, question, found.value),
+      result: await put(transport, probe, found.value),
     })),
   )
   const refusal = results.find(({ result }) => !result.ok && isRefusal(result))?.result
@@ -90,7 +90,7 @@ export async function checkCredential(
 
 function isRefusal({ status, code }: Extract<CallResult<unknown>, { ok: false }>): boolean {
   if (status === 0 || status === 401 || status >= 500) return true
-  return code === 'INVALID_RESPONSE' || code.startsWith('SECURE_') || brokenFor.includes(code)
+  return code === 'INVALID_RESPONSE' || code.startsWith('SECURE_') || refusalsOfAccepted.includes(code)
 }
 
 function jwtCheck(name: string, { value, source }: { value: string; source: string }, now: number): Check {
@@ -111,7 +111,7 @@ async function openWithoutTrace(context: Context, baseUrl: string): Promise<Tran
 
 async function put(
   transport: Transport,
-  { method, path, body }: Question,
+  { method, path, body }: Probe,
   token: string,
 ): Promise<CallResult<unknown>> {
   const headers = {

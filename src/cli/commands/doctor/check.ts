@@ -21,7 +21,7 @@ export const warn = (name: string, message: string, fix: string): Check => ({ na
 export const bad = (name: string, message: string, fix: string): Check => ({ name, status: 'fail', message, fix })
 
 /** Runs a check with a time limit; a timeout or system error becomes a failed check. */
-export async function bounded(name: string, timeoutMs: number, look: () => Promise<Check> | Check): Promise<Check> {
+export async function bounded(name: string, timeoutMs: number, check: () => Promise<Check> | Check): Promise<Check> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<Check>((resolve) => {
     const message = `No result within ${timeoutMs / 1000} s.`
@@ -29,7 +29,7 @@ export async function bounded(name: string, timeoutMs: number, look: () => Promi
     timer = setTimeout(() => resolve(bad(name, message, fix)), timeoutMs)
   })
   try {
-    return await Promise.race([look(), late])
+    return await Promise.race([check(), late])
   } catch (error) {
     // An error that is not a system error is a bug.
     if (!(error instanceof Error && 'syscall' in error)) throw error

@@ -21,13 +21,13 @@ type RequestResult =
 async function ask(context: Context, baseUrl: string, path: string): Promise<RequestResult> {
   const transport = await openPlain(context, baseUrl)
   let response: TransportResponse | undefined
-  const keeping: Transport = async (request) => {
+  const recording: Transport = async (request) => {
     response = await transport(request)
     return response
   }
   const limits = { timeoutMs: ASK_MS, signal: context.host.signal }
   const request = { method: 'GET', path, headers: { accept: 'application/json' }, ...limits }
-  const result = await sendPrepared(keeping, {
+  const result = await sendPrepared(recording, {
     ok: true,
     request,
     token: undefined,
@@ -160,9 +160,9 @@ export async function checkSecure(context: Context, baseUrl: string | undefined)
   if (baseUrl === undefined) return skip(name, 'No server to ask.')
   const { mode, pins } = context.settings.secure
   const isWanted = mode.value !== 'off'
-  const answer = await ask(context, baseUrl, bootstrapRequest.path)
-  if (!answer.ok) return bad(name, `${answer.message}.`, 'Check what stands between.')
-  const { response } = answer
+  const asked = await ask(context, baseUrl, bootstrapRequest.path)
+  if (!asked.ok) return bad(name, `${asked.message}.`, 'Check what stands between.')
+  const { response } = asked
   if (response.status === 404 && !isWanted) return skip(name, 'The server does not offer it.')
   const bootstrap = readBootstrap(response, pins.value)
   if (!bootstrap.ok) {

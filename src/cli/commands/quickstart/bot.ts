@@ -84,7 +84,7 @@ async function deliver(
     describe: (it) => `${it.id}, ${it.type}`,
   })
   if (!chat.ok) return chat
-  const started = await arrival(walkthrough, botId, receiver)
+  const started = await waitForDelivery(walkthrough, botId, receiver)
   if (started !== undefined) return started
   const issued = await walkthrough.run(bots.issue, {
     title: 'A voucher, issued into the chat',
@@ -94,13 +94,13 @@ async function deliver(
     describe: (it) => `redeem code ${credentialOf(it, 'redeem_code')}, message ${it.delivery?.message_id} of the chat`,
   })
   if (!issued.ok) return issued
-  return arrival(walkthrough, botId, receiver)
+  return waitForDelivery(walkthrough, botId, receiver)
 }
 
 const WAIT_MS = 10_000
 
 /** Waits until the webhook receiver has verified a delivery. */
-async function arrival(walkthrough: Walkthrough, botId: string, receiver: ScenarioInbox): Promise<Failure | undefined> {
+async function waitForDelivery(walkthrough: Walkthrough, botId: string, receiver: ScenarioInbox): Promise<Failure | undefined> {
   const { signal } = walkthrough
   const limit = AbortSignal.any([signal, AbortSignal.timeout(WAIT_MS)])
   while (receiver.waiting.length === 0 && !limit.aborted) await receiver.arrival(limit)

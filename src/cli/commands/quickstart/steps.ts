@@ -34,13 +34,13 @@ export async function runSteps(
   const key = readOperatorKey({ operator_key_file: server.operatorKeyFile })
   if (key === undefined) return fail('UNEXPECTED', 'The server wrote no operator key.')
   walkthrough.credentials.set('operator', key)
-  const prepared = await prepare(walkthrough)
+  const prepared = await runSetupSteps(walkthrough)
   if (!prepared.ok) return prepared
-  return (await circulate(walkthrough, prepared.templateId)) ?? (await runBotSteps(walkthrough, prepared, receiver))
+  return (await runVoucherSteps(walkthrough, prepared.templateId)) ?? (await runBotSteps(walkthrough, prepared, receiver))
 }
 
 /** Runs the steps that log in and create an application and an active template. */
-async function prepare(walkthrough: Walkthrough): Promise<{ ok: true; appId: string; templateId: string } | Failure> {
+async function runSetupSteps(walkthrough: Walkthrough): Promise<{ ok: true; appId: string; templateId: string } | Failure> {
   const login = await walkthrough.run(platform.issueAccountToken, {
     title: 'An account',
     command: `voucherctl login --local --account ${account}`,
@@ -104,7 +104,7 @@ async function prepare(walkthrough: Walkthrough): Promise<{ ok: true; appId: str
 }
 
 /** Runs the steps that issue, verify, redeem and reverse a voucher. */
-async function circulate(walkthrough: Walkthrough, templateId: string): Promise<Failure | undefined> {
+async function runVoucherSteps(walkthrough: Walkthrough, templateId: string): Promise<Failure | undefined> {
   const issued = await walkthrough.run(vouchers.issue, {
     title: 'Issued to a user',
     command: `voucherctl vouchers issue --template ${templateId} --external-id order-1001 --recipient user-42 --qr`,
@@ -128,7 +128,7 @@ async function circulate(walkthrough: Walkthrough, templateId: string): Promise<
     })
   const verified = await look('Verified, which changes nothing')
   if (!verified.ok) return verified
-  const encrypted = await lookEncrypted(walkthrough, credential)
+  const encrypted = await showEncryptedCall(walkthrough, credential)
   if (encrypted !== undefined) return encrypted
 
   const idempotencyKey = walkthrough.newIdempotencyKey()
@@ -175,7 +175,7 @@ async function circulate(walkthrough: Walkthrough, templateId: string): Promise<
 }
 
 /** Repeats a call over the encrypted transport and shows the bytes that an eavesdropper would see. */
-async function lookEncrypted(walkthrough: Walkthrough, credential: vouchers.Credential): Promise<Failure | undefined> {
+async function showEncryptedCall(walkthrough: Walkthrough, credential: vouchers.Credential): Promise<Failure | undefined> {
   const secrets = [credential.value, walkthrough.credentials.get('token') ?? '']
   const wire = watchWire([...secrets, vouchers.verify.path])
   const verified = await walkthrough.run(vouchers.verify, {

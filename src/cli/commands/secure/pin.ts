@@ -48,16 +48,16 @@ export const pin = leaf({
 })
 
 async function save({ host, settings, output }: Context, shown: string, kid: string): Promise<Outcome<PinReport>> {
-  let kept: readonly string[] = []
+  let newPins: readonly string[] = []
   let dropped: string | undefined
   const problem = await changeProfile(host, settings.profileName.value, (before) => {
     const own = before.secure?.pins ?? []
     const all = own.includes(shown) ? own : [...own, shown]
-    kept = all.slice(-MAX_PINS)
+    newPins = all.slice(-MAX_PINS)
     dropped = all.length > MAX_PINS ? all[0] : undefined
-    return { ...before, secure: { ...before.secure, pins: kept } }
+    return { ...before, secure: { ...before.secure, pins: newPins } }
   })
   if (problem !== undefined) return problem
   if (dropped !== undefined) output.notice(`note: it replaces the oldest pin, ${dropped}`)
-  return { ok: true, data: { pin: shown, kid, pins: kept, pinned: true, saved: true } }
+  return { ok: true, data: { pin: shown, kid, pins: newPins, pinned: true, saved: true } }
 }

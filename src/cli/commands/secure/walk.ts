@@ -55,7 +55,7 @@ type WalkStepFailure = Pick<SecureFailure, 'ok' | 'answer'> & { readonly code: s
 type WalkStepResult<Value> = WalkStepSuccess<Value> | WalkStepFailure
 
 /** Failure codes for a missing response: network failures, with exit code 9. */
-const unanswered = ['SECURE_NO_ANSWER', 'SECURE_TIMEOUT', 'SECURE_ABORTED']
+const codesWithoutResponse = ['SECURE_NO_ANSWER', 'SECURE_TIMEOUT', 'SECURE_ABORTED']
 const ELSEWHERE = 'https://elsewhere.invalid'
 
 /** Runs and records the steps of `secure check`. It stops at a failed step whose result the next steps need. */
@@ -93,7 +93,7 @@ class Walk {
 
 /** Exit code of a failed step; server errors and rate limits have the same exit codes as in unencrypted calls. */
 function exitOf({ code, answer }: WalkStepFailure): number {
-  if (unanswered.includes(code) || (answer !== undefined && answer.status >= 500)) return 9
+  if (codesWithoutResponse.includes(code) || (answer !== undefined && answer.status >= 500)) return 9
   return answer?.status === 429 ? 7 : 10
 }
 

@@ -2,7 +2,7 @@ import { scopes } from '../../../contract/endpoint.js'
 import * as contract from '../../../contract/tokens.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
-import { checkKeeping, confirmReplacing, storeCredential } from '../../command/store-credential.js'
+import { checkCanStore, confirmReplacing, storeCredential } from '../../command/store-credential.js'
 import { defined } from '../../flags/defined.js'
 import { list, one, type ParseResult, required, text, toggle } from '../../flags/flags.js'
 
@@ -51,8 +51,8 @@ export const tokens: Group = {
       run: async (context, { flags }) => {
         const refusal = flags.save ? await confirmReplacing(context, 'token') : undefined
         if (refusal !== undefined) return refusal
-        const unkept = await checkKeeping(context, flags.save)
-        if (unkept !== undefined) return unkept
+        const unwritable = await checkCanStore(context, flags.save)
+        if (unwritable !== undefined) return unwritable
         const created = await context.call(
           contract.create,
           {
@@ -72,8 +72,8 @@ export const tokens: Group = {
             return { ...problem, hint, details: { ...problem.details, token_id: id } }
           }
         }
-        const { token: value, ...kept } = created.data
-        const data = (flags.save ? kept : created.data) as typeof created.data
+        const { token: value, ...others } = created.data
+        const data = (flags.save ? others : created.data) as typeof created.data
         await context.output.print(data, {
           headline: (it) =>
             `Created token ${it.name}${flags.save ? `, kept in profile ${context.settings.profileName.value}.` : '. Keep it now: it is not shown again.'}`,

@@ -82,8 +82,8 @@ export const issue = leaf({
     // A bot token cannot verify vouchers, so do not look up the current state of a replayed voucher.
     const code = chat === undefined ? credentialOf(issued.data, 'redeem_code') : undefined
     const voucher = issued.replayed ? (await withVoucherReplay(context, issued.data, code)).data : issued.data
-    const answered = credentialOf(voucher, 'qr_token')
-    const qrToken = Buffer.byteLength(answered ?? '') > QR_BYTES_MAX ? undefined : answered
+    const returned = credentialOf(voucher, 'qr_token')
+    const qrToken = Buffer.byteLength(returned ?? '') > QR_BYTES_MAX ? undefined : returned
     if (qrToken === undefined && (flags.qr || file !== undefined)) {
       return fail(
         'INVALID_RESPONSE',

@@ -76,8 +76,8 @@ export const vouchers: Group = {
         const credential = await readCredential(context, flags)
         if (!credential.ok) return credential
         const input = { credential: credential.value, ...defined({ recipient_user_id: flags.recipient }) }
-        const answer = await context.call(contract.verify, input)
-        return answer.ok && flags.check && answer.data?.redeemable !== true ? { ...answer, exit: 6 } : answer
+        const verified = await context.call(contract.verify, input)
+        return verified.ok && flags.check && verified.data?.redeemable !== true ? { ...verified, exit: 6 } : verified
       },
     }),
     leaf({

@@ -123,8 +123,8 @@ async function append(path: string | undefined, text: string): Promise<Failure |
 const seconds = (ms: number) => (ms < 1000 ? `${ms} ms` : `${ms / 1000} s`)
 
 function lineOf(it: BridgeLine): string {
-  const answer = it.status === null ? `no answer (${it.error})` : String(it.status)
+  const response = it.status === null ? `no answer (${it.error})` : String(it.status)
   const next = it.retry_in_ms === null ? '' : `, again in ${seconds(it.retry_in_ms)}`
   const result = it.outcome === 'dead_letter' ? 'dead letter' : it.outcome
-  return `${it.time}  #${it.update_id}  ${it.type}  ${answer}  ${it.duration_ms} ms  ${result}, attempt ${it.attempt}${next}`
+  return `${it.time}  #${it.update_id}  ${it.type}  ${response}  ${it.duration_ms} ms  ${result}, attempt ${it.attempt}${next}`
 }

@@ -17,7 +17,7 @@ export const recordedFlags = {
 }
 
 /** Refuses --inbox without --id, and --id together with a file. */
-export function wrongPlace(
+export function refuseConflictingSource(
   flags: Readonly<Partial<Record<'id' | 'inbox' | 'body-file' | 'headers-file', string | undefined>>>,
 ): Failure | undefined {
   if (flags.id === undefined) return flags.inbox === undefined ? undefined : usage('--inbox belongs to --id.')

@@ -118,13 +118,13 @@ function lineOf(event: RequestEvent, insecure: boolean, paint: Paint): string {
   const word = verdict.padEnd(WIDTHS.verdict)
   const reused = reason === 'id_reused' ? ` ${reason}` : ''
   const what = update === null ? (reason ?? '') : plainLine(`${update.type ?? 'no type'} #${update.id}${reused}`)
-  const answer = String(status ?? 'none').padEnd(WIDTHS.status)
+  const shownStatus = String(status ?? 'none').padEnd(WIDTHS.status)
   const shown = insecure && update === null ? unverifiedOf(event) : undefined
   const parts = [
     paint.quiet(new Date(at).toTimeString().slice(0, 8)),
     verdict === 'ok' ? paint.done(word) : verdict === 'refused' ? paint.error(word) : paint.quiet(word),
     what.padEnd(WIDTHS.what),
-    status !== null && status >= 200 && status < 300 ? paint.done(answer) : paint.error(answer),
+    status !== null && status >= 200 && status < 300 ? paint.done(shownStatus) : paint.error(shownStatus),
     `${durationMs} ms`.padStart(WIDTHS.duration),
     inboxId === null ? '' : paint.quiet(inboxId),
     shown === undefined ? '' : `UNVERIFIED ${plainLine(JSON.stringify(shown.body))}`,

@@ -56,10 +56,10 @@ const listenFlags = {
     'LIST',
     'Answer by this list in place of an application, such as 500,timeout,200; the last one stays',
     (it) => {
-      const answers = parseScript(it)
-      return answers === undefined
+      const responses = parseScript(it)
+      return responses === undefined
         ? { ok: false, message: 'must be statuses from 200 to 599, or timeout, separated by commas' }
-        : { ok: true, value: answers }
+        : { ok: true, value: responses }
     },
   ),
   delay: integer('MS', 'Wait so many milliseconds before each delivery is passed on or answered', 0, DELAY_MS_MAX),
@@ -146,8 +146,8 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
   const lines = new LineQueue(context, secrets, flags.insecure)
   const app: ListenerOptions['app'] = async (delivery, type) => {
     if (flags.delay !== undefined) await pause(flags.delay, pauses.signal)
-    const answer = script?.()
-    if (answer !== undefined) return emptyResponse(answer === 'timeout' ? null : answer)
+    const scripted = script?.()
+    if (scripted !== undefined) return emptyResponse(scripted === 'timeout' ? null : scripted)
     const to = (type === null ? undefined : flags.route.get(type)) ?? flags['forward-to']
     return to === undefined ? emptyResponse(200) : forwarder.send(to, delivery)
   }
@@ -216,12 +216,12 @@ function showReady({ output }: Context, flags: ListenFlags, url: string, dir: st
   const rest =
     flags['forward-to'] === undefined ? [] : [`${routes.length > 0 ? 'others ' : ''}to ${flags['forward-to'].href}`]
   const where = [...routes, ...rest].join(', ')
-  const answers =
+  const responses =
     flags.respond === undefined ? 'Nothing is passed on; the answer is 200.' : `Answers ${flags.respond.join(', ')}.`
   output.notice(
     [
       `Ready on ${url}. Ctrl-C stops it.`,
-      where === '' ? answers : `Passes on ${where}.`,
+      where === '' ? responses : `Passes on ${where}.`,
       `Inbox: ${dir}`,
       `Details of a line: voucherctl webhook inbox show ID${flags.inbox === undefined ? '' : ` --inbox ${flags.inbox}`}`,
       ...(isLarge ? ['warning: the inbox is above 1 GiB; see voucherctl webhook inbox clear --before 7d.'] : []),

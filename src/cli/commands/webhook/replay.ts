@@ -71,10 +71,10 @@ export const replay = leaf({
     try {
       const picked = pick(context, flags, opened, secret.value)
       if (!picked.ok) return picked
-      const { deliveries, neverPassedOn } = picked
-      if (neverPassedOn > 0) {
+      const { deliveries, neverForwarded } = picked
+      if (neverForwarded > 0) {
         context.output.notice(
-          `warning: ${neverPassedOn} left out that no application ever got; with --to URL all that is picked goes there.`,
+          `warning: ${neverForwarded} left out that no application ever got; with --to URL all that is picked goes there.`,
         )
       }
       return await replayAll(context, flags, opened, deliveries, secret.value)
@@ -106,7 +106,7 @@ interface ReplaySelection {
   /** Deliveries to replay, oldest first. */
   readonly deliveries: readonly PickedDelivery[]
   /** Number of matching deliveries that were never forwarded, so that no application has failed to process them. */
-  readonly neverPassedOn: number
+  readonly neverForwarded: number
 }
 
 /** Selects deliveries; fails if a named one or all matching ones cannot be sent (DECISIONS.md#replay-of-deliveries). */
@@ -145,7 +145,7 @@ function pick(
       missing: ['--to'],
     })
   }
-  return { ok: true, deliveries, neverPassedOn: nowhere.length }
+  return { ok: true, deliveries, neverForwarded: nowhere.length }
 }
 
 async function replayAll(
@@ -179,12 +179,12 @@ async function replayAll(
       const headers = flags.resign && stored !== undefined ? resign(stored, secret, timestamp) : stored?.headers
       if (stored === undefined || headers === undefined) return notRecorded(id, dir)
       const started = performance.now()
-      const answer = await forwarder.send(to, { headers, body: stored.body })
+      const response = await forwarder.send(to, { headers, body: stored.body })
       const duration_ms = Math.round(performance.now() - started)
-      const { status, failure } = answer
+      const { status, failure } = response
       const outcome = { to: to.href, status, duration_ms, error: failure?.message ?? null }
       statuses.push(status)
-      const content = { headers: answer.headers, body: answer.body }
+      const content = { headers: response.headers, body: response.body }
       await writer.recordResponse({ of: id, at: host.now(), ...outcome, replay: true, ...content })
       await output.printLine({ id, update_id: updateIdOf(update_id), type, ...outcome }, replay.view)
     }
@@ -217,12 +217,12 @@ function resign({ headers, body, update_id }: StoredDelivery, secret: string, ti
   const signed = signWebhook({ rawBody: body, secrets: [secret], timestamp, updateId })
   const fresh = new Map(Object.entries(signed).map((pair) => [pair[0].toLowerCase(), pair]))
   const names = [...fresh.keys()]
-  const kept = pairs.flatMap((pair) => {
+  const replaced = pairs.flatMap((pair) => {
     const name = pair[0].toLowerCase()
     if (!names.includes(name)) return pair
     const first = fresh.get(name) ?? []
     fresh.delete(name)
     return first
   })
-  return [...kept, ...[...fresh.values()].flat()]
+  return [...replaced, ...[...fresh.values()].flat()]
 }

@@ -60,11 +60,11 @@ async function* lines(
   request: UpdateRequest,
   count: number,
 ): AsyncGenerator<RequestedUpdate, Failure | undefined> {
-  for (let made = 0; made < count; made += 1) {
-    const answer = await make(context, request)
-    if (!answer.ok) return 'plan' in answer ? undefined : answer
+  for (let index = 0; index < count; index += 1) {
+    const made = await make(context, request)
+    if (!made.ok) return 'plan' in made ? undefined : made
     const time = new Date(context.host.now()).toISOString()
-    yield { time, bot_id: request.botId, type: request.type, update_id: answer.data }
+    yield { time, bot_id: request.botId, type: request.type, update_id: made.data }
   }
   return undefined
 }

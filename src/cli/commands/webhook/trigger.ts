@@ -234,7 +234,7 @@ const refusedHint = (status: number) =>
 function lineOf(it: SentDelivery | RequestedUpdate): string {
   if ('bot_id' in it)
     return `${it.time}  ${it.type}  ${it.update_id === null ? '' : `#${it.update_id}  `}made for ${it.bot_id}`
-  const answer = it.status === null ? `no answer (${it.error})` : String(it.status)
+  const response = it.status === null ? `no answer (${it.error})` : String(it.status)
   const verdict = it.fault === null ? '' : `  ${it.fault}: ${it.as_expected ? 'right' : 'WRONG'}`
-  return `${it.time}  #${it.update_id}  ${it.type ?? '-'}  ${answer}  ${it.duration_ms} ms${verdict}`
+  return `${it.time}  #${it.update_id}  ${it.type ?? '-'}  ${response}  ${it.duration_ms} ms${verdict}`
 }

@@ -6,7 +6,7 @@ import { leaf } from '../../command/leaf.js'
 import { type Failure, fail } from '../../failure.js'
 import { duration, list, requiredUnless, text, toggle } from '../../flags/flags.js'
 import { readBytes, readTextFile } from '../../host/files.js'
-import { recordedDelivery, recordedFlags, wrongPlace } from './inbox-dir.js'
+import { recordedDelivery, recordedFlags, refuseConflictingSource } from './inbox-dir.js'
 import { sharedStdin, verifyingSecrets } from './secrets.js'
 import { secondsOf, timestampFlag } from './sign.js'
 import { updateIdOf } from './update-id.js'
@@ -63,7 +63,7 @@ export const verify = leaf({
   view: { body: (it: VerifyReport) => inWords({ ...it }) },
   run: async (context, { flags }) => {
     const { 'body-file': bodyFile, 'headers-file': headersFile, 'secret-file': secretFiles, tolerance } = flags
-    const wrong = wrongPlace(flags)
+    const wrong = refuseConflictingSource(flags)
     if (wrong !== undefined) return wrong
     const named = { 'body-file': bodyFile, 'headers-file': headersFile, 'secret-file': secretFiles }
     const shared = sharedStdin(context, named)

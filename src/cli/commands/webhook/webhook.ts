@@ -82,7 +82,7 @@ export const webhook: Group = {
         const grace = flags['grace-seconds']
         const types = flags['allowed-update']
         const ips = flags['allowed-ip']
-        const answer = await context.call(
+        const set = await context.call(
           contract.set,
           {
             botId: positional,
@@ -98,11 +98,11 @@ export const webhook: Group = {
           },
           { check: `voucherctl bots get ${positional}` },
         )
-        if (!answer.ok) return answer
-        const data = secret.generated ? { ...answer.data, one_time_secret_token: secret.value } : answer.data
-        const keep = data?.one_time_secret_token === undefined ? '' : ' Keep the secret now: it is not shown again.'
+        if (!set.ok) return set
+        const data = secret.generated ? { ...set.data, one_time_secret_token: secret.value } : set.data
+        const reminder = data?.one_time_secret_token === undefined ? '' : ' Keep the secret now: it is not shown again.'
         await context.output.print(data as DeliveryMode, {
-          headline: (it) => `Updates are delivered to ${it.url}.${keep}`,
+          headline: (it) => `Updates are delivered to ${it.url}.${reminder}`,
           members: [...modeMembers, 'one_time_secret_token'],
           shownOnce: { member: 'one_time_secret_token', otherwise: 'Set another one with --generate-secret.' },
           next: () => `Next: voucherctl webhook deliveries ${positional}`,

@@ -68,7 +68,7 @@ export interface Scenario {
   readonly file: string
   readonly name: string
   readonly server: FixtureOptions
-  readonly answers: readonly [ScriptedResponse, ...ScriptedResponse[]]
+  readonly webhookResponses: readonly [ScriptedResponse, ...ScriptedResponse[]]
   readonly vars: Readonly<Record<string, unknown>>
   readonly steps: readonly ScenarioStep[]
   /** Steps that always run at the end, even after a failed step, and all of them even if one fails. */

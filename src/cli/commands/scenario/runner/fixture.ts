@@ -27,11 +27,11 @@ const ACCOUNT = 'scenario'
 /** Sets up a fixture. @param baseUrl a running server; undefined starts a server that ends with the fixture */
 export async function openFixture(
   context: Context,
-  { server: wanted, answers }: Scenario,
+  { server: wanted, webhookResponses }: Scenario,
   baseUrl: string | undefined,
   webhookPort: number,
 ): Promise<Ok<Fixture> | Failure> {
-  const inbox = await openInbox(answers, webhookPort)
+  const inbox = await openInbox(webhookResponses, webhookPort)
   if (!inbox.ok) return inbox
   const { close } = inbox.value
   if (baseUrl !== undefined) {

@@ -64,18 +64,18 @@ class Parser {
       file,
       name: source.text(['name'], top.name) ?? file,
       server: { autoApprove: isOn('auto_approve'), requireSecure: isOn('require_secure') },
-      answers: this.#answers(top.webhook),
+      webhookResponses: this.#webhookResponses(top.webhook),
       vars,
       steps: this.#steps(['steps'], top.steps),
       teardown: this.#steps(['teardown'], top.teardown),
     }
   }
 
-  #answers(value: unknown): Scenario['answers'] {
+  #webhookResponses(value: unknown): Scenario['webhookResponses'] {
     const webhook = this.#source.record(['webhook'], value, ['respond'])
-    const answers = parseScript(String(webhook?.respond ?? '200'))
+    const webhookResponses = parseScript(String(webhook?.respond ?? '200'))
     const at = ['webhook', 'respond']
-    return answers ?? this.#source.wrong(at, 'respond must be a list such as 500,timeout,200.') ?? [200]
+    return webhookResponses ?? this.#source.wrong(at, 'respond must be a list such as 500,timeout,200.') ?? [200]
   }
 
   #steps(path: Path, value: unknown): ScenarioStep[] {

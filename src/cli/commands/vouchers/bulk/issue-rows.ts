@@ -35,7 +35,7 @@ const GRACE_MS = 10_000
 /** Maximum milliseconds of a Retry-After; a longer one ends the run, and --resume continues it. */
 const PAUSE_MS_MAX = 5 * 60_000
 /** Number of successive rows with a 5xx after which the run ends. */
-const TROUBLE_MAX = 10
+const SERVER_ERRORS_MAX = 10
 
 /** Issues a voucher for every row. Returns undefined after the last row, or the failure that ended the run early. */
 export async function issueRows(options: IssueOptions): Promise<Failure | undefined> {
@@ -59,7 +59,7 @@ class Run {
   readonly #onSignal = () => this.#interrupt()
   #grace: NodeJS.Timeout | undefined
   #responses = 0
-  #trouble = 0
+  #serverErrors = 0
   failure: Failure | undefined
 
   constructor(options: IssueOptions) {
@@ -118,10 +118,10 @@ class Run {
       const scope = scopeOf(result)
       if (scope === 'run') return this.#fail(result)
       // No other call got a response meanwhile, so the server is unreachable; otherwise try the row once more.
-      if (scope === 'away' && this.#responses === responsesBefore) return this.#fail(result)
-      if (scope === 'away' && !again) continue
+      if (scope === 'unreachable' && this.#responses === responsesBefore) return this.#fail(result)
+      if (scope === 'unreachable' && !again) continue
       if (scope === 'row') this.#countResponse()
-      else if ((this.#trouble += 1) >= TROUBLE_MAX) return this.#fail(result)
+      else if ((this.#serverErrors += 1) >= SERVER_ERRORS_MAX) return this.#fail(result)
       this.#it.counters.failed += 1
       return this.#it.results.keep({ row, idempotencyKey, failure: result })
     }
@@ -151,7 +151,7 @@ class Run {
 
   #countResponse(): void {
     this.#responses += 1
-    this.#trouble = 0
+    this.#serverErrors = 0
     this.#it.throttle.answered()
   }
 
@@ -183,10 +183,10 @@ async function* eachOf(
 }
 
 /**
- * What a failure affects. `row`: only this row. `run`: every row. `away`: the server is unreachable, directly or behind
- * a proxy. `trouble`: any other 5xx.
+ * What a failure affects. `row`: only this row. `run`: every row. `unreachable`: the server is down, directly or behind
+ * a proxy. `server_error`: any other 5xx.
  */
-type FailureScope = 'row' | 'run' | 'away' | 'trouble'
+type FailureScope = 'row' | 'run' | 'unreachable' | 'server_error'
 
 /** Failure codes that affect every row. An exhausted quota does not: the server still returns existing vouchers. */
 const runFailures: readonly string[] = [
@@ -203,13 +203,13 @@ function scopeOf(failure: CallFailure): FailureScope {
   if (runFailures.includes(code)) return 'run'
   // The response comes from a proxy or another web server, so every other row would get it too.
   if (code === 'INVALID_RESPONSE' && status < 500) return 'run'
-  if (code === 'NETWORK_ERROR' || code === 'TIMEOUT' || gatewayStatuses.includes(status)) return 'away'
+  if (code === 'NETWORK_ERROR' || code === 'TIMEOUT' || gatewayStatuses.includes(status)) return 'unreachable'
   // With a reason, this row is too large to encrypt; without one, no header can carry the credential.
   if (code === 'INVALID_INPUT') return details.reason === undefined ? 'run' : 'row'
   const exit = exitOf(fromCall(failure))
   // Authentication, permission, template and encryption are the same for every row.
   if (exit === 4 || exit === 5 || exit === 10) return 'run'
-  return exit === 9 ? 'trouble' : 'row'
+  return exit === 9 ? 'server_error' : 'row'
 }
 
 function retryAfterTooLong(ms: number): CallFailure {
