@@ -1,5 +1,5 @@
 // Builds dist/ (the programs, the type declarations, the licences of bundled packages) and completions/. This script is
-// plain JavaScript, so that nothing has to compile it first.
+// plain JavaScript, so that Node runs it without a compiler.
 //
 //   --if-changed  builds only if a source file is newer than dist/
 //   --bundle      skips type declarations and completions, which the tests do not need

@@ -167,7 +167,7 @@ const advice: Readonly<Partial<Record<string, string>>> = {
   SECURE_VERSION_UNSUPPORTED: 'Nothing was sent. Update the older of the two.',
 }
 
-/** Exit code of a failure: by the failure table, by the codes of voucherctl, or else by the HTTP status. */
+/** Exit code of a failure: by the failure table, by the local failure codes, or else by the HTTP status. */
 export function exitOf({ code, status }: Pick<Failure, 'code' | 'status'>): number {
   if (isFailureCode(code)) return failures[code].exit
   if (isLocalCode(code)) return localFailures[code]
@@ -180,7 +180,7 @@ export function toJson(failure: Failure): string {
   return encodeJson({ error: { code, message, status, retryable, hint, request_id: requestId, details } })
 }
 
-/** Members of `details` that people need not see, because message or hint say the same in words. */
+/** Members of `details` that people need not see, because the message or hint already says what they contain. */
 const inWords: Readonly<Partial<Record<string, string>>> = {
   INPUT_REQUIRED: 'missing',
   CREDENTIAL_REQUIRED: 'kind',

@@ -73,7 +73,7 @@ function exitAfterLostOutput(error: unknown, stderr: Out): number {
 
 let stderr: typeof process.stderr | undefined
 
-/** Opens stderr and ignores EPIPE there: the exit code still tells the result. */
+/** Opens stderr and ignores EPIPE there: the exit code still reports the result. */
 function openStderr() {
   stderr ??= process.stderr.on('error', () => {})
   return stderr

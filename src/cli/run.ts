@@ -31,7 +31,7 @@ async function dispatch(line: CommandLine, mistake: Failure | undefined, host: H
   if (refused === undefined && line.shows !== undefined) {
     return show(line, new Output(host, { format: knownFormat(format), filter }))
   }
-  // Load the rest only now, because help and version need no settings.
+  // Load the command runner on demand, because help and version do not need it.
   const { execute, storedFormat } = await import('./execute.js')
   const output = new Output(host, {
     // A command whose flags are valid takes its format from the settings.

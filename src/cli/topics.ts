@@ -51,7 +51,7 @@ const variables: Readonly<Record<string, string>> = {
   NO_COLOR: 'no colour; also TERM=dumb and --no-color. FORCE_COLOR=1 colours without a terminal',
 }
 
-/** Functions, because help makes a text only when it shows it. */
+/** Texts of the help topics, as functions, so that help builds only the text that it prints. */
 export const topicTexts = {
   'exit-codes': exitCodes,
   environment,

@@ -23,7 +23,7 @@ function isOutcomeUnknown({ status }: TransportResponse, { code }: ResponseFailu
   return status >= 500 || code === 'INVALID_RESPONSE'
 }
 
-/** Converts a transport error, after which there is no complete response, to a failure. */
+/** Converts a transport error (there is no complete response) to the failure of a call. */
 export function failureOfTransport(
   error: TransportError,
   prepared: Pick<PreparedCall, 'idempotencyKey' | 'mutates'>,

@@ -24,7 +24,7 @@ export function startTicks(pid: number): string | undefined {
   }
 }
 
-/** Boot id and start ticks: two processes with the same PID differ in them. Undefined on systems without /proc. */
+/** Boot id and start ticks of a process, which no other process with its PID has. Undefined without /proc. */
 export function processStart(pid: number): string | undefined {
   const ticks = startTicks(pid)
   if (ticks === undefined) return undefined

@@ -161,7 +161,7 @@ export function signWebhook({ rawBody, secrets, timestamp, updateId }: SignWebho
   }
 }
 
-/** Index of the first key that made one of the signatures, or -1. The time does not depend on the index. */
+/** Index of the first key that made one of the signatures, or -1. Its duration does not reveal the index. */
 function signingSecret(keys: readonly Uint8Array[], timestamp: string, body: Uint8Array, signatures: string[]): number {
   const received = signatures.map((hex) => Buffer.from(hex, 'hex'))
   let found = -1

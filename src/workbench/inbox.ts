@@ -184,7 +184,7 @@ export class Inbox {
 
 /**
  * Removes all files of an inbox; with `before` (milliseconds since 1970) only deliveries that arrived earlier. Then the
- * other deliveries keep their ids, and damaged lines stay. If the process is killed, each file is either unchanged or
+ * remaining deliveries keep their ids, and damaged lines stay. If the process is killed, each file is unchanged or
  * cleared. While other processes write to the folder it removes nothing and returns their PIDs as `writers`.
  */
 export function clearInbox(dir: string, before = Number.POSITIVE_INFINITY) {

@@ -10,7 +10,7 @@ export type PollOutcome<F> =
 export type PollHold = 'none' | 'longest'
 
 export interface PollingOptions<F> {
-  /** Requests updates from this id on; the server takes this as a confirmation of all earlier updates. */
+  /** Requests updates from the id `from` on, which confirms all updates before it to the server. */
   poll(from: number | undefined, hold: PollHold): Promise<PollOutcome<F>>
   /** Called after the first successful poll. */
   ready?(): void

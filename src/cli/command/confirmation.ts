@@ -32,7 +32,7 @@ export async function confirmLoss({ confirm }: Context, id: string, subject: str
   return known && confirm({ action: `${known.action} ${subject}`, loses: known.loses, word: subject })
 }
 
-/** Lets `api` and `secure call` ask for the same confirmation as the dedicated command. */
+/** Asks for confirmation of a call by `api` or `secure call`, as the dedicated command of that call does. */
 export async function confirmCall(
   context: Context,
   route: { readonly id: string; readonly path: string } | undefined,

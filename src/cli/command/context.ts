@@ -19,7 +19,7 @@ export interface ContextCallOptions {
   readonly target?: { readonly baseUrl: string; readonly credential: string }
 }
 
-/** A success; the other case of a result is `Failure`. */
+/** The result of a successful operation; a failed one returns a `Failure` instead. */
 export interface Ok<T> {
   readonly ok: true
   readonly value: T

@@ -10,7 +10,7 @@ const WIDTH = 80
 /** Maximum number of commands in a suggestion. */
 const SUGGESTED_MAX = 4
 
-/** Commands of any group with a name, such as `verify` of vouchers and of webhook; empty if there are too many. */
+/** Finds the commands that have a name in any group, such as `verify`; empty if there are too many to suggest. */
 export async function commandsNamed(page: readonly Entry[], name: string): Promise<readonly string[]> {
   const nodes = await Promise.all(page.map((it) => it.load()))
   const found = nodes

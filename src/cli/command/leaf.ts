@@ -35,7 +35,7 @@ interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data> {
   readonly examples: readonly Example[]
   /** Schema of the result. With it the command refuses a mistyped `--fields` before it changes anything. */
   readonly output?: Shape
-  /** True if the command prints one line per document of that schema, as a stream. */
+  /** True if the command prints a stream: one document per line, each with the schema `output`. */
   readonly streams?: true
   /** True if the command prints JSON by default; failures stay text. */
   readonly json?: true

@@ -87,7 +87,7 @@ export async function secureOptions(
   }
 }
 
-/** Adds retries of transient failures around a transport, so that each retry makes a new envelope. */
+/** Wraps a transport so that it retries transient failures; each retry makes a new envelope. */
 export function withRepeats({ globals, settings, output }: TransportContext, transport: Transport): Transport {
   const onRepeat = ({ attempt, delayMs, code }: { attempt: number; delayMs: number; code: string }) => {
     if (globals.debug) output.trace(`try ${attempt} failed (${code}); the next in ${Math.round(delayMs)} ms`)

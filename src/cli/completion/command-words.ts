@@ -33,7 +33,7 @@ function below(node: Node, spellings: readonly (string | undefined)[]): CommandW
       ]),
     ),
   )
-  // Other words than command names may follow a group with its own command, so the script must ask the program.
+  // A group with its own command accepts arguments too, which only voucherctl can complete, so list no words.
   return node.own === undefined ? [{ after, words: node.commands.map(wordOf) }, ...deeper] : deeper
 }
 

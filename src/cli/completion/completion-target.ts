@@ -7,7 +7,7 @@ import { page, topics } from '../program.js'
 import { helpWord, type Word } from './command-words.js'
 import { type IdKind, isLocal, kindOfFlag, kindOfPositional, type LocalKind, type ValueKind } from './kinds.js'
 
-/** What the last word of a line can be completed to. `prefix` is the part of it to keep, such as `--output=`. */
+/** What kind of word completes the line. `prefix` is the part of the last word to keep, such as `--output=`. */
 export type CompletionTarget = { readonly prefix: string } & (
   | { readonly kind: 'words'; readonly words: readonly Word[] }
   | { readonly kind: 'files' | 'folders' }
@@ -37,7 +37,7 @@ export async function completionTargetAt(before: readonly string[], current: str
 
 const flagsOf = ({ leaf }: CommandLine): Flags => ({ ...leaf?.flags, ...globalFlags })
 
-/** Finds the flag whose value begins in the same word, as in `--output=js` and `-ojs`. */
+/** Finds the flag in a word that also contains the start of its value, such as `--output=js` or `-ojs`. */
 function begunFlag(word: string, flags: Flags): { readonly name: string; readonly prefix: string } | undefined {
   const [, long] = /^--([^=]+)=/.exec(word) ?? []
   if (long !== undefined) return { name: long, prefix: `--${long}=` }

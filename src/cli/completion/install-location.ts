@@ -68,7 +68,7 @@ function startupOf(
   if (shell === 'powershell')
     return platform === 'win32' ? undefined : join(config, 'powershell', 'Microsoft.PowerShell_profile.ps1')
   if (platform !== 'darwin') return join(homeDir, '.bashrc')
-  // macOS terminals start login shells, which read only the first existing file of these, so use an existing one.
+  // macOS terminals start login shells, which read only the first of these files that exists, so use that file.
   const known = ['.bash_profile', '.bash_login', '.profile'].map((it) => join(homeDir, it))
   return known.find((it) => existsSync(it)) ?? known[0]
 }

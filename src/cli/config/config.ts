@@ -149,7 +149,7 @@ async function underLock(
   try {
     mkdirSync(configDir(host), { recursive: true, mode: 0o700 })
     return await withLock(`${configFile(host)}.lock`, () => {
-      // This process holds the lock, so all drafts are from killed processes.
+      // No other process can be writing, because this one holds the lock: all drafts are from killed processes.
       files.removeDrafts(configFile(host), 'all')
       return act(files)
     })

@@ -64,7 +64,8 @@ export function readProjectFile(host: Pick<Host, 'cwd' | 'homeDir'>): ProjectRes
 
 /**
  * Lists the folders to search: from the working folder up to the repository root or home folder, else up to the root
- * of the file system. On Windows, where Node reports no owner, outside of both only the working folder is searched.
+ * of the file system. On Windows, where Node reports no owner, it searches only the working folder unless that is in a
+ * repository or in the home folder.
  */
 function foldersOf({ cwd, homeDir }: Pick<Host, 'cwd' | 'homeDir'>): readonly string[] {
   const home = realPathOf(homeDir)

@@ -8,7 +8,7 @@ export function encodeJson(data: unknown, indent?: number): string {
   return `${escapeControls(JSON.stringify(data, null, indent) ?? 'null')}\n`
 }
 
-/** Escapes control characters inside double quotes; JSON and YAML have the same escapes there. */
+/** Escapes control characters for a text in double quotes; JSON and YAML have the same escape sequences. */
 export const escapeControls = (text: string) =>
   text.replace(UNESCAPED, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`)
 

@@ -1,5 +1,5 @@
 // Runs jq in a thread, so that Ctrl-C stops an endless filter and running out of memory ends only the thread.
-// Plain CommonJS, so that the same file runs from the source and in the bundle.
+// It is CommonJS without TypeScript, so that one file serves both the source tree and the bundle.
 const { parentPort } = require('node:worker_threads')
 const { loadJq } = require('jq-wasm')
 

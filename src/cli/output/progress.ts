@@ -14,7 +14,7 @@ export async function withProgress<T>(host: Host, text: string, work: Promise<T>
   let done = false
   const timer = setTimeout(async () => {
     const { ora } = await import('./spinner.js')
-    // Let the spinner leave stdin alone, so that Ctrl-C still reaches the process.
+    // The spinner must not change stdin: Ctrl-C would no longer reach the process.
     if (!done) spinner = ora({ text, stream, discardStdin: false }).start()
   }, DELAY_MS)
   try {

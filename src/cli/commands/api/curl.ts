@@ -12,7 +12,7 @@ interface Variable {
   readonly holds: string
 }
 
-/** A curl command that makes the same call, with shell variables in place of secrets. */
+/** A curl command that makes the call of `api`, with shell variables in place of secrets. */
 interface CurlCommand {
   readonly command: string
   /** The variables that the user must set before running the command. */
@@ -45,7 +45,7 @@ export function curlOf(
   const credential = kind === 'none' ? undefined : credentialVariables[kind]
   const words = [
     ['curl', '-sS', ...(include ? ['-i'] : []), ...(method === 'GET' ? [] : ['-X', method])],
-    // Without these options, curl would remove dot segments and use a proxy.
+    // By default curl would remove dot segments from the path and use a proxy.
     /\/\.{1,2}(?:[/?]|$)/.test(path) ? ['--path-as-is'] : [],
     proxyVariables.some((name) => env[name]) ? ['--noproxy', "'*'"] : [],
     [shellWord(`${origin}${prefix}${path}`)],

@@ -114,7 +114,7 @@ export function prepareAny({ globals, host }: Context, call: AnyCall, token: str
   }
 }
 
-/** True for routes that respond without the envelope: health checks, and bootstrap and session of the encryption. */
+/** True for routes that respond without the envelope: health checks, and the encrypted transport's own routes. */
 export const isBare = (route: ApiRoute | undefined) => route?.caller === 'none'
 
 /** Success conditions of the call, as for the dedicated command; an unknown route needs only the envelope. */

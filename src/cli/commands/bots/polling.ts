@@ -9,7 +9,7 @@ import { exitOf, type Failure, fail } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
 import type { Plan, Result } from '../../output/outcome.js'
 
-/** Milliseconds of network time that a poll may take beyond the time that the server holds it. */
+/** Milliseconds for the network, added to the time for which the server holds a poll. */
 const GRACE_MS = 10_000
 /** Milliseconds between attempts to reconnect: one minute in total, enough for a server to restart. */
 const RECONNECT_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]

@@ -61,7 +61,7 @@ function linesOf(data: unknown): string {
 
 /** Formats an update on one line with its type, sender and text. */
 function lineOf(it: Update): string {
-  // Read a copy, because each type has other members, and `sentence` drops a line that reads a missing one.
+  // Copy the argument: `sentence` passes a proxy that throws when a member is missing, and each type lacks some.
   const update: Update = { ...it }
   const payload: Payload = { ...(update[update.type] as Payload | undefined) }
   const parts = [
@@ -86,7 +86,7 @@ interface Payload {
 
 export interface FollowOptions
   extends Pick<PollingOptions<Failure>, 'signal' | 'reconnectMs' | 'paceMs' | 'asksToHold'> {
-  /** Requests updates from this id on, which confirms all earlier ones. */
+  /** Requests updates from the id `from` on, which confirms all updates before it. */
   poll(from: number | undefined): Promise<PollResult>
   /** Confirms all updates before this id after the signal aborted. */
   confirm(before: number): Promise<PollResult>

@@ -3,7 +3,7 @@ import { codeOf } from '../../../files/error-code.js'
 /** Result of one check of `doctor`. */
 export interface Check {
   readonly name: string
-  /** `skip`: the check does not apply, or another failure makes it impossible. */
+  /** `skip`: the check does not apply, or an earlier failure prevents it. */
   readonly status: 'ok' | 'warn' | 'fail' | 'skip'
   readonly message: string
   /** How to fix the problem; null if the check passed. */

@@ -19,7 +19,7 @@ export interface ServerFacts {
 interface WalkthroughStep {
   readonly step: number
   readonly title: string
-  /** The voucherctl command that does the same as the step. */
+  /** The voucherctl command with which a user can repeat the step. */
   readonly command: string
   readonly result: string
   /** HTTP method and path, such as `POST /api/v1/…`; null for a step without a call. */

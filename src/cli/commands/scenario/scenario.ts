@@ -77,7 +77,7 @@ export const scenario: Group = {
 
 const counted = ({ length }: readonly unknown[]) => (length === 1 ? '1 step' : `${length} steps`)
 
-/** Server from a flag or the environment. Ignores that of the profile, so that no scenario runs there by accident. */
+/** Server from a flag or the environment. The profile's server is ignored: no scenario may run there by accident. */
 const namedServer = (context: Context) => (isNamed(context) ? context.settings.baseUrl.value : undefined)
 
 const isNamed = ({ settings: { baseUrl, profileName } }: Context) => [baseUrl, profileName].some(isGivenForCall)

@@ -255,7 +255,7 @@ async function expectRefusal(
   return { ok: false, code: 'NOT_REFUSED', message, answer }
 }
 
-/** Sends a request and fails unless the server responds with one of these statuses. */
+/** Sends a request and fails unless the response has one of the expected statuses. */
 async function accepted(
   server: SecureServer,
   phase: 'session' | 'dispatch',

@@ -128,7 +128,7 @@ function refuseUnknownInLog(lines: readonly string[], fields: readonly string[])
 
 /** Formats a log line for a person. */
 function lineOf(entry: LogEntry): string {
-  // Read a copy, because `sentence` drops a line that reads a missing member.
+  // Copy the argument: `sentence` passes a proxy that throws when a member is missing, and members may be missing here.
   const { time, method, path, status, code, duration_ms, msg }: LogEntry = { ...entry }
   if (method === undefined) return [time, msg].filter((it) => it !== undefined).join(' ')
   const took = typeof duration_ms === 'number' ? `${duration_ms.toFixed(1)} ms` : undefined

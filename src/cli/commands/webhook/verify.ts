@@ -59,7 +59,7 @@ export const verify = leaf({
     },
     { command: 'voucherctl webhook verify --id 1-17 --explain', comment: 'The same, of a delivery of the inbox' },
   ],
-  // Read a copy, because `sentence` drops a line that reads a missing member.
+  // Copy the argument: `sentence` passes a proxy that throws when a member is missing, and members may be missing here.
   view: { body: (it: VerifyReport) => inWords({ ...it }) },
   run: async (context, { flags }) => {
     const { 'body-file': bodyFile, 'headers-file': headersFile, 'secret-file': secretFiles, tolerance } = flags

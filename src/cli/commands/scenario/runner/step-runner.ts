@@ -177,9 +177,9 @@ function otherDeliveries(waiting: readonly ScenarioDelivery[]): string[] {
   return waiting.length === 0 ? [] : [`waiting: ${waiting.map((it) => it.type ?? 'no type').join(', ')}`]
 }
 
-/** Names of response members that hold a secret; `value` is that of a redeem code or QR token. */
+/** Names of response members that hold a secret; `value` is a redeem code or QR token. */
 const SECRET_MEMBER = /token$|secret|^jwt$|^value$/i
-/** Minimum length of a hidden secret: a shorter text would also occur elsewhere. */
+/** Minimum length of a secret to hide: a shorter one may equal ordinary text of the report. */
 const SECRET_LENGTH_MIN = 8
 
 /** Collects the secrets that a scenario uses, and hides them in its report. */

@@ -27,7 +27,7 @@ export const pathsOf = (out: string, errors?: string): RunPaths => ({
   errors: errors ?? out.replace(/(\.\w+)$/, '.errors$1'),
 })
 
-/** Makes the paths absolute, because differently typed paths may mean the same file. */
+/** Makes the paths absolute, because two different relative paths may mean the same file. */
 export const pathsFrom = (folder: string, { out, journal, errors }: RunPaths): RunPaths => ({
   out: resolve(folder, out),
   journal: resolve(folder, journal),
