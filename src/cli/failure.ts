@@ -110,7 +110,8 @@ export function fromCall(failure: CallFailure, check?: string): Failure {
     ok: false,
     code,
     // Messages of transport errors lack the full stop.
-    message: codesWithoutResponse.includes(code) || code === 'INVALID_RESPONSE' ? message.replace(/\.?$/, '.') : message,
+    message:
+      codesWithoutResponse.includes(code) || code === 'INVALID_RESPONSE' ? message.replace(/\.?$/, '.') : message,
     status: status === 0 ? null : status,
     retryable,
     hint:

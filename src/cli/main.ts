@@ -56,7 +56,8 @@ export async function main(version: () => string, document: (path: string) => st
   const ran = await run(process.argv.slice(2), host)
   // Node reports a failed write in a later turn of the event loop, so wait for that turn.
   await new Promise((resolve) => setImmediate(resolve))
-  const exit = interrupted ?? (ran === 0 && stdout.gone.aborted ? exitAfterLostOutput(stdout.gone.reason, host.stderr) : ran)
+  const exit =
+    interrupted ?? (ran === 0 && stdout.gone.aborted ? exitAfterLostOutput(stdout.gone.reason, host.stderr) : ran)
   process.exitCode = exit
   // An open stream or standard input would keep the process alive.
   if (interrupted !== undefined || stdout.gone.aborted) openStderr().write('', () => process.exit(exit))

@@ -21,7 +21,7 @@ export interface SecureSettings {
  * Resolves flag > environment > project file > profile > default, with one exception: another user may have written the
  * project file, so it can make encryption stricter but never weaker. Its weaker mode is ignored, and so are its pins
  * if the profile has pins. If it selects another profile, the current profile's mode and pins remain the minimum.
-  * @param floor the current profile, if the project file selects another profile for the same server
+ * @param floor the current profile, if the project file selects another profile for the same server
  */
 export function resolveSecure(
   globals: Globals,

@@ -22,7 +22,7 @@ export async function identify({ base_url, instance_id }: LocalServer): Promise<
 
 /**
  * Refuses to send a credential to an address from server.json if another process may listen there, because the file may
-  * remain after its server ended. On systems that do not report a process's start, this check makes a call.
+ * remain after its server ended. On systems that do not report a process's start, this check makes a call.
  */
 export async function refuseImpostor(
   { localServer: server }: Pick<Settings, 'localServer'>,

@@ -106,8 +106,9 @@ function combineSettings(
   const notAllowed = isOfProject ? refusalOf(project, profile, config) : undefined
   const baseUrl = notAllowed === undefined ? found : { value: undefined, source: fileOf(project) }
   const formatFlag = globals.json ? 'json' : globals.output === undefined ? 'jq' : 'output'
-  const flag = [formatIn(globals), formatFlag] as const
-  const format = choose(places, flag, 'VOUCHERCTL_OUTPUT', shared.output, profile.output) ?? byDefault<Format>('table')
+  const formatFlags = [formatIn(globals), formatFlag] as const
+  const format =
+    choose(places, formatFlags, 'VOUCHERCTL_OUTPUT', shared.output, profile.output) ?? byDefault<Format>('table')
   const limit = globals.timeout === undefined ? undefined : `${globals.timeout}ms`
   const timeout =
     choose(places, [limit, 'timeout'], undefined, shared.timeout, profile.timeout) ?? byDefault(DEFAULT_TIMEOUT)

@@ -109,11 +109,7 @@ async function openWithoutTrace(context: Context, baseUrl: string): Promise<Tran
   return withSecure(plain, { ...options, latch: { isSet, set: async () => {} } })
 }
 
-async function put(
-  transport: Transport,
-  { method, path, body }: Probe,
-  token: string,
-): Promise<CallResult<unknown>> {
+async function put(transport: Transport, { method, path, body }: Probe, token: string): Promise<CallResult<unknown>> {
   const headers = {
     accept: 'application/json',
     authorization: `Bearer ${token}`,

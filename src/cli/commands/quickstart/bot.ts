@@ -100,7 +100,11 @@ async function deliver(
 const WAIT_MS = 10_000
 
 /** Waits until the webhook receiver has verified a delivery. */
-async function waitForDelivery(walkthrough: Walkthrough, botId: string, receiver: ScenarioInbox): Promise<Failure | undefined> {
+async function waitForDelivery(
+  walkthrough: Walkthrough,
+  botId: string,
+  receiver: ScenarioInbox,
+): Promise<Failure | undefined> {
   const { signal } = walkthrough
   const limit = AbortSignal.any([signal, AbortSignal.timeout(WAIT_MS)])
   while (receiver.waiting.length === 0 && !limit.aborted) await receiver.arrival(limit)

@@ -36,11 +36,15 @@ export async function runSteps(
   walkthrough.credentials.set('operator', key)
   const prepared = await runSetupSteps(walkthrough)
   if (!prepared.ok) return prepared
-  return (await runVoucherSteps(walkthrough, prepared.templateId)) ?? (await runBotSteps(walkthrough, prepared, receiver))
+  return (
+    (await runVoucherSteps(walkthrough, prepared.templateId)) ?? (await runBotSteps(walkthrough, prepared, receiver))
+  )
 }
 
 /** Runs the steps that log in and create an application and an active template. */
-async function runSetupSteps(walkthrough: Walkthrough): Promise<{ ok: true; appId: string; templateId: string } | Failure> {
+async function runSetupSteps(
+  walkthrough: Walkthrough,
+): Promise<{ ok: true; appId: string; templateId: string } | Failure> {
   const login = await walkthrough.run(platform.issueAccountToken, {
     title: 'An account',
     command: `voucherctl login --local --account ${account}`,
@@ -175,7 +179,10 @@ async function runVoucherSteps(walkthrough: Walkthrough, templateId: string): Pr
 }
 
 /** Repeats a call over the encrypted transport and shows the bytes that an eavesdropper would see. */
-async function showEncryptedCall(walkthrough: Walkthrough, credential: vouchers.Credential): Promise<Failure | undefined> {
+async function showEncryptedCall(
+  walkthrough: Walkthrough,
+  credential: vouchers.Credential,
+): Promise<Failure | undefined> {
   const secrets = [credential.value, walkthrough.credentials.get('token') ?? '']
   const wire = watchWire([...secrets, vouchers.verify.path])
   const verified = await walkthrough.run(vouchers.verify, {

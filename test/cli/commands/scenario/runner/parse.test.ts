@@ -18,7 +18,7 @@ const scenarioOf = (text: string) => {
 
 describe('parseScenario', () => {
   it('parseScenario uses the file name and the default server for a file with only steps', () => {
-    const { name, answers, server, vars, teardown, steps } = scenarioOf('steps: [{ call: apps.list }]')
+    const { name, webhookResponses, server, vars, teardown, steps } = scenarioOf('steps: [{ call: apps.list }]')
     expect({ name, answers, server, vars, teardown }).toEqual({
       name: 'a.yaml',
       answers: [200],

@@ -53,7 +53,6 @@ export class UnreadableInput extends Error {
  * Derives the idempotency key of a row. It is the same in every run, so that a retry after a lost response does not
  * issue a second voucher. Metadata is left out, because it does not identify a voucher (DECISIONS.md#issue).
  */
- */
 export function idempotencyKeyOf(
   template: string,
   row: Pick<InputRow, 'external_issue_id' | 'recipient_user_id'>,
