@@ -19,9 +19,9 @@ const scenarioOf = (text: string) => {
 describe('parseScenario', () => {
   it('parseScenario uses the file name and the default server for a file with only steps', () => {
     const { name, webhookResponses, server, vars, teardown, steps } = scenarioOf('steps: [{ call: apps.list }]')
-    expect({ name, answers, server, vars, teardown }).toEqual({
+    expect({ name, webhookResponses, server, vars, teardown }).toEqual({
       name: 'a.yaml',
-      answers: [200],
+      webhookResponses: [200],
       server: { autoApprove: false, requireSecure: false },
       vars: {},
       teardown: [],
