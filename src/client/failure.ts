@@ -17,7 +17,7 @@ export function failureOfResponse(raw: TransportResponse, prepared: PreparedCall
   return { ...failure, status: response.status, outcomeUnknown, ...keyOf(prepared), headers: response.headers }
 }
 
-/** True if the server may have completed the call: after a 5xx other than 503, or an invalid response without 429. */
+/** True if the server may have completed the call: after a 5xx other than 503, or an invalid one other than 429. */
 function isOutcomeUnknown({ status }: TransportResponse, { code }: ResponseFailure): boolean {
   if (status === 429 || status === 503) return false
   return status >= 500 || code === 'INVALID_RESPONSE'

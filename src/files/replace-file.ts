@@ -62,7 +62,7 @@ export function createFile(path: string, content: string, flush: boolean): void 
   try {
     linkSync(draft, path)
   } catch (error) {
-    // On a file system without hard links, the last writer wins instead.
+    // Only a hard link can fail if the file exists. On a file system without hard links, the last writer wins.
     if (codeOf(error) !== 'EEXIST') return renameSync(draft, path)
   }
   rmSync(draft, { force: true })

@@ -21,7 +21,7 @@ const sumOf = (text: string | Buffer) => `${SUM}${crc32(text).toString(16).padSt
 export function parseLine(line: Buffer, end?: string): Record<string, unknown> | undefined {
   const at = line.length - SUM_BYTES
   if (at < 0 || line.toString('latin1', at) !== sumOf(line.subarray(0, at))) return undefined
-  // This pattern cannot match inside a JSON string, where quotes are escaped.
+  // This text cannot match inside a JSON string, where quotes are escaped.
   const cut = end === undefined ? -1 : line.indexOf(`,"${end}":`)
   return JSON.parse(`${line.toString('utf8', 0, cut === -1 ? at : cut)}}`)
 }

@@ -63,7 +63,7 @@ const LIMITS = { headersMs: 10_000, requestMs: 15_000, checkMs: 2_000 }
 /** Milliseconds that `close` waits for responses that are being sent. */
 const LAST_MS = 2_000
 const KEEP_ALIVE_MS = 65_000
-/** Maximum connections: UNPROVEN_MAX, and as many with a verified delivery (the platform opens up to 100). */
+/** Maximum connections: 256 with a verified delivery (the platform opens up to 100), and UNPROVEN_MAX others. */
 const CONNECTIONS_MAX = 512
 /**
  * Maximum connections without a verified delivery; another connection closes the oldest of them. So clients that hold

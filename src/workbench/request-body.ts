@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 
 /** Maximum body size in memory, far above the size of any update. */
 export const BODY_BYTES_MAX = 1024 * 1024
-/** Maximum bytes of a too large body to read and drop: a client that still sends could not read the response. */
+/** Maximum bytes of a too large body to read and drop, so that a client that is still sending gets the response. */
 const DRAIN_BYTES_MAX = 64 * 1024 * 1024
 const DRAIN_MS = 5_000
 

@@ -52,7 +52,7 @@ export async function printPages(
 
 /** Maximum bytes of a document for --jq: jq has 256 MiB of memory, which is too little for 60 MB of small records. */
 const JQ_DOCUMENT_MAX = 64 * 1024 * 1024
-/** Maximum fraction of the heap limit that the document may take: V8 aborts the process when the heap is full. */
+/** Maximum fraction of the heap limit for a --jq document: V8 aborts the process when the heap is full. */
 const HEAP_FRACTION_MAX = 1 / 4
 
 interface Writer {

@@ -20,7 +20,7 @@ export interface ReplayMembers {
 /** Schema of the members that mark a replay, so that `--fields` accepts them. */
 export const replayShape = { properties: { replayed: {}, since: { properties: { subject: {}, status: {}, at: {} } } } }
 
-/** Milliseconds that the lookup may take, because the output of a successful command waits for it. */
+/** Time limit of the lookup in ms: short, because the output of a successful command waits for it. */
 const LOOKUP_MS = 3_000
 
 /** Adds later changes to a replayed redemption or reversal. A failed lookup never fails the command. */
