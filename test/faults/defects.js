@@ -1,7 +1,7 @@
 /**
- * Defects that are planted one at a time into a copy (`node test/faults/plant.js`). `from` is in `file` exactly once;
- * with `to` in its place, one of the tests must fail. `match` selects tests as `vitest -t` does, `project` is the
- * engine on which they run unless that is SQLite.
+ * Deliberate bugs that `node test/faults/plant.js` plants one at a time into a copy of the project: it replaces `from`,
+ * which is in `file` exactly once, by `to`, and one of the tests must fail. `match` selects tests as `vitest -t` does;
+ * `project` is the engine on which the tests run if that is not SQLite.
  * @type {readonly import('./defects.js').Defect[]}
  */
 export const defects = [
@@ -504,7 +504,7 @@ export const defects = [
     from: "    if (poll.superseded) return 'superseded' as const\n",
     to: '',
     tests: ['test/server/bots/polling.test.ts'],
-    match: 'reaches the database later',
+    match: 'reaches the database after',
     project: 'postgres',
   },
   {
@@ -513,7 +513,7 @@ export const defects = [
     from: '`update deliveries set status = resume_status, resume_status = null,',
     to: "`update deliveries set status = 'cancelled', cancel_reason = 'webhook_deleted', resume_status = null,",
     tests: ['test/server/delivery/order.test.ts'],
-    match: 'returns a manually retried dead letter',
+    match: 'during the manual retry of a dead letter',
   },
   {
     name: 'a late failure at a replaced webhook marks the new one as failing',
@@ -521,7 +521,7 @@ export const defects = [
     from: 'where bot_id = $1 and set_at = $2`',
     to: 'where bot_id = $1 and set_at >= $2`',
     tests: ['test/server/delivery/order.test.ts'],
-    match: 'does not mark the new one as failing',
+    match: 'late failure at a replaced webhook',
   },
   {
     name: 'the grace period of a replaced secret is taken as milliseconds',
@@ -529,7 +529,7 @@ export const defects = [
     from: 'now + graceSeconds * 1000 : null',
     to: 'now + graceSeconds : null',
     tests: ['test/server/delivery/schedule.test.ts'],
-    match: 'new,old',
+    match: 'new and the replaced secret',
   },
   {
     name: 'concurrent attempts have no limit',
@@ -537,7 +537,7 @@ export const defects = [
     from: 'this.#slots - this.#inFlight.size : 0',
     to: 'this.#slots : 0',
     tests: ['test/server/delivery/slots.test.ts'],
-    match: 'never exceed the slots',
+    match: 'never exceeds the slots',
   },
   {
     name: 'the bots of one account use every delivery slot',
@@ -545,7 +545,7 @@ export const defects = [
     from: 'Math.floor((free - 3 * held) / 4)',
     to: 'free',
     tests: ['test/server/delivery/slots.test.ts'],
-    match: 'a quarter of the slots',
+    match: 'a quarter of the delivery slots',
   },
   {
     name: 'a delivery claim whose commit result was lost waits for its lease',
@@ -569,7 +569,7 @@ export const defects = [
     from: '    if (mayBeDelivered) yield* cancelWaiting(botId, confirmed)\n',
     to: '',
     tests: ['test/server/delivery/backlog.test.ts'],
-    match: 'confirmed updates are not delivered',
+    match: 'gets no confirmed update',
   },
   {
     name: 'dropped updates are delivered until their rows are changed',

@@ -16,7 +16,7 @@ beforeAll(() => {
 })
 afterAll(() => server.close())
 
-/** The parts of a response by which a caller could distinguish two of them. */
+/** The parts of a response that could tell a caller whether a refused object exists. */
 const seen = (answer: Answer) => {
   const { date: _date, 'x-request-id': _id, ...headers } = answer.headers
   return { status: answer.status, headers, text: answer.sameness }
@@ -84,7 +84,7 @@ describe('objects of another tenant', () => {
   const odd = ['x', '', 'tpl_', '../x', '%', '%zz', '\u0000', 'é', '🎟', "' or 1=1 --", 'x'.repeat(4_000), '__proto__']
 
   it.each(ids.map(([endpoint, member, code, idOf]) => [endpoint.id, member, code, endpoint, idOf] as const))(
-    '%s returns the same bytes for a foreign, absent or malformed %s: %s',
+    '%s refuses a foreign, an absent and a malformed %s with the same bytes: %s',
     async (_id, member, code, endpoint, idOf) => {
       const scene = await Scene.of(server, endpoint)
       const foreign = await scene.send({ input: { [member]: await idOf(await newTenant(server)) } })
@@ -92,7 +92,7 @@ describe('objects of another tenant', () => {
       const absent = await scene.send({ input: { [member]: `${member}_01ARZ3NDEKTSV4RRFFQ69G5FAV` } })
       expect(seen(absent)).toEqual(seen(foreign))
       for (const id of odd) {
-        // An empty path segment does not match this route.
+        // With an empty id the path matches no route, so the refusal has another code.
         if (id === '' && endpoint.path.includes(`:${member}`)) continue
         expect([id, seen(await scene.send({ input: { [member]: id } }))]).toEqual([id, seen(foreign)])
       }
@@ -100,7 +100,7 @@ describe('objects of another tenant', () => {
     },
   )
 
-  it('token cannot access another application of the same account', async () => {
+  it('application token cannot access another application of the same account', async () => {
     const tenant = await newTenant(server)
     const sibling = await newTenant(server, tenant.accountId)
     const { id } = await sibling.draft()
@@ -110,7 +110,7 @@ describe('objects of another tenant', () => {
   })
 
   it.each([contract.vouchers.verify, contract.vouchers.redeem])(
-    'code of a foreign voucher gets the same response as an unknown code',
+    '$id refuses the code of a foreign voucher with the same bytes as an unknown code',
     async (endpoint) => {
       const scene = await Scene.of(server, endpoint)
       const stranger = await newTenant(server)
@@ -122,7 +122,7 @@ describe('objects of another tenant', () => {
     },
   )
 
-  it('lists omit objects of other tenants', async () => {
+  it('list endpoints omit objects of other tenants', async () => {
     const tenant = await newTenant(server)
     const stranger = await newTenant(server)
     await stranger.template()
@@ -131,7 +131,7 @@ describe('objects of another tenant', () => {
     expect((await tenant.runtime(contract.templates.list, {})).data.pagination.total).toBe(0)
   })
 
-  it('external ids and Idempotency-Keys of one application are free in every other', async () => {
+  it('two applications can use the same external ids and Idempotency-Keys', async () => {
     const [one, two] = [await newTenant(server), await newTenant(server)]
     for (const tenant of [one, two]) {
       const { id } = await tenant.template({ external_template_id: 'same' })
@@ -143,7 +143,7 @@ describe('objects of another tenant', () => {
 
 describe('credential kinds', () => {
   it.each(endpoints.map((it) => [it.id, it] as const))(
-    '%s accepts one credential kind and names it when it refuses others',
+    'endpoint %s accepts one credential kind, and its refusals of others name that kind',
     async (_id, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       const { token, jwt } = scene.tenant
@@ -170,7 +170,7 @@ describe('scopes of endpoints', () => {
   })
 
   it.each(ofBots.map((it) => [it.id, it] as const))(
-    '%s accepts a bot with its scope and refuses every other scope',
+    'endpoint %s accepts a bot that has only the required scope, and no bot without it',
     async (_id, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       for (const scope of botScopes) {
@@ -183,7 +183,7 @@ describe('scopes of endpoints', () => {
   )
 
   it.each(runtime.map((it) => [it.id, it] as const))(
-    '%s accepts a token with only its scope and refuses every other scope',
+    'endpoint %s accepts a token that has only the required scope, and no token without it',
     async (_id, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       await scene.request()
@@ -224,7 +224,7 @@ describe('application tokens', () => {
     })
   })
 
-  it('revoked token is refused from the next call on, and revoking it again changes nothing', async () => {
+  it('revoked application token is refused on the next call; a second revocation changes nothing', async () => {
     const tenant = await newTenant(server)
     const { id, token } = await tenant.newToken()
     expect((await list(`Bearer ${token}`)).status).toBe(200)
@@ -235,7 +235,7 @@ describe('application tokens', () => {
     expect((await tenant.console(contract.tokens.revoke, input)).data).toEqual(first.data)
   })
 
-  it('token lives 365 days by default and expires at its exact instant', async () => {
+  it('application token expires after 365 days by default, to the millisecond', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const scopesOf = { scopes: ['vouchers:read' as const] }
@@ -276,7 +276,7 @@ describe('application tokens', () => {
     'Bearer sop_',
     'Bearer x',
     'Bearer ..',
-  ])('Authorization %j is refused as TOKEN_INVALID', async (value) => {
+  ])('Authorization header %j is refused as TOKEN_INVALID', async (value) => {
     const answer = await list(value)
     expect([answer.status, answer.code]).toEqual([401, 'TOKEN_INVALID'])
   })
@@ -288,7 +288,7 @@ describe('application tokens', () => {
     }
   })
 
-  it('token with one wrong character is refused by its checksum', async () => {
+  it('application token with one wrong character is refused as TOKEN_INVALID', async () => {
     const { token } = await newTenant(server)
     const slip = token.slice(0, 10) + (token[10] === 'a' ? 'b' : 'a') + token.slice(11)
     expect((await list(`Bearer ${slip}`)).code).toBe('TOKEN_INVALID')
@@ -299,7 +299,7 @@ describe('inactive applications', () => {
   const calls = endpoints.filter((it) => it.caller === 'token')
 
   it.each(calls.map((it) => [it.id, it] as const))(
-    '%s is refused while the application is disabled, suspended or lacks the feature',
+    '%s is refused while its application is disabled, suspended or lacks the feature',
     async (_id, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       await scene.request()
@@ -322,7 +322,7 @@ describe('inactive applications', () => {
     },
   )
 
-  it('console reaches inactive applications, but cannot lift a suspension', async () => {
+  it('console calls reach inactive applications but cannot lift a suspension', async () => {
     const tenant = await newTenant(server)
     const { appId } = tenant
     await tenant.operator(contract.platform.suspendApp, { appId })
@@ -352,14 +352,16 @@ describe('account tokens', () => {
     ['an empty subject', { sub: '' }],
     ['a subject with spaces', { sub: 'a b' }],
     ['a start in the future', { nbf: now + 60 }],
-  ])('JWT with %s is refused', async (_what, claims) => expect(await read(await sign(claims))).toBe('TOKEN_INVALID'))
+  ])('account JWT with %s is refused as TOKEN_INVALID', async (_what, claims) =>
+    expect(await read(await sign(claims))).toBe('TOKEN_INVALID'),
+  )
 
-  it('expired JWT is refused as TOKEN_EXPIRED', async () => {
+  it('expired account JWT is refused as TOKEN_EXPIRED', async () => {
     expect(await read(await sign({ exp: now }))).toBe('TOKEN_EXPIRED')
     expect(await read(await sign({ exp: now + 1 }))).toBeNull()
   })
 
-  it('JWT with another key, another algorithm or none is refused', async () => {
+  it('account JWT that is unsigned or signed with another key or algorithm is refused', async () => {
     const claims = { sub: 'acc', aud: 'voucher-console', exp: now + 60 }
     expect(await read(await sign({}, new Uint8Array(32)))).toBe('TOKEN_INVALID')
     expect(await read(await sign({}, Buffer.concat([accountKey, accountKey]), 'HS512'))).toBe('TOKEN_INVALID')
@@ -392,5 +394,5 @@ describe('account tokens', () => {
   })
 })
 
-it('every endpoint has a sample call', () =>
+it('every endpoint has a sample call in test/support/server-scene.ts', () =>
   expect(Object.keys(samples).sort()).toEqual(endpoints.map((it) => it.id).sort()))

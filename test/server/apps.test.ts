@@ -12,7 +12,7 @@ afterAll(() => server.close())
 const iso = (ms: number) => new Date(ms).toISOString()
 
 describe('applications', () => {
-  it('application is created with defaults or with every setting', async () => {
+  it('new application has the default settings, or every setting that the call names', async () => {
     const tenant = await newTenant(server)
     const at = iso(server.clock.now())
     const plain = await tenant.console(contract.apps.create, { name: 'Shop' })
@@ -68,7 +68,7 @@ describe('applications', () => {
     await own.close()
   })
 
-  it('51st application of an account is refused, and other accounts are unaffected', async () => {
+  it('51st application of an account is refused; another account can still create one', async () => {
     const tenant = await newTenant(server)
     for (let have = 1; have < 50; have++) {
       expect((await tenant.console(contract.apps.create, { name: `Shop ${have}` })).status).toBe(201)
@@ -81,7 +81,7 @@ describe('applications', () => {
 })
 
 describe('application tokens', () => {
-  it('21st active token is refused; revoked and expired tokens do not count', async () => {
+  it('21st active token of an application is refused; revoked and expired tokens do not count', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const create = (days: number) => {
@@ -99,7 +99,7 @@ describe('application tokens', () => {
     await own.close()
   })
 
-  it('token list contains active, expired and revoked tokens', async () => {
+  it('list of application tokens contains active, expired and revoked tokens', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id } = await tenant.newToken()
@@ -112,7 +112,7 @@ describe('application tokens', () => {
     await own.close()
   })
 
-  it('token list shows the last use, or null if there was none', async () => {
+  it('list of application tokens shows the last use of each, or null for an unused token', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const used = async () =>
@@ -133,13 +133,13 @@ describe('application tokens', () => {
     ['a lifetime of more than a year', { expires_in_days: 366 }],
     ['a lifetime of half a day', { expires_in_days: 0.5 }],
     ['a lifetime given as text', { expires_in_days: '30' }],
-  ])('token creation with %s is refused with 400', async (_what, overrides) => {
+  ])('creation of an application token with %s is refused with 400', async (_what, overrides) => {
     const tenant = await newTenant(server)
     const input = { appId: tenant.appId, name: 'till', scopes: ['vouchers:read'], ...overrides }
     expect((await tenant.console(contract.tokens.create, input as never)).code).toBe('VALIDATION_FAILED')
   })
 
-  it('token creation requires scopes', async () => {
+  it('creation of an application token without scopes is refused', async () => {
     const tenant = await newTenant(server)
     const answer = await tenant.console(contract.tokens.create, { appId: tenant.appId, name: 'till' } as never)
     expect(answer.details.errors).toMatchObject([{ pointer: '/scopes', code: 'required' }])

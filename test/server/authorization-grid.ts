@@ -23,11 +23,15 @@ import { samples, unknownCredential } from '../support/server-scene.js'
 import { newTenant, type Tenant } from '../support/server-tenant.js'
 import { expectedCode, type Held, type Row, rows, type Transport, withoutHead } from './authorization-table.js'
 
-/** Every route x every kind and state of credential x own, foreign and absent objects, plain and encrypted. */
+/**
+ * The authorization grid: sends every kind and state of credential to every route, for own, foreign and absent objects,
+ * in plain text and encrypted.
+ */
 
 let server: TestApp
-/** The same server a day earlier, and one that requires encryption. */
+/** A second server on the store of `server` whose clock is a day behind. */
 let yesterday: TestApp
+/** A second server on the same store that requires encryption. */
 let strict: TestApp
 let session: WireSession
 
@@ -52,7 +56,7 @@ export async function closeGrid(): Promise<void> {
   await server.close()
 }
 
-/** One kind and state of credential, and a way to create it. */
+/** One kind and state of credential, and a function that creates a credential of that kind and state. */
 interface Entry {
   readonly held: Held
   make(tenant: Tenant): Promise<Made>
@@ -159,7 +163,7 @@ function named<T extends string>(values: readonly T[], entry: (value: T) => [str
   return Object.fromEntries(values.map(entry))
 }
 
-/** Puts application and bot into the state of a credential. Last, since few calls succeed afterwards. */
+/** Disables the bot or changes the application as the grid entry says. Call it last: few calls succeed afterwards. */
 async function spoil(tenant: Tenant, { botDisabled, application }: Held, { botId = '' }: Made): Promise<void> {
   const { appId } = tenant
   if (botDisabled) await tenant.operator(contract.platform.disableBot, { botId })
@@ -175,7 +179,7 @@ async function spoil(tenant: Tenant, { botDisabled, application }: Held, { botId
 
 const isSpoiled = ({ botDisabled, application }: Held) => botDisabled === true || application !== undefined
 
-/** Credentials shared by all routes that refuse them by their kind. */
+/** Credentials by their name in the grid. All routes that refuse a credential for its kind share one credential. */
 const shared = new Map<string, Promise<Made>>()
 export function sharedOf(name: string, { held, make }: Entry): Promise<Made> {
   const known = shared.get(name)
@@ -194,7 +198,7 @@ type Input = Readonly<Record<string, unknown>>
 
 async function inputOf({ id }: Endpoint, tenant: Tenant, botId?: string): Promise<Input> {
   const input = await (samples[id] as NonNullable<(typeof samples)[string]>)(tenant, server.deps.store)
-  // The bot that calls needs a chat of its own.
+  // A bot can write only to its own chats.
   if (!('chat_id' in input) || botId === undefined) return input
   return { ...input, chat_id: (await newChat(tenant, { id: botId })).id }
 }
@@ -216,7 +220,7 @@ async function send(transport: Transport, request: WireRequest): Promise<Answer>
 
 export const takesHead = (route: string) => route.startsWith('GET ') && !withoutHead.includes(route)
 
-/** The subset for PostgreSQL, where each call takes several round trips: one per state of the caller's rows. */
+/** Credentials tested on PostgreSQL, where a call is slow: one for each database state of the caller. */
 const ofRows = [
   'none',
   'token',
@@ -231,21 +235,22 @@ const ofRows = [
   'operator',
 ]
 
-/** One credential per refusal that happens before a route checks more than the kind of its credential. */
+/** Credentials that `quick` sends in plain text: one for each refusal that precedes the checks of scope and feature. */
 const ofForm = [
   ...ofRows,
   ...Object.keys(entries).filter((name) => /^malformed|, unknown$|^account, expired$/.test(name)),
 ]
 
 /**
- * The part of the grid that a file tests. `quick` sends one credential per kind of refusal in plain text, and valid
- * credentials and those with another origin encrypted too; `rest` sends all others.
+ * The part of the authorization grid that a test file runs. `quick` sends one credential per kind of refusal in plain
+ * text, and also sends encrypted valid credentials and those whose application allows another origin; `rest` sends all
+ * other combinations.
  */
 export type Extent = 'quick' | 'rest'
 
 const everyTransport: readonly Transport[] = ['plain', 'dispatch', 'plain, server wants encryption']
 
-/** The transports over which an extent sends a credential. */
+/** The transports over which `quick` or `rest` sends a credential. */
 function transportsOf(name: string, { held }: Entry, row: Row, extent: Extent): readonly Transport[] {
   if (onPostgres) return ofRows.includes(name) ? ['plain'] : []
   const isTaken = held.kind === row.caller
@@ -259,12 +264,15 @@ function transportsOf(name: string, { held }: Entry, row: Row, extent: Extent): 
 
 const codeOf = (answer: Answer): string | null => (answer.status < 300 ? null : answer.code)
 
-/** The parts of a response by which a caller could distinguish two of them. */
+/** The parts of a response that could tell a caller whether a refused object exists. */
 function seen({ status, headers: { date: _date, 'x-request-id': _id, ...headers }, sameness }: Answer): string {
   return JSON.stringify([status, headers, sameness])
 }
 
-/** Sends one credential to a route with every object over every transport. Returns deviations from the table. */
+/**
+ * Sends one credential to a route over the transports, for its own, foreign and absent objects.
+ * @returns responses that deviate from the authorization table
+ */
 async function tryAll(
   endpoint: Endpoint,
   row: Row,
@@ -310,7 +318,7 @@ async function tryAll(
       if (alike[`foreign ${member}`] !== alike[`absent ${member}`]) wrong.push({ name, transport, member, alike })
     }
     const refusal = expectedCode(row, held, transport, null)
-    // Each success needs a sample of its own; a spoiled tenant cannot create one and uses one transport at most.
+    // A repeated success needs new objects; a tenant in a refused state cannot create any, and succeeds only once.
     const again = refusal === null && !isSpoiled(held) && transport !== 'plain'
     const answer = await call(transport, again ? await inputOf(endpoint, tenant, made.botId) : own, 'own', null)
     if (refusal === null) continue
@@ -319,14 +327,17 @@ async function tryAll(
   return wrong
 }
 
-/** Created once per route: a tenant whose credentials the route refuses, and objects of another tenant. */
+/** What the refused credentials of one route share: their tenant, its objects, and objects of another tenant. */
 interface Others {
   readonly tenant: Tenant
   readonly own: Input
   readonly foreign: Input
 }
 
-/** Sends the credentials of an extent to one route. Returns deviations from the table. */
+/**
+ * Sends the credentials of `quick` or `rest` to one route.
+ * @returns responses that deviate from the authorization table
+ */
 export async function tryRoute(endpoint: Endpoint, extent: Extent): Promise<unknown[]> {
   const row = rows[endpoint.id]
   if (row === undefined) throw new Error(`${endpoint.id} has no row in authorization-table.ts`)

@@ -1,11 +1,11 @@
 import type { BotScope, CredentialKind, Scope } from '../../src/contract/endpoint.js'
 
-/** Who may call a route and what it reaches, transcribed from DECISIONS.md and never from the contract. */
+/** Who may call a route and which objects it accepts, written from DECISIONS.md, not from the contract under test. */
 export interface Row {
   readonly route: string
   readonly caller: CredentialKind
   readonly scope?: Scope | BotScope
-  /** Members of the call that name an object, with the failure code for an object that the caller does not have. */
+  /** By input member that names an object: the failure code if the object is absent or belongs to somebody else. */
   readonly objects: Readonly<Record<string, string>>
 }
 
@@ -28,7 +28,7 @@ const ofBot = '/api/v1/bots/my/:botId'
 const platform = '/_platform/v1'
 
 export const rows: Readonly<Record<string, Row>> = {
-  // A. Runtime: an application token with one scope.
+  // Runtime endpoints: an application token with one scope.
   'templates.list': row(`GET ${open}/vouchers/templates`, 'token', 'vouchers:read'),
   'templates.create': row(`POST ${open}/vouchers/templates`, 'token', 'vouchers:templates:write'),
   'templates.submit': row(
@@ -54,7 +54,7 @@ export const rows: Readonly<Record<string, Row>> = {
     redemption,
   ),
 
-  // A bot token; the scopes of DECISIONS.md#scopes.
+  // Bot endpoints: a bot token with a scope of DECISIONS.md#scopes.
   'bots.issue': row('POST /api/v1/bots/vouchers/issue', 'bot', 'vouchers:issue', {
     chat_id: 'CHAT_NOT_FOUND',
     template_id: 'TEMPLATE_NOT_FOUND',
@@ -64,7 +64,7 @@ export const rows: Readonly<Record<string, Row>> = {
   'webhook.setByBot': row('POST /api/v1/bots/setWebhook', 'bot', 'messages:receive'),
   'webhook.info': row('GET /api/v1/bots/getWebhookInfo', 'bot', 'messages:receive'),
 
-  // C. Console: the account's own applications.
+  // Console endpoints: an account's JWT, for its own applications.
   'apps.list': row(`GET ${open}/applications`, 'jwt'),
   'apps.create': row(`POST ${open}/applications`, 'jwt'),
   'apps.get': row(`GET ${ofApp}`, 'jwt', undefined, app),
@@ -75,7 +75,7 @@ export const rows: Readonly<Record<string, Row>> = {
   'apps.linkBot': row(`PUT ${ofApp}/bots/:botId`, 'jwt', undefined, { ...app, ...bot }),
   'apps.unlinkBot': row(`DELETE ${ofApp}/bots/:botId`, 'jwt', undefined, { ...app, ...bot }),
 
-  // D. Console of bots: the account's own.
+  // Console endpoints for bots: an account's JWT, for its own bots.
   'bots.apply': row('POST /api/v1/bots/applications', 'jwt'),
   'bots.list': row('GET /api/v1/bots/my', 'jwt'),
   'bots.get': row(`GET ${ofBot}`, 'jwt', undefined, bot),
@@ -96,7 +96,7 @@ export const rows: Readonly<Record<string, Row>> = {
     ...template,
   }),
 
-  // The operator reaches the objects of every account: none is foreign.
+  // Operator endpoints: the operator key reaches the objects of every account, so no object is foreign.
   'platform.issueAccountToken': row(`POST ${platform}/accounts/:accountId/token`, 'operator'),
   'platform.reviews': row(`GET ${platform}/reviews`, 'operator'),
   'platform.approveTemplate': row(`POST ${platform}/templates/:templateId/approve`, 'operator', undefined, template),
@@ -125,7 +125,7 @@ export const rows: Readonly<Record<string, Row>> = {
   'platform.requests': row(`GET ${platform}/requests`, 'operator'),
 }
 
-/** Routes without a credential: health, and the encrypted transport, whose inner calls carry one. */
+/** Routes without a credential: health checks, and the encrypted transport, whose inner calls carry a credential. */
 export const openRoutes = [
   'GET /healthz',
   'GET /readyz',
@@ -135,17 +135,17 @@ export const openRoutes = [
   'POST /api/v1/secure/dispatch',
 ]
 
-/** Every other GET supports HEAD, and no route supports OPTIONS. */
+/** GET routes that do not support HEAD. No route supports OPTIONS. */
 export const withoutHead = [`GET ${platform}/requests`]
 
 export type Transport = 'plain' | 'dispatch' | 'plain, server wants encryption'
 
-/** A credential with its fault and the state of its bot and application. */
+/** A credential, its fault, and the state of its bot and application. */
 export interface Held {
-  /** Null: no credential, or a malformed one. */
+  /** Null for an absent or malformed credential. */
   readonly kind: CredentialKind | null
   readonly fault?: 'missing' | 'malformed' | 'unknown' | 'revoked' | 'expired'
-  /** The granted scopes; absent if all are granted. */
+  /** The granted scopes; undefined means every scope. */
   readonly scopes?: readonly string[]
   readonly botDisabled?: true
   readonly unlinked?: true
@@ -153,8 +153,9 @@ export interface Held {
 }
 
 /**
- * The order of DECISIONS.md#order-of-checks: the first condition that holds decides the response; null is a success.
- * @param missing the code for the called object if the caller does not have it, otherwise null
+ * Applies the checks in the order of DECISIONS.md#order-of-checks; the first that fails decides the response.
+ * @param missing the failure code of an object that is absent or foreign; null if the caller owns the object
+ * @returns the expected failure code, or null for a success
  */
 export function expectedCode(row: Row, held: Held, transport: Transport, missing: string | null): string | null {
   const runtime = row.route.includes(`${open}/vouchers/`) || row.route.endsWith('/bots/vouchers/issue')

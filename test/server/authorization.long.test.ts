@@ -6,7 +6,7 @@ beforeAll(openGrid)
 afterAll(closeGrid)
 
 it.each(endpoints.map((it) => [it.id, it] as const))(
-  '%s refuses every other credential kind identically for every object and transport',
+  '%s responds to the rest of the authorization grid as the authorization table says',
   async (_id, endpoint) => {
     expect(await tryRoute(endpoint, 'rest')).toEqual([])
   },

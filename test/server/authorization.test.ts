@@ -11,12 +11,12 @@ beforeAll(async () => {
 afterAll(closeGrid)
 
 describe.each(endpoints.map((it) => [it.id, it] as const))('%s', (_id, endpoint) => {
-  it('responds to every credential, object and transport as the authorization table says', async () => {
+  it('endpoint responds to credentials, objects and transports as the authorization table says', async () => {
     expect(await tryRoute(endpoint, 'quick')).toEqual([])
   })
 })
 
-it('OPTIONS, and HEAD without a GET, return 405 on every route with any credential', async () => {
+it('OPTIONS on any route, and HEAD on a route without GET, return 405 for any credential', async () => {
   const routes = [...Object.values(rows).map((it) => it.route), ...openRoutes]
   const methodsOf = new Map<string, Set<string>>()
   for (const route of routes) {
@@ -49,7 +49,7 @@ it('OPTIONS, and HEAD without a GET, return 405 on every route with any credenti
   expect(wrong).toEqual([])
 })
 
-it('authorization table has a row for every endpoint of the contract with its route', () => {
+it('authorization table has every endpoint of the contract with its method and path', () => {
   const routes = (of: readonly { method: string; path: string }[]) => of.map((it) => `${it.method} ${it.path}`).sort()
   expect(Object.keys(rows).sort()).toEqual(endpoints.map((it) => it.id).sort())
   expect(
@@ -72,9 +72,9 @@ it('server has exactly the routes of the authorization table and the open routes
       parents.splice(depth, Number.POSITIVE_INFINITY, `${parents[depth - 1] ?? ''}${path}`)
       return methods.split(', ').map((method) => `${method} ${parents[depth]}`)
     })
-    // HEAD is the GET of its route without the body.
+    // Fastify adds a HEAD route to each GET route.
     .filter((route) => !route.startsWith('HEAD '))
-  // Handled before routing (transport/dispatch.ts).
+  // The dispatch route is served before routing (transport/dispatch.ts), so Fastify does not list it.
   served.push('POST /api/v1/secure/dispatch')
   expect(served.sort()).toEqual([...Object.values(rows).map((it) => it.route), ...openRoutes].sort())
 })

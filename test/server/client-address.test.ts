@@ -13,9 +13,9 @@ const subject = (peer: string | undefined, forwardedFor?: string, trusted: reado
 describe('rate limit subject by address', () => {
   it.each([
     ['the peer without a trusted proxy', '192.0.2.1', '198.51.100.7', [], '192.0.2.1'],
-    ['the peer that is not the trusted proxy', '192.0.2.1', '198.51.100.7', proxies, '192.0.2.1'],
-    ['the peer without the header', '10.0.0.1', undefined, proxies, '10.0.0.1'],
-    ['the peer of an empty header', '10.0.0.1', '', proxies, '10.0.0.1'],
+    ['the peer if it is not the trusted proxy', '192.0.2.1', '198.51.100.7', proxies, '192.0.2.1'],
+    ['the peer if the X-Forwarded-For header is absent', '10.0.0.1', undefined, proxies, '10.0.0.1'],
+    ['the peer if the X-Forwarded-For header is empty', '10.0.0.1', '', proxies, '10.0.0.1'],
     ['the client that the proxy saw', '10.0.0.1', '198.51.100.7', proxies, '198.51.100.7'],
     ['the client behind a chain of proxies', '127.0.0.1', '198.51.100.7, 10.9.9.9,10.0.0.2', proxies, '198.51.100.7'],
     [
@@ -40,11 +40,11 @@ describe('rate limit subject by address', () => {
     ['the /64 of an abbreviated IPv6 address', '2001:db8::1', undefined, [], '2001:db8:0:0::/64'],
     ['an IPv6 peer without its zone', 'fe80::1%eth0', undefined, [], 'fe80:0:0:0::/64'],
     ['empty for a closed connection', undefined, '198.51.100.7', proxies, ''],
-  ] as const)('rate limit subject is %s', (_, peer, forwardedFor, trusted, expected) => {
+  ] as const)('address that a rate limit counts against is %s', (_, peer, forwardedFor, trusted, expected) => {
     expect(subject(peer, forwardedFor, trusted)).toBe(expected)
   })
 
-  it('rate limit subject of an encrypted call is the client of its connection', () => {
+  it('address that a rate limit counts against for an encrypted call is the outer client', () => {
     const outer = { request: from('10.0.0.1', '198.51.100.7').raw }
     const request = { raw: from('10.0.0.1', '203.0.113.9').raw, inner: { outer } } as unknown as ClientRequest
     expect(createClientAddresses(proxies).limitSubject(request)).toBe('198.51.100.7')
@@ -53,15 +53,21 @@ describe('rate limit subject by address', () => {
 
 describe('loopback client', () => {
   it.each([
-    ['a local process is loopback', '127.0.0.1', undefined, [], true],
-    ['a local IPv6 process is loopback', '::1', undefined, [], true],
-    ['an IPv4-mapped local process is loopback', '::ffff:127.0.0.1', undefined, [], true],
-    ['another machine is not', '192.0.2.1', undefined, [], false],
-    ['a remote client of a trusted local proxy is not', '127.0.0.1', '198.51.100.7', ['127.0.0.1'], false],
-    ['a client of an untrusted local proxy is not', '127.0.0.1', '127.0.0.1', [], false],
-    ['a local client of a trusted proxy is not', '127.0.0.1', '127.0.0.1', ['127.0.0.1'], false],
-    ['an unknown client of a trusted proxy is not', '127.0.0.1', 'unknown', ['127.0.0.1'], false],
-  ] as const)('loopback check: %s', (_, peer, forwardedFor, trusted, expected) => {
+    ['a process on this machine is a loopback client', '127.0.0.1', undefined, [], true],
+    ['an IPv6 process on this machine is a loopback client', '::1', undefined, [], true],
+    ['an IPv4-mapped process on this machine is a loopback client', '::ffff:127.0.0.1', undefined, [], true],
+    ['another machine is no loopback client', '192.0.2.1', undefined, [], false],
+    [
+      'a remote client of a trusted local proxy is no loopback client',
+      '127.0.0.1',
+      '198.51.100.7',
+      ['127.0.0.1'],
+      false,
+    ],
+    ['a client of an untrusted local proxy is no loopback client', '127.0.0.1', '127.0.0.1', [], false],
+    ['a local client of a trusted proxy is no loopback client', '127.0.0.1', '127.0.0.1', ['127.0.0.1'], false],
+    ['an unknown client of a trusted proxy is no loopback client', '127.0.0.1', 'unknown', ['127.0.0.1'], false],
+  ] as const)('address check: %s', (_, peer, forwardedFor, trusted, expected) => {
     expect(createClientAddresses(trusted).isLoopback(from(peer, forwardedFor))).toBe(expected)
   })
 })
@@ -74,7 +80,7 @@ describe('untrusted proxy', () => {
     return peers
   }
 
-  it('untrusted proxy on this machine or in a private network is logged once', () => {
+  it('server logs an untrusted proxy on this machine or in a private network once', () => {
     const twice = [from('127.0.0.1', '198.51.100.7'), from('10.0.0.1', '198.51.100.7')]
     expect(reported([], ...twice)).toEqual(['127.0.0.1'])
     for (const peer of ['::1', '::ffff:10.0.0.1', '172.16.0.1', '192.168.0.1', 'fd00::1']) {
@@ -82,7 +88,7 @@ describe('untrusted proxy', () => {
     }
   })
 
-  it('peer is not logged if it is trusted, forwards nothing or has a public address', () => {
+  it('server does not log a peer that is trusted, sends no X-Forwarded-For or is public', () => {
     expect(reported(['10.0.0.1'], from('10.0.0.1', '198.51.100.7'))).toEqual([])
     expect(reported([], from('10.0.0.1'))).toEqual([])
     expect(reported([], from('198.51.100.1', '198.51.100.7'))).toEqual([])

@@ -10,8 +10,9 @@ const at = (server: ServerChild, { accountId, jwt, appId, token, tokenId }: Tena
   new Tenant(server, accountId, jwt, appId, token, tokenId)
 
 /**
- * Kills a server under load by 8 clients and compares its data after each restart.
- * @param killedAfter the number of responses after which each round ends
+ * Repeatedly kills a server while 8 clients issue and redeem vouchers, restarts it, and requires that it lost and
+ * repeated no call.
+ * @param killedAfter for each round, the number of responses after which the server is killed
  */
 export async function crashRounds(dataDir: string, killedAfter: readonly number[]): Promise<void> {
   let server = await startServerChild(dataDir)
@@ -40,7 +41,7 @@ export async function crashRounds(dataDir: string, killedAfter: readonly number[
         await settle(redeemKey, (to) => to.runtime(contract.vouchers.redeem, { credential }, { key: redeemKey }))
       }
     }
-    // A client stops when its connection breaks.
+    // Each client stops with an error when the kill breaks its connection.
     await Promise.allSettled(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map(clerk))
     await killing
     expect(answered.size).toBeGreaterThanOrEqual(killAt)

@@ -14,11 +14,11 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('kill -9 right after a response', () => {
-  it('5 kills after 1 to 150 responses lose and repeat nothing', async () => {
+  it('server killed 5 times, after 1 to 150 responses, loses and repeats no acknowledged call', async () => {
     await crashRounds(join(folder, 'data'), [1, 3, 20, 60, 150])
   })
 
-  it('second process on a data folder is refused until the first is dead', async () => {
+  it('second server process on a data folder is refused until the first has ended', async () => {
     const dataDir = join(folder, 'shared')
     const first = await startServerChild(dataDir)
     await expect(startServerChild(dataDir)).rejects.toThrow(/DATA_FOLDER_IN_USE/)
@@ -29,7 +29,7 @@ describe('kill -9 right after a response', () => {
 })
 
 describe('secrets in files and logs', () => {
-  /** The files of a folder that contain one of the secrets. */
+  /** Finds the files of a folder that contain one of the secrets. */
   function leaks(where: string, secrets: readonly string[], except: readonly string[] = []): string[] {
     return readdirSync(where)
       .filter((name) => !except.includes(name))
@@ -39,7 +39,7 @@ describe('secrets in files and logs', () => {
       })
   }
 
-  it('secrets appear only in the key files and never in the trace log', async () => {
+  it('server writes secrets only to its key files, never to the trace log', async () => {
     const dataDir = join(folder, 'secrets')
     const server = await startServerChild(dataDir, 'trace')
     const tenant = await newTenant(server)
@@ -49,7 +49,7 @@ describe('secrets in files and logs', () => {
     const [code, qr] = [codeOf(voucher), codeOf(voucher, 'qr_token')]
     await tenant.runtime(contract.vouchers.verify, { credential: qr })
     await tenant.redeem(voucher)
-    // Failures of every kind, with secrets in the wrong members.
+    // Cause each kind of failure, with secrets in wrong places of the request.
     await revoked.call(contract.templates.list, {})
     await tenant.runtime(contract.vouchers.redeem, { credential: code })
     await tenant.runtime(contract.vouchers.verify, { credential: { type: 'qr_token', value: code.value } })
@@ -67,7 +67,7 @@ describe('secrets in files and logs', () => {
     })
     await tenant.operator(contract.platform.addFault, { endpoint: 'vouchers.verify', kind: 'error', times: 1 })
     await tenant.runtime(contract.vouchers.verify, { credential: qr })
-    // Log lines are in order, a few milliseconds after the responses.
+    // The server logs in order, a few milliseconds after each response: wait for the line of the last call.
     await vi.waitFor(() => expect(server.output()).toContain('"code":"SERVICE_UNAVAILABLE"'), 30_000)
     await server.kill()
 
@@ -89,7 +89,7 @@ describe('secrets in files and logs', () => {
     }
     expect(statSync(dataDir).mode & 0o777).toBe(0o700)
 
-    // The search finds secrets where they exist.
+    // Prove that the search can find a secret.
     expect(leaks(dataDir, [server.operatorKey])).toEqual([`operator.key: ${server.operatorKey}`])
     expect(leaks(dataDir, [voucher.id]).length).toBeGreaterThan(0)
   })

@@ -5,7 +5,7 @@ import { liveServer } from '../support/server.js'
 import { bearerLine, getBytes, RawConnection } from '../support/server-raw.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
 
-it('logs and counts a call whose response was dropped as if it had been sent', async () => {
+it('server logs and counts a call whose response a fault dropped like a sent one', async () => {
   const live = await liveServer()
   try {
     const tenant = await newTenant(live)
@@ -39,7 +39,7 @@ it('logs and counts a call whose response was dropped as if it had been sent', a
   }
 })
 
-it('logs a call whose client disconnected before the response', async () => {
+it('server logs a call whose client disconnected before the response', async () => {
   const live = await liveServer()
   try {
     const tenant = await newTenant(live)

@@ -21,7 +21,7 @@ import { WatchedPolls } from '../support/watched-polls.js'
 
 type Produce = (scene: Scene) => Promise<Answer>
 
-/** Codes that follow from the caller and the input of an endpoint, produced the same way for all endpoints. */
+/** By failure code: how to make any endpoint return the code. */
 const common: Partial<Record<FailureCode, Produce>> = {
   TOKEN_MISSING: (scene) => scene.send({ credential: null }),
   TOKEN_INVALID: (scene) => scene.send({ credential: forged(scene.endpoint, scene.credential) }),
@@ -123,7 +123,7 @@ const common: Partial<Record<FailureCode, Produce>> = {
   TEST_CLOCK_OFF: (scene) => scene.send({ to: scene.twin({ clock: { now: () => START_MS, onMove: () => () => {} } }) }),
 }
 
-/** Submits a rejected template while another has its external id. */
+/** Submits a rejected template after another template took its external id. */
 async function resubmitTaken(scene: Scene): Promise<Answer> {
   const { tenant } = scene
   const { id, externalTemplateId } = await tenant.reviewing()
@@ -132,7 +132,7 @@ async function resubmitTaken(scene: Scene): Promise<Answer> {
   return scene.send({ input: { templateId: id } })
 }
 
-/** A console call for a bot that lacks the scope. */
+/** Makes a console call for a bot that lacks the scope. */
 const botWithout =
   (scope: BotScope): Produce =>
   async (scene) => {
@@ -140,7 +140,7 @@ const botWithout =
     return scene.send({ input: { botId: (await scene.tenant.linkedBot(others)).id } })
   }
 
-/** Codes that need their own preparation, by endpoint and code. */
+/** By endpoint and failure code: how to make this endpoint return a code that needs preparation of its own. */
 const specific: Readonly<Record<string, Produce>> = {
   'apps.create APPLICATION_LIMIT_REACHED': async (scene) => {
     for (let have = 1; have < 50; have++) await scene.send()
@@ -234,7 +234,7 @@ const specific: Readonly<Record<string, Produce>> = {
   'vouchers.reverse REVERSAL_WINDOW_CLOSED': (scene) => scene.send({ to: scene.later(91) }),
 }
 
-/** Codes of refusals that leave the tenant and its sample unchanged: the cases of an endpoint share one. */
+/** Failure codes whose cases change nothing: all such cases of an endpoint share one tenant and its objects. */
 const leavesAll: ReadonlySet<FailureCode> = new Set<FailureCode>([
   'TOKEN_MISSING',
   'TOKEN_INVALID',
@@ -268,7 +268,7 @@ function canShare(endpoint: Endpoint, code: FailureCode): boolean {
   return specific[`${endpoint.id} ${code}`] === undefined && leavesAll.has(code)
 }
 
-/** The bot that a call names or that makes the call. */
+/** The id of the bot that the call names, or else of the bot that makes the call. */
 async function botIdOf(scene: Scene): Promise<string> {
   return String((await scene.input()).botId ?? scene.bot?.id)
 }
@@ -286,7 +286,7 @@ function forged({ caller }: Endpoint, genuine: string): string {
   return `${head}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.${signature}`
 }
 
-/** The first call is held in the store; the second waits for it until it times out. */
+/** Blocks a first call in the store and sends a second one with the same idempotency key, which waits and times out. */
 async function inProgress(scene: Scene): Promise<Answer> {
   const { store } = scene.server.deps
   let release = () => {}
@@ -313,7 +313,7 @@ async function inProgress(scene: Scene): Promise<Answer> {
   }
 }
 
-/** Sets a webhook while a getUpdates call is open. */
+/** Sends the call while a getUpdates call of the bot is open. */
 async function pollingActive(scene: Scene): Promise<Answer> {
   const poll = scene.server.deps.polls.open((await scene.tenant.itsBot()).id)
   try {
@@ -323,7 +323,7 @@ async function pollingActive(scene: Scene): Promise<Answer> {
   }
 }
 
-/** Servers beside `server` that no call changes, created once for all endpoints. */
+/** Servers on the store of `server` with other options, by name. All endpoints share them. */
 const twins = new Map<string, TestApp>()
 function twin(name: string, overrides: () => Partial<Deps>): TestApp {
   const made = twins.get(name) ?? testApp({ store: server.deps.store, ...overrides() })
@@ -333,13 +333,13 @@ function twin(name: string, overrides: () => Partial<Deps>): TestApp {
 
 const strictTwin = () => twin('strict', () => ({ secure: { ...server.deps.secure, required: true } }))
 
-/** A server whose store fails, or for an endpoint without a store the part that it needs. */
+/** A server on which every call of the endpoint throws `error`. */
 function failingTwin(scene: Scene, error: Error): TestApp {
   const parts = failing(scene, error)
   return 'store' in parts ? twin(error.message, () => parts) : scene.twin(parts)
 }
 
-/** The part that this endpoint needs, mostly the store, which fails. */
+/** A failing dependency of the endpoint: for most endpoints the store, else its clock, faults or request log. */
 function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
   const fail = (): never => {
     throw error
@@ -384,18 +384,21 @@ afterAll(async () => {
 })
 
 describe('sample calls', () => {
-  it.each(endpoints.map((it) => [it.id, it] as const))('%s succeeds with its sample call', async (id, endpoint) => {
-    expect(samples).toHaveProperty([id])
-    const scene = await Scene.of(server, endpoint)
-    const answer = await scene.send()
-    expect([answer.status, answer.text]).toEqual([endpoint.status, expect.any(String)])
-    if (!endpoint.streams) expect(answer.envelope.success).toBe(true)
-  })
+  it.each(endpoints.map((it) => [it.id, it] as const))(
+    'endpoint %s succeeds with its sample call',
+    async (id, endpoint) => {
+      expect(samples).toHaveProperty([id])
+      const scene = await Scene.of(server, endpoint)
+      const answer = await scene.send()
+      expect([answer.status, answer.text]).toEqual([endpoint.status, expect.any(String)])
+      if (!endpoint.streams) expect(answer.envelope.success).toBe(true)
+    },
+  )
 })
 
 const tried = new Set<string>()
 
-/** Codes produced the same way everywhere are tested once per kind of caller, or everywhere in the slow project. */
+/** The quick project tests a code of `common` once per kind of caller; the slow project tests it on every endpoint. */
 function isTried(endpoint: Endpoint, code: FailureCode): boolean {
   if (process.env.VOUCHERCTL_TEST_EXTENT === 'all' || specific[`${endpoint.id} ${code}`] !== undefined) return true
   const kind = `${code} ${endpoint.caller} ${endpoint.linked ?? false}`
@@ -414,7 +417,7 @@ describe.each(cases)('%s', (id, endpoint, codes) => {
     return shared
   }
 
-  it.each(codes)('returns %s', async (code) => {
+  it.each(codes)('endpoint returns the failure code %s as its contract declares it', async (code) => {
     const produce = specific[`${id} ${code}`] ?? common[code]
     if (produce === undefined) throw new Error(`no case produces ${code} of ${id}`)
     const scene = await sceneFor(code)
@@ -432,7 +435,7 @@ describe.each(cases)('%s', (id, endpoint, codes) => {
       })
       expect(answer.status).toBe(status)
       expect(headers['content-type']).toBe('application/json; charset=utf-8')
-      // A response from an envelope has only the few headers that travel in one.
+      // ORIGIN_NOT_ALLOWED was returned encrypted: an inner response has few headers.
       expect(headers['cache-control']).toBe(code === 'ORIGIN_NOT_ALLOWED' ? undefined : 'no-store')
       expect(headers['www-authenticate'] !== undefined).toBe(status === 401 || code === 'INSUFFICIENT_SCOPE')
       const mayWait = status === 429 || status === 503 || code === 'IDEMPOTENCY_KEY_IN_PROGRESS'
@@ -444,14 +447,14 @@ describe.each(cases)('%s', (id, endpoint, codes) => {
   })
 })
 
-it('test cases produce only failures that the contract declares', () => {
+it('test cases of failure codes name only failures that the contract declares', () => {
   const declared = endpoints.flatMap((it) => failuresOf(it).map((code) => `${it.id} ${code}`))
   expect(Object.keys(specific).filter((pair) => !declared.includes(pair))).toEqual([])
   const codes = new Set<string>(endpoints.flatMap((it) => failuresOf(it)))
   expect(Object.keys(common).filter((code) => !codes.has(code))).toEqual([])
 })
 
-it('every failure code except those of unknown routes belongs to an endpoint', () => {
+it('every failure code except those of unknown routes is declared by an endpoint', () => {
   const codes = new Set<string>([
     ...endpoints.flatMap((it) => failuresOf(it)),
     ...openEndpoints.flatMap((it) => it.failures),

@@ -7,7 +7,7 @@ import { callerOf } from '../support/server-client.js'
 import { bearerLine, getBytes, RawConnection } from '../support/server-raw.js'
 import { newTenant } from '../support/server-tenant.js'
 
-it('20 concurrent delays cause no MaxListenersExceededWarning', async () => {
+it('20 concurrent calls with a delay fault cause no MaxListenersExceededWarning', async () => {
   const warnings: Error[] = []
   const note = (it: Error) => warnings.push(it)
   process.on('warning', note)
@@ -17,7 +17,7 @@ it('20 concurrent delays cause no MaxListenersExceededWarning', async () => {
   expect(warnings).toEqual([])
 })
 
-it('delayed call whose client disconnected ends before the store closes', async () => {
+it('call with a delay fault whose client disconnected ends before the store closes', async () => {
   const live = await liveServer()
   const tenant = await newTenant(live)
   const { id: endpoint, path } = contract.apps.list

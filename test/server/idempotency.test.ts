@@ -19,17 +19,20 @@ const keyed: [string, Endpoint][] = [contract.vouchers.issue, contract.vouchers.
 )
 
 describe.each(keyed)('%s', (_id, endpoint) => {
-  it('requires an Idempotency-Key', async () => {
+  it('endpoint refuses a request without an Idempotency-Key', async () => {
     const scene = await Scene.of(server, endpoint)
     expect(await scene.send({ key: null })).toMatchObject({ status: 400, code: 'IDEMPOTENCY_KEY_REQUIRED' })
   })
 
-  it.each(['', ' ', '""', 'a b', 'é', 'x'.repeat(256)])('refuses the Idempotency-Key %j', async (key) => {
-    const scene = await Scene.of(server, endpoint)
-    expect(await scene.send({ key })).toMatchObject({ status: 400, code: 'IDEMPOTENCY_KEY_INVALID' })
-  })
+  it.each(['', ' ', '""', 'a b', 'é', 'x'.repeat(256)])(
+    'endpoint refuses the Idempotency-Key %j as malformed',
+    async (key) => {
+      const scene = await Scene.of(server, endpoint)
+      expect(await scene.send({ key })).toMatchObject({ status: 400, code: 'IDEMPOTENCY_KEY_INVALID' })
+    },
+  )
 
-  it('replays a repeat with the same status and bytes under a new request id', async () => {
+  it('repeat with the same Idempotency-Key gets the same status and bytes, a new request id', async () => {
     const scene = await Scene.of(server, endpoint)
     const first = await scene.send({ key: 'K' })
     expect(first.headers['idempotent-replayed']).toBeUndefined()
@@ -39,20 +42,20 @@ describe.each(keyed)('%s', (_id, endpoint) => {
     expect(again.headers['x-request-id']).not.toBe(first.headers['x-request-id'])
   })
 
-  it('treats a quoted Idempotency-Key like an unquoted one', async () => {
+  it('quoted Idempotency-Key counts as the same key as an unquoted one', async () => {
     const scene = await Scene.of(server, endpoint)
     await scene.send({ key: 'K' })
     expect((await scene.send({ key: '"K"' })).headers['idempotent-replayed']).toBe('true')
   })
 
-  it('replays a repeat made with another token of the application', async () => {
+  it('repeat with the same Idempotency-Key and another token of the application is replayed', async () => {
     const scene = await Scene.of(server, endpoint)
     await scene.send({ key: 'K' })
     const { token } = await scene.tenant.newToken()
     expect((await scene.send({ key: 'K', credential: token })).headers['idempotent-replayed']).toBe('true')
   })
 
-  it('compares bodies by value, ignoring order, spacing and escapes', async () => {
+  it('repeat whose body differs only in member order, spacing and escapes is replayed', async () => {
     const scene = await Scene.of(server, endpoint)
     const { body, path } = await scene.request()
     const members = body === undefined ? {} : (JSON.parse(String(body)) as Record<string, unknown>)
@@ -65,7 +68,7 @@ describe.each(keyed)('%s', (_id, endpoint) => {
     }
   })
 
-  it('refuses an Idempotency-Key that was used for another request or operation', async () => {
+  it('endpoint refuses an Idempotency-Key that another request or operation used', async () => {
     const scene = await Scene.of(server, endpoint)
     await scene.send({ key: 'K' })
     const changed = await scene.send({ key: 'K', input: { metadata: { a: 'b' } } })
@@ -122,13 +125,13 @@ describe('lifetime of idempotency records', () => {
     expect((await tenant.runtime(contract.vouchers.issue, input, { key: 'K' })).status).toBe(201)
     expect((await tenant.runtime(contract.vouchers.issue, other, { key: 'K' })).code).toBe('IDEMPOTENCY_KEY_REUSED')
     own.clock.advance(1)
-    // Expired: the repeat finds the voucher by its external_issue_id, and another request may use the key.
+    // The idempotency record has expired: the repeat finds the voucher by its external_issue_id instead.
     expect((await tenant.runtime(contract.vouchers.issue, input, { key: 'L' })).status).toBe(200)
     expect((await tenant.runtime(contract.vouchers.issue, other, { key: 'K' })).status).toBe(201)
     await own.close()
   })
 
-  it('idempotency record of redeem never expires, even after a reversal', async () => {
+  it('idempotency record of a redeem never expires, even after a reversal', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id } = await tenant.template({ validity: { type: 'relative', duration_days: 1_095 } })
@@ -144,7 +147,7 @@ describe('lifetime of idempotency records', () => {
     await own.close()
   })
 
-  it('replay of an issue returns the same credentials', async () => {
+  it('replay of an issue returns the voucher with the same credentials', async () => {
     const scene = await Scene.of(server, contract.vouchers.issue)
     const first = await scene.send({ key: 'K' })
     const again = await scene.send({ key: 'K' })
@@ -163,7 +166,7 @@ describe('external_issue_id of an issue', () => {
     return { own, tenant, input, first }
   }
 
-  it('repeat under another key returns the existing voucher with 200 and uses no quota', async () => {
+  it('repeated external_issue_id with another key returns the voucher with 200, uses no quota', async () => {
     const { own, tenant, input, first } = await issueOf(1)
     const repeat = await tenant.runtime(contract.vouchers.issue, { ...input, metadata: { ignored: 'yes' } })
     expect(repeat.status).toBe(200)
@@ -174,7 +177,7 @@ describe('external_issue_id of an issue', () => {
     await own.close()
   })
 
-  it('repeat after the window returns the redeemed voucher with its current status', async () => {
+  it('repeated external_issue_id after the validity window returns the redeemed voucher', async () => {
     const { own, tenant, input, first } = await issueOf(1)
     await tenant.redeem(first.data)
     own.clock.advance(20 * DAY_MS)
@@ -183,14 +186,14 @@ describe('external_issue_id of an issue', () => {
     await own.close()
   })
 
-  it('replayed repeat keeps its status 200', async () => {
+  it('replay of a call that repeated an external_issue_id keeps the status 200', async () => {
     const { own, tenant, input } = await issueOf(5)
     const under = (key: string) => tenant.runtime(contract.vouchers.issue, input, { key })
     expect([(await under('K')).status, (await under('K')).status]).toEqual([200, 200])
     await own.close()
   })
 
-  it('external_issue_id stays bound to its recipient', async () => {
+  it('external_issue_id is refused for another recipient, even after 1,000 days', async () => {
     const { own, tenant, input } = await issueOf(5)
     own.clock.advance(1_000 * DAY_MS)
     const other = await tenant.runtime(contract.vouchers.issue, { ...input, recipient_user_id: 'user-2' })
@@ -207,7 +210,7 @@ describe('external_issue_id of an issue', () => {
 })
 
 describe('concurrent calls with idempotency keys', () => {
-  it('20 equal concurrent calls have one effect and equal responses', async () => {
+  it('20 concurrent equal calls with one Idempotency-Key have one effect and equal responses', async () => {
     const scene = await Scene.of(server, contract.vouchers.redeem)
     const request = await scene.request({ key: 'K' })
     const answers = await Promise.all(Array.from({ length: 20 }, () => server.send(request)))
@@ -215,7 +218,7 @@ describe('concurrent calls with idempotency keys', () => {
     expect(answers.filter((it) => it.headers['idempotent-replayed'] === undefined)).toHaveLength(1)
   })
 
-  it('calls of two applications with the same key are independent', async () => {
+  it('concurrent calls of two applications with the same Idempotency-Key both take effect', async () => {
     const [one, other] = [
       await Scene.of(server, contract.vouchers.issue),
       await Scene.of(server, contract.vouchers.issue),
@@ -228,7 +231,7 @@ describe('concurrent calls with idempotency keys', () => {
     ])
   })
 
-  it('different request with the same key is refused while the first still runs', async () => {
+  it('different request with the Idempotency-Key of a running call is refused', async () => {
     const scene = await Scene.of(server, contract.vouchers.redeem)
     const { store } = server.deps
     let release = () => {}
@@ -249,7 +252,7 @@ describe('concurrent calls with idempotency keys', () => {
     await scene.close()
   })
 
-  it('call that waited for a refused one with the same key runs itself', async () => {
+  it('call that waits for one with the same Idempotency-Key runs if that one is refused', async () => {
     const scene = await Scene.of(server, contract.vouchers.issue)
     const request = await scene.request({ key: 'K', input: { template_id: 'tpl_0' } })
     const answers = await Promise.all(Array.from({ length: 5 }, () => server.send(request)))

@@ -7,7 +7,7 @@ import { callerOf } from '../support/server-client.js'
 
 let published: Record<string, unknown>[] = []
 let status = 200
-/** Served instead of the key set if defined. */
+/** Response body of the key set URL; undefined for the key set itself. */
 let served: string | undefined
 let reads = 0
 const keySet = http.createServer((_request, response) => {
@@ -49,7 +49,7 @@ const read = async (jwt: string, to = server) => {
 }
 
 describe('accounts with an external key set', () => {
-  it('key set is read again after the clock was set back', async () => {
+  it('external key set is read again after the clock was set back', async () => {
     const trueNow = Date.now
     try {
       Date.now = () => trueNow() + 86_400_000
@@ -67,18 +67,18 @@ describe('accounts with an external key set', () => {
     }
   })
 
-  it.each(['RS256', 'ES256', 'Ed25519'])('JWT signed with %s is accepted', async (alg) =>
+  it.each(['RS256', 'ES256', 'Ed25519'])('JWT signed with the algorithm %s is accepted', async (alg) =>
     expect(await read(await sign(alg))).toBe(200),
   )
 
-  it('account id is the subject of the JWT', async () => {
+  it('account id of a JWT from an external issuer is its subject', async () => {
     const [one, two] = [await sign('ES256', { sub: 'one' }), await sign('ES256', { sub: 'two' })]
     const { data } = await callerOf(server.send, one)(contract.apps.create, { name: 'Shop' })
     expect((await callerOf(server.send, one)(contract.apps.get, { appId: data.id })).status).toBe(200)
     expect((await callerOf(server.send, two)(contract.apps.get, { appId: data.id })).status).toBe(404)
   })
 
-  it('expired JWT is refused as TOKEN_EXPIRED', async () =>
+  it('expired JWT from an external issuer is refused as TOKEN_EXPIRED', async () =>
     expect(await read(await sign('RS256', { exp: inAnHour() - 7_200 }))).toBe('TOKEN_EXPIRED'))
 
   it.each([
@@ -86,21 +86,21 @@ describe('accounts with an external key set', () => {
     ['no audience', { aud: undefined }],
     ['no expiry', { exp: undefined }],
     ['no subject', { sub: undefined }],
-  ])('JWT with %s is refused', async (_what, overrides) =>
+  ])('JWT from an external issuer with %s is refused', async (_what, overrides) =>
     expect(await read(await sign('RS256', overrides))).toBe('TOKEN_INVALID'),
   )
 
-  it('JWT signed with an unknown key is refused', async () => {
+  it('JWT signed with a key outside the external key set is refused', async () => {
     const stranger = keys.get('stranger') as CryptoKey
     const jwt = (kid: string) => new SignJWT(claims()).setProtectedHeader({ alg: 'RS256', kid }).sign(stranger)
     expect(await read(await jwt('nobody'))).toBe('TOKEN_INVALID')
     expect(await read(await jwt('RS256'))).toBe('TOKEN_INVALID')
   })
 
-  it('JWT with alg none is refused', async () =>
+  it('unsigned JWT (alg none) is refused', async () =>
     expect(await read(`${encode({ alg: 'none', kid: 'RS256' })}.${encode(claims())}.`)).toBe('TOKEN_INVALID'))
 
-  it('JWT with HS256 and the public key as secret is refused', async () => {
+  it('JWT signed by HS256 with the public key as secret is refused', async () => {
     for (const kid of ['RS256', 'ES256']) {
       const secret = Buffer.from(publicPem.get(kid) as string)
       const jwt = await new SignJWT(claims()).setProtectedHeader({ alg: 'HS256', kid }).sign(secret)
@@ -108,20 +108,20 @@ describe('accounts with an external key set', () => {
     }
   })
 
-  it('key in the header of a JWT is ignored', async () => {
+  it('key in the header of a JWT does not verify its signature', async () => {
     const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
     const header = { alg: 'ES256', kid: 'ES256', jwk: await exportJWK(publicKey), jku: 'http://127.0.0.1:1/' }
     expect(await read(await new SignJWT(claims()).setProtectedHeader(header).sign(privateKey))).toBe('TOKEN_INVALID')
   })
 
-  it('operator cannot issue account tokens with an external key set', async () => {
+  it('operator cannot issue account tokens if the server uses an external key set', async () => {
     const operator = callerOf(server.send, server.operatorKey)
     const answer = await operator(contract.platform.issueAccountToken, { accountId: 'acc' })
     expect(answer).toMatchObject({ status: 400, code: 'VALIDATION_FAILED' })
     expect(answer.details.errors).toMatchObject([{ code: 'jwks' }])
   })
 
-  it('unreadable key set causes 503 until it is readable again', async () => {
+  it('unreadable external key set causes 503 until it is readable again', async () => {
     const other = await liveServer({ jwksUrl: url })
     try {
       const jwt = await sign('RS256')
@@ -138,7 +138,7 @@ describe('accounts with an external key set', () => {
     }
   })
 
-  it('unreachable key set causes 503 and one log line without its URL', async () => {
+  it('unreachable external key set causes 503 and one log line without its URL', async () => {
     const other = await liveServer({ jwksUrl: 'http://127.0.0.1:1/jwks?secret=s3cret' })
     for (let call = 0; call < 3; call++) expect(await read(await sign('RS256'), other)).toBe('SERVICE_UNAVAILABLE')
     const lines = other.logs.filter((line) => line.includes('key set'))
@@ -151,7 +151,7 @@ describe('accounts with an external key set', () => {
     ['HTML', '<html>', 'SyntaxError'],
     ['another object', '{"key":[]}', 'not a key set'],
     ['keys that are null', '{"keys":[null]}', 'not a key set'],
-  ])('%s instead of a key set causes 503', async (_what, text, reason) => {
+  ])('external key set URL that returns %s causes 503', async (_what, text, reason) => {
     served = text
     const other = await liveServer({ jwksUrl: url })
     try {
@@ -165,11 +165,11 @@ describe('accounts with an external key set', () => {
   })
 
   it.each([
-    ['a malformed modulus', { kty: 'RSA', n: '!', e: 'AQAB' }],
+    ['an RSA key with a malformed modulus', { kty: 'RSA', n: '!', e: 'AQAB' }],
     ['a key too short to be safe', { kty: 'RSA', n: Buffer.alloc(64, 255).toString('base64url'), e: 'AQAB' }],
     ['a key without its members', { kty: 'RSA' }],
     ['a private key', 'private'],
-  ])('%s in the key set verifies nothing: 401 that counts as a failed authentication', async (_what, jwk) => {
+  ])('JWT is refused with 401 if its key in the external key set is %s', async (_what, jwk) => {
     const key =
       jwk === 'private' ? await exportJWK((await generateKeyPair('RS256', { extractable: true })).privateKey) : jwk
     published = [...published, { ...(key as object), kid: 'bad', alg: 'RS256', use: 'sig' }]

@@ -21,7 +21,7 @@ afterEach(async () => {
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
 describe('server start', () => {
-  it('start creates a data folder and key files that only the user can read', () =>
+  it('server start creates a data folder and key files that only the user can read', () =>
     inFolder(async (folder) => {
       const dataDir = join(folder, 'data', 'voucherctl')
       const server = await open({ dataDir })
@@ -42,7 +42,7 @@ describe('server start', () => {
       expect(readdirSync(dataDir).sort()).toEqual(['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db'])
     }))
 
-  it('restart keeps tokens, vouchers, keys and the operator key', () =>
+  it('server restart keeps tokens, vouchers, credential keys and the operator key', () =>
     inFolder(async (dataDir) => {
       const first = await open({ dataDir })
       const tenant = await newTenant(first)
@@ -62,7 +62,7 @@ describe('server start', () => {
       expect(repeat.data.credentials).toEqual(voucher.credentials)
     }))
 
-  it('server in memory deletes its private key folder when it closes', async () => {
+  it('server with --memory deletes its temporary folder of key files when it closes', async () => {
     const server = await open()
     const { dataDir } = server.running
     expect([modeOf(dataDir), readdirSync(dataDir).sort()]).toEqual([
@@ -73,7 +73,7 @@ describe('server start', () => {
     expect(existsSync(dataDir)).toBe(false)
   })
 
-  it('start on a port in use is refused and leaves nothing behind', () =>
+  it('server start on a port in use is refused and leaves no server.json', () =>
     inFolder(async (folder) => {
       const other = createServer()
       await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
@@ -86,7 +86,7 @@ describe('server start', () => {
       await open({ dataDir, port })
     }))
 
-  it('start on a data folder in use is refused and does not affect its server', () =>
+  it('server start on a data folder in use is refused and does not affect the running server', () =>
     inFolder(async (dataDir) => {
       const first = await open({ dataDir })
       const file = readFileSync(join(dataDir, 'server.json'), 'utf8')
@@ -98,7 +98,7 @@ describe('server start', () => {
       expect((await tenant.issue()).status).toBe('issued')
     }))
 
-  it('operator API is absent if it is switched off', async () => {
+  it('server with the operator API switched off has neither its routes nor its key file', async () => {
     const server = await open({ operator: false })
     expect(server.running.operatorKeyFile).toBeNull()
     expect(readdirSync(server.running.dataDir)).not.toContain('operator.key')
@@ -109,7 +109,7 @@ describe('server start', () => {
 describe('key files', () => {
   const lost = (dataDir: string) => startServer({ port: 0, dataDir, logTo: { write: () => {} } })
 
-  it('database with missing or wrong keys is refused, and opens again with the right ones', () =>
+  it('server start with missing or wrong credential keys is refused until the keys are restored', () =>
     inFolder(async (dataDir) => {
       const path = join(dataDir, 'keys.json')
       await (await open({ dataDir })).close()
@@ -152,7 +152,7 @@ describe('key files', () => {
       }
     }))
 
-  it('operator key file without a key is refused', () =>
+  it('server start is refused if the operator key file contains no key', () =>
     inFolder(async (dataDir) => {
       await (await open({ dataDir })).close()
       for (const text of ['', 'opk_short\n']) {
@@ -161,7 +161,7 @@ describe('key files', () => {
       }
     }))
 
-  it('missing key file is not created again beside a database that needs it', () =>
+  it('server start creates no new key file for a database whose key file is missing', () =>
     inFolder(async (dataDir) => {
       const path = join(dataDir, 'keys.json')
       await (await open({ dataDir })).close()
@@ -180,14 +180,14 @@ describe('key files', () => {
     ['no keys', '{"version":1,"current":"a","credential_keys":[],"account_key":""}'],
     ['null', 'null'],
     ['null for a key', '{"version":1,"current":"a","credential_keys":[null],"account_key":""}'],
-  ])('key file with %s is refused', (_what, text) =>
+  ])('server start is refused if the key file has %s', (_what, text) =>
     inFolder(async (dataDir) => {
       writeFileSync(join(dataDir, 'keys.json'), text)
       await expect(lost(dataDir)).rejects.toMatchObject({ code: 'KEYS_UNUSABLE' })
     }),
   )
 
-  it('--key-file must exist, and the data folder then holds no key file', () =>
+  it('server start with --key-file requires the file and creates none in the data folder', () =>
     inFolder(async (folder) => {
       const [dataDir, keyFile] = [join(folder, 'data'), join(folder, 'keys.json')]
       mkdirSync(dataDir, { mode: 0o700 })
@@ -205,7 +205,7 @@ describe('key files', () => {
 })
 
 describe('server shutdown', () => {
-  it('close() completes running requests, ends connections, frees the port and checkpoints', () =>
+  it('close() of the server completes requests, ends connections, frees the port, checkpoints', () =>
     inFolder(async (dataDir) => {
       const server = await open({ dataDir })
       const tenant = await newTenant(server)
@@ -237,7 +237,7 @@ describe('server shutdown', () => {
       expect(await tenantAt(again, tenant).redeem(voucher, { key: 'K' })).toMatchObject({ voucherId: voucher.id })
     }))
 
-  it('request on an open connection during close() still gets its response', async () => {
+  it('request on an open connection during close() of the server gets its response', async () => {
     const server = await open()
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
@@ -260,13 +260,13 @@ describe('server shutdown', () => {
     await closing
   })
 
-  it('close() is idempotent', async () => {
+  it('close() of the server is idempotent', async () => {
     const server = await open()
     await Promise.all([server.running.close(), server.running.close()])
     await server.running.close()
   })
 
-  it('close() writes the last uses of tokens', () =>
+  it('close() of the server writes the last-use times of application tokens', () =>
     inFolder(async (dataDir) => {
       const first = await open({ dataDir })
       const tenant = await newTenant(first)
@@ -278,7 +278,7 @@ describe('server shutdown', () => {
     }))
 })
 
-/** The same tenant after its server restarted on another port. */
+/** The tenant for calls to `server`, which restarted on another port. */
 function tenantAt(server: LiveServer, { accountId, jwt, appId, token, tokenId }: Tenant): Tenant {
   return new Tenant(server, accountId, jwt, appId, token, tokenId)
 }

@@ -9,7 +9,7 @@ import { wireOf } from '../support/server-client.js'
 import { Scene, unknownCredential } from '../support/server-scene.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
 
-/** Rate limit windows use the machine's clock, which is fake here. */
+/** Rate limit windows follow the clock of the machine, so tests replace it. */
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'Date', 'setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
 
@@ -40,11 +40,11 @@ describe('rate limit names', () => {
     if (caller === 'operator') return undefined
     return names[id] ?? (caller === 'jwt' ? 'console' : 'bot_calls')
   }
-  it('each runtime endpoint has its own limit; console and bot calls share one each', () => {
+  it('endpoints have the rate limit names that the specification defines', () => {
     for (const it of endpoints as readonly Endpoint[]) expect([it.id, it.limit]).toEqual([it.id, limitOf(it)])
   })
 
-  it('default rate limits have the documented numbers per 60 s', () => {
+  it('default rate limits have the documented numbers of calls per 60 s', () => {
     const calls = Object.fromEntries(Object.entries(defaultRateLimits).map(([name, it]) => [name, it.calls]))
     expect(calls).toEqual({
       issue: 6000,
@@ -83,7 +83,7 @@ describe('rate limit', () => {
     expect((await call()).headers.ratelimit).toBe('"reads";r=1;t=60')
   })
 
-  it('rate limit holds until its window ends despite sweeps of ended windows', () => {
+  it('rate limit holds until its window ends although sweeps of ended windows run meanwhile', () => {
     let now = 0
     const limits = createLimits({ reads: { calls: 1, seconds: 600 }, issue: { calls: 1, seconds: 1 } }, () => now)
     limits.take('reads', 'app')
@@ -111,16 +111,16 @@ describe('rate limit', () => {
     expect((await tenant.runtime(contract.vouchers.verify, { credential: codeOf(voucher) })).status).toBe(200)
   })
 
-  it('refused calls count towards the rate limit', async () => {
+  it('calls refused for other reasons count towards the rate limit', async () => {
     const tenant = await newTenant(limited({ redeem: { calls: 1, seconds: 60 } }))
     const input = { credential: unknownCredential() }
     expect((await tenant.runtime(contract.vouchers.redeem, input)).status).toBe(404)
     expect((await tenant.runtime(contract.vouchers.redeem, input)).status).toBe(429)
   })
 
-  it('console limit is per account and adds headers only to a refusal', async () => {
+  it('rate limit of console calls is per account and adds headers only to a refusal', async () => {
     const server = limited({ console: { calls: 3, seconds: 60 } })
-    // Creating the tenant took two calls.
+    // Creating a tenant takes two console calls.
     const [one, two] = [await newTenant(server), await newTenant(server)]
     const third = await one.console(contract.apps.list, {})
     expect([third.status, third.headers.ratelimit]).toEqual([200, undefined])
@@ -140,7 +140,7 @@ describe('rate limit', () => {
 
 describe('limit of failed credentials', () => {
   it.each([contract.vouchers.verify, contract.vouchers.redeem])(
-    'beyond the limit of failed credentials only failing calls are refused',
+    '$id beyond the limit of failed credentials is refused only if its credential fails',
     async (endpoint) => {
       const server = limited({ credential_failures: { calls: 2, seconds: 60 } })
       const tenant = await newTenant(server)
@@ -158,7 +158,7 @@ describe('limit of failed credentials', () => {
     },
   )
 
-  it('credential with a wrong check symbol does not count as failed', async () => {
+  it('voucher code with a wrong check symbol does not count as a failed credential', async () => {
     const tenant = await newTenant(limited({ credential_failures: { calls: 1, seconds: 60 } }))
     const { value } = codeOf(await tenant.issue())
     const slip = { type: 'redeem_code' as const, value: (value[0] === 'A' ? 'B' : 'A') + value.slice(1) }
@@ -167,7 +167,7 @@ describe('limit of failed credentials', () => {
     }
   })
 
-  it('failed credentials count per application', async () => {
+  it('limit of failed credentials is per application', async () => {
     const server = limited({ credential_failures: { calls: 1, seconds: 60 } })
     const [one, two] = [await newTenant(server), await newTenant(server)]
     const guess = { credential: unknownCredential() }
@@ -184,7 +184,7 @@ describe('limit of failed authentications', () => {
       headers: credential === undefined ? {} : { authorization: `Bearer ${credential}` },
     })
 
-  it('failing calls beyond the limit of an address get 429 instead of 401, good ones succeed', async () => {
+  it('calls beyond the limit of failed authentications get 429 for 401; valid ones succeed', async () => {
     const server = limited({ auth_failures: { calls: 2, seconds: 60 } })
     const tenant = await newTenant(server)
     expect((await send(server, contract.templates.list)).status).toBe(401)
@@ -213,7 +213,7 @@ describe('limit of failed authentications', () => {
     expect((await guess('198.51.100.7')).status).toBe(401)
   })
 
-  it('403 does not count as a failed authentication', async () => {
+  it('call refused with 403 does not count as a failed authentication', async () => {
     const server = limited({ auth_failures: { calls: 1, seconds: 60 } })
     const scene = await Scene.of(server, contract.templates.list)
     const { token } = await scene.tenant.newToken(scopes.filter((it) => it !== 'vouchers:read'))

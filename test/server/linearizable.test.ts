@@ -11,11 +11,11 @@ const histories = Number(process.env.VOUCHERCTL_HISTORIES ?? (onPostgres ? 6 : 6
 const seed = process.env.VOUCHERCTL_SEED ?? '1'
 const CLIENTS = 4
 
-// Some 30 ms each, plus reserve for a busy machine.
+// A history takes about 30 ms; the rest is reserve for a busy machine.
 vi.setConfig({ testTimeout: 60_000 + 500 * histories })
 const CALLS = 5
 
-/** State of a voucher: the active redemption, the reversed ones, and the result of each key. */
+/** Model of a voucher: its active redemption, its reversed redemptions, and the redemption of each idempotency key. */
 interface VoucherState {
   readonly live: string | null
   readonly reversed: readonly string[]
@@ -43,10 +43,11 @@ function voucherAfter(state: VoucherState, op: VoucherOp): VoucherState | null {
   return isNew ? { ...state, live: op.got, keys: { ...state.keys, [op.key]: op.got } } : null
 }
 
-/** State of a quota: the vouchers issued, by external id. */
+/** Calls on a template with a quota. */
 type QuotaOp =
   | { readonly do: 'issue'; readonly ext: string; readonly got: string | null }
   | { readonly do: 'count'; readonly count: number }
+/** Model of a template with a quota: the id of the issued voucher by external_issue_id. */
 type QuotaState = Readonly<Record<string, string>>
 const quotaAfter =
   (limit: number) =>
@@ -70,7 +71,7 @@ const dice = (name: string) => {
   return (sides: number) => (random(1)[0] as number) % sides
 }
 
-/** Concurrent clients that each call sequentially with random pauses. */
+/** Runs CLIENTS clients concurrently; each makes CALLS calls one after another, with random pauses. */
 const clients = (name: string, act: (client: number, roll: (sides: number) => number) => Promise<unknown>) =>
   Promise.all(
     Array.from({ length: CLIENTS }, async (_, client) => {
@@ -131,7 +132,7 @@ it(`${histories} voucher histories of ${CLIENTS} concurrent clients are lineariz
     const orderly = isLinearizable(history.events, unused, voucherAfter)
     expect(orderly ? [] : history.events, `seed ${seed}, history ${round}`).toEqual([])
   }
-  // Histories without overlapping calls would prove nothing.
+  // A history without overlapping calls is always linearizable and would prove nothing.
   expect(overlapped).toBe(histories)
 })
 
@@ -186,11 +187,11 @@ describe('linearizability checker', () => {
       at(5, 6, redeemed('a', 'r2')),
     ],
   }
-  it.each(Object.entries(impossible))('checker rejects an impossible history: %s', (_what, events) => {
+  it.each(Object.entries(impossible))('linearizability checker rejects an impossible history: %s', (_what, events) => {
     expect(isLinearizable(events, unused, voucherAfter)).toBe(false)
   })
 
-  it('checker accepts overlapping calls in any order that fits', () => {
+  it('linearizability checker accepts overlapping calls if some order of them is possible', () => {
     const events = [
       at(1, 6, { do: 'verify', live: 'r1' }),
       at(2, 5, { do: 'reverse', of: 'r1', ok: true }),

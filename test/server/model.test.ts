@@ -6,8 +6,8 @@ import { testApp } from '../support/server-app.js'
 import { audit } from '../support/voucher-audit.js'
 import { commands, setUp } from '../support/voucher-steps.js'
 
-/** `VOUCHERCTL_MODEL=5000x50` sets the size; `VOUCHERCTL_SEED` repeats a run. */
-/** Fewer on PostgreSQL, where each command takes several round trips. */
+/** `VOUCHERCTL_MODEL=5000x50` runs 5,000 sequences of up to 50 commands; `VOUCHERCTL_SEED` repeats a run. */
+/** Default number of sequences: fewer on PostgreSQL, where each command takes several round trips. */
 const usual = onPostgres ? 4 : 60
 const [runs = usual, most = 20] = (process.env.VOUCHERCTL_MODEL ?? '').split('x').filter(Boolean).map(Number)
 const seed = Number(process.env.VOUCHERCTL_SEED ?? 1)
@@ -33,7 +33,7 @@ it(
       }),
       { numRuns: runs, seed },
     )
-    // Sequences of refused commands only would prove little.
+    // Sequences in which the server refuses almost every command would prove little.
     expect(taken).toBeGreaterThan(runs)
   },
   Math.max(120_000, runs * most * 50),

@@ -6,16 +6,16 @@ import { type TestApp, testApp } from '../support/server-app.js'
 import { Scene, type Sent, unknownCredential } from '../support/server-scene.js'
 
 /**
- * DECISIONS.md#order-of-checks: 404/405, 426 by server, 401, 403 application, 426 by application, feature, scope, 429,
- * 415/413/400, Idempotency-Key, replay or 409, 404, 409. Each violation is combined with every later one, and the
- * earlier one decides the response.
+ * One reason to refuse a call. DECISIONS.md#order-of-checks defines the order: 404/405, 426 of the server, 401, 403 of
+ * the application, 426 of the application, feature, scope, 429, 415/413/400, Idempotency-Key, replay or 409, 404, 409.
+ * Tests combine each violation with every later one and require the response of the earlier one.
  */
 interface Violation {
   readonly code: string
-  /** Changes the tenant; all preparations run before any spoiling change. */
+  /** Prepares the tenant; runs before the `spoil` of any violation. */
   prepare?(scene: Scene): Promise<void>
   spoil?(scene: Scene, botId: string): Promise<void>
-  /** Changes the request. */
+  /** How the request differs from a valid one. */
   readonly sent?: Sent
   readonly path?: (path: string) => string
   readonly method?: string
@@ -55,7 +55,7 @@ const before: Violation[] = [
   limited,
 ]
 
-/** The same for a bot caller. An unlinked bot acts for no application and has its own chain below. */
+/** The first violations of a call by a linked bot. Unlinked bots, which act for no application, have their own list. */
 const beforeOfBot: Violation[] = [
   ...before.slice(0, 4),
   {
@@ -167,7 +167,7 @@ beforeAll(() => {
 })
 afterAll(() => server.close())
 
-/** A credential of the tenant that lacks only the scope. */
+/** A credential of the tenant with every scope except that of the endpoint. */
 async function narrowCaller({ endpoint, tenant, bot }: Scene): Promise<{ token: string; botId?: string }> {
   if (bot === null) return tenant.newToken(scopes.filter((scope) => scope !== endpoint.scope))
   const { id: botId, token } = await tenant.linkedBot(botScopes.filter((scope) => scope !== endpoint.scope))
@@ -177,7 +177,7 @@ async function narrowCaller({ endpoint, tenant, bot }: Scene): Promise<{ token: 
 const isStateful = ({ prepare, spoil, limited, narrowToken }: Violation) =>
   prepare !== undefined || spoil !== undefined || limited === true || narrowToken === true
 
-/** A tenant in the state that some violations need. Refused calls leave it unchanged, so pairs share it. */
+/** A tenant in the state that some violations need. Refused calls change nothing, so several tests share the tenant. */
 interface Prepared {
   readonly scene: Scene
   readonly narrow?: { readonly token: string; readonly botId?: string }
@@ -226,7 +226,7 @@ describe.each(chains.map(([endpoint, chain]) => [endpoint.id, endpoint, chain] a
       for (const it of made.values()) await (await it).scene.close()
     })
 
-    /** The code of a call with these violations; calls with the same stateful violations share a tenant. */
+    /** Makes a call with these violations and returns its failure code. */
     const codeWith = async (violations: readonly Violation[]): Promise<string | null> => {
       const stateful = violations.filter(isStateful)
       const key = stateful.map((it) => chain.indexOf(it)).join()
@@ -236,7 +236,7 @@ describe.each(chains.map(([endpoint, chain]) => [endpoint.id, endpoint, chain] a
     }
 
     for (const [index, first] of chain.entries()) {
-      it(`${first.code} takes precedence over every later check`, async () => {
+      it(`refusal with ${first.code} takes precedence over every later check`, async () => {
         expect(await codeWith([first])).toBe(first.code)
         for (const second of chain.slice(index + 1)) {
           expect([second.code, await codeWith([second, first])]).toEqual([second.code, first.code])
@@ -247,21 +247,21 @@ describe.each(chains.map(([endpoint, chain]) => [endpoint.id, endpoint, chain] a
 )
 
 describe('precedence of a replay', () => {
-  it('replay takes precedence over 404 and 409', async () => {
+  it('replay of an idempotency record takes precedence over 404 and 409', async () => {
     const scene = await Scene.of(server, contract.vouchers.redeem)
     const first = await scene.send({ key: 'K' })
     const again = await scene.send({ key: 'K' })
     expect([again.status, again.sameness]).toEqual([first.status, first.sameness])
   })
 
-  it('missing scope takes precedence over a replay', async () => {
+  it('refusal of a token without the scope takes precedence over a replay', async () => {
     const scene = await Scene.of(server, contract.vouchers.redeem)
     await scene.send({ key: 'K' })
     const { token } = await scene.tenant.newToken(['vouchers:read', 'vouchers:issue'])
     expect((await scene.send({ key: 'K', credential: token })).code).toBe('INSUFFICIENT_SCOPE')
   })
 
-  it('disabled application takes precedence over a replay', async () => {
+  it('refusal of a disabled application takes precedence over a replay', async () => {
     const scene = await Scene.of(server, contract.vouchers.redeem)
     await scene.send({ key: 'K' })
     await scene.tenant.console(contract.apps.update, { appId: scene.tenant.appId, status: 'disabled' })

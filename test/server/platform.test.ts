@@ -37,7 +37,7 @@ describe('operator API', () => {
 describe('test clock', () => {
   const iso = (ms: number) => new Date(ms).toISOString()
 
-  it('test clock moves forward by seconds or to an instant, and never back', async () => {
+  it('test clock moves forward by seconds or to an instant, never back', async () => {
     const own = testApp()
     const operator = callerOf(own.send, own.operatorKey)
     const { getClock, setClock, advanceClock } = contract.platform
@@ -92,7 +92,7 @@ describe('injected faults', () => {
     expect((await redeem()).status).toBe(200)
   })
 
-  it('delay fault delays the response', async () => {
+  it('delay fault delays the response of the next call by its milliseconds', async () => {
     const order: unknown[] = []
     const delay = async (ms: number) => {
       order.push(`a delay of ${ms} ms begins`)
@@ -107,7 +107,7 @@ describe('injected faults', () => {
     await own.close()
   })
 
-  it('faults apply in the order in which they were added, and can be removed', async () => {
+  it('faults apply in the order in which they were added, until they are removed', async () => {
     const tenant = await newTenant(server)
     const add = (kind: 'error' | 'delay') =>
       tenant.operator(contract.platform.addFault, { endpoint: 'apps.list', kind, times: 1, delay_ms: 0 })
@@ -132,7 +132,7 @@ describe('injected faults', () => {
     [{ endpoint: 'apps.list', kind: 'explode', times: 1 }, { pointer: '/kind' }],
     [{ endpoint: 'apps.list', kind: 'error', times: 0 }, { pointer: '/times' }],
     [{ endpoint: 'apps.list', kind: 'delay', times: 1, delay_ms: 60_001 }, { pointer: '/delay_ms' }],
-  ])('fault %j is refused', async (input, issue) => {
+  ])('invalid fault %j is refused', async (input, issue) => {
     const operator = callerOf(server.send, server.operatorKey)
     const answer = await operator(contract.platform.addFault, input as never)
     expect(answer.status).toBe(400)
@@ -148,7 +148,7 @@ describe('operator API over a real socket', () => {
   afterAll(() => live.close())
 
   it.each(['issue', 'redeem', 'reverse'] as const)(
-    'retry after a dropped response of %s returns the same response and has no further effect',
+    'retry of %s after a dropped response gets the same response and has no further effect',
     async (name) => {
       const tenant = await newTenant(live)
       const voucher = await tenant.issue()
@@ -231,7 +231,7 @@ describe('operator API over a real socket', () => {
     expect(failed).toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE', application_id: null })
   })
 
-  it('request log can be followed', async () => {
+  it('request log can be streamed while calls are made', async () => {
     const tenant = await newTenant(live)
     const response = await fetch(`${live.baseUrl}${contract.platform.requests.path}?follow=true`, {
       headers: { authorization: `Bearer ${live.operatorKey}` },
@@ -282,7 +282,7 @@ describe('health and readiness', () => {
     await own.close()
   })
 
-  it('metrics count calls by endpoint, status and code in the text format', async () => {
+  it('/metrics counts calls by endpoint, status and failure code in the text format', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     await tenant.runtime(contract.vouchers.redemption, { redemptionId: 'rdm_secret' })
@@ -307,7 +307,7 @@ describe('metrics', () => {
   const scrape = (headers: Readonly<Record<string, string>> = {}, remoteAddress = '127.0.0.1') =>
     server.inject({ method: 'GET', url: '/metrics', headers, remoteAddress })
 
-  it('/metrics is only for loopback clients and the operator; others get 404', async () => {
+  it('/metrics is available to loopback clients and the operator; others get 404', async () => {
     const operator = { authorization: `Bearer ${server.operatorKey}` }
     const refused = [await scrape({}, '192.0.2.1'), await scrape({ 'x-forwarded-for': '192.0.2.1' })]
     for (const answer of refused) expect([answer.statusCode, answer.json().code]).toEqual([404, 'ROUTE_NOT_FOUND'])
@@ -316,7 +316,7 @@ describe('metrics', () => {
     }
   })
 
-  it('/metrics is rendered at most once a second and shared by concurrent callers', async () => {
+  it('/metrics text is computed at most once a second and shared by concurrent callers', async () => {
     let now = 0
     const metrics = createMetrics('memory', () => now)
     const count = (text: Buffer) => /_requests_total\{.*\} (\d+)/.exec(text.toString())?.[1]
@@ -332,7 +332,7 @@ describe('metrics', () => {
     expect(count(await metrics.text())).toBe('2')
   })
 
-  it('/metrics uses the suffix _total for counters and for nothing else', async () => {
+  it('/metrics names end in _total exactly if they are counters', async () => {
     const { body } = await scrape()
     const types = [...body.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type]) => ({ name, type }))
     expect(types.length).toBeGreaterThan(20)
@@ -340,7 +340,7 @@ describe('metrics', () => {
   })
 })
 
-it('list of tokens is readable while their last use cannot be written', async () => {
+it('list of application tokens is readable while the store cannot write', async () => {
   const tenant = await newTenant(server)
   const store: Store = { ...server.deps.store, write: () => Promise.reject(new StoreUnavailable('disk full')) }
   const full = testApp({ store, tokenUses: new TokenUses(store) })

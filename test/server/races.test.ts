@@ -4,7 +4,7 @@ import { contract } from '../../src/contract/index.js'
 import { type LiveServer, liveServer, temporaryFolder } from '../support/server.js'
 import { codeOf, newTenant, templateBody } from '../support/server-tenant.js'
 
-/** Real sockets and a real database file. */
+/** A server with real sockets and a real database file. */
 let server: LiveServer
 let dataDir: string
 beforeAll(async () => {
@@ -26,7 +26,7 @@ const tally = (values: readonly (string | number | null)[]) => {
 }
 
 describe('races', () => {
-  it('one of 100 concurrent redeems with 100 keys succeeds, the others name its redemption', async () => {
+  it('one of 100 concurrent redeems with 100 keys succeeds; refusals name its redemption', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const answers = await times(100, (index) =>
@@ -55,7 +55,7 @@ describe('races', () => {
     expect((await tenant.runtime(contract.templates.list, {})).data.items[0]?.issuedCount).toBe(40)
   })
 
-  it('100 concurrent redeems with the same key have one effect and equal responses', async () => {
+  it('100 concurrent redeems with one idempotency key have one effect and equal responses', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const answers = await times(100, () =>
@@ -76,7 +76,7 @@ describe('races', () => {
     expect((await tenant.runtime(contract.templates.list, {})).data.items[0]?.issuedCount).toBe(1)
   })
 
-  it('one of 20 concurrent reversals succeeds, and concurrent redeems succeed at most once', async () => {
+  it('one of 20 concurrent reversals succeeds; of concurrent redeems at most one', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const { id } = await tenant.redeem(voucher)
@@ -86,7 +86,7 @@ describe('races', () => {
     expect((await redeems).filter((it) => it.code === null).length).toBeLessThanOrEqual(1)
   })
 
-  it('one of 30 concurrent templates with the same external id and one submission succeed', async () => {
+  it('one of 30 concurrent creates of a template succeeds, and one of 30 concurrent submits', async () => {
     const tenant = await newTenant(server)
     const body = templateBody()
     const created = await times(30, () => tenant.runtime(contract.templates.create, body))
@@ -96,7 +96,7 @@ describe('races', () => {
     expect(tally(submitted.map((it) => it.code))).toEqual({ null: 1, TEMPLATE_STATE_CONFLICT: 29 })
   })
 
-  it('concurrent creates stop at 50 applications per account and 20 tokens per application', async () => {
+  it('concurrent creates stop at 50 applications of an account and 20 tokens of an application', async () => {
     const tenant = await newTenant(server)
     const apps = await times(60, () => tenant.console(contract.apps.create, { name: 'Shop' }))
     expect(tally(apps.map((it) => it.code))).toEqual({ null: 49, APPLICATION_LIMIT_REACHED: 11 })

@@ -12,9 +12,9 @@ const ANSWER = /^HTTP\/1\.1 404 [^]*?\r\nContent-Length: (\d+)\r\n[^]*?\r\n\r\n/
 
 interface Seen {
   answers: number
-  /** Whether the last response announced the end of the connection. */
+  /** Whether the last response had `Connection: close`. */
   saidClose: boolean
-  /** What was in transit when the connection ended. */
+  /** What the client had sent or received in part when the connection ended. */
   readonly atEnd: 'nothing' | 'a request' | 'part of an answer' | 'a reset'
 }
 
@@ -26,7 +26,7 @@ function issueBytes({ token }: Tenant, templateId: string, key: string): string 
   )
 }
 
-/** Sends each request after the response to the previous one, until the connection ends. */
+/** Sends requests one after another on one connection, each after the previous response, until the server closes it. */
 function keepAsking(port: number, onAnswer: () => void): Promise<Seen> {
   return new Promise((resolve) => {
     const seen = { answers: 0, saidClose: false }
@@ -53,7 +53,7 @@ function keepAsking(port: number, onAnswer: () => void): Promise<Seen> {
 
 describe('SIGTERM', () => {
   it(
-    'SIGTERM under load: every request gets a response that announces the end',
+    'SIGTERM under load: every request gets a response, the last with Connection: close',
     () =>
       inFolder(async (dataDir) => {
         const child = await startServerChild(dataDir)
@@ -71,13 +71,13 @@ describe('SIGTERM', () => {
   )
 
   it(
-    'SIGTERM without load ends idle connections immediately',
+    'SIGTERM without load closes idle connections immediately',
     () =>
       inFolder(async (dataDir) => {
         const child: ServerChild = await startServerChild(dataDir)
         const idle = [await RawConnection.to(child.port), await RawConnection.to(child.port)]
         await idle[0]?.write(REQUEST).answer()
-        // Before the server destroys connections that are still open, after 9 s.
+        // The server destroys connections that are still open after 9 s, so it must exit before.
         expect(await child.stop(8_000)).toBe(0)
         for (const connection of idle) await connection.end()
       }),
@@ -85,7 +85,7 @@ describe('SIGTERM', () => {
   )
 
   it(
-    'SIGTERM: exactly the pipelined requests with a response take effect',
+    'SIGTERM during pipelined requests: exactly those with a response take effect',
     () =>
       inFolder(async (dataDir) => {
         const child = await startServerChild(dataDir)

@@ -13,7 +13,7 @@ const iso = (ms: number) => new Date(ms).toISOString()
 const reject = { code: 'UNCLEAR', reason: 'What is it?' }
 
 describe('creation of a template', () => {
-  it('create returns 201 with a draft in camelCase', async () => {
+  it('template creation returns 201 with a draft whose members are camelCase', async () => {
     const tenant = await newTenant(server)
     const body = templateBody({
       description: 'One cup',
@@ -51,7 +51,7 @@ describe('creation of a template', () => {
     ])
   })
 
-  it('create refuses a taken external id with its holder, unless that one is rejected', async () => {
+  it('template creation names the template that has the external id, unless that is rejected', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.reviewing({ external_template_id: 'coffee' })
     const again = () => tenant.runtime(contract.templates.create, templateBody({ external_template_id: 'coffee' }))
@@ -60,7 +60,7 @@ describe('creation of a template', () => {
     expect((await again()).status).toBe(201)
   })
 
-  it('external ids of templates are case-sensitive', async () => {
+  it('external ids of templates that differ only in case are different', async () => {
     const tenant = await newTenant(server)
     await tenant.draft({ external_template_id: 'coffee' })
     expect((await tenant.draft({ external_template_id: 'Coffee' })).externalTemplateId).toBe('Coffee')
@@ -68,7 +68,7 @@ describe('creation of a template', () => {
 })
 
 describe('submission and review of a template', () => {
-  it('template passes draft, reviewing, rejected, reviewing and active with their times', async () => {
+  it('template shows the times of draft, reviewing, rejected, reviewing again and active', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id } = await tenant.draft()
@@ -112,7 +112,7 @@ describe('submission and review of a template', () => {
     await own.close()
   })
 
-  it('reviews list waiting templates, oldest first', async () => {
+  it('review list has the templates under review, oldest first', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const first = await tenant.reviewing()
@@ -135,7 +135,7 @@ describe('submission and review of a template', () => {
     await own.close()
   })
 
-  it('with auto-approval, submit returns reviewing and the next read active', async () => {
+  it('template submitted under auto-approval is reviewing, and active at the next read', async () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)
     const { id } = await tenant.draft()

@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest'
 import { startServer } from '../../src/server/listen.js'
 import { inFolder } from '../support/server.js'
 
-/** The real database on a disk that rejects every commit. */
+/** Makes every commit of the real SQLite database fail with "disk is full". */
 vi.mock(import('../../src/store/sqlite/open.js'), async (original) => {
   const module = await original()
   return {
@@ -22,7 +22,7 @@ vi.mock(import('../../src/store/sqlite/open.js'), async (original) => {
   }
 })
 
-it('start whose first write fails reports the database, the likely cause and the fix', () =>
+it('server start whose first write fails reports the database, the likely cause and the fix', () =>
   inFolder(async (dataDir) => {
     await expect(startServer({ dataDir, port: 0, logLevel: 'silent' })).rejects.toMatchObject({
       code: 'STORE_UNUSABLE',

@@ -12,7 +12,7 @@ beforeAll(() => {
 })
 afterAll(() => server.close())
 
-/** A server whose clock may move without affecting other tests. */
+/** Runs a test with a server of its own, whose clock the test may advance. */
 async function alone(use: (server: TestApp, tenant: Tenant) => Promise<void>): Promise<void> {
   const own = testApp()
   await use(own, await newTenant(own)).finally(() => own.close())
@@ -69,7 +69,7 @@ describe('issue of a voucher', () => {
     })
   })
 
-  it('issue counts towards the quota, which a reversal does not restore', async () => {
+  it('issue of a voucher counts towards the quota; a reversal does not restore it', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.template({ issue_limit: 2 })
     const first = await tenant.issue(id)
@@ -84,7 +84,7 @@ describe('issue of a voucher', () => {
   })
 
   it.each(['draft', 'reviewing', 'rejected'])(
-    'issue from a template that is %s is refused with its status',
+    'issue from a template in the state %s is refused with that state',
     async (status) => {
       const tenant = await newTenant(server)
       const { id } = status === 'draft' ? await tenant.draft() : await tenant.reviewing()
@@ -98,7 +98,7 @@ describe('issue of a voucher', () => {
   )
 
   it.each(['', ' ', 'a b', 'é', 'x'.repeat(129), 'a\u0000'])(
-    'issue refuses the external_issue_id or recipient %j',
+    'issue with the external_issue_id or recipient_user_id %j is refused',
     async (id) => {
       const tenant = await newTenant(server)
       const template_id = (await tenant.template()).id
@@ -113,7 +113,7 @@ describe('issue of a voucher', () => {
 })
 
 describe('validity windows', () => {
-  it('relative window opens after its delay, closes after its days, and is fixed at issue', () =>
+  it('relative validity window opens after delay_days, closes after duration_days from issue', () =>
     alone(async (own, tenant) => {
       const { id } = await tenant.template({ validity: { type: 'relative', duration_days: 2, delay_days: 3 } })
       const voucher = await tenant.issue(id)
@@ -136,7 +136,7 @@ describe('validity windows', () => {
       expect(await at(5 * DAY_MS)).toEqual(['expired', 'expired', 'VOUCHER_EXPIRED'])
     }))
 
-  it('not_after shortens a relative window and ends issuing', () =>
+  it('not_after of a template shortens a relative validity window and ends issuing', () =>
     alone(async (own, tenant) => {
       const not_after = iso(START_MS + 5 * DAY_MS)
       const validity = { type: 'relative' as const, duration_days: 30, delay_days: 1, not_after }
@@ -149,7 +149,7 @@ describe('validity windows', () => {
       expect((await tenant.runtime(contract.vouchers.issue, input)).code).toBe('TEMPLATE_VALIDITY_ENDED')
     }))
 
-  it('fixed window of the template becomes the window of the voucher', () =>
+  it('fixed validity window of a template becomes the window of its vouchers', () =>
     alone(async (own, tenant) => {
       const validity = {
         type: 'fixed' as const,
@@ -170,7 +170,7 @@ describe('validity windows', () => {
 })
 
 describe('verification of a voucher', () => {
-  it('verify returns the state without a credential', async () => {
+  it('verify returns the state of the voucher without its credentials', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const { credentials: _credentials, ...record } = voucher
@@ -179,7 +179,7 @@ describe('verification of a voucher', () => {
     expect(answer.data).toEqual({ redeemable: true, reason: null, voucher: record, checkedAt: iso(server.clock.now()) })
   })
 
-  it('verify reports another recipient only if the call names one', async () => {
+  it('verify reports a wrong recipient only if the call names a recipient', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     expect((await verify(tenant, voucher, 'user-1')).data).toMatchObject({ redeemable: true, reason: null })
@@ -190,14 +190,14 @@ describe('verification of a voucher', () => {
     })
   })
 
-  it.each(['redeem_code', 'qr_token'] as const)('verify finds a voucher by its %s', async (type) => {
+  it.each(['redeem_code', 'qr_token'] as const)('verify finds a voucher by its credential of type %s', async (type) => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const answer = await tenant.runtime(contract.vouchers.verify, { credential: codeOf(voucher, type) })
     expect(answer.data.voucher.id).toBe(voucher.id)
   })
 
-  it('verify accepts a code in lower case, without dashes and with extra spaces', async () => {
+  it('verify accepts a redeem code in lower case, without dashes and with extra spaces', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const { value } = codeOf(voucher)
@@ -209,7 +209,7 @@ describe('verification of a voucher', () => {
     }
   })
 
-  it('verify returns 400 for a malformed code, 404 for a wrong check symbol or unknown code', async () => {
+  it('verify returns 400 for a malformed code and 404 for a wrong check symbol or unknown code', async () => {
     const tenant = await newTenant(server)
     const { value } = codeOf(await tenant.issue())
     const check = async (type: 'redeem_code' | 'qr_token', it: string) => {
@@ -227,7 +227,7 @@ describe('verification of a voucher', () => {
 })
 
 describe('redemption of a voucher', () => {
-  it('redeem returns the redemption, and the voucher is redeemed', async () => {
+  it('redeem returns the redemption; verify then reports the voucher as redeemed', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const answer = await tenant.runtime(contract.vouchers.redeem, {
@@ -271,7 +271,7 @@ describe('redemption of a voucher', () => {
     expect([read.status, read.data]).toEqual([200, answer.data])
   })
 
-  it('second redemption is refused with the first, whichever credential is used', async () => {
+  it('second redemption is refused with the id of the first, whichever credential is used', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const first = await tenant.redeem(voucher)
@@ -280,7 +280,7 @@ describe('redemption of a voucher', () => {
     expect(second.details).toEqual({ redemption_id: first.id, redeemed_at: first.redeemedAt })
   })
 
-  it('redeemed voucher does not expire', () =>
+  it('redeemed voucher stays redeemed after its validity window', () =>
     alone(async (own, tenant) => {
       const voucher = await tenant.issue()
       await tenant.redeem(voucher)
@@ -322,7 +322,7 @@ describe('reversal of a redemption', () => {
     expect((await verify(tenant, voucher)).data.voucher).toMatchObject({ status: 'redeemed', redemptionId: second.id })
   })
 
-  it('reversed voucher is expired after its window', () =>
+  it('voucher with a reversed redemption is expired after its validity window', () =>
     alone(async (own, tenant) => {
       const voucher = await tenant.issue()
       const { id } = await tenant.redeem(voucher)
@@ -332,7 +332,7 @@ describe('reversal of a redemption', () => {
       expect((await redeem(tenant, voucher)).code).toBe('VOUCHER_EXPIRED')
     }))
 
-  it('redemption can be reversed for 90 days', () =>
+  it('redemption can be reversed for exactly 90 days', () =>
     alone(async (own, tenant) => {
       const [one, two] = [await tenant.redeem(await tenant.issue()), await tenant.redeem(await tenant.issue())]
       own.clock.advance(90 * DAY_MS)

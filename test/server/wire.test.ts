@@ -22,7 +22,7 @@ const issuesOf = async (overrides: object, endpoint = contract.templates.create)
 
 describe('response format', () => {
   it.each(endpoints.filter((it) => !it.streams).map((it) => [it.id, it] as const))(
-    '%s returns the envelope with its request id in a header, not cacheable',
+    'endpoint %s returns the envelope, the request id in a header, and Cache-Control: no-store',
     async (_id, endpoint) => {
       const answer = await (await Scene.of(server, endpoint)).send()
       const requestId = answer.headers['x-request-id']
@@ -43,11 +43,11 @@ describe('response format', () => {
 describe('HEAD', () => {
   const paths = endpoints.filter((it) => it.method === 'GET' && !it.streams)
   it.each(paths.map((it) => [it.id, it] as const))(
-    'HEAD of %s returns the headers of GET without a body',
+    'HEAD request to %s returns the headers of GET without a body',
     async (_id, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       const request = await scene.request()
-      // HEAD does not include what only the first read returns.
+      // Send a GET first: the first read of a bot returns a token that later responses omit.
       await server.send(request)
       const [get, head] = [await server.send(request), await server.send({ ...request, method: 'HEAD' })]
       expect([head.status, head.text]).toEqual([200, ''])
@@ -74,7 +74,7 @@ describe('unknown routes', () => {
     '/%zz',
     '/x?y=%',
     '/*',
-  ])('%s returns 404 for every method, with and without a credential', async (path) => {
+  ])('unknown route %s returns 404 for every method, with and without a credential', async (path) => {
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       for (const headers of [{}, { authorization: `Bearer ${tenant.token}` }]) {
         const answer = await server.send({ method, path, headers })
@@ -84,13 +84,13 @@ describe('unknown routes', () => {
     }
   })
 
-  it('empty id in a path is refused as an unknown id', async () => {
+  it('request path with an empty id is refused as one with an unknown id', async () => {
     const path = `${contract.apps.list.path}/`
     const answer = await server.send({ method: 'GET', path, headers: { authorization: `Bearer ${tenant.jwt}` } })
     expect([answer.status, answer.code]).toEqual([404, 'APPLICATION_NOT_FOUND'])
   })
 
-  it('known path returns 405 with Allow for any other method', async () => {
+  it('known path returns 405 with the Allow header for any other method', async () => {
     const allowed = new Map<string, string[]>()
     for (const { path, method, streams } of endpoints) {
       const methods = method === 'GET' && !streams ? ['GET', 'HEAD'] : [method]
@@ -116,14 +116,14 @@ describe('lists and their queries', () => {
     return server.send({ method: 'GET', path, headers: { authorization: `Bearer ${tenant.token}` } })
   }
 
-  it('list pages are newest first in a stable order', async () => {
+  it('pages of a list of objects with equal times are in a stable order', async () => {
     const own = await newTenant(server)
     const made: string[] = []
     for (let index = 0; index < 5; index++) made.unshift((await own.draft()).id)
     const page = async (input: object) => (await own.runtime(contract.templates.list, input)).data
     const whole = await page({})
     expect(whole.pagination).toEqual({ page: 1, limit: 20, total: 5, pages: 1 })
-    // All have the same timestamp: their ids define the order.
+    // All templates have the same creation time, so their ids define the order.
     expect(whole.items.map((it) => it.id)).toEqual([...made].sort().reverse())
     const pages = [await page({ limit: 2 }), await page({ limit: 2, page: 2 }), await page({ limit: 2, page: 3 })]
     expect(pages.flatMap((it) => it.items)).toEqual(whole.items)
@@ -134,7 +134,7 @@ describe('lists and their queries', () => {
     })
   })
 
-  it('list is newest first by creation time', async () => {
+  it('list of templates is newest first by creation time', async () => {
     const own = testApp()
     const clerk = await newTenant(own)
     const made: string[] = []
@@ -146,7 +146,7 @@ describe('lists and their queries', () => {
     await own.close()
   })
 
-  it('empty list has no pages', async () =>
+  it('empty list has a total of 0 and 0 pages', async () =>
     expect((await (await newTenant(server)).runtime(contract.templates.list, {})).data).toEqual({
       items: [],
       pagination: { page: 1, limit: 20, total: 0, pages: 0 },
@@ -177,19 +177,19 @@ describe('lists and their queries', () => {
     'constructor=1',
     'page',
     '%zz=1',
-  ])('query ?%s is refused', async (query) => {
+  ])('list query ?%s is refused with 400', async (query) => {
     const answer = await list(`?${query}`)
     expect([answer.status, answer.code]).toEqual([400, 'VALIDATION_FAILED'])
   })
 
   it.each(['?page=1', '?limit=100', '?page=007', '?', '?status=draft&limit=1'])(
-    'query %s is accepted',
+    'list query %s is accepted',
     async (query) => {
       expect((await list(query)).status).toBe(200)
     },
   )
 
-  it('unknown query member is refused with the likely name', async () => {
+  it('unknown query parameter is refused with the likely name', async () => {
     expect((await list('?limt=5')).details.errors).toEqual([
       {
         pointer: '/limt',
@@ -200,7 +200,7 @@ describe('lists and their queries', () => {
     ])
   })
 
-  it('endpoint without a query refuses any', async () => {
+  it('endpoint without query parameters refuses any query', async () => {
     for (const endpoint of [contract.templates.create, contract.vouchers.verify, contract.apps.get]) {
       const scene = await Scene.of(server, endpoint)
       expect((await scene.send({ query: 'page=1' })).code).toBe('VALIDATION_FAILED')
@@ -212,7 +212,7 @@ describe('request bodies', () => {
   const optional = endpoints.filter((it) => it.bodyOptional)
 
   it.each(optional.map((it) => [it.id, it] as const))(
-    '%s accepts an empty body with any JSON type or none, and {}',
+    '%s accepts an empty body with or without a JSON content type, and {}',
     async (_id, endpoint) => {
       for (const [type, body] of [
         [undefined, undefined],
@@ -237,7 +237,7 @@ describe('request bodies', () => {
   )
 
   it.each(optional.map((it) => [it.id, it] as const))(
-    '%s refuses null, a list and an unknown member as a body',
+    '%s, whose body is optional, refuses the body null, a list or an unknown member',
     async (_id, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       for (const body of ['null', '[]', '"x"', '1', 'true', '{"x":1}']) {
@@ -251,15 +251,18 @@ describe('request bodies', () => {
   )
 
   const required = endpoints.filter((it) => it.body !== undefined && !it.bodyOptional)
-  it.each(required.map((it) => [it.id, it] as const))('%s requires an object as its body', async (_id, endpoint) => {
-    const scene = await Scene.of(server, endpoint)
-    for (const body of ['', 'null', '[]', '"x"']) {
-      const answer = await scene.send({ body })
-      expect([body, answer.status, answer.code]).toEqual([body, 400, 'VALIDATION_FAILED'])
-    }
-  })
+  it.each(required.map((it) => [it.id, it] as const))(
+    '%s refuses a body that is absent or not an object',
+    async (_id, endpoint) => {
+      const scene = await Scene.of(server, endpoint)
+      for (const body of ['', 'null', '[]', '"x"']) {
+        const answer = await scene.send({ body })
+        expect([body, answer.status, answer.code]).toEqual([body, 400, 'VALIDATION_FAILED'])
+      }
+    },
+  )
 
-  it('content type of a GET is ignored', async () => {
+  it('content type of a GET request is ignored', async () => {
     for (const type of ['text/plain', 'application/xml', 'nonsense', 'application/json; charset=latin1']) {
       expect((await tenant.runtime(contract.templates.list, {}, { headers: { 'content-type': type } })).status).toBe(
         200,
@@ -279,7 +282,7 @@ describe('request bodies', () => {
     ['multipart/form-data; boundary=x', 415],
     ['nonsense', 415],
     ['', 415],
-  ])('Content-Type %j returns %i', async (type, status) => {
+  ])('request body with Content-Type %j gets %i', async (type, status) => {
     const answer = await tenant.runtime(contract.templates.create, templateBody(), {
       headers: { 'content-type': type },
     })
@@ -287,14 +290,14 @@ describe('request bodies', () => {
     if (status === 415) expect(answer.code).toBe('UNSUPPORTED_MEDIA_TYPE')
   })
 
-  it('content encoding gzip is refused, identity accepted', async () => {
+  it('request body with Content-Encoding gzip is refused, with identity accepted', async () => {
     const encoded = (encoding: string) =>
       tenant.runtime(contract.templates.create, templateBody(), { headers: { 'content-encoding': encoding } })
     expect((await encoded('gzip')).status).toBe(415)
     expect((await encoded('identity')).status).toBe(201)
   })
 
-  it('body of 64 KiB is accepted, one byte more is refused', async () => {
+  it('request body of 64 KiB is accepted, one byte more is refused', async () => {
     const scene = await Scene.of(server, contract.templates.create)
     const text = JSON.stringify(templateBody())
     const padded = (size: number) => text + ' '.repeat(size - text.length)
@@ -302,7 +305,7 @@ describe('request bodies', () => {
     expect(await scene.send({ body: padded(65_537) })).toMatchObject({ status: 413, code: 'PAYLOAD_TOO_LARGE' })
   })
 
-  it('JSON of 16 levels is parsed, 17 levels are refused as INVALID_JSON', async () => {
+  it('request body of 16 JSON levels is accepted, of 17 levels refused as INVALID_JSON', async () => {
     const nested = (levels: number) => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
     const scene = await Scene.of(server, contract.templates.create)
     expect((await scene.send({ body: nested(16) })).code).toBe('VALIDATION_FAILED')
@@ -320,12 +323,12 @@ describe('request bodies', () => {
     ['in UTF-16', Buffer.from('{}', 'utf16le')],
     ['with a byte order mark', '\ufeff{}'],
     ['NaN', '{"a":NaN}'],
-  ])('malformed JSON is refused as INVALID_JSON: %s', async (_what, body) => {
+  ])('request body of malformed JSON is refused as INVALID_JSON: %s', async (_what, body) => {
     const scene = await Scene.of(server, contract.templates.create)
     expect(await scene.send({ body })).toMatchObject({ status: 400, code: 'INVALID_JSON' })
   })
 
-  it('member named __proto__ is refused at any depth and in any spelling', async () => {
+  it('body member named __proto__ is refused at any depth, also if written with escapes', async () => {
     const scene = await Scene.of(server, contract.templates.create)
     for (const body of [
       '{"__proto__":{"name":"x"}}',
@@ -342,7 +345,7 @@ describe('request bodies', () => {
 })
 
 describe('validation of a body', () => {
-  it('validation names every missing member', async () => {
+  it('refusal of a body names every missing member', async () => {
     const answer = await tenant.runtime(contract.templates.create, {} as never)
     const missing = (answer.details.errors as { pointer: string; code: string }[]).map(
       (it) => `${it.pointer} ${it.code}`,
@@ -360,7 +363,7 @@ describe('validation of a body', () => {
     ['recipient', undefined],
     ['EXTERNAL_ISSUE_ID', 'external_issue_id'],
     ['zzz', undefined],
-  ])('unknown member %s is refused with the suggestion %s', async (name, meant) => {
+  ])('unknown body member %s is refused with the suggestion %s', async (name, meant) => {
     const input = { template_id: 'x', external_issue_id: 'y', recipient_user_id: 'z', [name]: 'v' }
     const answer = await tenant.runtime(contract.vouchers.issue, input)
     expect(answer.details.errors).toEqual([
@@ -373,7 +376,7 @@ describe('validation of a body', () => {
     ])
   })
 
-  it('values are not coerced to another type', async () => {
+  it('body values of a wrong type are refused instead of converted', async () => {
     for (const overrides of [
       { issue_limit: '5' },
       { name: 5 },
@@ -393,7 +396,7 @@ describe('validation of a body', () => {
     expect(await issuesOf({ issue_limit })).toBeNull(),
   )
 
-  it('text is counted in code points and normalised to NFC', async () => {
+  it('text in a body is counted in code points and normalised to NFC', async () => {
     expect(await issuesOf({ name: '🎟'.repeat(100) })).toBeNull()
     expect(await issuesOf({ name: '🎟'.repeat(101) })).toMatchObject([{ pointer: '/name' }])
     const { name } = await tenant.draft({ name: 'Cafe\u0301' })
@@ -401,7 +404,7 @@ describe('validation of a body', () => {
   })
 
   it.each(['\u0000', '\u001b[31m', 'a\nb', '\u007f', '\u0085', '\u202e', '\u2066', '\ud800', 'x\udc00'])(
-    'text with %j is refused',
+    'text in a body with %j is refused',
     async (bad) => {
       for (const member of ['name', 'issuer_name', 'fulfiller_name', 'description']) {
         expect(await issuesOf({ [member]: `a${bad}` })).toMatchObject([{ pointer: `/${member}` }])
@@ -426,7 +429,7 @@ describe('validation of a body', () => {
   it('metadata key with a line separator is returned as sent', async () =>
     expect((await tenant.draft({ metadata: { 'a\u2028b': 'v' } })).metadata).toEqual({ 'a\u2028b': 'v' }))
 
-  it('more than 30 consecutive combining marks are refused before normalisation', async () => {
+  it('text with more than 30 consecutive combining marks is refused before normalisation', async () => {
     const marks = (count: number) => `a${'\u0301\u0323'.repeat(count / 2)}`
     expect(await issuesOf({ metadata: { a: marks(30) } })).toBeNull()
     expect(await issuesOf({ metadata: { a: marks(32) } })).toMatchObject([{ pointer: '/metadata/a', code: 'format' }])
@@ -437,7 +440,7 @@ describe('validation of a body', () => {
     expect(await issuesOf({ metadata: { '\u00e9': 'a', 'e\u0301': 'b' } })).toMatchObject([{ code: 'unique' }]))
 
   it.each(['\u212a', '\u037e', '\u1fef'])(
-    '%j, which NFC turns into ASCII, is refused in an id and kept in a text',
+    'character %j, which NFC turns into ASCII, is refused in an id and unchanged in a text',
     async (sign) => {
       expect(await issuesOf({ external_template_id: `a${sign}` })).toMatchObject([{ pointer: '/external_template_id' }])
       expect((await tenant.draft({ name: `0 ${sign}` })).name).toBe(`0 ${sign}`)
@@ -493,7 +496,7 @@ describe('validation of a body', () => {
     ['no type', { validity: {} }, '/validity/type'],
     ['text instead of an object', { validity: 'forever' }, '/validity'],
     ['a member of the other type', relative({ starts_at: '2027-01-01T00:00:00Z' }), '/validity/starts_at'],
-  ])('validity with %s is refused', async (_what, overrides, pointer) => {
+  ])('template validity with %s is refused', async (_what, overrides, pointer) => {
     const issues = (await issuesOf(overrides)) as { pointer: string }[]
     expect(issues.map((it) => it.pointer)).toContain(pointer)
   })

@@ -21,11 +21,11 @@ afterAll(() => server.close())
 
 const metricsOf = async (tenant: Tenant, botId: string) => (await tenant.console(bots.metrics, { botId })).data
 
-/** Calls that need only the token: `badIssue` lacks a scope, `badSend` a valid body. */
+/** Refused bot calls: `badIssue` by a bot without the scope, `badSend` with an invalid body. */
 const badIssue = (bot: { call: Tenant['console'] }) => bot.call(bots.issue, {} as never)
 const badSend = (bot: { call: Tenant['console'] }) => bot.call(bots.send, {} as never)
 
-it('metrics of an idle bot are zero, with null rates', async () => {
+it('metrics of a bot without calls have zero counts and null rates', async () => {
   const tenant = await newTenant(server)
   const { id } = await tenant.bot()
   expect(await metricsOf(tenant, id)).toEqual({
@@ -38,7 +38,7 @@ it('metrics of an idle bot are zero, with null rates', async () => {
 })
 
 describe('call metrics', () => {
-  it('calls are counted per bot by method, status and code', async () => {
+  it('bot metrics count the calls of each bot by method, HTTP status and failure code', async () => {
     const tenant = await newTenant(server)
     const [bot, other] = [await tenant.bot(), await tenant.bot()]
     for (let time = 0; time < 3; time++) await badSend(bot)
@@ -52,7 +52,7 @@ describe('call metrics', () => {
     expect((await metricsOf(tenant, other.id)).calls.total).toBe(0)
   })
 
-  it('calls refused for token, bot state, scope or rate limit are counted', async () => {
+  it('bot metrics count calls refused for token, bot state, scope or rate limit', async () => {
     const limited = testApp({ limits: createLimits({ bot_calls: { calls: 1, seconds: 60 } }) })
     const tenant = await newTenant(limited)
     const bot = await tenant.bot(['messages:send'])
@@ -97,7 +97,7 @@ describe('call metrics', () => {
     await own.close()
   })
 
-  it('equal calls within a minute are stored in one row', async () => {
+  it('bot calls with equal method, status and code within a minute are stored in one row', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const bot = await tenant.bot()
@@ -112,7 +112,7 @@ describe('call metrics', () => {
     await own.close()
   })
 
-  it('counts that could not be written are written later with newer ones', async () => {
+  it('bot call counts whose write failed are written with the next counts', async () => {
     const { store } = server.deps
     let full = true
     const sometimes: Store = {
@@ -135,7 +135,7 @@ describe('call metrics', () => {
 })
 
 describe('bot quota', () => {
-  it('quota shows the current window of the rate limit', async () => {
+  it('bot quota shows the current window of the rate limit', async () => {
     const limited = testApp({ limits: createLimits({ bot_calls: { calls: 3, seconds: 60 } }, () => 0) })
     const tenant = await newTenant(limited)
     const bot = await tenant.bot()
@@ -151,7 +151,7 @@ describe('bot quota', () => {
 })
 
 describe('metrics of updates and deliveries', () => {
-  it('updates of the last 24 hours are counted', async () => {
+  it('bot metrics count the updates of the last 24 hours', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const [{ id: botId }, { id: other }] = [await tenant.bot(), await tenant.bot()]
@@ -174,7 +174,7 @@ describe('metrics of updates and deliveries', () => {
     await own.close()
   })
 
-  it('attempts have a success rate and nearest-rank percentiles of their durations', async () => {
+  it('bot metrics have the success rate and nearest-rank duration percentiles of attempts', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const [{ id: botId }, { id: other }] = [await tenant.bot(), await tenant.bot()]
@@ -216,7 +216,7 @@ describe('metrics of updates and deliveries', () => {
     await own.close()
   })
 
-  it('percentiles cover the latest 10,000 attempts', async () => {
+  it('duration percentiles of bot metrics cover the latest 10,000 attempts', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id: botId } = await tenant.bot()
@@ -238,7 +238,7 @@ describe('metrics of updates and deliveries', () => {
   })
 })
 
-it('counts survive a restart of the server', async () => {
+it('bot call counts survive a restart of the server', async () => {
   await inFolder(async (dataDir) => {
     const first = await liveServer({ dataDir })
     const tenant = await newTenant(first)
@@ -255,7 +255,7 @@ it('counts survive a restart of the server', async () => {
   })
 })
 
-it('metrics are refused before approval and available for a disabled bot', async () => {
+it('metrics of a bot are refused before its approval and available while it is disabled', async () => {
   const tenant = await newTenant(server)
   const { id: botId } = await tenant.appliedBot()
   expect((await tenant.console(bots.metrics, { botId })).code).toBe('BOT_NOT_APPROVED')
@@ -264,7 +264,7 @@ it('metrics are refused before approval and available for a disabled bot', async
   expect((await tenant.console(bots.metrics, { botId })).status).toBe(200)
 })
 
-it('metrics are readable while the store cannot write', async () => {
+it('bot metrics are readable while the store cannot write', async () => {
   const tenant = await newTenant(server)
   const bot = await tenant.bot()
   const { store } = server.deps

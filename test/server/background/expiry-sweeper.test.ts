@@ -6,7 +6,7 @@ import { liveServer } from '../../support/server.js'
 import { newChat, say } from '../../support/server-chats.js'
 import { newTenant } from '../../support/server-tenant.js'
 
-it('advancing the test clock by a day expires updates queued behind a hanging delivery', async () => {
+it('updates queued behind a hanging delivery expire when the test clock advances a day', async () => {
   let called = () => {}
   const hanging = new Promise<void>((resolve) => {
     called = resolve

@@ -14,7 +14,7 @@ afterAll(() => server.close())
 const iso = (ms: number) => new Date(ms).toISOString()
 const { bots, platform } = contract
 
-/** Null if the token is accepted: the malformed query is checked later. */
+/** Returns the failure code if the token is refused, or null: the invalid limit is checked only after the token. */
 const knock = async (place: TestApp, token: string) => {
   const path = `${contract.webhook.info.path}?unknown=1`
   const { code } = await place.send({ method: 'GET', path, headers: { authorization: `Bearer ${token}` } })
@@ -22,7 +22,7 @@ const knock = async (place: TestApp, token: string) => {
 }
 
 describe('bot application', () => {
-  it('apply returns 201 with a pending bot and no token', async () => {
+  it('bot application returns 201 with a pending bot and no token', async () => {
     const tenant = await newTenant(server)
     const body = botBody()
     const answer = await tenant.console(bots.apply, body)
@@ -65,7 +65,7 @@ describe('bot application', () => {
     })
   })
 
-  it('apply stores description, avatar and scopes as sent', async () => {
+  it('bot application stores description, avatar and scopes as sent', async () => {
     const tenant = await newTenant(server)
     const avatar = 'https://shop.example/cup.png'
     const { id } = await tenant.appliedBot({ description: 'Pours', avatar, scopes: ['vouchers:read', 'messages:send'] })
@@ -91,7 +91,7 @@ describe('bot application', () => {
     ['a duplicate scope', { scopes: ['messages:send', 'messages:send'] }],
     ['no scopes', { scopes: [] }],
     ['an unknown member', { about: 'x' }],
-  ])('apply with %s is refused with 400', async (_what, overrides) => {
+  ])('bot application with %s is refused with 400', async (_what, overrides) => {
     const tenant = await newTenant(server)
     expect(await tenant.console(bots.apply, botBody(overrides as never))).toMatchObject({
       status: 400,
@@ -99,12 +99,12 @@ describe('bot application', () => {
     })
   })
 
-  it.each(['abc', `a${'_9'.repeat(31)}z`])('apply accepts the username %s', async (username) => {
+  it.each(['abc', `a${'_9'.repeat(31)}z`])('bot application accepts the username %s', async (username) => {
     const tenant = await newTenant(server)
     expect((await tenant.console(bots.apply, botBody({ username }))).data.username).toBe(username)
   })
 
-  it('username of a bot is taken for every account, whatever the state of that bot', async () => {
+  it('username of a bot in any state is refused for a new bot of any account', async () => {
     const [tenant, stranger] = [await newTenant(server), await newTenant(server)]
     const { id, username } = await tenant.appliedBot()
     const taken = { status: 409, code: 'USERNAME_TAKEN' }
@@ -121,14 +121,14 @@ describe('bot application', () => {
     await tryAll([tenant, stranger])
   })
 
-  it('exactly one of several concurrent applications for a username succeeds', async () => {
+  it('exactly one of several concurrent bot applications with the same username succeeds', async () => {
     const tenants = await Promise.all(Array.from({ length: 8 }, () => newTenant(server)))
     const username = `wanted_${serial()}`
     const answers = await Promise.all(tenants.map(({ console }) => console(bots.apply, botBody({ username }))))
     expect(answers.map((it) => it.code ?? 'made').sort()).toEqual([...Array(7).fill('USERNAME_TAKEN'), 'made'])
   })
 
-  it('21st bot of an account is refused, and reapplying after a rejection counts only once', async () => {
+  it('21st bot of an account is refused; a bot that reapplied after a rejection counts once', async () => {
     const tenant = await newTenant(server)
     const first = await tenant.appliedBot()
     for (let have = 1; have < 20; have++) await tenant.appliedBot()
@@ -144,7 +144,7 @@ describe('bot application', () => {
 })
 
 describe('bot review', () => {
-  it('approval activates the bot', async () => {
+  it('approval makes a pending bot active', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const applied = await tenant.appliedBot()
@@ -155,7 +155,7 @@ describe('bot review', () => {
     await own.close()
   })
 
-  it('rejection stores a note, and reapplying resets the same bot with the new data', async () => {
+  it('rejection of a bot stores a note; reapplying makes the same bot pending with new data', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const applied = await tenant.appliedBot({ description: 'old', scopes: ['messages:send'] })
@@ -181,7 +181,7 @@ describe('bot review', () => {
     await own.close()
   })
 
-  /** For each state of a bot, the decisions that it allows and the resulting states. */
+  /** For each state of a bot: a function that creates such a bot, and the resulting state of each review decision. */
   const states: [string, (tenant: Tenant) => Promise<string>, Record<string, string>][] = [
     ['pending', async (tenant) => (await tenant.appliedBot()).id, { approveBot: 'active', rejectBot: 'inactive' }],
     [
@@ -208,24 +208,27 @@ describe('bot review', () => {
   const cases = states.flatMap(([state, make, allowed]) =>
     decisions.map((decision) => [state, decision, allowed[decision] ?? 'a conflict', make] as const),
   )
-  it.each(cases)('bot in the state %s: %s leads to %s', async (_state, decision, leadsTo, make) => {
-    const tenant = await newTenant(server)
-    const botId = await make(tenant)
-    const before = (await tenant.console(bots.list, {})).data.items[0]
-    const answer = await tenant.operator(
-      platform[decision],
-      (decision === 'rejectBot' ? { botId, note: 'no' } : { botId }) as never,
-    )
-    if (leadsTo !== 'a conflict') {
-      expect([answer.status, answer.data.status]).toEqual([200, leadsTo])
-      return
-    }
-    const { review_status, status } = before as NonNullable<typeof before>
-    expect(answer).toMatchObject({ status: 409, code: 'BOT_STATE_CONFLICT', details: { review_status, status } })
-    expect((await tenant.console(bots.list, {})).data.items[0]).toEqual(before)
-  })
+  it.each(cases)(
+    'review of a bot in the state %s: the decision %s results in %s',
+    async (_state, decision, leadsTo, make) => {
+      const tenant = await newTenant(server)
+      const botId = await make(tenant)
+      const before = (await tenant.console(bots.list, {})).data.items[0]
+      const answer = await tenant.operator(
+        platform[decision],
+        (decision === 'rejectBot' ? { botId, note: 'no' } : { botId }) as never,
+      )
+      if (leadsTo !== 'a conflict') {
+        expect([answer.status, answer.data.status]).toEqual([200, leadsTo])
+        return
+      }
+      const { review_status, status } = before as NonNullable<typeof before>
+      expect(answer).toMatchObject({ status: 409, code: 'BOT_STATE_CONFLICT', details: { review_status, status } })
+      expect((await tenant.console(bots.list, {})).data.items[0]).toEqual(before)
+    },
+  )
 
-  it('reviews list bots and templates together, oldest first, or one kind', async () => {
+  it('review list has bots and templates, oldest first, or only one of the two kinds', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const bot = await tenant.appliedBot()
@@ -250,7 +253,7 @@ describe('bot review', () => {
     await own.close()
   })
 
-  it('with auto-approval, apply returns pending and the next read shows the token', async () => {
+  it('bot application under auto-approval returns pending; the next read shows the bot token', async () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)
     const applied = await tenant.appliedBot()
@@ -265,7 +268,7 @@ describe('bot review', () => {
 describe('one-time token', () => {
   const read = async (tenant: Tenant, botId: string) => (await tenant.console(bots.get, { botId })).data
 
-  it('one-time token is returned only by the first read after approval', async () => {
+  it('bot token is returned only by the first read of the bot after its approval', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.appliedBot()
     expect(await read(tenant, id)).not.toHaveProperty('one_time_token')
@@ -283,7 +286,7 @@ describe('one-time token', () => {
     expect(await knock(server, first.one_time_token as string)).toBeNull()
   })
 
-  it('exactly one of fifty concurrent reads receives the one-time token', async () => {
+  it('exactly one of fifty concurrent first reads of an approved bot returns the bot token', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.approvedBot()
     const reads = await Promise.all(Array.from({ length: 50 }, () => read(tenant, id)))
@@ -293,7 +296,7 @@ describe('one-time token', () => {
     expect(new Set(reads.map((it) => it.token_prefix))).toEqual(new Set([tokens[0]?.slice(0, 8)]))
   })
 
-  it('HEAD, list, PATCH and review decisions never create the one-time token', async () => {
+  it('HEAD, list, PATCH and review decisions never create the bot token', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.approvedBot()
     const { path } = wireOf(bots.get, { botId: id })
@@ -309,7 +312,7 @@ describe('one-time token', () => {
     expect(await read(tenant, id)).toHaveProperty('one_time_token')
   })
 
-  it('read of a bot writes nothing if it creates no token', async () => {
+  it('read of a bot that creates no bot token writes nothing to the database', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.bot()
     const { id: waiting } = await tenant.appliedBot()
@@ -334,7 +337,7 @@ describe('one-time token', () => {
 })
 
 describe('regeneration of a bot token', () => {
-  it('regeneration returns a new token and revokes the old one immediately', async () => {
+  it('regeneration of a bot token returns a new one and revokes the old one immediately', async () => {
     const tenant = await newTenant(server)
     const { id, token } = await tenant.bot()
     const answer = await tenant.console(bots.regenerateToken, { botId: id })
@@ -350,7 +353,7 @@ describe('regeneration of a bot token', () => {
     expect(read).not.toHaveProperty('one_time_token')
   })
 
-  it('regeneration changes updated_at, the first read does not', async () => {
+  it('regeneration of the bot token changes updated_at of the bot; the first read does not', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id: botId, updated_at } = await tenant.approvedBot()
@@ -362,7 +365,7 @@ describe('regeneration of a bot token', () => {
     await own.close()
   })
 
-  it('after a regeneration the first read shows no one-time token', async () => {
+  it('first read of a bot shows no token if the token was regenerated before', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.approvedBot()
     const { one_time_token } = (await tenant.console(bots.regenerateToken, { botId: id })).data
@@ -370,7 +373,7 @@ describe('regeneration of a bot token', () => {
     expect(await knock(server, one_time_token)).toBeNull()
   })
 
-  it('concurrent regenerations each return a token, and only one of them works', async () => {
+  it('concurrent regenerations each return a bot token, and exactly one of the tokens works', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.approvedBot()
     const calls = [1, 2, 3, 4].map(() => tenant.console(bots.regenerateToken, { botId: id }))
@@ -383,7 +386,7 @@ describe('regeneration of a bot token', () => {
   })
 
   it.each(['regenerateToken', 'disableBot', 'enableBot'] as const)(
-    '%s notifies waiting polls of the bot',
+    'bots.%s notifies waiting polls of the bot',
     async (name) => {
       const own = testApp()
       const tenant = await newTenant(own)
@@ -411,7 +414,7 @@ describe('regeneration of a bot token', () => {
 })
 
 describe('order of checks of a bot console call', () => {
-  it('bot console call checks form, bot, approval, enabled, scope, then its object', async () => {
+  it('bot console call checks body, bot, approval, enabled, scope, then the named object', async () => {
     const tenant = await newTenant(server)
     const call = async (botId: string, input: object = {}) =>
       (await tenant.console(bots.createTemplate, { botId, ...templateBody(), ...input } as never)).code

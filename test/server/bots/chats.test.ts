@@ -19,7 +19,7 @@ const UNKNOWN = 'chat_01ARZ3NDEKTSV4RRFFQ69G5FAV'
 const seconds = START_MS / 1000
 
 describe('creation of a chat', () => {
-  it('new chat is private, notifies the bot of its membership, and has no messages', async () => {
+  it('new chat is private and empty, and its creation sends the bot a membership update', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot, { user_id: 'ann' })
     expect(chat).toEqual({
@@ -48,7 +48,7 @@ describe('creation of a chat', () => {
     expect([items, pagination]).toEqual([[], { page: 1, limit: 20, total: 0, pages: 0 }])
   })
 
-  it('creating an existing chat returns it, whatever the type, and notifies nobody', async () => {
+  it('creation of an existing chat returns that chat, whatever the type, without an update', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot, { user_id: 'ann' })
     for (const type of [undefined, 'private', 'group'] as const) {
@@ -60,7 +60,7 @@ describe('creation of a chat', () => {
     expect(other.id).not.toBe(chat.id)
   })
 
-  it('chat creation requires an approved bot, which may be disabled', async () => {
+  it('chat creation requires an approved bot, enabled or disabled', async () => {
     const start = async (botId: string) =>
       (await tenant.operator(contract.platform.createChat, { bot_id: botId, user_id: 'ann' })).code
     expect(await start('bot_01ARZ3NDEKTSV4RRFFQ69G5FAV')).toBe('BOT_NOT_FOUND')
@@ -70,7 +70,7 @@ describe('creation of a chat', () => {
     expect(await start(id)).toBe(null)
   })
 
-  it('20 concurrent creations of the same chat create one chat and one update', async () => {
+  it('20 concurrent creations of a chat create one chat and one bot update', async () => {
     const bot = await tenant.bot()
     const chats = await Promise.all(Array.from({ length: 20 }, () => newChat(tenant, bot, { user_id: 'ann' })))
     expect(new Set(chats.map((it) => it.id)).size).toBe(1)
@@ -79,7 +79,7 @@ describe('creation of a chat', () => {
 })
 
 describe('list of chats', () => {
-  it('list of chats filters by bot and user, newest first, in pages', async () => {
+  it('list of chats has pages, newest first, and filters by bot and user', async () => {
     const [first, second] = [await tenant.bot(), await tenant.bot()]
     const made: string[] = []
     for (const [bot, userId] of [
@@ -105,7 +105,7 @@ describe('list of chats', () => {
 })
 
 describe('chat messages', () => {
-  it('messages of user and bot share one number sequence per chat, from 1', async () => {
+  it('messages of user and bot in a chat share one sequence of ids, from 1', async () => {
     const bot = await tenant.bot()
     const [chat, other] = [await newChat(tenant, bot, { user_id: 'ann' }), await newChat(tenant, bot)]
     const asked = await say(tenant, chat, 'Hello? 🎟')
@@ -129,7 +129,7 @@ describe('chat messages', () => {
     expect(items).toEqual([asked, answered.data].map((it) => ({ ...it, voucher: null })))
   })
 
-  it('messages of the user become updates, messages of the bot do not', async () => {
+  it('chat messages of the user create bot updates, messages of the bot do not', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     const message = await say(tenant, chat, 'Hello?')
@@ -141,7 +141,7 @@ describe('chat messages', () => {
     ])
   })
 
-  it('messages are listed in pages, oldest first', async () => {
+  it('list of chat messages has pages, oldest first', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     for (let n = 1; n <= 5; n++) await say(tenant, chat, `m${n}`)
@@ -168,7 +168,7 @@ describe('chat messages', () => {
     expect((await bot.call(contract.bots.send, { chat_id: group.id, text: 'you' })).data.message_id).toBe(2)
   })
 
-  it('message to a foreign, absent or malformed chat is refused with the same bytes', async () => {
+  it('message to a foreign, an absent and a malformed chat id is refused with the same bytes', async () => {
     const [bot, other] = [await tenant.bot(), await tenant.bot()]
     const foreign = await newChat(tenant, other)
     const [reference, ...answers] = await Promise.all(
@@ -180,7 +180,7 @@ describe('chat messages', () => {
     for (const answer of answers) expect(answer.sameness).toBe(reference?.sameness)
   })
 
-  it('100 concurrent messages have the ids 1 to 100, and their updates follow in order', async () => {
+  it('100 concurrent messages to a chat have the ids 1 to 100, and their updates that order', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     const sent = await Promise.all(Array.from({ length: 100 }, (_, n) => say(tenant, chat, `m${n}`)))
@@ -200,7 +200,7 @@ describe('chat messages', () => {
     ['a next line (U+0085)', 'a\u0085b'],
     ['a bidi override', 'a\u202eb'],
     ['half a surrogate pair', 'a\ud800'],
-  ])('message text with %s is refused', async (_what, text) => {
+  ])('chat message whose text has %s is refused', async (_what, text) => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     expect((await bot.call(contract.bots.send, { chat_id: chat.id, text })).code).toBe('VALIDATION_FAILED')
@@ -215,7 +215,7 @@ describe('multi-line message', () => {
   const sent = 'Hello\r\n\tline two\n\nend\r\n'
   const kept = 'Hello\n\tline two\n\nend\n'
 
-  it('message keeps line feeds and tabs and stores CR LF as LF', async () => {
+  it('text of a chat message keeps line feeds and tabs and is stored with CR LF as LF', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     const reply = await bot.call(contract.bots.send, { chat_id: chat.id, text: sent })
@@ -229,7 +229,7 @@ describe('multi-line message', () => {
 })
 
 describe('blocked chat', () => {
-  it('blocked chat refuses messages of both sides until it is unblocked', async () => {
+  it('blocked chat refuses messages of user and bot until it is unblocked', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     const set = async (endpoint: typeof contract.platform.blockChat | typeof contract.platform.unblockChat) =>
@@ -245,7 +245,7 @@ describe('blocked chat', () => {
     expect(await codes()).toEqual([null, null])
   })
 
-  it('bot is notified once of each block and unblock', async () => {
+  it('block and unblock of a chat each create one bot update, even if repeated', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     for (const endpoint of [contract.platform.blockChat, contract.platform.blockChat] as const) {
@@ -260,7 +260,7 @@ describe('blocked chat', () => {
     ])
   })
 
-  it('calls for an unknown chat return CHAT_NOT_FOUND', async () => {
+  it('chat calls with an unknown chat id return CHAT_NOT_FOUND', async () => {
     const { blockChat, unblockChat, messages } = contract.platform
     for (const endpoint of [blockChat, unblockChat, messages]) {
       expect((await tenant.operator(endpoint, { chatId: UNKNOWN })).code).toBe('CHAT_NOT_FOUND')
@@ -278,7 +278,7 @@ describe('update created by the operator', () => {
       ...(payload === undefined ? {} : { payload: payload as Record<string, unknown> }),
     })
 
-  it('created update is returned with the same bytes that a poll returns', async () => {
+  it('operator call that creates a bot update returns the same bytes as a poll of the bot', async () => {
     const bot = await tenant.bot()
     const answers = [
       await add(bot.id, 'ping'),
@@ -322,20 +322,23 @@ describe('update created by the operator', () => {
     ['inline_query', { from: { id: 'ann' }, query: 1 }, '/payload/query'],
     ['inline_query', { from: { id: 'ann' }, query: 'x', date: 1 }, '/payload/date'],
     ['inline_query', { from: { id: 'ann' }, query: 'x', constructor: 1 }, '/payload/constructor'],
-  ] as const)('update %s with payload %j is refused at %s', async (type, payload, pointer) => {
-    const bot = await tenant.bot()
-    const refused = await add(bot.id, type, payload)
-    expect(refused.code).toBe('VALIDATION_FAILED')
-    expect((refused.details.errors as { pointer: string }[]).map((it) => it.pointer)).toEqual([pointer])
-    expect(await pollOf(bot)).toEqual([])
-  })
+  ] as const)(
+    'bot update %s created by the operator with payload %j is refused at %s',
+    async (type, payload, pointer) => {
+      const bot = await tenant.bot()
+      const refused = await add(bot.id, type, payload)
+      expect(refused.code).toBe('VALIDATION_FAILED')
+      expect((refused.details.errors as { pointer: string }[]).map((it) => it.pointer)).toEqual([pointer])
+      expect(await pollOf(bot)).toEqual([])
+    },
+  )
 
-  it('inline query accepts 256 characters of four bytes each', async () => {
+  it('inline query update accepts a query of 256 characters of four bytes each', async () => {
     const bot = await tenant.bot()
     expect((await add(bot.id, 'inline_query', { from: { id: 'ann' }, query: '🎟'.repeat(256) })).status).toBe(200)
   })
 
-  it('update is created only for an approved bot that allows its type', async () => {
+  it('operator can create a bot update only for an approved bot that allows its type', async () => {
     expect((await add('bot_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'ping')).code).toBe('BOT_NOT_FOUND')
     expect((await add((await tenant.appliedBot()).id, 'ping')).code).toBe('BOT_NOT_APPROVED')
     const bot = await tenant.bot()

@@ -104,14 +104,14 @@ describe('issue through a bot', () => {
     expect((await direct({ external_issue_id: 'order-1' })).status).toBe(201)
   })
 
-  it('bot issue adds no update to a bot that did not ask for vouchers', async () => {
+  it('bot issue creates no voucher update for a bot whose allowed_updates exclude vouchers', async () => {
     await issue()
     expect((await pollOf(bot)).map((it) => it.type)).toEqual(['my_chat_member'])
   })
 })
 
 describe('repeated bot issue', () => {
-  it('repeated bot issue returns the voucher with its first delivery, and no new message', async () => {
+  it('bot issue repeated with its external_issue_id returns the voucher and the first message', async () => {
     const first = (await issue({ external_issue_id: 'order-1', metadata: { a: '1' } })).data
     await bot.call(contract.bots.send, { chat_id: chat.id, text: 'x' })
     const again = await issue({ external_issue_id: 'order-1', metadata: { a: '2' } })
@@ -120,7 +120,7 @@ describe('repeated bot issue', () => {
     expect(await issuedCount()).toBe(1)
   })
 
-  it('repeated bot issue succeeds although the quota is exhausted', async () => {
+  it('bot issue repeated with its external_issue_id succeeds with an exhausted quota', async () => {
     templateId = (await tenant.template({ issue_limit: 1 })).id
     const first = (await issue({ external_issue_id: 'order-1' })).data
     expect((await issue()).code).toBe('TEMPLATE_QUOTA_EXHAUSTED')
@@ -137,7 +137,7 @@ describe('repeated bot issue', () => {
     expect(await transcript()).toHaveLength(1)
   })
 
-  it('bot issue with the idempotency key of another request is refused at both endpoints', async () => {
+  it('idempotency key of a bot issue is refused for another request at both issue endpoints', async () => {
     await issue({ external_issue_id: 'order-1' }, { key: 'K' })
     expect((await issue({ external_issue_id: 'order-2' }, { key: 'K' })).code).toBe('IDEMPOTENCY_KEY_REUSED')
     await tenant.issue(templateId, { key: 'L' })
@@ -145,7 +145,7 @@ describe('repeated bot issue', () => {
     expect(await issuedCount()).toBe(2)
   })
 
-  it('bot issue without Idempotency-Key stores no record; a malformed key is refused', async () => {
+  it('bot issue without Idempotency-Key stores no idempotency record; a malformed key is refused', async () => {
     const { path, method } = contract.bots.issue
     const headers = { authorization: `Bearer ${bot.token}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ chat_id: chat.id, template_id: templateId, external_issue_id: 'order-1' })
@@ -164,7 +164,7 @@ describe('repeated bot issue', () => {
 })
 
 describe('external_issue_id shared by both issue endpoints', () => {
-  it('bot issue returns a directly issued voucher without a delivery or message', async () => {
+  it('bot issue with the external_issue_id of a direct issue returns its voucher, no message', async () => {
     const first = (await direct({ external_issue_id: 'order-1' })).data
     for (const key of ['K', 'K', 'L']) {
       const { status, data } = await issue({ external_issue_id: 'order-1' }, { key })
@@ -173,7 +173,7 @@ describe('external_issue_id shared by both issue endpoints', () => {
     expect(await transcript()).toEqual([])
   })
 
-  it('direct issue returns a voucher that was issued through the bot', async () => {
+  it('direct issue with the external_issue_id of a bot issue returns its voucher', async () => {
     const { delivery: _, ...first } = (await issue({ external_issue_id: 'order-1' })).data
     const again = await direct({ external_issue_id: 'order-1' })
     expect([again.status, again.data]).toEqual([200, first])
@@ -228,13 +228,13 @@ describe('refused bot issue', () => {
     expect([foreign.status, foreign.sameness]).toEqual([404, (await issue({ chat_id: 'x' })).sameness])
   })
 
-  it('bot issue with a foreign template is not found, with one under review not active', async () => {
+  it('bot issue refuses a foreign template as not found, one under review as not active', async () => {
     const foreign = await (await newTenant(server)).template()
     expect((await issue({ template_id: foreign.id })).code).toBe('TEMPLATE_NOT_FOUND')
     expect((await issue({ template_id: (await tenant.reviewing()).id })).code).toBe('TEMPLATE_NOT_ACTIVE')
   })
 
-  it('bot issue by an unlinked bot is refused', async () => {
+  it('bot issue by a bot that is not linked to an application is refused', async () => {
     await tenant.console(contract.apps.unlinkBot, { appId: tenant.appId, botId: bot.id })
     expect((await issue()).code).toBe('BOT_NOT_LINKED')
   })
@@ -249,7 +249,7 @@ describe('voucher updates of a linked bot', () => {
   const told = async (by: TestBot = bot) =>
     (await pollOf(by)).filter((it) => it.type.startsWith('voucher_')).map((it) => [it.type, it[it.type]])
 
-  it('linked bot receives every issue, redemption and reversal, without credentials', async () => {
+  it('linked bot receives an update for every issue, redemption and reversal, no credentials', async () => {
     await pollOf(bot, { allowed_updates: [...types] })
     const { credentials: _, ...first } = (await direct()).data
     const issued = await issue()
@@ -264,7 +264,7 @@ describe('voucher updates of a linked bot', () => {
     ])
   })
 
-  it('replays, repeats and refusals create no further voucher updates', async () => {
+  it('replays, repeats and refusals of voucher calls create no voucher updates', async () => {
     await pollOf(bot, { allowed_updates: [...types] })
     const voucher = await tenant.issue(templateId, { key: 'K' })
     const input = {
@@ -284,7 +284,7 @@ describe('voucher updates of a linked bot', () => {
     expect((await told()).map(([type]) => type)).toEqual([...types])
   })
 
-  it('notifies every linked bot, but not unlinked ones or those of other applications', async () => {
+  it('voucher updates go to every linked bot, not to unlinked ones or other applications', async () => {
     const [second, silent] = [await tenant.linkedBot(), await tenant.linkedBot()]
     const stranger = await (await newTenant(server)).linkedBot()
     for (const by of [bot, second, stranger]) await pollOf(by, { allowed_updates: [...types] })
@@ -295,7 +295,7 @@ describe('voucher updates of a linked bot', () => {
     expect(counts).toEqual([2, 1, 0, 0])
   })
 
-  it('bot that allows one voucher type receives only that type', async () => {
+  it('bot whose allowed_updates name one voucher update type receives only that type', async () => {
     await pollOf(bot, { allowed_updates: ['voucher_redeemed'] })
     await tenant.redeem(await tenant.issue(templateId))
     expect((await told()).map(([type]) => type)).toEqual(['voucher_redeemed'])

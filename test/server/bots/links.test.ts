@@ -15,7 +15,7 @@ const iso = (ms: number) => new Date(ms).toISOString()
 const { apps, bots, platform } = contract
 
 describe('link of a bot to an application', () => {
-  it('link is shown in every response with the application or the bot', async () => {
+  it('link of a bot is shown in every response that contains the application or the bot', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { appId, console } = tenant
@@ -47,7 +47,7 @@ describe('link of a bot to an application', () => {
     await own.close()
   })
 
-  it('repeated link or unlink changes nothing', async () => {
+  it('repeated link or unlink of a bot changes nothing', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { appId, console } = tenant
@@ -66,7 +66,7 @@ describe('link of a bot to an application', () => {
     await own.close()
   })
 
-  it('application may link several bots in order; a bot is linked to one application', async () => {
+  it('application lists its linked bots in link order; a second link of a bot is refused', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { appId, console } = tenant
@@ -86,7 +86,7 @@ describe('link of a bot to an application', () => {
     await own.close()
   })
 
-  it('exactly one of two concurrent links to different applications succeeds', async () => {
+  it('exactly one of two concurrent links of a bot to different applications succeeds', async () => {
     const tenant = await newTenant(server)
     const sibling = await newTenant(server, tenant.accountId)
     const { id: botId } = await tenant.approvedBot()
@@ -94,11 +94,11 @@ describe('link of a bot to an application', () => {
       [tenant, sibling].map(({ console, appId }) => console(apps.linkBot, { appId, botId })),
     )
     const codes = answers.map((it) => it.code)
-    // Either may be first: the check of an account's JWT is asynchronous.
+    // Either link may succeed: the check of an account's JWT is asynchronous.
     expect(codes.filter((it) => it !== null)).toEqual(['BOT_ALREADY_LINKED'])
   })
 
-  it('link requires an approved bot, which may be disabled', async () => {
+  it('link to an application requires an approved bot, enabled or disabled', async () => {
     const tenant = await newTenant(server)
     const { appId, console } = tenant
     const { id: botId } = await tenant.appliedBot()
@@ -110,7 +110,7 @@ describe('link of a bot to an application', () => {
     expect((await link()).status).toBe(200)
   })
 
-  it('unlinking keeps templates, vouchers and tokens', async () => {
+  it('unlinking a bot keeps templates, vouchers and tokens', async () => {
     const tenant = await newTenant(server)
     const { appId, console } = tenant
     const bot = await tenant.linkedBot()
@@ -121,7 +121,7 @@ describe('link of a bot to an application', () => {
     expect((await bot.call(contract.bots.issue, {} as never)).code).toBe('BOT_NOT_LINKED')
   })
 
-  it('list of applications takes the same number of statements for one and for fifty', async () => {
+  it('list of applications runs as many SQL statements for fifty applications as for one', async () => {
     const tenant = await newTenant(server)
     const { store } = server.deps
     let statements = 0

@@ -11,7 +11,7 @@ import { newTenant, type Tenant, type TestBot } from '../../support/server-tenan
 import { HOOK_URL } from '../../support/server-webhooks.js'
 import { WatchedPolls } from '../../support/watched-polls.js'
 
-/** Held polls over real sockets. */
+/** Lets tests wait until the server holds polls or has ended them. */
 let polls: WatchedPolls
 let server: TestApp
 let tenant: Tenant
@@ -41,7 +41,7 @@ const written = (extra = '') =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\n${bearerLine(bot.token)}Content-Type: application/json\r\n` +
   `Content-Length: ${body.length}\r\n${extra}\r\n${body}`
 
-/** Reads until the other side ends. */
+/** Returns everything that the server sends until it ends the connection. */
 async function read(socket: net.Socket): Promise<string> {
   let text = ''
   for await (const chunk of socket) text += String(chunk)
@@ -49,7 +49,7 @@ async function read(socket: net.Socket): Promise<string> {
 }
 
 describe('held poll', () => {
-  it('held poll ends when its connection is reset, and its update stays for the next poll', async () => {
+  it('held poll ends when its connection is reset; its update is returned by the next poll', async () => {
     const socket = net.connect(port, '127.0.0.1')
     socket.on('error', () => {})
     socket.write(written())
@@ -116,7 +116,7 @@ describe('server shutdown with held polls', () => {
     const live = await liveServer()
     const there = await (await newTenant(live)).bot()
     const older = there.call(contract.bots.updates, { timeout: 50 })
-    // The older poll ends once the newer one is accepted, which is then held.
+    // The server ends the older poll when it holds the newer one.
     const newer = there.call(contract.bots.updates, { timeout: 50 })
     expect(await Promise.race([older, newer]).then((it) => it.code)).toBe('POLL_TERMINATED')
     await live.running.close()

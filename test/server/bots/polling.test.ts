@@ -80,7 +80,7 @@ describe('getUpdates', () => {
     expect(await ids({ offset: 101 })).toEqual([101])
   })
 
-  it('getUpdates with offset -n returns the last n updates and confirms those before', async () => {
+  it('getUpdates with offset -n returns the last n updates and confirms all earlier ones', async () => {
     await ping(5)
     expect(await ids({ offset: -6 })).toEqual([1, 2, 3, 4, 5])
     expect(await ids({ offset: -5 })).toEqual([1, 2, 3, 4, 5])
@@ -90,7 +90,7 @@ describe('getUpdates', () => {
     expect(await ids({ offset: -1 })).toEqual([5])
   })
 
-  it('getUpdates refuses an offset beyond the next update and confirms nothing', async () => {
+  it('getUpdates refuses an offset above the next update id and confirms nothing', async () => {
     const early = await getUpdates({ offset: 2 })
     expect([early.code, early.details]).toEqual(['OFFSET_IN_FUTURE', { next_offset: 1 }])
     expect(await ids({ offset: 1 })).toEqual([])
@@ -138,7 +138,7 @@ describe('getUpdates', () => {
 })
 
 describe('allowed_updates', () => {
-  it('absent allowed_updates keeps the setting, [] resets it to the default types', async () => {
+  it('getUpdates without allowed_updates keeps the setting; [] resets it to the default types', async () => {
     const kinds = async () => (await pollOf(bot)).map((it) => it.type)
     await getUpdates({ allowed_updates: ['message', 'message'] })
     const chat = await newChat(tenant, bot)
@@ -150,12 +150,12 @@ describe('allowed_updates', () => {
     expect(await kinds()).toEqual(['message', 'ping'])
   })
 
-  it('allowed_updates does not remove waiting updates', async () => {
+  it('change of allowed_updates does not remove waiting updates of excluded types', async () => {
     await ping()
     expect(await ids({ allowed_updates: ['message'] })).toEqual([1])
   })
 
-  it('updates that are not allowed use no id', async () => {
+  it('updates of types outside allowed_updates use no update id', async () => {
     await ping()
     await getUpdates({ allowed_updates: ['ping'] })
     await newChat(tenant, bot)
@@ -165,7 +165,7 @@ describe('allowed_updates', () => {
 })
 
 describe('getUpdates while a webhook is set', () => {
-  it('getUpdates is refused, confirms nothing and sets no types while a webhook is set', async () => {
+  it('getUpdates while a webhook is set is refused and neither confirms nor sets types', async () => {
     await ping(2)
     await server.deps.store.write(() => plantWebhook(bot.id))
     const refused = await getUpdates({ offset: 3, allowed_updates: ['message'] })
@@ -193,7 +193,7 @@ describe('unconfirmed update', () => {
   })
 })
 
-/** A second server on the same store and polls; write number n waits for `release` if `waits(n)`. */
+/** A second server on the same store and polls. Its write number n waits for `release` if `waits(n)` is true. */
 function slowServer(waits: (write: number) => boolean, input: PollInput = {}) {
   const { store } = server.deps
   let release = () => {}
@@ -227,7 +227,7 @@ describe('held poll', () => {
     expect(idsOf((await hold()).data.items)).toEqual([1])
   })
 
-  it('held poll confirms updates below its offset before it waits', async () => {
+  it('held poll confirms updates below its offset before it starts to wait', async () => {
     await ping()
     const held = hold({ offset: 2 })
     await polls.waits(1)
@@ -235,7 +235,7 @@ describe('held poll', () => {
     expect(idsOf((await held).data.items)).toEqual([2])
   })
 
-  it('held poll misses no update that is added between its read and its wait', async () => {
+  it('held poll returns an update that is added between its read and its wait', async () => {
     let came = 0
     polls.beforeWait = async () => {
       if (came++ === 0) await ping()
@@ -243,7 +243,7 @@ describe('held poll', () => {
     expect(idsOf((await hold()).data.items)).toEqual([1])
   })
 
-  it('held poll continues to wait after a wake-up without an update', async () => {
+  it('held poll keeps waiting after a notification without an update', async () => {
     const held = hold()
     await polls.waits(1)
     for (let n = 1; n <= 3; n++) {
@@ -274,7 +274,7 @@ describe('held poll', () => {
     }
   })
 
-  it('held poll keeps no transaction open', async () => {
+  it('held poll keeps no database transaction open', async () => {
     const held = hold()
     await polls.waits(1)
     await tenant.issue()
@@ -283,7 +283,7 @@ describe('held poll', () => {
     await held
   })
 
-  it('held poll is ended with 409 by a newer poll, which continues', async () => {
+  it('held poll ends with 409 when a newer poll of the bot starts, which keeps waiting', async () => {
     const older = hold()
     await polls.waits(1)
     const newer = hold()
@@ -294,7 +294,7 @@ describe('held poll', () => {
     expect(idsOf((await newer).data.items)).toEqual([1])
   })
 
-  it('poll that has found an update is ended by a newer poll, which returns the update', async () => {
+  it('poll that has read an update ends with 409 for a newer poll, which returns the update', async () => {
     await ping()
     const { send, release, close } = slowServer(() => true)
     const older = send()
@@ -307,7 +307,7 @@ describe('held poll', () => {
     await close()
   })
 
-  it('poll is ended by a newer one even if it reaches the database later', async () => {
+  it('older of two polls ends with 409 even if it reaches the database after the newer one', async () => {
     const { send, release, close } = slowServer((write) => write === 1, { timeout: 50 })
     const older = send()
     await polls.opens(1)
@@ -320,7 +320,7 @@ describe('held poll', () => {
     await close()
   })
 
-  it('held poll is not ended by a poll of another bot', async () => {
+  it('held poll continues when another bot polls', async () => {
     const held = hold()
     await polls.waits(1)
     expect((await getUpdates({}, await tenant.bot())).status).toBe(200)
@@ -328,7 +328,7 @@ describe('held poll', () => {
     expect((await held).status).toBe(200)
   })
 
-  it('exactly one of 20 concurrent polls survives', async () => {
+  it('19 of 20 concurrent polls of a bot end with 409, and one is held', async () => {
     const calls = Array.from({ length: 20 }, () => hold())
     await polls.ends(19)
     await polls.waits(1)
@@ -339,7 +339,7 @@ describe('held poll', () => {
     expect(polls.isOpen(bot.id)).toBe(false)
   })
 
-  it('held poll ends with 401 when its token is regenerated, and the new token can poll', async () => {
+  it('held poll ends with 401 when the bot token is regenerated; the new token can poll', async () => {
     const held = hold()
     await polls.waits(1)
     const { one_time_token: token } = (await tenant.console(contract.bots.regenerateToken, { botId: bot.id })).data
@@ -351,7 +351,7 @@ describe('held poll', () => {
     expect(again.status).toBe(200)
   })
 
-  it('held poll returns no update that is added after its token was regenerated', async () => {
+  it('held poll returns no update that is added after the bot token was regenerated', async () => {
     let first = true
     polls.beforeWait = async () => {
       if (!first) return
@@ -389,7 +389,7 @@ describe('held poll', () => {
     expect(idsOf((await next).data.items)).toEqual([2])
   })
 
-  it('poll is open to other processes exactly while it waits', async () => {
+  it('poll counts as open exactly while it waits', async () => {
     const held = hold()
     await polls.waits(1)
     expect(polls.isOpen(bot.id)).toBe(true)

@@ -31,7 +31,7 @@ const everything = {
 const { name, command_menus, ...profile } = everything
 
 describe('PATCH of a bot', () => {
-  it('PATCH of a bot changes the named members and later reads show them', async () => {
+  it('PATCH of a bot changes the members that it names, and later reads show the change', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id: botId } = await tenant.bot()
@@ -47,7 +47,7 @@ describe('PATCH of a bot', () => {
     await own.close()
   })
 
-  it('PATCH clears members given as null and replaces contact, links and menus whole', async () => {
+  it('PATCH of a bot clears null members and replaces contact, links and menus as a whole', async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.approvedBot()
     await tenant.console(bots.update, { botId, ...everything })
@@ -59,7 +59,7 @@ describe('PATCH of a bot', () => {
     expect((await tenant.console(bots.update, { botId, contact: {} })).data.profile.contact).toEqual({})
   })
 
-  it('PATCH without changes returns the record with the same updated_at', async () => {
+  it('PATCH of a bot that changes no value returns the bot with an unchanged updated_at', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id: botId } = await tenant.bot()
@@ -72,7 +72,7 @@ describe('PATCH of a bot', () => {
     await own.close()
   })
 
-  it('PATCH requires an approved bot, which may be disabled', async () => {
+  it('PATCH of a bot requires an approved bot, enabled or disabled', async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.appliedBot()
     const update = () => tenant.console(bots.update, { botId, name })
@@ -88,7 +88,7 @@ describe('PATCH of a bot', () => {
     expect((await tenant.console(bots.update, { botId: disabled, name })).status).toBe(200)
   })
 
-  it('PATCH refuses a username before it looks at the bot', async () => {
+  it('PATCH of a bot refuses the member username before it checks that the bot exists', async () => {
     const tenant = await newTenant(server)
     const { id: botId, username } = await tenant.appliedBot()
     for (const id of [botId, 'bot_0']) {
@@ -123,13 +123,13 @@ describe('PATCH of a bot', () => {
     ['a read-only member', { status: 'active' }],
     ['the member profile', { profile: {} }],
     ['the member scopes', { scopes: ['vouchers:issue'] }],
-  ])('PATCH with %s is refused with 400', async (_what, patch) => {
+  ])('PATCH of a bot with %s is refused with 400', async (_what, patch) => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.approvedBot()
     expect((await tenant.console(bots.update, { botId, ...patch } as never)).code).toBe('VALIDATION_FAILED')
   })
 
-  it('concurrent PATCHes of different members all take effect', async () => {
+  it('concurrent PATCHes of different members of a bot all take effect', async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.approvedBot()
     await Promise.all(
@@ -140,7 +140,7 @@ describe('PATCH of a bot', () => {
 })
 
 describe('list of bots', () => {
-  it("list of bots shows the account's bots without profile, newest first, in pages", async () => {
+  it("list of bots has the account's bots without their profiles, newest first, in pages", async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     await (await newTenant(own)).appliedBot()

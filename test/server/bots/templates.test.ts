@@ -13,7 +13,7 @@ afterAll(() => server.close())
 
 const { apps, bots, platform, templates, vouchers } = contract
 
-/** The bot template calls of one bot. */
+/** The template calls of one bot, made with its account's JWT. */
 const doorOf = (tenant: Tenant, botId: string) => ({
   create: (overrides: Partial<TemplateInput> = {}) =>
     tenant.console(bots.createTemplate, { botId, ...templateBody(overrides) }),
@@ -25,7 +25,7 @@ const doorOf = (tenant: Tenant, botId: string) => ({
 })
 
 describe('templates of a bot without an application', () => {
-  it('unlinked bot creates, submits and gets its own draft reviewed', async () => {
+  it('unlinked bot can create and submit a template of its own, which the operator approves', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id: botId } = await tenant.bot()
@@ -51,7 +51,7 @@ describe('templates of a bot without an application', () => {
     await own.close()
   })
 
-  it('template of an unlinked bot cannot be issued', async () => {
+  it('voucher of a template that belongs to an unlinked bot cannot be issued', async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.bot()
     const door = doorOf(tenant, botId)
@@ -63,7 +63,7 @@ describe('templates of a bot without an application', () => {
     expect((await tenant.runtime(templates.submit, { templateId: id })).code).toBe('TEMPLATE_NOT_FOUND')
   })
 
-  it('external ids are unique per unlinked bot among templates that are not rejected', async () => {
+  it('unlinked bot can reuse the external id of a template only after its rejection', async () => {
     const tenant = await newTenant(server)
     const [one, other] = [await tenant.bot(), await tenant.bot()].map(({ id }) => doorOf(tenant, id))
     if (one === undefined || other === undefined) throw new Error('two bots were made')
@@ -86,7 +86,7 @@ describe('templates of a bot without an application', () => {
     expect((await other.submit(second)).code).toBe('TEMPLATE_NOT_FOUND')
   })
 
-  it('exactly one of several concurrent drafts with the same external id succeeds', async () => {
+  it('exactly one of several concurrent creations of a template external id succeeds', async () => {
     const tenant = await newTenant(server)
     const { create } = doorOf(tenant, (await tenant.bot()).id)
     const same = { external_template_id: 'same' }
@@ -96,7 +96,7 @@ describe('templates of a bot without an application', () => {
 })
 
 describe('templates of a linked bot', () => {
-  it('linked bot saves drafts to its application and lists and submits all templates there', async () => {
+  it('linked bot creates templates in its application and lists and submits all of them', async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.linkedBot()
     const door = doorOf(tenant, botId)
@@ -150,7 +150,7 @@ describe('link adopts templates', () => {
     expect((await tenant.issue(active)).templateId).toBe(active)
   })
 
-  it('link leaves a template whose external id is taken with the bot', async () => {
+  it('link leaves a bot template at the bot if the application has its external id', async () => {
     const tenant = await newTenant(server)
     const { appId } = tenant
     const { id: botId } = await tenant.bot()
@@ -169,7 +169,7 @@ describe('link adopts templates', () => {
     expect((await door.list()).sort()).toEqual([held.id, free, taken].sort())
   })
 
-  it('link adopts a rejected template even if its external id is taken', async () => {
+  it('link moves a rejected bot template even if the application has its external id', async () => {
     const tenant = await newTenant(server)
     const { appId } = tenant
     const { id: botId } = await tenant.bot()
@@ -186,7 +186,7 @@ describe('link adopts templates', () => {
     })
   })
 
-  it('link adopts nothing of another bot of the account', async () => {
+  it('link of a bot moves no template of another bot of the account', async () => {
     const tenant = await newTenant(server)
     const [linked, other] = [await tenant.bot(), await tenant.bot()]
     const { id } = (await doorOf(tenant, other.id).create()).data
@@ -207,7 +207,7 @@ describe('checks of bot template calls', () => {
     return name === 'createTemplate' ? { botId, ...templateBody() } : { botId, templateId: (await tenant.draft()).id }
   }
 
-  it.each(calls)('%s requires an approved and enabled bot with the scope %s', async (name, scope) => {
+  it.each(calls)('bot template call %s requires an approved and enabled bot with the scope %s', async (name, scope) => {
     const tenant = await newTenant(server)
     const call = async (botId: string) =>
       tenant.console(bots[name], (await input(tenant, name, botId)) as { botId: string } & never)
@@ -227,7 +227,7 @@ describe('checks of bot template calls', () => {
     })
   })
 
-  it('with auto-approval, submit returns reviewing and the next read active', async () => {
+  it('bot template submitted under auto-approval is reviewing, and active at the next read', async () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)
     const { id: botId } = await tenant.appliedBot({ scopes: [...botScopes] })
@@ -238,7 +238,7 @@ describe('checks of bot template calls', () => {
     await own.close()
   })
 
-  it('bot template with a non-existent date is refused like at the runtime endpoint', async () => {
+  it('bot template and runtime template with a non-existent date get the same refusal', async () => {
     const tenant = await newTenant(server)
     const { create } = doorOf(tenant, (await tenant.bot()).id)
     const validity = { type: 'fixed' as const, starts_at: '2027-02-30T00:00:00Z', ends_at: '2027-03-01T00:00:00Z' }

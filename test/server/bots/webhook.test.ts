@@ -40,7 +40,7 @@ async function botOf() {
 }
 
 describe('webhook settings', () => {
-  it('set returns the settings with a redacted URL and a generated secret, shown only once', async () => {
+  it('webhook set returns a redacted URL and a generated secret that no later call shows', async () => {
     const { set, info } = await botOf()
     const first = await set()
     expect(first.data).toEqual({
@@ -75,7 +75,7 @@ describe('webhook settings', () => {
     })
   })
 
-  it('absent members keep their settings, and empty allowed_updates resets the types', async () => {
+  it('webhook set keeps settings that it does not name; allowed_updates [] resets the types', async () => {
     const { set } = await botOf()
     await set({ max_connections: 7, allowed_updates: ['voucher_issued'], allowed_ips: ['93.184.0.0/16'] })
     expect((await set({ url: 'https://hooks.example.com/other' })).data).toMatchObject({
@@ -88,7 +88,7 @@ describe('webhook settings', () => {
     expect([reset.allowed_ips, reset.allowed_updates.length]).toEqual([[], 5])
   })
 
-  it('bot sets its webhook with its own token', async () => {
+  it('bot can set its webhook with its bot token', async () => {
     const { bot, info } = await botOf()
     const set = await bot.call(contract.webhook.setByBot, { url: URL_OF, secret_token: SECRET })
     expect([set.status, set.data.url, 'one_time_secret_token' in set.data]).toEqual([
@@ -139,7 +139,7 @@ describe('webhook settings', () => {
     }
   })
 
-  it('host name that does not resolve is accepted with a warning', async () => {
+  it('webhook URL whose host name does not resolve is accepted with a warning', async () => {
     const { set } = await botOf()
     for (const none of [[], new Error('no such name')]) {
       addresses = none
@@ -149,7 +149,7 @@ describe('webhook settings', () => {
     expect((await set()).data.warnings).toEqual([])
   })
 
-  it('non-public allowed_ips are named, and a host outside the list is refused', async () => {
+  it('webhook set refuses non-public allowed_ips by name, and a host outside allowed_ips', async () => {
     const { set } = await botOf()
     const invalid = await set({ allowed_ips: ['93.184.215.14', '10.0.0.0/8'] })
     expect([invalid.status, invalid.code]).toEqual([400, 'VALIDATION_FAILED'])
@@ -162,7 +162,7 @@ describe('webhook settings', () => {
     expect((await set({ url: 'https://1.1.1.1/' })).details).toEqual(excluded)
   })
 
-  it('webhook is refused during a poll, and a poll while a webhook is set', async () => {
+  it('webhook set is refused during a poll, and a poll while a webhook is set', async () => {
     const { bot, set, remove } = await botOf()
     const poll = server.deps.polls.open(bot.id)
     expect((await set()).code).toBe('POLLING_ACTIVE')
@@ -174,7 +174,7 @@ describe('webhook settings', () => {
     expect((await bot.call(contract.bots.updates, {})).status).toBe(200)
   })
 
-  it('bot that is disabled or revoked during the DNS lookup sets no webhook', async () => {
+  it('webhook set writes nothing if the bot is disabled or revoked during the DNS lookup', async () => {
     const { tenant, bot } = await botOf()
     const setAsLookUpEndsAfter = async (change: () => Promise<unknown>) => {
       during = change
@@ -195,7 +195,7 @@ describe('webhook settings', () => {
     expect((await tenant.console(contract.bots.get, { botId })).data.webhook).toBeNull()
   })
 
-  it('poll that opens during the DNS lookup prevents the webhook', async () => {
+  it('webhook set is refused if a poll starts during the DNS lookup', async () => {
     const { bot, set } = await botOf()
     during = () => server.deps.polls.open(bot.id)
     expect((await set()).code).toBe('POLLING_ACTIVE')
@@ -204,7 +204,7 @@ describe('webhook settings', () => {
 })
 
 describe('updates pending when a webhook changes', () => {
-  it('setting a webhook creates one delivery per pending update, setting it again none', async () => {
+  it('webhook set creates one delivery per pending update; a repeated set creates none', async () => {
     const { set, ping, deliveries } = await botOf()
     const ids = [await ping(), await ping()]
     expect(await deliveries()).toEqual([])
@@ -233,7 +233,7 @@ describe('updates pending when a webhook changes', () => {
     expect(await deliveries()).toEqual(made)
   })
 
-  it('drop_pending_updates on set and delete cancels and counts the deliveries', async () => {
+  it('drop_pending_updates of webhook set and delete cancels and counts pending deliveries', async () => {
     const { set, ping, remove, deliveries, bot } = await botOf()
     await ping()
     expect((await set({ drop_pending_updates: true })).data).toMatchObject({
@@ -255,7 +255,7 @@ describe('updates pending when a webhook changes', () => {
     expect((await bot.call(contract.bots.updates, {})).data.items).toEqual([])
   })
 
-  it('pending updates can be polled once the webhook is deleted, which is idempotent', async () => {
+  it('pending updates can be polled after a webhook delete, which is idempotent', async () => {
     const { tenant, set, ping, remove, bot, deliveries } = await botOf()
     await set()
     const updateId = await ping()
@@ -275,7 +275,7 @@ describe('updates pending when a webhook changes', () => {
 })
 
 describe('list of deliveries', () => {
-  it("list of deliveries has pages, filters by status, and hides other tenants' deliveries", async () => {
+  it("list of deliveries has pages, filters by status, and omits other tenants' deliveries", async () => {
     const { tenant, bot, set, ping } = await botOf()
     await set()
     for (let n = 0; n < 5; n++) await ping()
@@ -321,7 +321,7 @@ describe('list of deliveries', () => {
     }
   })
 
-  it('list of deliveries shows the latest 100 attempts of each, with their numbers', async () => {
+  it('list of deliveries shows the latest 100 attempts of each delivery with their numbers', async () => {
     const { set, ping, deliveries } = await botOf()
     await set()
     for (let n = 0; n < 2; n++) await ping()
@@ -346,7 +346,7 @@ describe('list of deliveries', () => {
 })
 
 describe('stored webhook secrets', () => {
-  it('no table stores the URL path or the secret of a webhook in plain text', async () => {
+  it('no database table stores the URL path or the secret of a webhook in plain text', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.answer = () => 500
@@ -365,7 +365,7 @@ describe('stored webhook secrets', () => {
     expect(text).toContain(`http://127.0.0.1:${receiver.port}`)
   })
 
-  it('setting the same webhook again keeps the error date and address of the endpoint', async () => {
+  it('webhook set with an unchanged URL keeps the last error date and the IP address', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.answer = () => 500

@@ -44,8 +44,9 @@ const calls = ['set', 'delete', 'confirm', 'set again', 'drop'] as const
 export type KilledCall = (typeof calls)[number]
 
 /**
- * Changes repeatedly how the updates of a long backlog are received, with a kill right after some of the changes.
- * @param killed the changes followed by a kill, all by default
+ * Sets, deletes and sets the webhook of a bot with a long backlog of updates, confirms some and drops the rest. Kills
+ * the server right after some of these calls and compares the backlog after the restart.
+ * @param killed the calls after which the server is killed, all by default
  */
 export async function crashInBacklog(killed: readonly KilledCall[] = calls): Promise<void> {
   database = onPostgres ? takeDatabase() : undefined
@@ -76,7 +77,7 @@ async function run(killed: readonly KilledCall[]): Promise<void> {
   server = await start()
 
   const markers: unknown[] = []
-  /** Kills the server right after the call, while most backlog rows are still unchanged. */
+  /** Kills the server right after the response, while background work has changed few rows of the backlog. */
   const killAfter = async (name: KilledCall, call: Promise<{ readonly status: number; readonly text: string }>) => {
     const { status, text } = await call
     if (killed.includes(name)) await server.kill()
@@ -97,7 +98,7 @@ async function run(killed: readonly KilledCall[]): Promise<void> {
     (await tenant.console(contract.webhook.deliveries, { botId: bot.id, limit: 1, ...(status && { status }) })).data
       .pagination.total
 
-  // The receiver does not respond yet, so no update of the backlog is delivered.
+  // The webhook receiver does not respond yet, so no update of the backlog is delivered.
   const held: (() => void)[] = []
   receiver.answer = () => new Promise((resolve) => held.push(() => resolve(503)))
   await killAfter('set', set())

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { crashInBacklog } from './backlog-crash-run.js'
 
-it('5 kills while a backlog is settled leave the same state as if each call had settled it', async () => {
+it('server killed while it changes backlog rows in the background completes them after start', async () => {
   await expect(crashInBacklog()).resolves.toBeUndefined()
 }, 90_000)

@@ -17,7 +17,7 @@ beforeAll(() => {
 })
 afterAll(() => server.close())
 
-/** Number of update and delivery rows that each transaction changed since the last call. */
+/** @returns a function that returns how many update and delivery rows each transaction changed since its last call */
 function watchTransactions(): () => number[] {
   const { store } = server.deps
   const { write } = store
@@ -46,7 +46,7 @@ function watchTransactions(): () => number[] {
   return () => changed.splice(0)
 }
 
-/** A bot whose pending updates take three transactions to settle. */
+/** Creates a bot with so many pending updates that changing their rows takes three transactions. */
 async function botWithBacklog() {
   const tenant = await newTenant(server)
   const bot = await tenant.bot()
@@ -85,7 +85,7 @@ const settleAll = async (): Promise<void> => {
 }
 
 describe('backlog of updates', () => {
-  it('each transaction changes at most 200 updates of a backlog', async () => {
+  it('transaction that changes a backlog changes at most 200 updates', async () => {
     const changed = watchTransactions()
     const { set, remove, poll } = await botWithBacklog()
     changed()
@@ -98,7 +98,7 @@ describe('backlog of updates', () => {
     await settleAll()
   })
 
-  it('dropped backlog is gone for every reader as soon as the call returns', async () => {
+  it('call that drops a backlog hides it from every reader before it returns', async () => {
     for (const drop of ['set', 'remove'] as const) {
       const bot = await botWithBacklog()
       await bot.set()
@@ -118,7 +118,7 @@ describe('backlog of updates', () => {
     }
   })
 
-  it('dropped backlog is not delivered even before its rows are changed', async () => {
+  it('dropped updates of a backlog are not delivered even before their rows are changed', async () => {
     const bot = await botWithBacklog()
     await bot.set()
     await settleAll()
@@ -133,7 +133,7 @@ describe('backlog of updates', () => {
     await settleAll()
   })
 
-  it('poll confirms a backlog for every reader, and unconfirmed updates stay', async () => {
+  it('poll that confirms part of a backlog hides it from every reader and keeps the rest', async () => {
     const bot = await botWithBacklog()
     expect((await bot.poll({ offset: -3, limit: 100 })).data.items.map((it) => it.update_id)).toEqual([
       BACKLOG - 2,
@@ -150,7 +150,7 @@ describe('backlog of updates', () => {
     ])
   })
 
-  it('backlog can be polled after its webhook is deleted; confirmed updates are not delivered', async () => {
+  it('backlog can be polled after a webhook delete; the next webhook gets no confirmed update', async () => {
     const bot = await botWithBacklog()
     await bot.set()
     await settleAll()
@@ -165,7 +165,7 @@ describe('backlog of updates', () => {
     expect(waiting.map((it) => it.update_id)).toEqual([BACKLOG])
   })
 
-  it('several mode switches leave a backlog in the same state as if each call had settled it', async () => {
+  it('webhook changes and polls leave a backlog as if each call had changed all rows first', async () => {
     const [eager, lazy] = [await botWithBacklog(), await botWithBacklog()]
     type Call = (bot: typeof eager) => Promise<{ readonly status: number; readonly text: string }>
     const calls: Call[] = [
@@ -210,7 +210,7 @@ describe('backlog of updates', () => {
     expect(await standing(lazy)).toEqual(await standing(eager))
   })
 
-  it('poll skips an expired backlog in windows of bounded size', async () => {
+  it('poll returns the first update after a long expired backlog', async () => {
     const bot = await botWithBacklog()
     server.clock.advance(DAY_MS)
     await bot.ping()
@@ -220,7 +220,7 @@ describe('backlog of updates', () => {
   })
 })
 
-/** Settles the backlog of one bot while other bots have one too. */
+/** Changes all backlog rows of one bot while the backlogs of other bots stay unchanged. */
 async function settleAllOf(botId: string): Promise<void> {
   const others = function* (): Op<Record<string, number | string | null>[]> {
     return yield* all(

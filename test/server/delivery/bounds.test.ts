@@ -19,13 +19,13 @@ import {
   tlsReceiver,
 } from './delivering.js'
 
-/** Far below 15 s to keep tests short, and long enough for a loopback response. */
+/** Delivery timeout, ms: far below the default of 15 s for short tests, but enough for a loopback response. */
 const timeoutMs = 500
 const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n'
 
-/** The timers of the sender; sockets have timers of their own. */
+/** Replaces the timers of the sender; sockets keep real timers. */
 const faked: Parameters<typeof vi.useFakeTimers>[0] = { toFake: ['setTimeout', 'clearTimeout', 'performance'] }
-/** Time for a body after the response head. */
+/** How long the sender waits for the body after the head of a response. */
 const BODY_WAIT_MS = 2_000
 
 afterEach(() => {
@@ -49,7 +49,7 @@ function settled<T>(result: Promise<T>) {
   return { result, isSettled }
 }
 
-/** Writes endlessly; resolves to the number of bytes sent until the other side closed the connection. */
+/** Writes the bytes repeatedly until the sender closes the connection; resolves to the number of bytes sent. */
 async function flood(socket: Socket, bytes: string): Promise<number> {
   const closed = ended(socket)
   const pump = () => {
@@ -88,7 +88,7 @@ describe('slow receiver', () => {
       (socket: Socket) => trickle(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'),
       'response_timeout',
     ],
-  ])('delivery times out after its limit if the receiver %s', async (_, answer, code) => {
+  ])('delivery fails with response_timeout after its time limit if the receiver %s', async (_, answer, code) => {
     vi.useFakeTimers(faked)
     let requests = 0
     const count = (socket: Socket) => {
@@ -125,7 +125,7 @@ describe('slow receiver', () => {
       lookup,
       connectTcp: (address, port) => {
         const socket = connectTcp(address, port)
-        // Neither accepts nor refuses the connection.
+        // Drop every event of the socket, so that the connection is neither accepted nor refused.
         socket.emit = () => true
         sockets.push(socket)
         return socket
@@ -135,7 +135,7 @@ describe('slow receiver', () => {
     expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true])
   })
 
-  it('delivery tries the next address after half of the time', async () => {
+  it('delivery tries the next address after half of its time limit', async () => {
     const { port } = await tlsReceiver(hooksExampleCom)
     const hanging = await listen(createServer(silent))
     const { send } = senderFor({
@@ -162,7 +162,7 @@ describe('slow receiver', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true])
   })
 
-  it('delivery has one time limit for DNS lookup and connection together', async () => {
+  it('delivery has one time limit for DNS lookup and connection in sum', async () => {
     const { port } = await tlsReceiver(hooksExampleCom)
     const { send } = senderFor({
       ...internet(port).options,
@@ -180,7 +180,7 @@ describe('endless response body', () => {
   it.each([
     [200, null],
     [500, { code: 'http_status' }],
-  ])('status %i decides the outcome although the body trickles', async (status, error) => {
+  ])('delivery ends with the outcome of status %i although the response body never ends', async (status, error) => {
     const { send, url, connections } = await rawReceiver(
       (socket) => {
         socket.write(`HTTP/1.1 ${status} X\r\n\r\n`)
@@ -193,7 +193,7 @@ describe('endless response body', () => {
     await ended(connections[0])
   })
 
-  it('delivery slot is held for at most 2 s after the head of a response', async () => {
+  it('delivery ends at most 2 s after the head of a response whose body never arrives', async () => {
     const { send, url, connections } = await rawReceiver(
       (socket) => void socket.write(`${head}Content-Length: 5\r\n\r\n`),
     )
@@ -209,7 +209,7 @@ describe('endless response body', () => {
   })
 })
 
-/** With the timeout of 15 s: a shorter one would give another error code. */
+/** Uses the default timeout of 15 s: with a short timeout a delivery might fail with response_timeout instead. */
 describe('invalid response', () => {
   const rests = {
     'an upgrade': 'Connection: Upgrade\r\nUpgrade: x\r\n',
@@ -220,13 +220,13 @@ describe('invalid response', () => {
     ['000', '099', '100', '101'].flatMap((status) =>
       Object.entries(rests).map(([name, rest]) => [status, name, rest] as const),
     ),
-  )('delivery fails with response_invalid for status %s with %s', async (status, _name, rest) => {
+  )('delivery fails with response_invalid for the response status %s with %s', async (status, _name, rest) => {
     const { send, url, connections } = await rawReceiver(answering(`HTTP/1.1 ${status} X\r\n${rest}\r\n`))
     expect(await send(url)).toMatchObject({ statusCode: null, error: { code: 'response_invalid' } })
     await ended(connections[0])
   })
 
-  it.each(['600', '999'])('delivery fails with http_status for status %s', async (status) => {
+  it.each(['600', '999'])('delivery fails with http_status for the response status %s', async (status) => {
     const { send, url } = await rawReceiver(answering(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`))
     expect(await send(url)).toMatchObject({
       statusCode: Number(status),
@@ -252,7 +252,7 @@ describe('endless response', () => {
       'HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n'.repeat(1_000),
       { error: { code: 'response_invalid' } },
     ],
-  ])('connection is closed before the receiver can send 32 MiB of %s', async (_, first, rest, expected) => {
+  ])('sender closes the connection before the receiver can send 32 MiB of %s', async (_, first, rest, expected) => {
     const floods: Promise<number>[] = []
     const { send, url } = await rawReceiver((socket) => {
       socket.write(first)
@@ -260,11 +260,11 @@ describe('endless response', () => {
     })
     const result = await send(url)
     expect(result).toMatchObject(expected)
-    // Kernel buffers on both sides hold most of it.
+    // Most of the sent bytes are in kernel buffers, not read by the sender.
     expect(await floods[0]).toBeLessThan(32 * 1024 * 1024)
   })
 
-  it('memory stays below 64 MiB over 100 endless responses', async () => {
+  it('sender uses less than 64 MiB of memory for 100 endless responses', async () => {
     const { send, url } = await rawReceiver((socket) => {
       socket.write(`${head}\r\n`)
       void flood(socket, block)
@@ -276,7 +276,7 @@ describe('endless response', () => {
     for (let warmUp = 0; warmUp < 20; warmUp++) await send(url)
     const before = used()
     for (let delivery = 0; delivery < 100; delivery++) await send(url)
-    // Each receiver would have sent megabytes.
+    // Buffering the responses would take megabytes each.
     expect(used() - before).toBeLessThan(64 * 1024 * 1024)
   })
 })
@@ -294,7 +294,7 @@ describe('concurrent deliveries', () => {
 })
 
 describe('closing the sender', () => {
-  it('close() waits for a running attempt and refuses new ones', async () => {
+  it('close() of the sender waits for a running attempt and refuses new ones', async () => {
     let answer = silent
     const asked = new Promise<void>((resolve) => {
       answer = resolve
@@ -313,7 +313,7 @@ describe('closing the sender', () => {
     await expect(send(url)).rejects.toThrow('closed')
   })
 
-  it('close() aborts an attempt that exceeds the grace period', async () => {
+  it('close() of the sender aborts an attempt that exceeds the grace period', async () => {
     const { send, url, close, connections } = await rawReceiver(silent)
     const running = send(url)
     await close(20)

@@ -1,4 +1,4 @@
-/** Self-signed certificates for hooks.example.com. The private key protects nothing. */
+/** Private key of self-signed test certificates for hooks.example.com; it is not a secret. */
 const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgU7vLpvOV/1zv34LE
 gcP977i3fzbAKx43181qYs5qAJShRANCAARk6eAOGvggrLukLrsUdqBlCSPEbRQJ

@@ -9,7 +9,7 @@ import { ended, httpReceiver, internet, publicAddress, rawReceiver, senderFor, t
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
-/** Sends one delivery and returns its connection. */
+/** Sends one delivery to the URL and returns its connection. */
 async function postOnce(url: string) {
   const checked = checkUrl(url, { loopbackPorts: new Set([Number(new URL(url).port)]) })
   if (!checked.ok) throw new Error(checked.reason)
@@ -25,7 +25,7 @@ async function postOnce(url: string) {
 }
 
 describe('webhook connection', () => {
-  it('webhook connection is reused for the next delivery', async () => {
+  it('webhook connection is reused for the next delivery to the same URL', async () => {
     const { send, url, connections } = await httpReceiver((_request, response) => response.end('ok'))
     for (let delivery = 0; delivery < 5; delivery++) {
       expect(await send(`${url}/${delivery}`)).toMatchObject({ error: null })
@@ -33,7 +33,7 @@ describe('webhook connection', () => {
     expect(connections).toHaveLength(1)
   })
 
-  it('webhook connection over TLS is reused', async () => {
+  it('webhook connection over TLS is reused for the next delivery', async () => {
     const { port, connections } = await tlsReceiver(hooksExampleCom)
     const { send } = senderFor({ ...internet(port).options, lookup: async () => [publicAddress] })
     for (let delivery = 0; delivery < 5; delivery++) {
@@ -82,7 +82,7 @@ describe('webhook connection', () => {
     expect(connections).toHaveLength(3)
   })
 
-  it('webhook connection is reopened if the receiver closed it', async () => {
+  it('webhook delivery opens a new connection if the receiver closed the idle one', async () => {
     const { send, url, connections } = await rawReceiver((socket) => void socket.write(ok))
     for (let delivery = 0; delivery < 3; delivery++) {
       expect(await send(url)).toMatchObject({ error: null })
@@ -92,14 +92,14 @@ describe('webhook connection', () => {
     expect(connections).toHaveLength(3)
   })
 
-  it('webhook connection is not reused if the body ends with the connection', async () => {
+  it('webhook connection is not reused if its end delimits the response body', async () => {
     const { url } = await rawReceiver((socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\nok'))
     const { connection, exchange } = await postOnce(url)
     expect([exchange.answer?.status, connection.reusable]).toEqual([200, false])
     await connection.destroy()
   })
 
-  it('idle webhook connection is dropped when the receiver closes it', async () => {
+  it('idle webhook connection leaves the pool when the receiver closes it', async () => {
     const { url, connections } = await rawReceiver((socket) => void socket.write(ok))
     const { connection } = await postOnce(url)
     const kept = new IdleConnections()
@@ -119,7 +119,7 @@ describe('webhook connection', () => {
     expect(connections).toHaveLength(expected)
   })
 
-  it('webhook connection is not reused after unexpected extra bytes', async () => {
+  it('webhook connection is not reused if the receiver sent bytes after the response', async () => {
     const { send, url, connections } = await rawReceiver((socket) => void socket.write(ok + ok))
     for (let delivery = 0; delivery < 3; delivery++) expect(await send(url)).toMatchObject({ error: null })
     expect(connections).toHaveLength(3)
@@ -129,7 +129,7 @@ describe('webhook connection', () => {
     let requests = 0
     const { send, url, connections } = await rawReceiver(
       (socket) => {
-        // The late response to the first delivery would look like one to the second.
+        // On a reused connection, the late response to the first delivery would look like the response to the second.
         if (requests++ > 0) socket.write(ok)
       },
       { timeoutMs: 1_000 },
@@ -139,7 +139,7 @@ describe('webhook connection', () => {
     expect(connections).toHaveLength(2)
   })
 
-  it('webhook connections end when the sender closes', async () => {
+  it('idle webhook connections are closed by close() of the sender', async () => {
     const { send, url, connections, close } = await rawReceiver((socket) => void socket.write(ok))
     await send(url)
     await close()

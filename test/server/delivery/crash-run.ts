@@ -8,9 +8,9 @@ import { newReceiver, SECRET, until } from '../../support/server-deliveries.js'
 import { newTenant } from '../../support/server-tenant.js'
 
 /**
- * Kills a server during its deliveries and compares the received calls with the database.
+ * Kills a server while it sends webhook deliveries and compares what the receiver got with the database.
  * @param updates a multiple of 50
- * @param killedAfter the numbers of deliveries after which the server is killed and restarted
+ * @param killedAfter numbers of received deliveries: the server is killed and restarted when it reaches each of them
  */
 export async function crashInDeliveries(
   dataDir: string,
@@ -27,7 +27,7 @@ export async function crashInDeliveries(
 
   let killing: Promise<void> | undefined
   let killAt = killedAfter[0]
-  // One in a hundred fails at first, so that there are retries to continue after a restart.
+  // Fail the first attempt of every hundredth update, so that retries are scheduled at each restart.
   receiver.answer = async ({ updateId }) => {
     const calls = receiver.calls.length
     if (killAt !== undefined && calls >= killAt) killing ??= server.kill()
@@ -68,7 +68,7 @@ export async function crashInDeliveries(
   expect(number("select count(*) from deliveries where status = 'delivered'")).toBe(updates)
   const lost = number("select count(*) from delivery_attempts where error_code = 'lease_expired'")
   expect(lost).toBeGreaterThanOrEqual(killedAfter.length)
-  // Attempts lost in flight count: none is lost, none is counted twice.
+  // An attempt interrupted by a kill is recorded too, and exactly once.
   expect(number('select sum(attempt_count) from deliveries')).toBe(number('select count(*) from delivery_attempts'))
   expect(number('select count(*) from delivery_attempts where error_code is null')).toBe(updates)
   expect(number('select count(*) from deliveries where attempt_count > 5')).toBe(0)

@@ -8,15 +8,15 @@ import { hooksExampleCom } from './certificates.js'
 
 export const publicAddress = '93.184.216.34'
 
-/** A DNS lookup that resolves every host to one public address. */
+/** Fake DNS lookup: resolves every host name to one public address. */
 export const lookup = async () => [publicAddress]
 
-/** A receiver that never responds. */
+/** Connection handler that never responds. */
 export const silent = () => {}
 
 export const answering = (bytes: string) => (socket: Socket) => void socket.write(bytes, 'latin1')
 
-/** A sender that closes at the end of the test. */
+/** Creates a webhook sender that is closed at the end of the test. */
 export function senderFor(options: SenderOptions = {}) {
   const sender = createSender(options)
   onTestFinished(() => sender.close(0))
@@ -25,7 +25,7 @@ export function senderFor(options: SenderOptions = {}) {
   return { send, close: sender.close }
 }
 
-/** Waits until a connection has ended for whatever reason. */
+/** Resolves when the connection has closed, with or without an error. */
 export async function ended(socket: Socket | undefined): Promise<void> {
   if (socket === undefined) throw new Error('there was no connection')
   if (!socket.closed) await new Promise((resolve) => socket.on('close', resolve))
@@ -35,7 +35,7 @@ export interface Receiver {
   readonly port: number
   readonly url: string
   readonly connections: Socket[]
-  /** Delivers over http on the loopback, as `--dev-webhook-loopback` allows. */
+  /** Sends a delivery over HTTP to the loopback, as `--dev-webhook-loopback` allows. */
   readonly send: ReturnType<typeof senderFor>['send']
   readonly close: ReturnType<typeof senderFor>['close']
 }
@@ -48,12 +48,12 @@ async function receiverOf(server: Server, scheme: string, options: SenderOptions
   return { port, url: `${scheme}://127.0.0.1:${port}/hook`, connections, ...sender }
 }
 
-/** A receiver on node's own HTTP server. */
+/** Starts a webhook receiver on Node's HTTP server. */
 export function httpReceiver(answer: RequestListener, options: SenderOptions = {}): Promise<Receiver> {
   return receiverOf(createServer(answer), 'http', options)
 }
 
-/** A receiver that handles each connection with `answer` once the complete request has arrived. */
+/** Starts a webhook receiver that passes each connection to `answer` when the complete request has arrived. */
 export function rawReceiver(answer: (socket: Socket) => void, options: SenderOptions = {}): Promise<Receiver> {
   const server = createTcpServer((socket) => {
     let text = ''
@@ -67,14 +67,14 @@ export function rawReceiver(answer: (socket: Socket) => void, options: SenderOpt
   return receiverOf(server, 'http', options)
 }
 
-/** A receiver that handles each connection with `accept` from its start. */
+/** Starts a webhook receiver that passes each new connection to `accept`, before any request. */
 export function tcpReceiver(accept: (socket: Socket) => void, options: SenderOptions = {}): Promise<Receiver> {
   return receiverOf(createTcpServer(accept), 'https', options)
 }
 
 const answerOk = answering('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
 
-/** A receiver over TLS. */
+/** Starts a webhook receiver over TLS. */
 export function tlsReceiver(
   certificate: { key: string; cert: string },
   options: SenderOptions = {},
@@ -88,8 +88,8 @@ export function tlsReceiver(
 }
 
 /**
- * Simulates the internet: every address leads to one local listener, and sockets report the requested peer, or the one
- * that is given. `dialled` lists the requested addresses and ports.
+ * Simulates the internet: every connection leads to the local listener on `port`, and its socket reports `peer`, or by
+ * default the requested address, as its peer. `dialled` lists the requested addresses and ports.
  */
 export function internet(port: number, peer?: string) {
   const dialled: string[] = []
@@ -102,7 +102,7 @@ export function internet(port: number, peer?: string) {
   return { dialled, options: { connectTcp, ca: hooksExampleCom.cert } }
 }
 
-/** The same, with another port for one address. */
+/** Like `internet`, but connections to `address` lead to the local listener on `port`. */
 export function internetExcept(address: string, port: number, others: ReturnType<typeof internet>) {
   const there = internet(port).options.connectTcp
   const connectTcp = (asked: string, wanted: number) =>

@@ -7,7 +7,7 @@ type Answer = readonly string[] | 'NXDOMAIN' | 'SERVFAIL' | 'silence'
 const codes = { SERVFAIL: 2, NXDOMAIN: 3 }
 const types: Readonly<Record<number, 'A' | 'AAAA'>> = { 1: 'A', 28: 'AAAA' }
 
-/** A name server with the given A and AAAA responses, and the queries that it received. */
+/** Starts a name server with the given A and AAAA responses that lists the queries that it receives. */
 async function nameServer(answers: (type: 'A' | 'AAAA', name: string) => Answer) {
   const socket = createSocket('udp4')
   const asked: string[] = []
@@ -61,7 +61,7 @@ describe('DNS lookup', () => {
     expect(await lookup('hooks.example.com', signal)).toEqual(['127.0.0.1'])
   })
 
-  it('DNS lookup returns the addresses of one family if the other has none', async () => {
+  it('DNS lookup returns the addresses of one IP version if the name has none of the other', async () => {
     const { lookup } = await nameServer((type) => (type === 'A' ? [] : [ipv6]))
     expect(await lookup('hooks.example.com', signal)).toEqual(['2606:4700::1'])
   })
@@ -71,12 +71,12 @@ describe('DNS lookup', () => {
     expect(await lookup('hooks.example.com', signal)).toEqual([])
   })
 
-  it('DNS lookup fails if either address family could not be queried', async () => {
+  it('DNS lookup fails if the A or the AAAA query fails', async () => {
     const { lookup } = await nameServer((type) => (type === 'A' ? ['93.184.216.34'] : 'SERVFAIL'))
     await expect(lookup('hooks.example.com', signal)).rejects.toThrow('ESERVFAIL')
   })
 
-  it('DNS lookup ends when it is aborted', async () => {
+  it('DNS lookup rejects when its caller aborts it', async () => {
     const stop = new AbortController()
     const { lookup } = await nameServer(() => {
       stop.abort()

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { checkAllowedIp, checkUrl, isPublicAddress } from '../../../src/server/delivery/guard.js'
 
-/** First and last address of the IANA special-purpose ranges, repeated independently of the source. */
+/** First and last address of the IANA special-purpose ranges, deliberately not imported from the code under test. */
 const forbiddenRanges = [
   ['0.0.0.0', '0.255.255.255'],
   ['10.0.0.0', '10.255.255.255'],
@@ -33,7 +33,7 @@ const isForbidden = (address: number) => forbiddenRanges.some(([first, last]) =>
 
 const anyIpv4 = fc.oneof(
   fc.integer({ min: 0, max: 2 ** 32 - 1 }),
-  // The edges of every range, on both sides.
+  // First and last address of every range, and their neighbours outside.
   fc
     .tuple(fc.constantFrom(...forbiddenRanges.flat()), fc.integer({ min: -1, max: 1 }))
     .map(([edge, step]) => Math.min(2 ** 32 - 1, Math.max(0, edge + step))),
@@ -43,7 +43,7 @@ const forbiddenIpv4 = fc
   .chain(([first, last]) => fc.integer({ min: first, max: last }))
 const publicIpv4 = fc.integer({ min: 0, max: 2 ** 32 - 1 }).filter((address) => !isForbidden(address))
 
-/** A number in a notation that addresses allow: decimal, octal or hexadecimal. */
+/** Writes a number as decimal, octal or hexadecimal, which URL parsers accept in IPv4 addresses. */
 const radixOf = (value: number): fc.Arbitrary<string> =>
   fc
     .tuple(fc.constantFrom('', '0', '0x', '0X'), fc.integer({ min: 0, max: 4 }), fc.boolean())
@@ -53,7 +53,7 @@ const radixOf = (value: number): fc.Arbitrary<string> =>
       return prefix + (upper ? digits.toUpperCase() : digits)
     })
 
-/** One to four parts, the last of which holds the rest; each in any radix, with any alternative digits and dots. */
+/** Writes an IPv4 address as one to four numbers in any radix, with any alternative Unicode digits and dots. */
 const waysToWrite = (address: number): fc.Arbitrary<string> =>
   fc
     .integer({ min: 1, max: 4 })
@@ -161,7 +161,7 @@ describe('IPv6 address guard', () => {
 })
 
 describe('CIDR of allowed_ips', () => {
-  it('CIDR is valid in allowed_ips exactly if it contains no forbidden address', () => {
+  it('CIDR in allowed_ips is valid exactly if it contains no forbidden address', () => {
     fc.assert(
       fc.property(anyIpv4, fc.integer({ min: 0, max: 32 }), (address, prefix) => {
         const size = 2 ** (32 - prefix)

@@ -37,7 +37,7 @@ describe('accepted webhook URL', () => {
     ['https://internal.example.com/', 'internal.example.com', 443],
     ['https://notlocal.example/', 'notlocal.example', 443],
     ['https://127.0.0.1.example.com/', '127.0.0.1.example.com', 443],
-  ])('accepts the webhook URL %s with a host name', (url, host, port) => {
+  ])('webhook URL %s with a host name is accepted', (url, host, port) => {
     expect(hostOf(url)).toEqual({ host, port, addresses: null })
   })
 
@@ -48,11 +48,11 @@ describe('accepted webhook URL', () => {
     ['https://[2606:4700:0:0:0:0:0:1]/', '2606:4700::1'],
     ['https://[2001:200::1]/', '2001:200::1'],
     ['https://[2606:4700::93.184.216.34]/', '2606:4700::5db8:d822'],
-  ])('accepts the webhook URL %s with an address, without a DNS lookup', (url, address) => {
+  ])('webhook URL %s with an IP address is accepted without a DNS lookup', (url, address) => {
     expect(hostOf(url)).toEqual({ host: address, port: 443, addresses: [address] })
   })
 
-  it('accepts a webhook URL of 2048 characters', () => {
+  it('webhook URL of 2048 characters is accepted', () => {
     const longest = `https://hooks.example.com/${'a'.repeat(2048 - 26)}`
     expect(longest).toHaveLength(2048)
     expect(checkUrl(longest).ok).toBe(true)
@@ -68,11 +68,11 @@ describe('--dev-webhook-loopback', () => {
     ['http://[::1]:8787/', ['::1']],
     ['http://localhost:8787/', ['127.0.0.1', '::1']],
     ['http://LOCALHOST:8787/', ['127.0.0.1', '::1']],
-    // Alternative notations of the address: the host is classified after parsing.
+    // The URL parser turns other notations of the address into 127.0.0.1.
     ['http://127.1:8787/', ['127.0.0.1']],
     ['http://2130706433:8787/', ['127.0.0.1']],
     ['http://[0:0:0:0:0:0:0:1]:8787/', ['::1']],
-  ])('--dev-webhook-loopback accepts %s without a DNS lookup', (url, addresses) => {
+  ])('--dev-webhook-loopback accepts the webhook URL %s without a DNS lookup', (url, addresses) => {
     expect(hostOf(url, { loopbackPorts })).toMatchObject({ port: 8787, addresses })
   })
 
@@ -94,7 +94,7 @@ describe('--dev-webhook-loopback', () => {
     ['http://user@127.0.0.1:8787/', 'userinfo'],
     ['http://127.0.0.1:8787/#', 'fragment'],
     ['ftp://127.0.0.1:8787/', 'scheme'],
-  ])('--dev-webhook-loopback accepts no other URL: %s', (url, reason) => {
+  ])('--dev-webhook-loopback does not accept the webhook URL %s', (url, reason) => {
     expect(checkUrl(url, { loopbackPorts })).toEqual({ ok: false, reason })
   })
 
@@ -103,7 +103,7 @@ describe('--dev-webhook-loopback', () => {
     expect(checked.ok && checked.refuseAddress('127.0.0.1')).toBe('forbidden_address')
   })
 
-  it('--dev-webhook-loopback restricts each host to its own addresses', () => {
+  it('--dev-webhook-loopback allows a URL with 127.0.0.1 no other address', () => {
     const checked = checkUrl('http://127.0.0.1:8787/', { loopbackPorts })
     const refused = ['127.0.0.1', '::1', '127.0.0.2', '93.184.216.34'].map(
       (it) => checked.ok && checked.refuseAddress(it),
@@ -128,7 +128,7 @@ describe('allowed_ips', () => {
     '2606:4700::1',
     '2606:4700::1/128',
     '2400::/8',
-  ])('allowed_ips accepts %s', (entry) => {
+  ])('allowed_ips accepts the entry %s', (entry) => {
     expect(checkAllowedIp(entry)).toBe(true)
   })
 
@@ -170,7 +170,7 @@ describe('allowed_ips', () => {
     '::1',
     'fd00::/8',
     'fe80::1',
-  ])('allowed_ips rejects %j', (entry) => {
+  ])('allowed_ips rejects the entry %j', (entry) => {
     expect(checkAllowedIp(entry)).toBe(false)
     expect(checkUrl('https://hooks.example.com/', { allowedIps: ['93.184.216.34', entry] })).toEqual({
       ok: false,
@@ -178,7 +178,7 @@ describe('allowed_ips', () => {
     })
   })
 
-  it('allowed_ips only narrows: an address must be public and in the list', () => {
+  it('webhook address must be public and in allowed_ips', () => {
     const checked = checkUrl('https://hooks.example.com/', { allowedIps: ['93.184.216.0/24', '2606:4700::/32'] })
     const addresses = ['93.184.216.34', '2606:4700::1', '93.184.217.1', '2607::1', '127.0.0.1', '::ffff:93.184.216.34']
     const out = 'allowed_ips_excludes_host'
@@ -189,7 +189,7 @@ describe('allowed_ips', () => {
     ])
   })
 
-  it('allowed_ips refuses a literal host outside the list', () => {
+  it('webhook URL with an IP address outside allowed_ips is refused', () => {
     const allowedIps = ['93.184.216.0/24']
     expect(checkUrl('https://93.184.216.1/', { allowedIps }).ok).toBe(true)
     expect(checkUrl('https://93.184.217.1/', { allowedIps })).toEqual({
@@ -199,7 +199,7 @@ describe('allowed_ips', () => {
     expect(checkUrl('https://127.0.0.1/', { allowedIps })).toEqual({ ok: false, reason: 'forbidden_address' })
   })
 
-  it('empty allowed_ips restricts nothing', () => {
+  it('empty allowed_ips allow every public address', () => {
     expect(checkUrl('https://93.184.216.34/', { allowedIps: [] }).ok).toBe(true)
   })
 })
@@ -215,7 +215,7 @@ it.each([
   '[2606:4700::1]',
   '2606:4700::1%lo',
   '2606:4700::1%',
-])('%j is not a public address', (text) => {
+])('isPublicAddress() returns false for the text %j', (text) => {
   expect(isPublicAddress(text)).toBe(false)
 })
 
@@ -231,7 +231,7 @@ describe('address check after the DNS lookup', () => {
     return { resolved: await resolve(checked, lookup), asked }
   }
 
-  it('returns all addresses if all pass, and looks up the name without its final dot', async () => {
+  it('host name is looked up without its final dot, and all its public addresses are returned', async () => {
     const addresses = ['93.184.216.34', '2606:4700::1']
     expect(await lookUp(async () => addresses)).toEqual({
       resolved: { ok: true, addresses },
@@ -239,7 +239,7 @@ describe('address check after the DNS lookup', () => {
     })
   })
 
-  it('looks up nothing for a literal address', async () => {
+  it('webhook URL with a public IP address is resolved without a DNS lookup', async () => {
     expect(await lookUp(async () => [], 'https://93.184.216.34/')).toEqual({
       resolved: { ok: true, addresses: ['93.184.216.34'] },
       asked: [],
@@ -258,7 +258,7 @@ describe('address check after the DNS lookup', () => {
     [['93.184.216.34', '2606:4700::1%eth0']],
     [['93.184.216.34', 'localhost']],
     [['93.184.216.34', '']],
-  ])('refuses all addresses if one is forbidden: %j', async (addresses) => {
+  ])('host name is refused if one of its addresses is forbidden: %j', async (addresses) => {
     const { resolved } = await lookUp(async () => addresses)
     expect(resolved).toEqual({ ok: false, reason: 'forbidden_address' })
   })

@@ -1,6 +1,6 @@
 import type { UrlRefusalReason } from '../../../src/server/delivery/guard.js'
 
-/** URLs that must never be delivered to, by the reason. `PORT` stands for the port of a local listener. */
+/** Webhook URLs that must be refused, by reason. Tests replace `PORT` with the port of a local listener. */
 export const hostileUrls: Readonly<Partial<Record<UrlRefusalReason, readonly string[]>>> = {
   too_long: [`https://hooks.example.com/${'a'.repeat(2048 - 25)}`],
   control_character: [

@@ -4,7 +4,7 @@ import { turn } from '../../../src/store/delivery/turn.js'
 import { all } from '../../../src/store/operation.js'
 import { DeliveryScene } from '../../support/server-deliveries.js'
 
-it('attempt with an expired lease counts as failed, and its late result is still recorded', async () => {
+it('delivery attempt with an expired lease counts as failed; its late result is still recorded', async () => {
   const scene = await DeliveryScene.open({ started: false })
   const { store, clock } = scene.server.deps
   const receiver = await scene.receiver()
@@ -49,7 +49,7 @@ it('update that waited 24 hours without an attempt is not sent', async () => {
   expect(receiver.calls.map((it) => it.updateId)).toEqual([fresh])
 })
 
-it('deliveries are deleted after 30 days with their attempts and updates', async () => {
+it('delivery is deleted after 30 days with its attempts and its update', async () => {
   const scene = await DeliveryScene.open()
   const receiver = await scene.receiver()
   await scene.set(receiver)

@@ -5,7 +5,7 @@ import { run } from '../../../src/store/operation.js'
 import { newChat, say } from '../../support/server-chats.js'
 import { DeliveryScene, type Received, type ReceiverAnswer, until } from '../../support/server-deliveries.js'
 
-/** Responses that the test gives, by update. */
+/** A webhook receiver whose responses wait until the test sends them, by update. */
 function heldAnswers() {
   const waiting = new Map<number, (answer: ReceiverAnswer) => void>()
   return {
@@ -26,14 +26,14 @@ function heldAnswers() {
 const textOf = ({ body }: Received) => (JSON.parse(body.toString()) as { message?: { text: string } }).message?.text
 
 describe('order of deliveries', () => {
-  it('updates of a chat are delivered one at a time by id, in parallel with other chats', async () => {
+  it('updates of a chat are delivered one at a time by id, concurrently with other chats', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldAnswers()
     receiver.answer = (call) => (textOf(call)?.startsWith('slow') ? held.answer(call) : 200)
     await scene.set(receiver, { allowed_updates: ['message'] })
     const [slow, quick] = [await newChat(scene.tenant, scene.bot), await newChat(scene.tenant, scene.bot)]
-    // Before the other chats, one chat has far more updates than there are connections.
+    // Give one chat far more updates than max_connections before the other chats get any.
     for (let n = 0; n < 100; n++) await say(scene.tenant, slow, `slow ${n}`)
     for (let n = 0; n < 5; n++) await say(scene.tenant, quick, `quick ${n}`)
     await scene.startWorker()
@@ -54,7 +54,7 @@ describe('order of deliveries', () => {
     await until(() => held.waiting.has(4))
   })
 
-  it('failed update does not block later updates of its chat', async () => {
+  it('failed delivery does not block later updates of its chat', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.answer = (call) => (textOf(call) === 'bad' ? 500 : 200)
@@ -67,7 +67,7 @@ describe('order of deliveries', () => {
     expect(receiver.calls.map(textOf)).toEqual(['bad', 'good', 'better'])
   })
 
-  it('max_connections bounds concurrent deliveries, lowest ids first', async () => {
+  it('max_connections limits the concurrent deliveries of a bot, lowest update ids first', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldAnswers()
@@ -85,7 +85,7 @@ describe('order of deliveries', () => {
     expect(receiver.held.most).toBe(3)
   })
 
-  it('failing endpoint gets one delivery at a time until one succeeds', async () => {
+  it('webhook that fails gets one delivery at a time until one succeeds', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldAnswers()
@@ -107,7 +107,7 @@ describe('order of deliveries', () => {
     expect([...held.waiting.keys()]).toEqual([8, 9, 10, 11])
   })
 
-  it('chat with a long backlog leaves connections to other chats, and each keeps its order', async () => {
+  it('chat with a long backlog leaves connections to other chats, and every chat keeps its order', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldAnswers()
@@ -131,7 +131,7 @@ describe('order of deliveries', () => {
 })
 
 describe('deliveries of several bots', () => {
-  it('hanging endpoint does not delay other bots', async () => {
+  it('hanging webhook does not delay deliveries of other bots', async () => {
     const scene = await DeliveryScene.open()
     const [hanging, other] = [await scene.receiver(), await scene.receiver()]
     hanging.answer = () => new Promise(() => {})
@@ -164,7 +164,7 @@ describe('deliveries of several bots', () => {
 })
 
 describe('webhook deleted or replaced during an attempt', () => {
-  it('attempt that succeeds after the webhook was deleted stays delivered', async () => {
+  it('delivery whose running attempt succeeds after a webhook delete is delivered', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     const held = heldAnswers()
@@ -189,7 +189,7 @@ describe('webhook deleted or replaced during an attempt', () => {
     expect(polled.data.items.map((it) => it.update_id)).toEqual([failing])
   })
 
-  it('webhook delete returns a manually retried dead letter to dead letter', async () => {
+  it('webhook delete during the manual retry of a dead letter leaves it a dead letter', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldAnswers()
@@ -226,7 +226,7 @@ describe('webhook deleted or replaced during an attempt', () => {
     for (let n = 0; n <= BACKLOG_ROWS_PER_WRITE; n++) await scene.ping()
     await scene.set(receiver, { drop_pending_updates: true })
     expect((await scene.retry(String(dead))).data.status).toBe('pending')
-    // The worker has checked the bot and found nothing due.
+    // Returns when the worker has looked for due deliveries and found none.
     await scene.startWorker()
     expect(receiver.calls).toEqual([])
     const maker = { now: scene.server.clock.now(), newDeliveryId: () => scene.server.deps.newId('dlv') }
@@ -235,7 +235,7 @@ describe('webhook deleted or replaced during an attempt', () => {
     expect(receiver.calls.map((it) => it.updateId)).toEqual([dead])
   })
 
-  it('late failure at a replaced webhook does not mark the new one as failing', async () => {
+  it('late failure at a replaced webhook does not slow deliveries to the new one', async () => {
     const scene = await DeliveryScene.open()
     const [before, after] = [await scene.receiver(), await scene.receiver()]
     const held = heldAnswers()
@@ -248,13 +248,13 @@ describe('webhook deleted or replaced during an attempt', () => {
     held.release(updateId, 500)
     await scene.untilStatus(updateId, 'failed')
     expect((await scene.info()).data).toMatchObject({ last_error_date: null, last_error_message: null })
-    // A failing endpoint would get one delivery at a time.
+    // A webhook marked as failing would get one delivery at a time.
     after.answer = held.answer
     for (let n = 0; n < 3; n++) await scene.ping()
     await until(() => held.waiting.size === 3)
   })
 
-  it('setting the webhook again restarts cancelled deliveries under the same id', async () => {
+  it('webhook set after a delete restarts the cancelled deliveries under their ids', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.answer = () => 500
@@ -271,7 +271,7 @@ describe('webhook deleted or replaced during an attempt', () => {
 })
 
 describe('stopping worker', () => {
-  it('stopping worker waits for running attempts, claims nothing more and leaves the rest', async () => {
+  it('stopping delivery worker waits for running attempts and claims no other deliveries', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldAnswers()
@@ -292,7 +292,7 @@ describe('stopping worker', () => {
     await scene.untilStatus(2, 'delivered')
   })
 
-  it('worker past its grace period aborts attempts, which count as failed and are retried', async () => {
+  it('stopping delivery worker aborts attempts after its grace period; they are retried later', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.answer = () => new Promise(() => {})
@@ -305,7 +305,7 @@ describe('stopping worker', () => {
       attempt_count: 1,
       last_error: { code: 'aborted' },
     })
-    // The endpoint did not fail.
+    // An aborted attempt is no failure of the webhook.
     expect((await scene.info()).data).toMatchObject({ last_error_date: null, last_error_message: null })
     receiver.answer = () => 200
     await scene.startWorker()

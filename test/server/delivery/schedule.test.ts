@@ -5,7 +5,7 @@ import { DeliveryScene, SECRET, until } from '../../support/server-deliveries.js
 const at = (call: { headers: Record<string, unknown> }) => Number(call.headers['x-platform-timestamp'])
 
 describe('retry schedule', () => {
-  it('failing endpoint is called 5 times, after 0, 60, 300, 900 and 3600 s, then never again', async () => {
+  it('failing webhook gets an update 5 times, after 0, 60, 300, 900 and 3600 s, then no more', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.answer = () => 500
@@ -17,7 +17,7 @@ describe('retry schedule', () => {
       expect(failed).toMatchObject({ attempt_count: index + 1, manual_attempt_count: 0, last_status_code: 500 })
       expect(failed.next_attempt_at).toBe(new Date(scene.server.clock.now() + seconds * 1000).toISOString())
       scene.server.clock.advance(seconds * 1000 - 1)
-      // A marker passes through the same worker: anything due before it would have been sent by then.
+      // When the worker delivers this later update, it would already have sent an earlier due one.
       receiver.answer = () => 200
       await scene.untilStatus(await scene.ping(), 'delivered')
       receiver.answer = () => 500
@@ -40,7 +40,7 @@ describe('retry schedule', () => {
     expect((await scene.info()).data).toMatchObject({ dead_letter_count: 1, failed_count: 0, pending_update_count: 0 })
   })
 
-  it('backoff counts from the end of an attempt; a redirect and a closed port are failures', async () => {
+  it('delivery backoff starts at the end of an attempt; redirects and closed ports are failures', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     const target = await scene.receiver()
@@ -64,7 +64,7 @@ describe('retry schedule', () => {
     })
   })
 
-  it('success ends the schedule: the update is no longer pending and is not sent again', async () => {
+  it('delivery that succeeds is not repeated, and its update is no longer pending', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     await scene.set(receiver)
@@ -91,7 +91,7 @@ describe('retry schedule', () => {
 })
 
 describe('manual retry', () => {
-  it('manual retry sends the same bytes with a fresh timestamp and uses no scheduled attempt', async () => {
+  it('manual retry sends the same body with a new timestamp and uses no scheduled attempt', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.answer = () => 503
@@ -145,7 +145,7 @@ describe('manual retry', () => {
     expect(await scene.untilStatus(updateId, 'delivered')).toMatchObject({ last_status_code: 204, last_error: null })
   })
 
-  it('manual retry of a delivered update needs force; other states are refused', async () => {
+  it('manual retry of a delivered update requires force; other delivery states are refused', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     await scene.set(receiver)
@@ -169,7 +169,7 @@ describe('manual retry', () => {
     }
   })
 
-  it('manual retry is refused without a webhook', async () => {
+  it('manual retry is refused while the bot has no webhook', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     await scene.set(receiver)
@@ -182,7 +182,7 @@ describe('manual retry', () => {
 })
 
 describe('webhook secret', () => {
-  it('replaced secret signs too during its grace period, as new,old', async () => {
+  it('delivery is signed with the new and the replaced secret during the grace period', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     await scene.set(receiver)

@@ -5,14 +5,14 @@ import { hooksExampleCom } from './certificates.js'
 import { ended, httpReceiver, internet, lookup, publicAddress, senderFor, tlsReceiver } from './delivering.js'
 import { hostileUrls } from './hostile-urls.js'
 
-/** A loopback listener to which no delivery may connect. */
+/** Starts a loopback listener that counts connections: no delivery may connect to it. */
 async function untouchedListener() {
   let connections = 0
   const port = await listen(createServer(() => connections++))
   return { port, connections: () => connections }
 }
 
-test('no hostile URL is looked up or connected to', async () => {
+test('sender neither looks up nor connects to the host of any hostile webhook URL', async () => {
   const { port, connections } = await untouchedListener()
   const lookedUp: string[] = []
   const { dialled, options } = internet(port)
@@ -48,7 +48,7 @@ test.each([
   [['2606:4700::1', '127.0.0.1']],
   [['93.184.216.34', '2606:4700::1', 'fe80::1%eth0']],
   [['93.184.216.34', '64:ff9b::7f00:1']],
-])('name that resolves to %j is not connected to, and the record hides its addresses', async (addresses) => {
+])('delivery to a name that resolves to %j does not connect and records no address', async (addresses) => {
   const { port, connections } = await untouchedListener()
   const { dialled, options } = internet(port)
   for (const sender of [
@@ -65,9 +65,9 @@ test.each([
 
 describe('resolver that alternates between a public and a loopback address', () => {
   it.each([
-    ['public first', [publicAddress, '127.0.0.1', publicAddress, '127.0.0.1']],
-    ['loopback first', ['127.0.0.1', publicAddress, '127.0.0.1', publicAddress]],
-  ])('%s: each attempt connects only to a public address of its own lookup', async (_, answers) => {
+    ['public, then loopback addresses', [publicAddress, '127.0.0.1', publicAddress, '127.0.0.1']],
+    ['loopback, then public addresses', ['127.0.0.1', publicAddress, '127.0.0.1', publicAddress]],
+  ])('delivery connects only to a public address of its own lookup if the resolver returns %s', async (_, answers) => {
     const { port } = await tlsReceiver(hooksExampleCom)
     const untouched = await untouchedListener()
     const { dialled, options } = internet(port)
@@ -77,12 +77,12 @@ describe('resolver that alternates between a public and a loopback address', () 
     for (const _answer of answers) results.push((await send(`https://hooks.example.com:${untouched.port}/`)).error)
     expect(results.map((error) => error === null)).toEqual(answers.map((address) => address === publicAddress))
     expect(left).toEqual([])
-    // Once, because the connection is kept: to an address, never to the name.
+    // The sender connects once, to the checked address instead of the name, and reuses the connection.
     expect(dialled).toEqual([`${publicAddress} ${untouched.port}`])
     expect(untouched.connections()).toBe(0)
   })
 
-  it('connection is not reused after the name resolves to another address', async () => {
+  it('webhook connection is not reused after the host name resolves to another address', async () => {
     const { port } = await tlsReceiver(hooksExampleCom)
     const { dialled, options } = internet(port)
     const left = [publicAddress, publicAddress, '93.184.216.35', publicAddress]
@@ -94,7 +94,7 @@ describe('resolver that alternates between a public and a loopback address', () 
 
 describe('peer address of an open socket', () => {
   it.each(['127.0.0.1', '::1', '10.0.0.1', '::ffff:93.184.216.34'])(
-    'nothing is written to a socket whose peer is %s',
+    'sender writes no bytes to a socket whose peer is %s',
     async (peer) => {
       const received: Buffer[] = []
       const connections: Socket[] = []
@@ -112,7 +112,7 @@ describe('peer address of an open socket', () => {
 })
 
 describe('allowed_ips of a bot', () => {
-  it('allowed_ips of one bot are checked even if another bot has an open connection', async () => {
+  it('allowed_ips of a bot are checked even if another bot has a connection to the address', async () => {
     const { port } = await tlsReceiver(hooksExampleCom)
     const { dialled, options } = internet(port)
     const { send } = senderFor({ ...options, lookup })
@@ -126,7 +126,7 @@ describe('allowed_ips of a bot', () => {
     expect(dialled).toHaveLength(1)
   })
 
-  it('allowed_ips refuse a name if one of its addresses is outside', async () => {
+  it('delivery to a host name fails if one of its addresses is outside allowed_ips', async () => {
     const { dialled, options } = internet(1)
     const { send } = senderFor({ ...options, lookup: async () => [publicAddress, '2606:4700::1'] })
     const result = await send('https://hooks.example.com/', { allowedIps: ['93.184.216.0/24'] })
@@ -137,7 +137,7 @@ describe('allowed_ips of a bot', () => {
 
 describe('redirect of a delivery', () => {
   it.each([300, 301, 302, 303, 304, 307, 308, 399])(
-    'redirect %i to the loopback fails the delivery and is not followed',
+    'delivery fails on the redirect status %i to the loopback and does not follow it',
     async (status) => {
       const untouched = await untouchedListener()
       const location = `http://127.0.0.1:${untouched.port}/`
@@ -153,7 +153,7 @@ describe('redirect of a delivery', () => {
   )
 })
 
-test('proxy variables of the environment are ignored', async () => {
+test('sender ignores the proxy variables of the environment', async () => {
   const { send, url } = await httpReceiver((_request, response) => response.end())
   const untouched = await untouchedListener()
   const names = [
@@ -181,7 +181,7 @@ test('proxy variables of the environment are ignored', async () => {
   expect(untouched.connections()).toBe(0)
 })
 
-test('delivery records contain neither path, query nor response text', async () => {
+test('delivery records contain neither path nor query of the URL nor response text', async () => {
   const secret = 'S3CRET'
   const urls = [
     `https://hooks.example.com/${secret}?${secret}`,

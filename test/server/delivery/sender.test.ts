@@ -18,7 +18,7 @@ import {
 } from './delivering.js'
 
 describe('webhook delivery', () => {
-  it('delivery is a POST with exactly the given bytes and headers', async () => {
+  it('delivery is an HTTP POST with exactly the given body and headers', async () => {
     const requests: unknown[] = []
     const { send, url } = await httpReceiver(async (request, response) => {
       const chunks: Buffer[] = []
@@ -44,7 +44,7 @@ describe('webhook delivery', () => {
     ])
   })
 
-  it.each([200, 201, 202, 204, 299])('delivery with the response %i succeeds', async (status) => {
+  it.each([200, 201, 202, 204, 299])('delivery succeeds with the response status %i', async (status) => {
     const { send, url } = await httpReceiver((_request, response) => response.writeHead(status).end())
     expect(await send(url)).toEqual({
       statusCode: status,
@@ -55,7 +55,7 @@ describe('webhook delivery', () => {
   })
 
   it.each([400, 401, 404, 410, 429, 500, 503, 599, 600, 999])(
-    'delivery with the response %i fails with http_status',
+    'delivery fails with http_status for the response status %i',
     async (status) => {
       const { send, url } = await rawReceiver(answering(`HTTP/1.1 ${status} X\r\nContent-Length: 4\r\n\r\nbusy`))
       expect(await send(url)).toMatchObject({
@@ -65,16 +65,16 @@ describe('webhook delivery', () => {
     },
   )
 
-  it.each([100, 102, 103])('interim response %i is skipped, except 100, which fails the delivery', async (status) => {
+  it.each([100, 102, 103])('delivery skips the interim response %i, except 100, which fails it', async (status) => {
     const { send, url } = await rawReceiver(
       answering(`HTTP/1.1 ${status} X\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`),
     )
-    // Undici 7.30 rejects a 100 for a request without Expect.
+    // Undici 7.30 rejects a 100 response to a request without Expect.
     const expected = status === 100 ? { error: { code: 'response_invalid' } } : { error: null, statusCode: 200 }
     expect(await send(url)).toMatchObject(expected)
   })
 
-  it('send() rejects a header that HTTP does not allow', async () => {
+  it('send() of the sender rejects a header that HTTP does not allow', async () => {
     const { send, url, connections } = await httpReceiver((_request, response) => response.end())
     await expect(send(url, { headers: { 'x-a': 'b\r\nx-c: d' } })).rejects.toThrow('invalid x-a header')
     expect(connections).toEqual([])
@@ -92,12 +92,12 @@ describe('invalid response to a delivery', () => {
     ['an upgrade', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'],
     ['a head that is too large', `HTTP/1.1 200 OK\r\nA: ${'b'.repeat(20_000)}\r\n\r\n`],
     ['too many headers', `HTTP/1.1 200 OK\r\n${'A: b\r\n'.repeat(10_000)}\r\n`],
-  ])('delivery fails with response_invalid for %s', async (_, bytes) => {
+  ])('delivery fails with response_invalid if the response has %s', async (_, bytes) => {
     const { send, url } = await rawReceiver(answering(bytes))
     expect(await send(url)).toMatchObject({ statusCode: null, error: { code: 'response_invalid' } })
   })
 
-  it('delivery fails with response_invalid if the connection ends within the head', async () => {
+  it('delivery fails with response_invalid if the connection ends within the response head', async () => {
     const { send, url } = await rawReceiver((socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Le'))
     expect(await send(url)).toMatchObject({ error: { code: 'response_invalid' } })
   })
@@ -132,7 +132,7 @@ describe('unreachable receiver', () => {
     })
   })
 
-  it('delivery tries the next address if the first refuses the connection', async () => {
+  it('delivery tries the next address of the host if the first refuses the connection', async () => {
     const { port } = await tlsReceiver(hooksExampleCom)
     const [refusing, reachable] = [await closedPort(), internet(port)]
     const { send } = senderFor({
@@ -143,7 +143,7 @@ describe('unreachable receiver', () => {
     expect(reachable.dialled).toEqual(['93.184.216.2 443'])
   })
 
-  it('delivery is not retried at another address once it was sent', async () => {
+  it('delivery whose request was sent is not repeated at another address', async () => {
     const { port } = await tcpReceiver(silent)
     const elsewhere = internet(port)
     const server = await tlsReceiver(hooksExampleCom, {}, (socket) => socket.destroy())
@@ -181,7 +181,7 @@ describe('unreachable receiver', () => {
 })
 
 describe('TLS of a delivery', () => {
-  it('certificate of a trusted authority is accepted for a host name and an address', async () => {
+  it('TLS certificate of a trusted authority is accepted for a host name and an IP address', async () => {
     const byAddress = await tlsReceiver(selfSigned, { ca: selfSigned.cert })
     expect(await byAddress.send(byAddress.url)).toMatchObject({ error: null })
     const byName = await tlsReceiver(hooksExampleCom)
@@ -190,9 +190,9 @@ describe('TLS of a delivery', () => {
     expect(await send('https://hooks.example.com.:8443/')).toMatchObject({ error: null })
   })
 
-  it('self-signed certificate is refused even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
+  it('self-signed TLS certificate is refused even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
     const { send, url } = await tlsReceiver(selfSigned)
-    // Node warns about the variable.
+    // Suppress Node's warning about the variable.
     const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     onTestFinished(() => {
       vi.unstubAllEnvs()
@@ -211,7 +211,7 @@ describe('TLS of a delivery', () => {
       'certificate_other_host',
     ],
     ['that is expired', expiredHooksExampleCom, 'https://hooks.example.com/', 'certificate_expired'],
-  ])('certificate %s is refused', async (_, certificate, url, code) => {
+  ])('TLS certificate %s is refused', async (_, certificate, url, code) => {
     const { port } = await tlsReceiver(certificate)
     const { send } = senderFor({ ...internet(port).options, ca: certificate.cert, lookup })
     expect(await send(url)).toMatchObject({ error: { code }, ipAddress: publicAddress })
@@ -224,7 +224,7 @@ describe('TLS of a delivery', () => {
     ],
     ['ends', (socket: Socket) => void socket.once('data', () => socket.end())],
     ['is reset', (socket: Socket) => void socket.once('data', () => socket.resetAndDestroy())],
-  ])('delivery fails with tls_failed if the handshake %s', async (_, accept) => {
+  ])('delivery fails with tls_failed if the TLS handshake %s', async (_, accept) => {
     const { send, url } = await tcpReceiver(accept)
     expect(await send(url)).toMatchObject({ error: { code: 'tls_failed' } })
   })

@@ -7,13 +7,13 @@ import { newTenant, type Tenant } from '../../support/server-tenant.js'
 
 const SLOTS = 8
 
-/** Receivers that respond only when released. */
+/** Webhook receivers that respond only when the test releases them. */
 function hangingReceivers(scene: DeliveryScene) {
   const held: { account: string; release: () => void }[] = []
   return {
     held,
     heldBy: (tenant: Tenant) => held.filter((it) => it.account === tenant.accountId).length,
-    /** Bots of one account, each with pending updates for its receiver. */
+    /** Creates bots of one account with pending updates and one receiver for all of them. */
     async bots(tenant: Tenant, bots: number, updates: number) {
       const receiver = await scene.receiver()
       receiver.answer = () =>
@@ -31,7 +31,7 @@ function hangingReceivers(scene: DeliveryScene) {
 }
 
 describe('delivery slots', () => {
-  it('one account holds at most a quarter of the slots while others deliver', async () => {
+  it('account uses at most a quarter of the delivery slots while other accounts deliver', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const hanging = hangingReceivers(scene)
     const slow = await newTenant(scene.server)
@@ -53,7 +53,7 @@ describe('delivery slots', () => {
     expect(receiver.held.most).toBe(SLOTS / 4)
   })
 
-  it('several slow accounts leave a delivery slot for a new account', async () => {
+  it('slow receivers of several accounts leave a delivery slot for a new account', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const hanging = hangingReceivers(scene)
     const slow = [await newTenant(scene.server), await newTenant(scene.server), await newTenant(scene.server)]
@@ -66,7 +66,7 @@ describe('delivery slots', () => {
     expect(slow.map(hanging.heldBy)).toEqual([2, 1, 1])
   })
 
-  it('concurrent attempts never exceed the slots, however many accounts have deliveries', async () => {
+  it('number of concurrent attempts never exceeds the slots, however many accounts deliver', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const hanging = hangingReceivers(scene)
     for (let n = 0; n < 6; n++) await hanging.bots(await newTenant(scene.server), 1, 1)
@@ -86,7 +86,7 @@ describe('delivery slots', () => {
     }
   })
 
-  it('first account may use 250 of 1,000 slots, the second 187', () => {
+  it('first account may use 250 of the 1,000 delivery slots, the second 187', () => {
     expect(DELIVERY_SLOTS).toBe(1_000)
     expect(slotsFor(DELIVERY_SLOTS, 0)).toBe(250)
     expect(slotsFor(750, 250)).toBe(0)

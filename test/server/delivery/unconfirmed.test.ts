@@ -3,7 +3,7 @@ import type { TurnResult } from '../../../src/store/delivery/turn.js'
 import { StoreUnavailable } from '../../../src/store/store.js'
 import { DeliveryScene, until } from '../../support/server-deliveries.js'
 
-/** Loses the result of the first commit for which `wanted` holds; the commit itself takes effect. */
+/** Makes the first write whose result satisfies `wanted` reject although its commit took effect. */
 function loseCommit(scene: DeliveryScene, wanted: (result: TurnResult) => boolean | Promise<boolean>) {
   const { store } = scene.server.deps
   const { write } = store
@@ -18,14 +18,14 @@ function loseCommit(scene: DeliveryScene, wanted: (result: TurnResult) => boolea
   return lost
 }
 
-it('delivery whose claim lost its commit result is sent once and counts as one attempt', async () => {
+it('delivery is sent once and counts one attempt if the commit result of its claim is lost', async () => {
   const scene = await DeliveryScene.open()
   const receiver = await scene.receiver()
   await scene.set(receiver)
   const lost = loseCommit(scene, (result) => result.begun.length > 0)
   const updateId = await scene.ping()
   await until(() => lost.yet)
-  // Wakes the worker, which would otherwise retry after a second.
+  // A new update wakes the worker, which would otherwise retry after a second.
   const next = await scene.ping()
   const delivered = await scene.untilStatus(updateId, 'delivered')
   expect(delivered).toMatchObject({ attempt_count: 1, last_error: null })
@@ -35,7 +35,7 @@ it('delivery whose claim lost its commit result is sent once and counts as one a
   expect(scene.workerErrors.splice(0)).toMatchObject([{ name: 'StoreUnavailable' }])
 })
 
-it('delivery whose claim was not committed is claimed again', async () => {
+it('delivery is claimed again if the commit of its claim failed', async () => {
   const scene = await DeliveryScene.open()
   const receiver = await scene.receiver()
   await scene.set(receiver)
@@ -63,7 +63,7 @@ it('delivery whose claim was not committed is claimed again', async () => {
   expect(scene.workerErrors.splice(0)).toHaveLength(1)
 })
 
-it('attempt whose commit result was lost is recorded once', async () => {
+it('delivery attempt is recorded once if the commit result of its record is lost', async () => {
   const scene = await DeliveryScene.open()
   const receiver = await scene.receiver()
   await scene.set(receiver)

@@ -10,7 +10,7 @@ it('--dev-webhook-loopback is refused unless the server listens on the loopback'
   await expect(startServer({ ...options, host: '0.0.0.0' })).rejects.toThrow(RangeError)
 })
 
-it('server delivers only to the configured loopback ports and reports its egress addresses', async () => {
+it('server delivers to the configured loopback ports only and reports its egress addresses', async () => {
   const [named, unnamed] = [await newReceiver(), await newReceiver()]
   const server = await liveServer({ webhookLoopbackPorts: [named.port], egressIps: ['93.184.215.14'] })
   try {

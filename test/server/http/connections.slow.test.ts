@@ -19,11 +19,11 @@ const CREATE = contract.templates.create.path
 const bearer = () => bearerLine(tenant.token)
 const get = (target: string, headers = bearer()) => getBytes(target, headers)
 
-/** Delays the next call of the list, so that later requests must wait. */
+/** Delays the next list of templates, so that later requests on the connection must wait. */
 const slowList = (delay_ms = 100) =>
   tenant.operator(contract.platform.addFault, { endpoint: 'templates.list', kind: 'delay', times: 1, delay_ms })
 
-/** Status and code of every response until the connection ends. */
+/** Writes to a new connection; returns status and failure code of every response until the server closes it. */
 async function answersTo(...writes: string[]): Promise<(readonly [number, string | null])[]> {
   const connection = await RawConnection.to(server.port)
   for (const bytes of writes) connection.write(bytes)
@@ -48,14 +48,14 @@ describe('malformed message after pipelined requests', () => {
     ['a CONNECT request', 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\nbytes', [404, 'ROUTE_NOT_FOUND'] as const],
     ['headers that are too large', get('/', `X: ${'x'.repeat(20_000)}\r\n`), [413, 'PAYLOAD_TOO_LARGE'] as const],
     ['a malformed length', `POST ${CREATE} HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n{}`, REFUSED],
-  ])('malformed message gets exactly one response, after those of earlier requests: %s', async (_what, bytes, last) => {
+  ])('malformed HTTP message gets one response, after those of earlier requests: %s', async (_what, bytes, last) => {
     await slowList()
     expect(await answersTo(get(LIST) + get(LIST) + bytes)).toEqual([OK, OK, last])
     await slowList()
     expect(await answersTo(get(LIST) + get(LIST), ...bytes.split(/(?<=\r\n\r\n)/))).toEqual([OK, OK, last])
   })
 
-  it('server survives a client that resets its CONNECT request before the response', async () => {
+  it('server survives a client that resets a CONNECT connection before the response', async () => {
     await slowList()
     const logged = server.logs.length
     const socket = connect({ port: server.port, host: '127.0.0.1', noDelay: true })
@@ -64,7 +64,7 @@ describe('malformed message after pipelined requests', () => {
     await server.send({ method: 'GET', path: '/healthz' })
   })
 
-  it('malformed body gets the response to its request', async () => {
+  it('request with a malformed body gets one response', async () => {
     const broken =
       `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n` +
       'Transfer-Encoding: chunked\r\n\r\nnonsense\r\n'
@@ -72,7 +72,7 @@ describe('malformed message after pipelined requests', () => {
     expect(await answersTo(get(LIST) + broken + get(LIST))).toEqual([OK, REFUSED])
   })
 
-  it('malformed body of a finished call gets no second response', async () => {
+  it('request with a response gets no second one when its body turns out to be malformed', async () => {
     const connection = await RawConnection.to(server.port)
     connection.write(`POST ${CREATE} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`)
     expect((await connection.answer()).code).toBe('TOKEN_MISSING')
@@ -82,7 +82,7 @@ describe('malformed message after pipelined requests', () => {
   })
 })
 
-it('body that times out after its response gets no second response', async () => {
+it('request with a response gets no second one when its body times out', async () => {
   const { app, close } = testApp()
   const port = await portOf(app)
   Object.assign(app.server, { headersTimeout: 50, requestTimeout: 50 })
@@ -101,7 +101,7 @@ describe('clients that half-close their connection', () => {
     expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(2)
   })
 
-  it('client that half-closes within a request receives 400', async () => {
+  it('client that half-closes its connection within a request receives 400', async () => {
     expect(await halfClosed('GET / HTTP/1.1\r\nHos')).toMatch(/^HTTP\/1\.1 400 /)
     await slowList(20)
     expect((await halfClosed(`${get(LIST)}GET / HT`)).match(/HTTP\/1\.1 \d+/g)).toEqual([
@@ -138,12 +138,15 @@ describe('client that reads only after sending everything', () => {
     ['a chunked body of another type', 415, () => `${bearer()}Transfer-Encoding: chunked\r\n`],
     ['no credential', 401, () => declared],
     ['no credential, and Connection: close', 401, () => `Connection: close\r\n${declared}`],
-  ])('client that sends its whole body first still receives the refusal of %s', async (_what, status, headers) => {
-    for (let attempt = 0; attempt < 20; attempt++) {
-      const head = `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${headers()}\r\n`
-      expect(await answerAfterSending(head, head.includes('chunked'))).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
-    }
-  })
+  ])(
+    'client that reads only after sending its whole body receives the refusal of %s',
+    async (_what, status, headers) => {
+      for (let attempt = 0; attempt < 20; attempt++) {
+        const head = `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${headers()}\r\n`
+        expect(await answerAfterSending(head, head.includes('chunked'))).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+      }
+    },
+  )
 
   const megabyte = Buffer.alloc(1024 * 1024, ' ')
   const chunk = Buffer.concat([Buffer.from('100000\r\n'), megabyte, Buffer.from('\r\n')])

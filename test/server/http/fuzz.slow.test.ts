@@ -9,7 +9,7 @@ import { Scene, samples } from '../../support/server-scene.js'
 
 fc.configureGlobal({ seed: 1 })
 
-/** Enough to combine every member of every body with every kind of value in a few seconds. */
+/** Random bodies per endpoint. Over all endpoints they try every kind of value within a few seconds. */
 const RUNS = 20
 
 let server: TestApp
@@ -49,7 +49,7 @@ const anything: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 4 }),
 )
 
-/** The sample of an endpoint with some members replaced, removed or added. */
+/** The sample body of an endpoint with some members replaced, removed or added. */
 function spoiled(endpoint: Endpoint): fc.Arbitrary<Record<string, unknown>> {
   const names = Object.keys(membersOf(endpoint.body))
   const name = fc.oneof(fc.constantFrom(...names, 'unknown'), oddText)
@@ -59,7 +59,7 @@ function spoiled(endpoint: Endpoint): fc.Arbitrary<Record<string, unknown>> {
 const withBody = endpoints.filter((it) => it.body !== undefined)
 
 describe.each(withBody.map((it) => [it.id, it] as const))('%s', (_id, endpoint) => {
-  it('responds to any body with a success or a declared failure, never with a 5xx', async () => {
+  it('endpoint responds to any JSON body with a success or a declared failure, never a 5xx', async () => {
     const scene = await Scene.of(server, endpoint)
     const { body, path } = await scene.request()
     const sound = body === undefined ? {} : (JSON.parse(String(body)) as Record<string, unknown>)
@@ -87,7 +87,7 @@ describe.each(withBody.map((it) => [it.id, it] as const))('%s', (_id, endpoint) 
   })
 })
 
-it('any query returns 200 or 400', async () => {
+it('list endpoint responds to any query with 200 or 400', async () => {
   const scene = await Scene.of(server, endpoints.find((it) => it.id === 'templates.list') as Endpoint)
   const name = fc.oneof(fc.constantFrom('page', 'limit', 'status', 'external_template_id'), oddText)
   const query = fc.array(fc.tuple(name, oddText), { maxLength: 4 })
@@ -101,7 +101,7 @@ it('any query returns 200 or 400', async () => {
   )
 })
 
-it('any id in a path is refused like an unknown one', async () => {
+it('endpoint refuses any text as an id in its path like an unknown id', async () => {
   const scene = await Scene.of(server, endpoints.find((it) => it.id === 'vouchers.redemption') as Endpoint)
   const absent = await scene.send({ input: { redemptionId: 'rdm_0' } })
   await fc.assert(
@@ -114,7 +114,7 @@ it('any id in a path is refused like an unknown one', async () => {
   )
 })
 
-it('any Authorization header returns 401', async () => {
+it('endpoint responds to any text as Authorization header with 401', async () => {
   const scene = await Scene.of(server, endpoints.find((it) => it.id === 'templates.list') as Endpoint)
   const visible = fc.string({ unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)) })
   const value = fc.oneof(
@@ -136,4 +136,4 @@ it('any Authorization header returns 401', async () => {
 const wellFormed = (text: string): string => Buffer.from(text, 'utf8').toString('utf8')
 const encode = (text: string): string => encodeURIComponent(wellFormed(text))
 
-it('every endpoint with a body has a sample', () => expect(withBody.every((it) => it.id in samples)).toBe(true))
+it('every endpoint with a body has a sample body', () => expect(withBody.every((it) => it.id in samples)).toBe(true))

@@ -36,11 +36,11 @@ async function bodies(client: Socket, count: number): Promise<string[]> {
   throw new Error('the connection ended')
 }
 
-it('responds in order to repeated batches of 100 pipelined requests', async () => {
+it('server responds in order to repeated batches of 100 pipelined requests', async () => {
   let received = 0
   await listen((_request, response) => {
     const body = `#${received++}`
-    // The first of each batch responds last.
+    // Delay the response to the first request of each batch, so that the later ones must wait.
     if (received % 100 === 1) setTimeout(() => response.end(body), 20)
     else response.end(body)
   })
@@ -51,7 +51,7 @@ it('responds in order to repeated batches of 100 pipelined requests', async () =
   }
 })
 
-it('closes the connection that pipelines more than 100 requests, and serves others', async () => {
+it('server closes a connection that pipelines more than 100 requests and serves others', async () => {
   let started = 0
   await listen((request, response) => {
     started += 1

@@ -28,7 +28,7 @@ const post = (path: string, body: string, headers = '') =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n${headers}` +
   `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 
-/** Expects a refusal with a declared failure code and its status. */
+/** Expects the failure envelope, with a declared failure code and the status of that code. */
 function expectEnvelope(answer: Answer, code?: string): void {
   const { envelope } = answer
   if (envelope.success) throw new Error(`${answer.status} ${answer.text}`)
@@ -62,11 +62,11 @@ describe('request headers', () => {
     },
   )
 
-  it('two Host headers are accepted', async () => {
+  it('request with two Host headers is accepted', async () => {
     expect((await rawAnswer(server.port, get(LIST, `Host: y\r\n${bearer()}`))).status).toBe(200)
   })
 
-  it('missing Host header is refused in HTTP/1.1 and accepted in HTTP/1.0', async () => {
+  it('request without a Host header is refused in HTTP/1.1 and accepted in HTTP/1.0', async () => {
     expectEnvelope(
       await rawAnswer(server.port, `GET ${LIST} HTTP/1.1\r\nConnection: close\r\n\r\n`),
       'VALIDATION_FAILED',
@@ -92,7 +92,7 @@ describe('request headers', () => {
     connection.destroy()
   })
 
-  it('more than 16 KiB of headers get 413', async () => {
+  it('request with more than 16 KiB of headers gets 413', async () => {
     const answer = await rawAnswer(server.port, get(LIST, `${bearer()}X-Filler: ${'x'.repeat(20_000)}\r\n`))
     expectEnvelope(answer, 'PAYLOAD_TOO_LARGE')
     expectEnvelope(await rawAnswer(server.port, get(`/${'x'.repeat(20_000)}`)), 'PAYLOAD_TOO_LARGE')
@@ -117,13 +117,13 @@ describe('request body lengths', () => {
     await connection.end()
   })
 
-  it('body with a too large Content-Length is refused before it is sent', async () => {
+  it('request with a too large Content-Length is refused before its body is sent', async () => {
     const head = `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n`
     expectEnvelope(await rawAnswer(server.port, `${head}Content-Length: 65537\r\n\r\n`), 'PAYLOAD_TOO_LARGE')
     expectEnvelope(await rawAnswer(server.port, `${head}Content-Length: 9007199254740991\r\n\r\n`), 'PAYLOAD_TOO_LARGE')
   })
 
-  it('chunked body that is too long is refused while it arrives', async () => {
+  it('chunked body that is too long is refused before its end', async () => {
     const connection = await RawConnection.to(server.port)
     connection.write(
       `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
@@ -133,7 +133,7 @@ describe('request body lengths', () => {
     connection.destroy()
   })
 
-  it('chunked body is accepted', async () => {
+  it('chunked request body is accepted', async () => {
     const body = JSON.stringify(templateBody())
     const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
     const head = `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n`
@@ -141,7 +141,7 @@ describe('request body lengths', () => {
   })
 
   it.each(['', 'Content-Type: application/json\r\n', 'Content-Type: text/plain\r\n'])(
-    'chunked body of no bytes counts as empty with any content type: %j',
+    'empty chunked body counts as no body whatever the content type: %j',
     async (type) => {
       const template = await tenant.draft()
       const path = contract.templates.submit.path.replace(':templateId', template.id)
@@ -157,7 +157,7 @@ describe('request body lengths', () => {
     await connection.end()
   })
 
-  it('client that disconnects within a body causes no server error', async () => {
+  it('client that disconnects within a request body causes no server error', async () => {
     const own = testApp()
     const clerk = await newTenant(own)
     const port = await portOf(own.app)
@@ -169,7 +169,7 @@ describe('request body lengths', () => {
         'Content-Type: application/json\r\nContent-Length: 500\r\n\r\n{"name":',
     )
     await reached
-    // The store responds at the end of its tick: from then on the server waits for the body.
+    // The store completes its reads at the end of a tick; after that the server waits for the body.
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
     connection.destroy()
     await left
@@ -180,7 +180,7 @@ describe('request body lengths', () => {
 })
 
 describe('request lines', () => {
-  it('absolute request target reaches its path', async () => {
+  it('request with an absolute URL as its target reaches the path of the URL', async () => {
     expect((await rawAnswer(server.port, get(`http://anything.example${LIST}`))).status).toBe(200)
     expectEnvelope(await rawAnswer(server.port, get('http://anything.example/nothing')), 'ROUTE_NOT_FOUND')
     expectEnvelope(await rawAnswer(server.port, get('http://anything.example')), 'ROUTE_NOT_FOUND')
@@ -190,7 +190,7 @@ describe('request lines', () => {
     expect(answer.headers.allow).toBe('GET, HEAD, POST')
   })
 
-  it('absolute request target replays the same idempotency key', async () => {
+  it('repeat with an absolute URL as request target replays the idempotency record', async () => {
     const body = JSON.stringify({ credential: codeOf(await tenant.issue()) })
     const first = await rawAnswer(server.port, post(REDEEM, body, 'Idempotency-Key: absolute\r\n'))
     const again = await rawAnswer(server.port, post(`http://x${REDEEM}`, body, 'Idempotency-Key: absolute\r\n'))
@@ -210,11 +210,11 @@ describe('request lines', () => {
     '/#x',
     '/\\',
     '/api/v1/%zz/x',
-  ])('request target %s returns an envelope', async (target) =>
+  ])('request target %s gets a response with the failure envelope', async (target) =>
     expectEnvelope(await rawAnswer(server.port, get(target))),
   )
 
-  it('malformed escape in an id is refused as an unknown id', async () => {
+  it('malformed percent escape in the id of a path is refused as an unknown id', async () => {
     const answer = await rawAnswer(server.port, get('/api/v1/open-platform/vouchers/redemptions/%zz'))
     expectEnvelope(answer, 'REDEMPTION_NOT_FOUND')
   })
@@ -230,7 +230,7 @@ describe('request lines', () => {
     ['a header name with a space', 'GET / HTTP/1.1\r\nHost : x\r\n\r\n'],
     ['a control character in a header', 'GET / HTTP/1.1\r\nHost: x\r\nA: \u0000\r\n\r\n'],
     ['bare line feeds', 'GET / HTTP/1.1\nHost: x\n\n'],
-  ])('malformed request gets an envelope and closes the connection: %s', async (_what, bytes) => {
+  ])('malformed HTTP request gets a failure envelope: %s', async (_what, bytes) => {
     const connection = await RawConnection.to(server.port)
     connection.write(bytes)
     expectEnvelope(await connection.answer())
@@ -244,7 +244,7 @@ describe('request lines', () => {
     connection.destroy()
   })
 
-  it('unsupported charset or encoding is refused before the length of the body', async () => {
+  it('request with an unsupported charset or encoding gets 415 even if its body is too long', async () => {
     const body = JSON.stringify({ name: 'x'.repeat(70_000) })
     for (const header of ['Content-Encoding: gzip\r\n', 'Content-Type: application/json; charset=latin1\r\n']) {
       const type = header.startsWith('Content-Type') ? '' : 'Content-Type: application/json\r\n'
@@ -256,12 +256,12 @@ describe('request lines', () => {
     }
   })
 
-  it('unsupported upgrade is ignored and the request gets its normal response', async () => {
+  it('request with an unsupported Upgrade header gets its normal response', async () => {
     const headers = `${bearer()}Connection: Upgrade\r\nUpgrade: websocket\r\n`
     expect((await rawAnswer(server.port, get(LIST, headers))).status).toBe(200)
   })
 
-  it('several requests on one connection get responses in order', async () => {
+  it('requests pipelined on one connection get their responses in order', async () => {
     const connection = await RawConnection.to(server.port)
     connection.write(get(LIST) + get('/nothing') + get('/healthz'))
     const statuses = [await connection.answer(), await connection.answer(), await connection.answer()].map(
@@ -273,7 +273,7 @@ describe('request lines', () => {
 })
 
 describe('slow clients', () => {
-  it('timeouts are 10 s for headers, 15 s for a request and 65 s for idle connections', async () => {
+  it('HTTP timeouts are 10 s for headers, 15 s for a request and 65 s for idle connections', async () => {
     const { app, close } = testApp()
     await app.ready()
     const { headersTimeout, requestTimeout, keepAliveTimeout } = app.server
@@ -281,7 +281,7 @@ describe('slow clients', () => {
     await close()
   })
 
-  it('client that never completes its headers or body gets an envelope and is disconnected', async () => {
+  it('client that never completes its headers or body gets a failure and is disconnected', async () => {
     const { app, close } = testApp()
     const port = await portOf(app)
     Object.assign(app.server, { headersTimeout: 50, requestTimeout: 50 })
@@ -296,7 +296,7 @@ describe('slow clients', () => {
   })
 })
 
-it('random bytes never cause a 5xx and never stop the server', async () => {
+it('random bytes on a connection never cause a 5xx and never stop the server', async () => {
   const token = fc.constantFrom(
     'GET ',
     'POST ',

@@ -13,10 +13,10 @@ import { Scene } from '../../support/server-scene.js'
 const numRuns = Number(process.env.VOUCHERCTL_REQUESTS ?? 15)
 const seed = Number(process.env.VOUCHERCTL_SEED ?? 1)
 
-// A few milliseconds each, plus reserve for a busy machine.
+// A run takes a few milliseconds; the rest is reserve for a busy machine.
 vi.setConfig({ testTimeout: 60_000 + 500 * numRuns })
 
-/** Members that the schema describes only in part: they keep the value of the sample. */
+/** Members that the schema describes only in part. Generated bodies keep the values that the sample has for them. */
 const kept: Readonly<Record<string, readonly string[]>> = {
   'vouchers.verify': ['credential'],
   'vouchers.redeem': ['credential'],
@@ -25,13 +25,13 @@ const kept: Readonly<Record<string, readonly string[]>> = {
   'bots.createTemplate': ['validity'],
   'webhook.set': ['url', 'allowed_ips'],
   'webhook.setByBot': ['url', 'allowed_ips'],
-  // A held poll would take as long.
+  // A poll with a random timeout would wait that long.
   'bots.updates': ['timeout'],
   'apps.create': ['allowed_origins'],
   'apps.update': ['allowed_origins'],
   'platform.addUpdate': ['payload', 'type'],
   'platform.addFault': ['endpoint', 'kind', 'delay_ms'],
-  // The clock only moves forward.
+  // The test clock refuses to move backwards.
   'platform.setClock': ['now'],
 }
 
@@ -58,7 +58,7 @@ async function soundBody(scene: Scene): Promise<Members> {
 
 async function send(scene: Scene, body: Members): Promise<Answer> {
   const answer = await scene.send({ body: JSON.stringify(body) })
-  // Faults that a call has set must not affect the next call.
+  // A generated call may have set faults, which would affect the next call.
   server.deps.faults.clear()
   expect(answer.status).toBeLessThan(500)
   expect(JSON.parse(answer.text)).toMatchObject({
@@ -73,7 +73,7 @@ describe.each(withBody.map((it): [string, Endpoint] => [it.id, it]))('%s', (id, 
   const free = Object.keys(members).filter((name) => !kept[id]?.includes(name))
   const required = (endpoint.body as { required?: readonly string[] }).required ?? []
 
-  it('accepts every body that its schema allows', async () => {
+  it('endpoint accepts every body that its schema allows', async () => {
     const scene = await Scene.of(server, endpoint)
     const sound = await soundBody(scene)
     const body = fc.record(Object.fromEntries(free.map((name) => [name, allowedBy(members[name] ?? {})])), {
@@ -89,7 +89,7 @@ describe.each(withBody.map((it): [string, Endpoint] => [it.id, it]))('%s', (id, 
     )
   })
 
-  it('refuses a body with one invalid member by the name of the member', async () => {
+  it('endpoint refuses a body with one invalid member and names the member', async () => {
     const scene = await Scene.of(server, endpoint)
     const sound = await soundBody(scene)
     const wrong = fc

@@ -7,7 +7,7 @@ import { testApp } from '../../support/server-app.js'
 import { Scene } from '../../support/server-scene.js'
 import { newTenant } from '../../support/server-tenant.js'
 
-/** x-openapi is only for the OpenAPI document; validators ignore it. */
+/** True if validators would check uniqueItems: they ignore what is under x-openapi, which only the document uses. */
 const uniqueItems = (schema: unknown): boolean =>
   typeof schema === 'object' && schema !== null
     ? 'uniqueItems' in schema || Object.entries(schema).some(([name, it]) => name !== 'x-openapi' && uniqueItems(it))
@@ -17,20 +17,20 @@ test('no request schema has uniqueItems, whose error report takes quadratic time
   expect(endpoints.filter(({ body, query }) => uniqueItems(body) || uniqueItems(query))).toEqual([])
 })
 
-test('list far beyond its maximum length is refused with at most 20 issues', () => {
+test('validation of a list far beyond its maximum length reports at most 20 issues', () => {
   const issues = lazyValidator(tokens.create.body)({ name: 'x', scopes: Array(32_000).fill(0) })
   expect(issues?.length).toBeGreaterThan(0)
   expect(issues?.length).toBeLessThanOrEqual(20)
 })
 
-test('token creation with a duplicate scope is refused', async () => {
+test('creation of an application token with a duplicate scope is refused', async () => {
   const tenant = await newTenant(testApp())
   const input = { appId: tenant.appId, name: 'till', scopes: ['vouchers:read', 'vouchers:read'] } as const
   const { code, details } = await tenant.console(contract.tokens.create, { ...input, scopes: [...input.scopes] })
   expect([code, details.errors]).toMatchObject(['VALIDATION_FAILED', [{ pointer: '/scopes', code: 'uniqueItems' }]])
 })
 
-test('endless combining marks are refused before normalisation', () => {
+test('request body with 8,000 consecutive combining marks is refused before normalisation', () => {
   const body = JSON.stringify({ x: `a${'\u0301'.repeat(8000)}${'\u0323'.repeat(8000)}` })
   expect(parseBody(Buffer.from(body))).toMatchObject({ ok: false, code: 'VALIDATION_FAILED' })
 })
@@ -48,9 +48,9 @@ const body64KiB: Readonly<Record<string, string>> = {
   'no JSON': '"'.repeat(64_000),
 }
 
-// Measured only on request: durations mean nothing on a busy machine.
+// Only if VOUCHERCTL_REQUESTS is set: durations mean nothing on a busy machine.
 if (process.env.VOUCHERCTL_REQUESTS !== undefined)
-  test('no body of 64 KiB blocks the event loop for 100 ms', async () => {
+  test('request body of 64 KiB never blocks the event loop for 100 ms', async () => {
     const server = testApp()
     const slow: unknown[] = []
     for (const endpoint of endpoints.filter((it) => it.body !== undefined)) {

@@ -5,7 +5,7 @@ import { startServerChild } from '../../support/server-child.js'
 import { RawConnection } from '../../support/server-raw.js'
 
 const PER_WRITE = 50
-/** About 250 bytes of log each: more than twice the log buffer (1 MiB). */
+/** Each request logs about 250 bytes, so this many fill the log buffer (1 MiB) more than twice. */
 const REQUESTS = 10_000
 
 async function fill(port: number): Promise<void> {
@@ -33,7 +33,7 @@ it(
 )
 
 it(
-  'late reader of the log gets whole lines and the number of dropped ones',
+  'reader that starts late gets whole log lines and the number of dropped lines',
   () =>
     inFolder(async (dataDir) => {
       const child = await startServerChild(dataDir, 'info', false)
@@ -72,7 +72,7 @@ it(
   60_000,
 )
 
-it('log ignores lines written after its end', async () => {
+it('stderr log ignores lines written after its end', async () => {
   const log = new StderrLog()
   await log.end()
   expect(() => log.write('late\n')).not.toThrow()

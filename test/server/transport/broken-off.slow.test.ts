@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-// The 100 response shows that the server reads the body.
+// Expect a 100 response: it shows that the server has started to read the body.
 const head = `POST ${paths.dispatch} HTTP/1.1\r\nHost: x\r\nContent-Type: ${MEDIA_TYPE}\r\nExpect: 100-continue\r\n`
 const withLength = `${head}Content-Length: 900\r\n\r\n{"v":`
 const inChunks = `${head}Transfer-Encoding: chunked\r\n\r\n5\r\n{"v":`
@@ -32,7 +32,7 @@ it.each([
   ['whose client half-closes within a chunk', inChunks, (it: RawConnection) => it.endSide(), 400],
   ['with a malformed chunk', inChunks, (it: RawConnection) => it.write('\r\nzz\r\n'), 400],
   ['whose client disconnects', withLength, (it: RawConnection) => it.destroy(), null],
-])('dispatch %s is logged and counted once', async (_, bytes, breakOff, status) => {
+])('dispatch request %s is logged and counted once', async (_, bytes, breakOff, status) => {
   const before = await counted()
   server.logs.length = 0
   const connection = await RawConnection.to(server.port)
@@ -42,6 +42,6 @@ it.each([
   await vi.waitFor(() => expect(dispatches()).toEqual([[400, 'SECURE_ENVELOPE_INVALID']]), 30_000)
   await connection.end()
   expect(dispatches()).toHaveLength(1)
-  // /metrics is rendered once a second.
+  // The text of /metrics is computed at most once a second.
   await vi.waitFor(async () => expect(await counted()).toBe(before + 1), 30_000)
 })

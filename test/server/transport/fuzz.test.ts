@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Expects the failure envelope, or the status of a success, never a 5xx. */
+/** Expects the status `taken` of a success, or a failure envelope with a declared code and no 5xx. */
 function expectWell({ status, text, headers }: Answer, taken: number): void {
   if (status === taken) return
   const { success, code, requestId } = JSON.parse(text) as Record<string, unknown>
@@ -48,7 +48,7 @@ const odd = fc.oneof(
   fc.string({ unit: anyCharacter }).map((it) => JSON.stringify(it)),
   fc.constantFrom('"\\ud800"', '{"__proto__":{}}', '"a\\u0000b"', '', 'null', '[', '{', '"'),
 )
-/** JSON members: duplicate, missing, unknown, in any order, with any value. */
+/** Generates JSON objects whose members are duplicate, missing or unknown, in any order, with any value. */
 const members = (names: readonly string[]) =>
   fc
     .array(fc.tuple(fc.oneof(fc.constantFrom(...names, '__proto__', 'constructor'), fc.string()), odd), {
@@ -64,7 +64,7 @@ const spoilBytes = (text: string) =>
     return bytes.toString('latin1')
   })
 
-it('session endpoint refuses any malformed body with a failure envelope', async () => {
+it('secure session endpoint refuses any malformed body with a failure envelope', async () => {
   const names = ['clientPublicKey', 'publicKey', 'kid', 'v', 'suite']
   const body = fc.oneof(members(names), nested, noise, odd)
   const type = fc.constantFrom('application/json', 'application/json; charset=utf-8', 'text/plain', MEDIA_TYPE, '')
@@ -76,7 +76,7 @@ it('session endpoint refuses any malformed body with a failure envelope', async 
   )
 })
 
-it('dispatch endpoint refuses anything but an envelope of its session', async () => {
+it('dispatch endpoint refuses any altered envelope with a failure envelope', async () => {
   const { body } = session.seal({ method: 'GET', path: contract.templates.list.path })
   const names = ['v', 'suite', 'kid', 'sid', 'rid', 'ts', 'iv', 'ciphertext']
   const doubled = fc.constantFrom(...names).map((name) => `{"${name}":1,${body.slice(1)}`)
@@ -128,7 +128,7 @@ it('dispatch endpoint refuses any malformed inner request with a failure envelop
       const answer = await post(sent.path, MEDIA_TYPE, Buffer.from(sent.body))
       expect(answer.status).toBe(200)
       const opened = fresh.open(sent, answer)
-      // No call succeeds: none carries a valid credential.
+      // No inner call can succeed, because none has a valid credential.
       expectWell(opened, 0)
     }),
     { numRuns: RUNS / 3 },
@@ -172,7 +172,7 @@ it('secure endpoints respond to any malformed headers with a failure envelope', 
   )
 })
 
-it('fuzzing causes no server error, and the server still responds', async () => {
+it('server logs no error during the fuzz tests and still responds afterwards', async () => {
   expect(server.errors).toEqual([])
   const { call } = await wireSession(server.send)
   expect((await call({ method: 'GET', path: contract.templates.list.path })).code).toBe('TOKEN_MISSING')

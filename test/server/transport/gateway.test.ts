@@ -14,7 +14,7 @@ import { callerOf } from '../../support/server-client.js'
 import { portOf, RawConnection, rawAnswer } from '../../support/server-raw.js'
 import { newTenant, templateBody } from '../../support/server-tenant.js'
 
-/** The three secure endpoints: their input, their order of refusals, and their sessions. */
+/** Tests of the bootstrap, session and dispatch endpoints: input, order of refusals, encrypted sessions. */
 
 let store: Store
 beforeAll(() => {
@@ -48,7 +48,7 @@ it('encrypted call gets the same response as a plain one', async () => {
 })
 
 describe('bootstrap endpoint', () => {
-  it('bootstrap returns the parameters of a session without an envelope, not cacheable', async () => {
+  it('bootstrap returns the transport parameters without an envelope, not cacheable', async () => {
     const answer = await server.send({ method: 'GET', path: paths.bootstrap })
     const { current } = server.deps.secure.keys
     expect([answer.status, JSON.parse(answer.text)]).toEqual([
@@ -65,7 +65,7 @@ describe('bootstrap endpoint', () => {
     expect(answer.headers['cache-control']).toBe('no-store')
   })
 
-  it("bootstrap returns the time of the server's clock", async () => {
+  it("bootstrap response contains the time of the server's clock", async () => {
     server.clock.advance(5_000)
     const answer = await server.send({ method: 'GET', path: paths.bootstrap })
     expect(JSON.parse(answer.text).serverTime).toBe(server.clock.now())
@@ -89,12 +89,12 @@ describe('session endpoint', () => {
       '',
     ],
     ['a query', 400, 'VALIDATION_FAILED', JSON.stringify({ clientPublicKey }), json, '?kid=1'],
-  ])('session call with %s returns %i %s', async (_, status, code, body, headers, query) => {
+  ])('secure session request with %s gets %i %s', async (_, status, code, body, headers, query) => {
     const answer = await openWith(body, headers, query)
     expect([answer.status, answer.code]).toEqual([status, code])
   })
 
-  it('session call with an unknown member names it and the likely one', async () => {
+  it('secure session request with an unknown member is refused with the likely name', async () => {
     const { details } = await openWith('{"clientPublickey":"x"}')
     expect(details).toEqual({
       errors: [
@@ -108,7 +108,7 @@ describe('session endpoint', () => {
     })
   })
 
-  it('a session call is refused before its body is read after 30 a minute from an address', async () => {
+  it('secure session request after 30 in a minute from an address is refused before its body', async () => {
     await server.close()
     let now = 0
     server = testApp({ limits: createLimits({}, () => now) })
@@ -131,7 +131,7 @@ describe('session endpoint', () => {
     [JSON.stringify({ clientPublicKey }), { ...json, origin: 'not an origin' }, 'SECURE_ORIGIN_NOT_ALLOWED'],
   ] as const
 
-  it('malformed session calls have their own limit of 30 a minute and block no valid call', async () => {
+  it('malformed secure session requests have their own limit of 30 a minute, block no valid one', async () => {
     await server.close()
     let now = 0
     server = testApp({ limits: createLimits({}, () => now) })
@@ -149,7 +149,7 @@ describe('session endpoint', () => {
     expect((await junk(3))[0]).toBe('SECURE_PUBLIC_KEY_INVALID')
   })
 
-  it('a session call behind a trusted proxy is limited by the address of its client', async () => {
+  it('secure session request behind a trusted proxy is limited by the address of its client', async () => {
     await server.close()
     server = testApp({
       limits: createLimits({ secure_session: { calls: 2, seconds: 60 } }),
@@ -158,12 +158,12 @@ describe('session endpoint', () => {
     const open = (forwardedFor: string) =>
       openWith(JSON.stringify({ clientPublicKey }), { ...json, 'x-forwarded-for': forwardedFor })
     for (const status of [200, 200, 429]) expect((await open('203.0.113.66')).status).toBe(status)
-    // Entries that a client adds neither evade its limit nor count for others.
+    // A forged X-Forwarded-For entry neither evades the limit of the client nor counts against another client.
     expect((await open('198.51.100.7, 203.0.113.66')).status).toBe(429)
     expect((await open('203.0.113.66, 198.51.100.7')).status).toBe(200)
   })
 
-  it('session call and dispatch with two Origin headers are refused, even if equal', async () => {
+  it('session and dispatch requests with two Origin headers are refused, even if equal', async () => {
     const port = await listening()
     const origin = 'https://a.example'
     const body = JSON.stringify({ clientPublicKey })
@@ -178,18 +178,18 @@ describe('session endpoint', () => {
     const sealed = `Content-Length: ${sent.body.length}\r\n\r\n${sent.body}`
     const twice = await rawAnswer(port, `${sealedHead}${once}${once}${sealed}`)
     expect([twice.status, twice.code]).toEqual([403, 'SECURE_SESSION_ORIGIN_MISMATCH'])
-    // The refused dispatch did not use its rid.
+    // The refused dispatch did not mark its rid as used.
     expect((await rawAnswer(port, `${sealedHead}${once}${sealed}`)).status).toBe(200)
   })
 })
 
 describe('order of refusals of a dispatch', () => {
-  it('dispatch with another method returns 405 with Allow before any other refusal', async () => {
+  it('dispatch path with another method gets 405 with Allow before any other refusal', async () => {
     const answer = await server.send({ method: 'PUT', path: paths.dispatch, headers: { 'content-type': 'text/plain' } })
     expect([answer.status, answer.code, answer.headers.allow]).toEqual([405, 'METHOD_NOT_ALLOWED', 'POST'])
   })
 
-  it('dispatch checks 415, then 413, before it reads the body', async () => {
+  it('dispatch request is refused with 415, then 413, before the server reads its body', async () => {
     const port = await listening()
     const long = 'Content-Length: 900000\r\n\r\n'
     const plain = sealedHead.replace(MEDIA_TYPE, 'application/json')
@@ -199,7 +199,7 @@ describe('order of refusals of a dispatch', () => {
     expect([large.status, large.code]).toEqual([413, 'SECURE_ENVELOPE_TOO_LARGE'])
   })
 
-  it('dispatch returns 413 to a client that is still sending', async () => {
+  it('client that is still sending a too long dispatch request receives 413', async () => {
     const port = await listening()
     const much = 'x'.repeat(64 * 1024)
     for (const framing of ['Content-Length: 4194304\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\n']) {
@@ -213,7 +213,7 @@ describe('order of refusals of a dispatch', () => {
     }
   })
 
-  it('chunked dispatch is accepted up to the exact size limit', async () => {
+  it('chunked dispatch request is accepted up to the exact size limit', async () => {
     const port = await listening()
     const sent = (await wireSession(server.send)).seal({ method: 'GET', path: contract.templates.list.path })
     const chunked = (size: number) => {
@@ -224,13 +224,13 @@ describe('order of refusals of a dispatch', () => {
     expect((await rawAnswer(port, chunked(262_144))).status).toBe(200)
   })
 
-  it('dispatch with a query returns 400', async () => {
+  it('dispatch request with a query gets 400', async () => {
     const sent = (await wireSession(server.send)).seal({ method: 'GET', path: contract.templates.list.path })
     expect((await server.send({ ...sent, path: `${sent.path}?x=1` })).code).toBe('VALIDATION_FAILED')
     expect((await server.send(sent)).status).toBe(200)
   })
 
-  it('dispatch with a used rid returns 409 even while the first still runs', async () => {
+  it('dispatch request with a used rid gets 409 even while the first request still runs', async () => {
     const { seal } = await wireSession(server.send)
     const sent = seal({ method: 'GET', path: contract.templates.list.path })
     const codes = (await Promise.all([server.send(sent), server.send(sent)])).map(({ status }) => status)
@@ -241,7 +241,7 @@ describe('order of refusals of a dispatch', () => {
 describe('dispatch endpoint', () => {
   const call = { method: 'GET', path: contract.templates.list.path }
 
-  it('dispatch is recognised in every form of its request target', async () => {
+  it('dispatch path is recognised in every form of the request target', async () => {
     const port = await listening()
     const { seal } = await wireSession(server.send)
     const statusOf = async (target: string) => {
@@ -269,7 +269,7 @@ describe('dispatch endpoint', () => {
     expect((await rawAnswer(port, put)).status).toBe(405)
   })
 
-  it('dispatch requires a Host header in HTTP/1.1, not in HTTP/1.0', async () => {
+  it('dispatch request needs a Host header in HTTP/1.1, not in HTTP/1.0', async () => {
     const port = await listening()
     const { seal } = await wireSession(server.send)
     const { body } = seal(call)
@@ -280,7 +280,7 @@ describe('dispatch endpoint', () => {
     expect((await rawAnswer(port, without.replace('HTTP/1.1', 'HTTP/1.0') + rest)).status).toBe(200)
   })
 
-  it('dispatch returns 503 without the store and 500 for a bug, and may then be repeated', async () => {
+  it('dispatch request refused with 503 or 500 does not use its rid and can be repeated', async () => {
     await server.close()
     const sessions = memorySessions<ServerSession>()
     const errors: unknown[] = [new StoreUnavailable('away'), new Error('a bug')]
@@ -303,7 +303,7 @@ describe('dispatch endpoint', () => {
     expect((await server.send(sent)).status).toBe(200)
   })
 
-  it('refused dispatch is not cacheable and is logged with its request id', async () => {
+  it('refused dispatch request is logged with its request id, and its response not cacheable', async () => {
     const refused = await server.send({ method: 'POST', path: paths.dispatch, headers: json, body: '{}' })
     const { requestId } = refused.envelope
     expect(refused.headers).toMatchObject({ 'cache-control': 'no-store', 'x-request-id': requestId })
@@ -322,7 +322,7 @@ describe('dispatch endpoint', () => {
 })
 
 describe('encrypted sessions', () => {
-  it('session expires after 600 s and is then refused like an unknown one', async () => {
+  it('encrypted session expires after 600 s and is then refused like an unknown one', async () => {
     const { seal } = await wireSession(server.send)
     const call = { method: 'GET', path: contract.templates.list.path }
     server.clock.advance(599_999)
@@ -335,7 +335,7 @@ describe('encrypted sessions', () => {
     expect(forgotten.sameness).toBe(expired.sameness)
   })
 
-  it('evicted session is refused as expired', async () => {
+  it('dispatch request in an evicted session is refused as expired', async () => {
     await server.close()
     const sessions = memorySessions<ServerSession>({ sessions: 1, ridsOfSession: 10, rids: 10 })
     server = testApp({ store, secure: { ...testDeps({ store }).secure, sessions } })
@@ -348,7 +348,7 @@ describe('encrypted sessions', () => {
     expect((await server.send(first.seal(call))).code).toBe('SECURE_SESSION_EXPIRED')
   })
 
-  it('sessions with a successful call outlive any number of sessions without one', async () => {
+  it('encrypted session with a successful call outlives any number of sessions without one', async () => {
     await server.close()
     const sessions = memorySessions<ServerSession>({ sessions: 3, ridsOfSession: 10, rids: 20 })
     server = testApp({ store, secure: { ...testDeps({ store }).secure, sessions } })
@@ -364,7 +364,7 @@ describe('encrypted sessions', () => {
     expect((await server.send(honest.seal(successful))).status).toBe(200)
   })
 
-  it('accepts each of 30 envelopes once when all are sent ten times concurrently', async () => {
+  it('each of 30 envelopes is accepted once when all are sent ten times concurrently', async () => {
     const tenant = await newTenant(server)
     const { seal, open } = await wireSession(server.send)
     const headers = { authorization: `Bearer ${tenant.token}` }
@@ -388,7 +388,7 @@ describe('disabled transport', () => {
     server = testApp({ store, secure: { ...testDeps({ store }).secure, enabled: false } })
   })
 
-  it('disabled transport is reported by bootstrap, refuses the others and allows plain calls', async () => {
+  it('disabled transport: bootstrap reports it, session and dispatch fail, plain calls succeed', async () => {
     const bootstrap = await server.send({ method: 'GET', path: paths.bootstrap })
     expect([bootstrap.status, JSON.parse(bootstrap.text).enabled]).toEqual([200, false])
     for (const path of [paths.session, paths.dispatch]) {

@@ -14,7 +14,7 @@ import { Scene } from '../../support/server-scene.js'
 import { codeOf, newTenant, serial, type Tenant } from '../../support/server-tenant.js'
 import { WatchedPolls } from '../../support/watched-polls.js'
 
-/** Inner calls: how they differ from plain ones, and that nothing else differs. */
+/** Tests that an encrypted call differs from a plain call only where DECISIONS.md says so. */
 
 let store: Store
 beforeAll(() => {
@@ -58,7 +58,7 @@ const issue = (body: unknown, key: string): InnerCall => ({
 describe('encrypted calls of every endpoint', () => {
   const published = endpoints.filter((it) => it.caller !== 'operator')
   it.each(published.map((it) => [it.id, it] as const))(
-    '%s returns the same response encrypted as in plain text',
+    'endpoint %s returns the same response to an encrypted as to a plain call',
     async (_, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       const inside = { ...server, send: securely(server.send) }
@@ -88,7 +88,7 @@ describe('invalid inner request', () => {
     ['query', { query: { a: { b: 1 } } }],
     ['body', { body: {} }],
     ['members', { remoteAddress: '127.0.0.1' }],
-  ])('inner request with an invalid %s is refused in the inner response: %j', async (part, change) => {
+  ])('inner request with invalid %s is refused in the inner response: %j', async (part, change) => {
     const { call } = await wireSession(server.send)
     const answer = await call({ ...list(), ...change } as InnerCall)
     expect([answer.status, answer.code, answer.details]).toEqual([400, 'SECURE_REQUEST_INVALID', { part }])
@@ -100,7 +100,7 @@ describe('invalid inner request', () => {
     ['a body of another type', 415, 'UNSUPPORTED_MEDIA_TYPE', {}, 'text/plain'],
     ['17 levels', 400, 'INVALID_JSON', JSON.parse(`${'{"a":'.repeat(16)}{}${'}'.repeat(16)}`), 'application/json'],
     ['a prototype', 400, 'VALIDATION_FAILED', JSON.parse('{"__proto__":{"name":"x"}}'), 'application/json'],
-  ])('inner request with %s is refused like a plain one', async (_, status, code, body, type) => {
+  ])('inner request with %s gets the same refusal as a plain request', async (_, status, code, body, type) => {
     const { call } = await wireSession(server.send)
     const { path } = contract.templates.create
     const headers = { ...bearer(tenant.token), 'content-type': type }
@@ -110,7 +110,7 @@ describe('invalid inner request', () => {
     expect(inside.sameness).toBe(outside.sameness)
   })
 
-  it('inner body within the limit is accepted although its numbers expand when parsed', async () => {
+  it('inner body within the size limit is accepted even if its numbers get longer when parsed', async () => {
     const { call } = await wireSession(server.send)
     const { path } = contract.templates.create
     const headers = bearer(tenant.token)
@@ -129,7 +129,7 @@ describe('invalid inner request', () => {
   })
 })
 
-it('inner text is normalised like that of a plain request', async () => {
+it('text in an inner request is normalised like text in a plain request', async () => {
   const { call } = await wireSession(server.send)
   const body = { name: 'Cafe\u0301' }
   const path = contract.apps.create.path
@@ -161,7 +161,7 @@ describe('outer request', () => {
 })
 
 describe('inner response', () => {
-  it('inner response carries the rate limit and Retry-After, the outer one does not', async () => {
+  it('inner response has the RateLimit and Retry-After headers, the outer one has neither', async () => {
     await restart({ limits: createLimits({ reads: { calls: 1, seconds: 60 } }) })
     const { seal, open } = await wireSession(server.send)
     const answers = []
@@ -200,7 +200,7 @@ describe('inner response', () => {
 })
 
 describe('Idempotency-Key of inner calls', () => {
-  it('Idempotency-Key is shared by encrypted and plain calls', async () => {
+  it('plain repeat of an encrypted call with its Idempotency-Key is replayed, and vice versa', async () => {
     const { call } = await wireSession(server.send)
     const body = await issueBody()
     const plain = await tenant.runtime(contract.vouchers.issue, body, { key: 'shared' })
@@ -217,7 +217,7 @@ describe('Idempotency-Key of inner calls', () => {
     expect([again.headers['idempotent-replayed'], again.data]).toEqual(['true', first.data])
   })
 
-  it('concurrent encrypted and plain calls with the same key have one effect', async () => {
+  it('concurrent encrypted and plain calls with one Idempotency-Key have one effect', async () => {
     const { call } = await wireSession(server.send)
     const credential = codeOf(await tenant.issue())
     const path = contract.vouchers.redeem.path
@@ -237,7 +237,7 @@ describe('Idempotency-Key of inner calls', () => {
 
 describe('application with allowed origins', () => {
   const allowed = 'https://a.example'
-  it('application with allowed origins accepts encrypted calls from these, and plain calls', async () => {
+  it('application with allowed_origins accepts encrypted calls from these, and plain calls', async () => {
     await tenant.console(contract.apps.update, { appId: tenant.appId, allowed_origins: [allowed] })
     const from = async (origin: string) => (await (await wireSession(server.send, { origin })).call(list())).code
     expect([await from(allowed), await from('https://b.example'), await from('')]).toEqual([
@@ -257,7 +257,7 @@ describe('encrypted getUpdates', () => {
     body: { timeout },
   })
 
-  it('encrypted getUpdates waits at most 10 s; a longer wait is refused and ends no other poll', async () => {
+  it('encrypted getUpdates with a timeout above 10 s is refused and ends no other poll', async () => {
     const bot = await tenant.bot()
     const { call } = await wireSession(server.send)
     const held = bot.call(contract.bots.updates, { timeout: 50 })
@@ -304,7 +304,7 @@ describe('encrypted getUpdates', () => {
   })
 })
 
-it('dropped inner response closes the outer connection after the effect', async () => {
+it('drop_response fault of an encrypted call closes the connection after the effect', async () => {
   const port = await portOf(server.app)
   const { seal, open } = await wireSession(server.send)
   const body = await issueBody()
@@ -321,7 +321,7 @@ it('dropped inner response closes the outer connection after the effect', async 
   expect([replay.status, replay.headers['idempotent-replayed']]).toEqual([201, 'true'])
 })
 
-it('inner body null counts as no body', async () => {
+it('inner request with the body null counts as one without a body', async () => {
   const { id: templateId } = await tenant.draft()
   const { call } = await wireSession(server.send)
   const { method, path } = wireOf(contract.templates.submit, { templateId })

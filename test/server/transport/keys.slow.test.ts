@@ -18,7 +18,7 @@ const kidIn = (keys: Pick<SecureKeys, 'list'>, state: string) =>
   keys.list(0).find((it) => it.state === state)?.kid as string
 
 describe('transport key', () => {
-  it('transport key is next, then current, then in grace for 120 s, then destroyed', () => {
+  it('transport key is next, current, in grace for 120 s and then destroyed', () => {
     const file = keyFileInMemory()
     const keys = new SecureKeys(file, seededRandom('keys'), 0)
     const [first, second] = [kidIn(keys, 'current'), kidIn(keys, 'next')]
@@ -39,12 +39,12 @@ describe('transport key', () => {
     expect(JSON.parse(file.read() ?? '').keys).toEqual(held.slice(0, 2))
   })
 
-  it('transport key leaves grace if the clock was set back by days since its rotation', () => {
+  it('transport key is destroyed if the clock is set back by days after its rotation', () => {
     const keys = new SecureKeys(keyFileInMemory(), seededRandom('keys'), 0)
     const first = kidIn(keys, 'current')
     const replacedAt = 10 * 86_400_000
     keys.rotate(replacedAt)
-    // Clocks of two processes may differ by minutes.
+    // A clock that is minutes behind is accepted: the clocks of two processes may differ.
     expect([replacedAt, replacedAt - 300_000].map((now) => keys.keyFor(first, now)?.kid)).toEqual([first, first])
     expect(keys.keyFor(first, 0)).toBeUndefined()
   })
@@ -59,7 +59,7 @@ describe('transport key', () => {
     expect([keys.keyFor(first, GRACE_MS), keys.keyFor(second, GRACE_MS)?.kid]).toEqual([undefined, second])
   })
 
-  it('rotated transport key is not used if it cannot be written', () => {
+  it('rotation of the transport key changes nothing if the key file cannot be written', () => {
     const file = keyFileInMemory()
     const keys = new SecureKeys(file, seededRandom('keys'), 0)
     const before = statesOf(keys, 0)
@@ -72,7 +72,7 @@ describe('transport key', () => {
     expect(statesOf(keys, 0)).toEqual(before)
   })
 
-  it('transport key survives a restart and is destroyed by one after its grace period', () =>
+  it('transport key survives a restart; a restart after its grace period destroys it', () =>
     inFolder(async (folder) => {
       const path = join(folder, 'secure-keys.json')
       const start = (now: number) => new SecureKeys(secureKeyFile(path, true), seededRandom(`keys ${now}`), now)
@@ -84,7 +84,7 @@ describe('transport key', () => {
       expect(statSync(path).mode & 0o777).toBe(0o600)
     }))
 
-  it('draft key file of a killed process is deleted by the next start', () =>
+  it('server start deletes the unfinished transport key file of a killed process', () =>
     inFolder(async (folder) => {
       const path = join(folder, 'secure-keys.json')
       writeFileSync(`${path}.tmp-host-4711-0a1b2c3d`, 'half of a key file')
@@ -116,7 +116,7 @@ describe('transport key file', () => {
       'has a truncated key',
       (file) => JSON.stringify(file).replace(/"private_key":"(.{20}).{23}"/, '"private_key":"$1"'),
     ],
-  ])('transport key file that %s is refused without quoting it', (_, spoil) => {
+  ])('transport key file that %s is refused without a key in the error', (_, spoil) => {
     const file = written()
     const text = spoil(file)
     const start = () =>
@@ -132,7 +132,7 @@ describe('transport key file', () => {
 })
 
 describe('key rotation on a server', () => {
-  it('kid in grace opens sessions, an expired one does not, and old sessions continue', async () => {
+  it('transport key opens sessions until its grace period ends; open sessions continue', async () => {
     const server = testApp()
     const { keys } = server.deps.secure
     const tenant = await newTenant(server)
@@ -160,7 +160,7 @@ describe('key rotation on a server', () => {
     await server.close()
   })
 
-  it('no call of 5 clients fails during and after several key rotations', async () => {
+  it('encrypted calls of 5 clients all succeed during several key rotations', async () => {
     const server = testApp()
     const tenant = await newTenant(server)
     let sent = 0
@@ -186,7 +186,7 @@ describe('key rotation on a server', () => {
       const calls = clients.map(callOn)
       await tenant.operator(contract.platform.rotateSecureKeys, {})
       await Promise.all(calls)
-      // The next calls come within grace, at its end, and after the end of every session.
+      // Advance to the grace period, to its last millisecond, past it, and past the expiry of every session.
       server.clock.advance([0, 119_999, 120_000, 600_000][round % 4] as number)
       await server.deps.secure.keys.forget(server.clock.now())
     }
@@ -195,7 +195,7 @@ describe('key rotation on a server', () => {
     await server.close()
   })
 
-  it('operator API shows kid, state, pin and dates of transport keys, but no key', async () => {
+  it('operator API shows kid, state, pin and dates of transport keys, but no private key', async () => {
     const file = keyFileInMemory()
     const server = testApp({
       secure: { ...testDeps().secure, keys: new SecureKeys(file, seededRandom('keys'), START_MS) },
@@ -234,7 +234,7 @@ describe('transport keys of a live server', () => {
     }))
 
   it(
-    'server killed after rotations restarts with every key that a response confirmed',
+    'server killed after key rotations restarts with every transport key that a call returned',
     () =>
       inFolder(async (dataDir) => {
         const first = await startServerChild(dataDir)

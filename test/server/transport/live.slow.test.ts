@@ -10,10 +10,10 @@ import { startServerChild } from '../../support/server-child.js'
 import { callerOf } from '../../support/server-client.js'
 import { codeOf, newTenant } from '../../support/server-tenant.js'
 
-/** The encrypted transport of a live server: options, shutdown and traces. */
+/** Tests of the encrypted transport on a server process: options, shutdown, secrets in files and logs. */
 
 describe('transport options of a server', () => {
-  it('requireSecure refuses plain calls and accepts encrypted ones', async () => {
+  it('server option requireSecure refuses plain calls and accepts encrypted ones', async () => {
     const live = await liveServer({ requireSecure: true })
     const tenant = await newTenant(live)
     expect((await tenant.runtime(contract.templates.list, {})).status).toBe(426)
@@ -22,13 +22,13 @@ describe('transport options of a server', () => {
     await live.close()
   })
 
-  it('secure: false disables the encrypted transport', async () => {
+  it('server option secure: false disables the encrypted transport', async () => {
     const live = await liveServer({ secure: false })
     expect(JSON.parse((await live.send({ method: 'GET', path: paths.bootstrap })).text).enabled).toBe(false)
     await live.close()
   })
 
-  it('brand and allowedOrigins apply to sessions', async () => {
+  it('server options brand and allowedOrigins apply to encrypted sessions', async () => {
     const live = await liveServer({ brand: 'corner-shop', allowedOrigins: ['https://a.example', 'https://b.example'] })
     const open = (origin: string) => wireSession(live.send, { origin, now: Date.now })
     expect((await open('https://b.example')).brand).toBe('corner-shop')
@@ -49,7 +49,7 @@ describe('server process with encrypted sessions', () => {
         const inside = callerOf(securely(child.send, { now: Date.now }), bot.token)
         expect((await inside(contract.bots.updates, {})).data).toEqual({ items: [] })
         const held = inside(contract.bots.updates, { timeout: 10 })
-        // A webhook cannot be set while the poll is open, which shows that the server holds it.
+        // The server refuses a webhook while it holds a poll, which shows when the poll has arrived.
         const set = () => tenant.console(contract.webhook.set, { botId: bot.id, url: 'https://93.184.215.14/' })
         await expect.poll(async () => (await set()).code).toBe('POLLING_ACTIVE')
         const code = await child.stop(9_000)
@@ -59,7 +59,7 @@ describe('server process with encrypted sessions', () => {
   )
 
   it(
-    'no session secret appears in files, logs or responses',
+    'secret of an encrypted session never appears in files, logs or responses',
     () =>
       inFolder(async (dataDir) => {
         const child = await startServerChild(dataDir, 'trace')
@@ -95,7 +95,7 @@ describe('server process with encrypted sessions', () => {
         const redeemed = await send(sent)
         ciphertexts.push(JSON.parse(redeemed.text).ciphertext)
         expect(session.open(sent, redeemed).status).toBe(200)
-        // Every kind of failure, with secrets in the request: replayed, broken, unknown, malformed and refused.
+        // Cause each kind of failure with secrets in the request: replayed, altered, unknown, malformed and refused.
         await send(sent)
         await send({ ...sent, body: sent.body.replace(/.{6}"\}$/, 'AAAAAA"}') })
         await send({ ...sent, body: sent.body.replace(session.sid, 'ss_unknown_unknown_unkn') })
@@ -107,7 +107,7 @@ describe('server process with encrypted sessions', () => {
         expect((await session.call(call)).status).toBe(503)
         await tenant.operator(contract.platform.rotateSecureKeys, {})
         const requests = await tenant.operator(contract.platform.requests, {})
-        // Log lines are in order, a few milliseconds after the responses.
+        // The server logs in order, a few milliseconds after each response: wait for the line of the last call.
         await vi.waitFor(() => expect(child.output()).toContain('"endpoint":"platform.requests"'), 30_000)
         await child.kill()
 
@@ -139,7 +139,7 @@ describe('server process with encrypted sessions', () => {
           (name) => !['secure-keys.json', 'keys.json', 'operator.key'].includes(name),
         )
         expect(others).toEqual(expect.arrayContaining(['voucherctl.db', 'voucherctl.db-wal', 'output', 'requests']))
-        // By design the idempotency record holds the key of a call; no other place does.
+        // Only the database may contain the Idempotency-Key of a call, in its idempotency record.
         const ofDatabase = others.filter((it) => it.startsWith('voucherctl.db'))
         expect(leaksIn(ofDatabase, [...raw, ...secrets.filter((it) => it !== 'canary-of-the-key')])).toEqual([])
         const outside = others.filter((it) => !ofDatabase.includes(it))
@@ -148,7 +148,7 @@ describe('server process with encrypted sessions', () => {
         expect(failures.length).toBeGreaterThan(0)
         for (const it of [...secrets, 'canary-of-the-plaintext']) expect(failures).not.toContain(it)
 
-        // The search finds what exists: the redemption's reference, the endpoint's log line, the private keys.
+        // Prove that the search can find the reference in the database, the endpoint in the log, and the private keys.
         expect(leaksIn(ofDatabase, ['canary-of-the-plaintext']).length).toBeGreaterThan(0)
         expect(leaksIn(['output', 'requests'], ['vouchers.redeem', 'secure.dispatch'])).toEqual(['output', 'requests'])
         expect(leaksIn(['secure-keys.json'], secrets)).toEqual(['secure-keys.json'])

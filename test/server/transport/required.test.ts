@@ -7,7 +7,7 @@ import { portOf, RawConnection, rawAnswer } from '../../support/server-raw.js'
 import { Scene } from '../../support/server-scene.js'
 import { newTenant } from '../../support/server-tenant.js'
 
-/** The runtime calls: a server or application that requires encryption refuses exactly these in plain text. */
+/** Ids of the endpoints that a server or application that requires encryption must refuse in plain text. */
 const runtimeCalls = [
   'bots.issue',
   'templates.create',
@@ -26,7 +26,7 @@ let strict: TestApp
 beforeAll(() => {
   server = testApp()
   const { secure } = server.deps
-  // The store is shared, so ids must differ.
+  // Two servers on one store must not generate the same ids.
   const random = seededRandom('strict')
   strict = testApp({ store: server.deps.store, random, secure: { ...secure, required: true } })
 })
@@ -37,7 +37,7 @@ afterAll(async () => {
 
 describe('server that requires encryption', () => {
   it.each(endpoints.filter(isRuntime).map((it) => [it.id, it] as const))(
-    'refuses %s in plain text if the server requires encryption',
+    'server that requires encryption refuses %s in plain text',
     async (_, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       for (const credential of [undefined, null, 'nonsense']) {
@@ -52,7 +52,7 @@ describe('server that requires encryption', () => {
   )
 
   it.each(endpoints.filter((it) => !isRuntime(it)).map((it) => [it.id, it] as const))(
-    'accepts %s in plain text although the server requires encryption',
+    'server that requires encryption accepts %s in plain text',
     async (_, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       expect((await scene.send({ to: strict })).status).toBe(endpoint.status)
@@ -61,7 +61,7 @@ describe('server that requires encryption', () => {
     },
   )
 
-  it('encryption applies exactly to the routes of the specification', () => {
+  it('contract marks exactly the endpoints of the specification as runtime calls', () => {
     expect(
       endpoints
         .filter(isRuntime)
@@ -70,7 +70,7 @@ describe('server that requires encryption', () => {
     ).toEqual(runtimeCalls)
   })
 
-  it('no header or query disguises a plain call as an encrypted one', async () => {
+  it('plain call cannot pass as an encrypted one by any header or query', async () => {
     const tenant = await newTenant(server)
     const names = ['inner', 'x-inner', 'x-secure', 'x-secure-inner', 'inner-origin', 'secure', 'sec-inner', 'forwarded']
     const forged = Object.fromEntries(
@@ -88,7 +88,7 @@ describe('server that requires encryption', () => {
 
 describe('application that requires encryption', () => {
   it.each(endpoints.filter(isRuntime).map((it) => [it.id, it] as const))(
-    'refuses %s in plain text if the application requires encryption',
+    'application that requires encryption refuses %s in plain text',
     async (_, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       await scene.request()
@@ -97,14 +97,14 @@ describe('application that requires encryption', () => {
       const answer = await scene.send({ body: '{' })
       expect([answer.status, answer.code]).toEqual([426, 'SECURE_TRANSPORT_REQUIRED'])
       expect(answer.headers).toMatchObject({ upgrade: 'platform-secure/1', connection: 'Upgrade' })
-      // A caller without access does not learn that encryption is required.
+      // The credential is checked before: a stranger must not learn that the application requires encryption.
       expect((await scene.send({ credential: null })).status).toBe(401)
       const inside = { ...server, send: securely(server.send) }
       expect((await scene.send({ to: inside })).status).toBe(endpoint.status)
     },
   )
 
-  it('application that requires encryption accepts plain console and bot template calls', async () => {
+  it('application that requires encryption accepts console and bot template calls in plain text', async () => {
     const tenant = await newTenant(server)
     const bot = await tenant.linkedBot()
     const input = { appId: tenant.appId, secure_transport: 'required' } as const
@@ -125,7 +125,7 @@ describe('426 over a socket', () => {
   const head = (more = '') =>
     `POST ${contract.vouchers.verify.path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${more}`
 
-  it('426 is sent before the body arrives, and the connection stays usable', async () => {
+  it('response 426 is sent before the request body arrives, and the connection stays usable', async () => {
     const connection = await RawConnection.to(await start())
     connection.write(head('Content-Length: 2\r\n\r\n'))
     expect((await connection.answer()).status).toBe(426)
@@ -134,7 +134,7 @@ describe('426 over a socket', () => {
     connection.destroy()
   })
 
-  it('426 closes the connection if the client requested it', async () => {
+  it('response 426 closes the connection if the request has Connection: close', async () => {
     const connection = await RawConnection.to(await start())
     connection.write(head('Connection: close\r\nContent-Length: 2\r\n\r\n{}'))
     const answer = await connection.answer()
@@ -142,7 +142,7 @@ describe('426 over a socket', () => {
     await connection.end()
   })
 
-  it('plain request with an Upgrade header gets 426 too', async () => {
+  it('plain request with an Upgrade header gets 426 like one without', async () => {
     const upgrade = 'Connection: Upgrade\r\nUpgrade: platform-secure/1\r\nContent-Length: 2\r\n\r\n{}'
     expect((await rawAnswer(await start(), head(upgrade))).status).toBe(426)
   })

@@ -9,7 +9,7 @@ import { openSqliteStore } from '../../../src/store/sqlite/store.js'
 import type { Store } from '../../../src/store/store.js'
 import { keys } from '../../support/ledger.js'
 
-test('keeps the rotated keys when a read that began before the rotation completes after it', async () => {
+test('shared keys stay rotated when a key read that began before the rotation ends after it', async () => {
   const store = openSqliteStore(':memory:')
   onTestFinished(() => store.close())
   await store.write(() =>
@@ -36,7 +36,7 @@ test('keeps the rotated keys when a read that began before the rotation complete
   await store.write(() => notify(SUBJECT))
   delay = undefined
   await shared.rotate(clock.now())
-  // Let the read that the rotation's notification triggers complete first.
+  // First let the read complete that the rotation's notification triggers.
   await store.read(load)
   await setImmediate()
   const rotated = shared.current.kid

@@ -20,7 +20,7 @@ import { seededRandom, type TestApp, testApp, testDeps } from '../../support/ser
 import type { Answer } from '../../support/server-client.js'
 import { portOf, rawAnswer } from '../../support/server-raw.js'
 
-/** Every case of the vectors for the server, over a socket, against the whole server. */
+/** Sends every server case of the transport test vectors over a socket to a complete server. */
 
 let store: Store
 beforeAll(() => {
@@ -31,7 +31,7 @@ afterAll(() => store.close())
 let server: TestApp | undefined
 afterEach(() => server?.close())
 
-/** The key of a case as the current one. */
+/** Transport keys whose current key is the private key of a test vector. */
 function keysFile(privateKey: string): SecureKeys {
   const kept = { private_key: privateKey, state: 'current', created_at: 0, activated_at: 0, grace_until: null }
   const next = { ...kept, private_key: Buffer.alloc(32, 1).toString('base64url'), state: 'next' }
@@ -39,7 +39,7 @@ function keysFile(privateKey: string): SecureKeys {
   return new SecureKeys({ name: 'keys', read: () => JSON.stringify(file), write: () => {} }, seededRandom('keys'), 0)
 }
 
-/** A server with the time, key, brand and random bytes of the case. */
+/** Starts a server with the time, transport key, brand and random bytes of a test vector; returns its port. */
 async function serverOf(it: PositiveCase, now: () => number, allowedOrigins = ['*']): Promise<number> {
   const drawn = [Buffer.from(it.session.sid.slice('ss_'.length), 'base64url'), bytes(it.session.salt)]
   const others = seededRandom('server')
@@ -60,20 +60,20 @@ const post = (port: number, path: string, headers: Readonly<Record<string, strin
 const dispatch = (port: number, request: OuterRequest) =>
   post(port, paths.dispatch, request.headers ?? {}, bodyOf(request))
 
-/** The inner response, opened by the client half of the vectors. */
+/** Decrypts a dispatch response with the client keys of the test vector. */
 function opened(it: PositiveCase, sent: unknown, { status, headers, text: body }: Answer): secure.HttpResponse {
   const answer = secure.openAnswer({ status, headers, body }, sent as secure.Envelope, keysOf(it))
   if (!answer.ok) throw new Error(answer.code)
   return answer.response
 }
 
-it('vector file has 12 positive, 79 negative, 24 session and 55 path cases', () => {
+it('transport vector file has 12 positive, 79 negative, 24 session and 55 path cases', () => {
   const { positive: good, negative, sessionRequest, paths: logical } = vectors
   expect([good.length, negative.length, sessionRequest.length, logical.length]).toEqual([12, 79, 24, 55])
 })
 
 it.each(vectors.positive.map((it) => [it.id, it] as const))(
-  'server creates the session and dispatch response of vector %s',
+  'server returns the session and dispatch responses of the transport vector %s',
   async (_, vector) => {
     let now = vector.session.createdAt
     const port = await serverOf(vector, () => now)
@@ -93,14 +93,14 @@ it.each(vectors.positive.map((it) => [it.id, it] as const))(
       iv: expect.stringMatching(/^[\w-]{16}$/),
       ciphertext: expect.stringMatching(/^[\w-]+$/),
     })
-    // The token is unknown to this server: a plain call fails the same way.
+    // This server does not know the token of the vector, so a plain call fails in the same way.
     const inner = opened(vector, vector.request.envelope, answer)
     expect([inner.status, JSON.parse(inner.body)]).toEqual([401, expect.objectContaining({ code: 'TOKEN_INVALID' })])
   },
 )
 
 it.each(vectors.negative.map((it) => [it.id, it] as const))(
-  'server refuses the negative vector %s',
+  'server refuses the dispatch request of the negative transport vector %s',
   async (_, vector) => {
     const base = positive(vector.base)
     const port = await serverOf(base, () => vector.serverNow)
@@ -129,7 +129,7 @@ it.each(vectors.negative.map((it) => [it.id, it] as const))(
 )
 
 it.each(vectors.sessionRequest.map((it) => [it.id, it] as const))(
-  'server responds to session vector %s as specified',
+  'server responds to the session request of the transport vector %s as specified',
   async (_, vector) => {
     const base = positive('p01-get-no-origin')
     const port = await serverOf(base, () => base.serverNow, [...vector.allowedOrigins])
@@ -141,7 +141,7 @@ it.each(vectors.sessionRequest.map((it) => [it.id, it] as const))(
 )
 
 it.each(vectors.paths.map((it) => [JSON.stringify(it.path).slice(0, 80), it] as const))(
-  'server accepts or refuses the inner path %s as specified',
+  'server accepts or refuses the inner path %s as the transport vectors specify',
   async (_, { path, valid }) => {
     const base = positive('p01-get-no-origin')
     const port = await serverOf(base, () => base.serverNow)
