@@ -14,7 +14,7 @@ const MEMORY_MB_MAX = 200
 const SAMPLE_MS = 100
 
 /**
- * P10: rows per second of `vouchers issue-many`, a process of the built package with a file of `rows` rows, compared
+ * P10: CSV rows per second of `vouchers issue-many`, run as a process with a file of `rows` rows, compared
  * with the issue calls of P7, alternating. The first round warms up and does not count.
  * @param {{ rounds: number, count: number, rows: number, say: (line: string) => void }} options
  *   count: calls of the reference
@@ -79,7 +79,7 @@ async function issueCalls(generator, baseUrl, { token, templateId }, count, roun
   return perSecond
 }
 
-/** The command as a user runs it, from start to exit. */
+/** Runs `vouchers issue-many` as a user does and measures from start to exit. */
 async function issueMany(dir, baseUrl, { token, templateId }, rows, round) {
   const file = join(dir, `in-${round}.csv`)
   const lines = Array.from({ length: rows }, (_, n) => `bulk-${round}-${n},user-${n}\n`)
@@ -125,12 +125,12 @@ async function issueMany(dir, baseUrl, { token, templateId }, rows, round) {
   }
 }
 
-/** 0 once the process has exited. Only Linux shows it without running another program. */
+/** Resident memory of a process from /proc, which only Linux has; 0 after the process has exited. */
 function residentMb(pid) {
   return Number(/VmRSS:\s+(\d+)/.exec(readProc(pid, 'status'))?.[1] ?? 0) / 1024
 }
 
-/** CPU time, converted from ticks of 10 ms, user and kernel. */
+/** User and kernel CPU time of a process; /proc counts it in ticks of 10 ms. */
 function cpuSeconds(pid) {
   const stat = readProc(pid, 'stat')
   if (stat === '') return undefined

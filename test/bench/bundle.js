@@ -5,11 +5,11 @@ import { build } from 'rolldown'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Folder of everything that a run writes except bench.json. */
+/** Folder to which a benchmark run writes everything except bench.json. */
 export const cache = join(root, 'node_modules', '.cache', 'bench')
 
 /**
- * Bundles an entry of this folder, TypeScript imports included, with the settings of the published bundle.
+ * Bundles a script of this folder and its TypeScript imports with the settings of the published bundle.
  * @returns {Promise<string>} path of the bundle
  */
 export async function bundle(name) {

@@ -2,12 +2,12 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import process from 'node:process'
 
-/** Environment of measured processes. Node 20 reads NODE_EXTRA_CA_CERTS at each start, which distorts startup times. */
+/** Environment of measured processes, without NODE_EXTRA_CA_CERTS: Node 20 would read that file at each start. */
 export const environment = { ...process.env, NODE_ENV: 'production' }
 delete environment.NODE_EXTRA_CA_CERTS
 delete environment.NODE_OPTIONS
 
-/** A Node process that responds to each message with one message. */
+/** Starts a Node process that responds to each IPC message with one IPC message. */
 export function startChild(file, args = [], { stderr = 'inherit' } = {}) {
   const child = fork(file, args, { env: environment, stdio: ['ignore', 'inherit', stderr, 'ipc'] })
   const nextMessage = async () => {

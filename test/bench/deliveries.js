@@ -43,7 +43,7 @@ export async function measureDeliveries({ rounds, count, profile, say }) {
         if (profiled) await server.ask('profile')
         const measured = receiver.ask({ count })
         await bot.setWebhook({ url: `http://127.0.0.1:${port}/hook`, max_connections: CONNECTIONS })
-        // Measured after the insertion of the delivery rows; a few deliveries have been sent by then.
+        // The CPU time starts after the server inserted the delivery rows; a few deliveries have been sent by then.
         const before = (await server.ask('cpu')).cpu
         const { perSecond, busy } = await measured
         const after = (await server.ask('cpu')).cpu
@@ -95,7 +95,7 @@ function operatorOf(baseUrl, token) {
   return (path, body = {}) => fetchJson(`${baseUrl}/_platform/v1${path}`, { token, body })
 }
 
-/** An approved bot with its token and chats. */
+/** Creates an approved bot with its bot token and its chats. */
 async function prepareBot(baseUrl, platform, username) {
   const { jwt } = await platform(`/accounts/${username}/token`)
   const { id } = await fetchJson(`${baseUrl}/api/v1/bots/applications`, {
@@ -106,13 +106,13 @@ async function prepareBot(baseUrl, platform, username) {
   const { one_time_token: token } = await fetchJson(`${baseUrl}/api/v1/bots/my/${id}`, { token: jwt })
   const chats = []
   for (let n = 0; n < CHATS; n++) chats.push((await platform('/chats', { bot_id: id, user_id: `user-${n}` })).id)
-  // Confirms the updates of the chats, which are not measured.
+  // Confirm the updates that creating the chats caused, which are not measured.
   await fetchJson(`${baseUrl}/api/v1/bots/getUpdates`, { token, body: { offset: CHATS + 1 } })
   const setWebhook = (body) => fetchJson(`${baseUrl}/api/v1/bots/setWebhook`, { token, body })
   return { id, jwt, token, chats, setWebhook }
 }
 
-/** Requires that every delivery is stored as delivered, within 5 s. */
+/** Throws unless the server has recorded every delivery as delivered within 5 s. */
 async function requireDelivered(baseUrl, { id, jwt }, count) {
   const url = `${baseUrl}/api/v1/bots/my/${id}/deliveries?status=delivered&limit=1`
   for (let tries = 0; tries < 100; tries++) {

@@ -12,7 +12,7 @@ const VOUCHERS = 1_000
 const path = '/api/v1/open-platform/vouchers/verify'
 
 /**
- * P8: verify through encrypted dispatch compared with the same calls in plain text, alternating in every round. The
+ * P8: encrypted verify calls per second compared with the same calls in plain text, alternating in every round. The
  * first round warms up and does not count.
  * @param {{ rounds: number, count: number, profile?: string, say: (line: string) => void }} options
  */
@@ -36,7 +36,7 @@ export async function measureDispatch({ rounds, count, profile, say }) {
       (body) =>
         `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${headers.authorization}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     )
-    // Sealed right before they are sent: an envelope is valid for a minute, and once.
+    // Seal the requests right before they are sent: the server accepts an envelope once, within a minute.
     const sealed = async () => {
       const call = (n) => ({ method: 'POST', path, headers, body: bodies[n % VOUCHERS] })
       const seal = await openSession(baseUrl, call(0))

@@ -1,5 +1,5 @@
-// Runs as a process; argv: number of expired records to store, and the SQLite file or PostgreSQL URL. Redeems vouchers
-// at a constant rate, first alone, then during the expiry sweep.
+// Child process; argv: number of expired idempotency records, and the SQLite file or PostgreSQL URL. Redeems vouchers
+// at a constant rate, first without other work, then during the expiry sweep of the records.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import process from 'node:process'
@@ -15,7 +15,7 @@ import { issue, issueGroup, redeem, redeemGroup } from '../../src/store/vouchers
 
 const ALONE_SECONDS = 10
 const PER_SECOND = 100
-/** At least as many as can be redeemed during the run. */
+/** Number of vouchers: enough for all redeems of a run. */
 const VOUCHERS = 40_000
 
 const [, , records, place] = process.argv
@@ -69,7 +69,7 @@ process.once('message', async () => {
 })
 process.once('disconnect', () => process.exit())
 
-/** Records of a hundred other applications, all expired. */
+/** Stores expired idempotency records of a hundred other applications. */
 async function storeRecords(count) {
   const insert = (id, text) => `insert into idempotency_keys (application_id, idempotency_key, fingerprint, status,
     subject_id, data, created_at, expires_at) select 'app_' || (n % 100), ${text}, '${'f'.repeat(43)}', 201,
@@ -107,7 +107,7 @@ async function issued(store, n) {
   return answer.data.credentials[0].value
 }
 
-/** Each step redeems the next voucher. */
+/** A generator whose every step redeems the next voucher. */
 function* redeemsOf(store, codes) {
   for (const code of codes) {
     const hashes = [indexCredential(key.index, 'redeem_code', code.replaceAll('-', ''))]
@@ -125,7 +125,7 @@ function* redeemsOf(store, codes) {
   }
 }
 
-/** Starts each call on schedule even if earlier ones still run; measures milliseconds from the scheduled time. */
+/** Starts redeems on schedule, even while earlier ones run; measures each from its scheduled time, in milliseconds. */
 async function paced(redeems, isOver) {
   const durations = []
   const running = []

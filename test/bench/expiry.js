@@ -1,4 +1,5 @@
-// node test/bench/expiry.js [--records N]: duration of redeems while N idempotency records expire, on both engines.
+// node test/bench/expiry.js [--records N]: measures redeems during the deletion of N expired idempotency records, on
+// SQLite and PostgreSQL.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'

@@ -1,5 +1,5 @@
-// Runs as a process; argv: data folder of a stopped server, number of vouchers, application, template, and the
-// PostgreSQL URL if that is the store. The first message lists the indexes of the vouchers whose codes it returns.
+// Child process that stores vouchers; argv: data folder of a stopped server, number of vouchers, application, template,
+// and the URL of a PostgreSQL store. The first IPC message lists the indexes of the vouchers whose codes it returns.
 import { join } from 'node:path'
 import process from 'node:process'
 import pg from 'pg'
@@ -36,7 +36,7 @@ process.once('disconnect', () => process.exit())
 const SELECT_TEMPLATE = 'select * from templates where application_id = $1 and id = $2'
 const COUNT_ISSUED = 'update templates set issued_count = issued_count + $3 where application_id = $1 and id = $2'
 
-/** A crash costs only the run: no journal on disk, no fsync, and a large cache for random index pages. */
+/** Fast, not crash-safe: no journal on disk, no fsync, and a large cache for random index pages. */
 function sqlite(path) {
   const db = openDatabase(path)
   db.exec('pragma journal_mode = memory; pragma synchronous = off; pragma cache_size = -1500000; begin exclusive')
@@ -63,7 +63,7 @@ async function postgres(connectionString) {
   await client.connect()
   await client.query('set synchronous_commit = off')
   await client.query('begin')
-  /** Parameters by statement. */
+  /** Parameters of the rows that wait for insertion, by SQL statement. */
   const gathered = new Map()
   let stored = 0
   const flush = async (together) => {
@@ -95,7 +95,7 @@ async function postgres(connectionString) {
   }
 }
 
-/** Repeats the `values (…)` of a statement for one row once per row. */
+/** Turns an insert of one row into one of several: repeats its `values (…)` once per row. */
 function manyOf(sql, params, rows) {
   const [, before, values, after] = /^(.*?\bvalues\s+)(\(.*?\))(\s+on conflict.*)$/s.exec(sql)
   const all = Array.from({ length: rows }, (_, row) =>

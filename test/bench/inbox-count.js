@@ -1,4 +1,4 @@
-// Bundled for P14: the number of verified deliveries in an inbox, each update_id counted once.
+// Bundled for P14: counts the different update ids of the verified deliveries in an inbox.
 import { Inbox } from '../../src/workbench/inbox.js'
 
 /** @param {string} dir */

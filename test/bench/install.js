@@ -10,7 +10,7 @@ import { rowOf } from './row.js'
 const MAJORS = [20, 22, 24]
 const MILLISECONDS_MAX = 10_000
 
-/** P13b: `npm install --global` of the packed package on each Node with its native part, followed by a server start. */
+/** P13b: duration of `npm install --global` of the packed package and of a server start, on each supported Node. */
 export function measureInstall({ say }) {
   buildPackage()
   const folder = mkdtempSync(join(tmpdir(), 'voucherctl-install-'))
@@ -46,14 +46,14 @@ export function measureInstall({ say }) {
   }
 }
 
-/** @returns path of the tarball */
+/** @returns path of the packed tarball */
 function pack(folder, destination) {
   const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', destination]
   const [{ filename }] = JSON.parse(execFileSync('npm', args, { cwd: folder, encoding: 'utf8' }))
   return join(destination, filename)
 }
 
-/** @returns the program folder of a Node: this one, or one from npm's node package */
+/** @returns folder of the node program with this major version: the running one, or one from npm's node package */
 function nodeOf(major) {
   if (process.versions.node.startsWith(`${major}.`)) return join(process.execPath, '..')
   const prefix = join(cache, `node${major}`)

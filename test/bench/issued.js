@@ -5,12 +5,12 @@ import { newId } from '../../src/domain/ids.js'
 import { issue } from '../../src/store/vouchers.js'
 
 const DAY_MS = 86_400_000
-/** Period over which the vouchers are issued; they are valid for longer. */
+/** Spreads the issue times over this period, which is shorter than the validity of the vouchers. */
 const ISSUED_OVER_MS = 20 * DAY_MS
 
 /**
- * The writes of the store's issue operation for one voucher after another, without a database: its reads find only the
- * template.
+ * Runs the issue operation of the store without a database and yields its writes and the redeem code, voucher by
+ * voucher. Reads of the operation find only the template.
  * @param {{ applicationId: string, template: object, keys: object, count: number }} of
  * @returns {Generator<{ writes: { sql: string, params: unknown[] }[], code: string }>}
  */
@@ -48,7 +48,7 @@ function imagine(operation, template) {
   const answer = ({ kind, sql, params }) => {
     if (kind === 'one') return / from templates/.test(sql) ? template : undefined
     if (kind === 'all') return []
-    // The quota is updated once at the end.
+    // Skip the quota: fill.js updates it once at the end.
     if (!sql.startsWith('update templates')) writes.push({ sql, params })
     return 1
   }
@@ -61,7 +61,7 @@ function imagine(operation, template) {
   return { writes, answered: step.value }
 }
 
-/** Draws the bytes of several hundred ids with one system call. */
+/** Random bytes from a pool that one system call fills for several hundred ids. */
 function pooledRandom() {
   const pool = Buffer.alloc(8192)
   let used = pool.length

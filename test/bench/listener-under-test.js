@@ -1,5 +1,5 @@
-// The listener of P14 as a process: the built command as a user runs it, with stdout in a file. argv: folder of the
-// run, script of the command. Responds to each message with the CPU time of the command.
+// Child process of P14: runs `webhook listen` as a user does, with stdout in a file. argv: folder of the
+// run, script of the command. Responds to each IPC message with the CPU time of the command.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, openSync, readFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ const child = spawn(process.execPath, [bin, 'webhook', 'listen', ...flags], {
   stdio: ['ignore', openSync(join(dir, 'lines'), 'w'), 'inherit'],
 })
 while (!existsSync(readyFile)) await sleep(10)
-/** CPU time, converted from ticks of 10 ms, user and kernel. */
+/** User and kernel CPU time of the command; /proc counts it in ticks of 10 ms. */
 function cpuSeconds() {
   const stat = readFileSync(`/proc/${child.pid}/stat`, 'latin1')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

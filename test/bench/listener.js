@@ -13,8 +13,8 @@ const SECRET = 'a-secret-of-the-benchmark'
 const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 
 /**
- * P14: signed deliveries per second that `webhook listen` verifies, records and responds to, compared with node:http
- * that reads and responds. The first round warms up and does not count. Every delivery must be in the inbox at the end.
+ * P14: signed deliveries per second to `webhook listen`, which verifies and records them, compared with a node:http
+ * server that only responds. The first round warms up and does not count. The inbox must get every delivery.
  * @param {{ rounds: number, count: number, say: (line: string) => void }} options
  */
 export async function measureListener({ rounds, count, say }) {

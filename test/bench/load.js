@@ -1,7 +1,7 @@
-// Load generator as a process: raw sockets and prebuilt requests, to use little CPU beside the server.
-// A job: { port or ports, connections, requests, count, capture? }. Each connection sends its next request after the
-// response to the previous one. The requests are used in order, repeatedly if there are fewer than `count`.
-// `capture` is a regular expression whose first group is collected from every body.
+// Child process that generates load with raw sockets and prebuilt requests, to leave the CPU to the server.
+// A job is { port or ports, connections, requests, count, capture? }. Each connection sends its next request after the
+// response to the previous one. Requests are sent in order, and again from the first if there are fewer than `count`.
+// `capture` is a regular expression; the process returns its first group from every response body.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import process from 'node:process'
@@ -51,7 +51,7 @@ async function run({ port, ports = [port], connections, requests, count, capture
   const pattern = capture === undefined ? null : new RegExp(capture)
   return {
     perSecond: count / seconds,
-    /** Share of one core that this process used: close to 1, the load generator was the limit. */
+    /** Share of one core that this process used. Near 1, the load generator was too slow for the server. */
     generatorBusy: (cpu.user + cpu.system) / 1e6 / seconds,
     refused: [...refused],
     captured: pattern === null ? [] : bodies.map((body) => pattern.exec(body)?.[1]),

@@ -1,6 +1,6 @@
-// Runs as a process, like one server: a store on the database of argv, controlled by messages. `prepare` creates
-// applications with a template each; `run` issues, verifies and redeems vouchers of random applications through the
-// store's own operations.
+// Child process with a store on the database of argv, like one server. The IPC message `prepare` makes it create
+// applications with a template each; `run` makes it issue, verify and redeem vouchers of random applications with the
+// operations of the store.
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import process from 'node:process'
@@ -11,7 +11,7 @@ import { openPostgresStore } from '../../src/store/postgres/store.js'
 import { issue, issueGroup, redeem, redeemGroup, verify } from '../../src/store/vouchers.js'
 import { createPartitioned } from '../support/partitioned.js'
 
-const AT_ONCE = 32
+const CONCURRENCY = 32
 
 const [, , url, partitions, options] = process.argv
 if (Number(partitions) > 0) await createPartitioned(url, Number(partitions))
@@ -38,7 +38,7 @@ async function prepare(applications) {
   }
 }
 
-/** @returns calls a second of each kind */
+/** @returns calls per second of each kind */
 async function runAll({ applications, count }) {
   const now = Date.now()
   const issued = []
@@ -87,14 +87,14 @@ function succeeded(answer) {
   return answer
 }
 
-/** Runs AT_ONCE calls concurrently until `count` have started; returns calls per second. */
+/** Makes `count` calls, CONCURRENCY at a time; returns calls per second. */
 async function timed(count, call) {
   let begun = 0
   const startedAt = performance.now()
   const one = async () => {
     while (begun < count) await call(begun++)
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, one))
+  await Promise.all(Array.from({ length: CONCURRENCY }, one))
   return (count * 1000) / (performance.now() - startedAt)
 }
 

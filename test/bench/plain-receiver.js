@@ -1,4 +1,4 @@
-// The reference of P14: node:http that reads the body and returns 200, and nothing else.
+// Child process, the reference of P14: a node:http server that reads the body and returns 200.
 import { createServer } from 'node:http'
 import process from 'node:process'
 

@@ -1,4 +1,4 @@
-// The references of P9 as a process: undici posting bodies sequentially on each keep-alive connection, without
+// Child process, the references of P9: undici posts bodies one after another on each keep-alive connection, without
 // signature, DNS lookup or database. A job: { port, connections, bodies, count }; the bodies are used in order.
 import process from 'node:process'
 import { Pool } from 'undici'

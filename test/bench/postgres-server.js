@@ -1,5 +1,5 @@
-// A PostgreSQL server for a measurement with default settings (fsync and synchronous_commit on), and a quarter of the
-// machine's memory as shared buffers, as its manual recommends.
+// Starts a PostgreSQL server with default settings (fsync and synchronous_commit on), except that a quarter of the
+// memory is shared buffers, as PostgreSQL's manual recommends.
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir, totalmem } from 'node:os'

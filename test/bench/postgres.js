@@ -16,8 +16,8 @@ import { CONNECTIONS, issuePath, redeemPath, request } from './throughput.js'
 const ROW = { id: 'P12', what: 'redeem on PostgreSQL, 2 server processes', target: 0.6, unit: 'requests/s' }
 
 /**
- * P12: redeems of two server processes on one PostgreSQL, compared with pgbench running the same statements on the same
- * server; and issues from one template, which all update its quota row.
+ * P12: redeems per second of two server processes on one PostgreSQL, compared with pgbench, which runs the same SQL on
+ * the same PostgreSQL; also issues per second from one template, which all update the quota in one table row.
  * @param {{ rounds: number, count: number, say: (line: string) => void }} options
  */
 export async function measurePostgres({ rounds, count, say }) {
@@ -121,7 +121,7 @@ export async function measurePostgres({ rounds, count, say }) {
   ]
 }
 
-/** Finds pgbench on the PATH or in Debian's folders. */
+/** Path of pgbench, from PATH or from the folders in which Debian installs it. */
 function findPgbench() {
   const versions = '/usr/lib/postgresql'
   const found = []
@@ -141,7 +141,7 @@ function findPgbench() {
   return null
 }
 
-/** Inserts vouchers of a separate application, one per transaction of pgbench, none redeemed. */
+/** Inserts unredeemed vouchers of a separate application: pgbench redeems one in each transaction. */
 async function prepareRows(url, transactions) {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -165,7 +165,7 @@ async function prepareRows(url, transactions) {
   }
 }
 
-/** Returns transactions per second. */
+/** Runs pgbench; returns transactions per second. */
 async function runPgbench(path, { port, password }, transactions) {
   const script = fileURLToPath(new URL('redeem.pgbench', import.meta.url))
   const where = ['-h', '127.0.0.1', '-p', String(port), '-U', 'postgres', 'postgres']

@@ -26,7 +26,7 @@ export async function prepareApplication(baseUrl, operatorKey) {
   return { token, applicationId: app.id, templateId: template.id }
 }
 
-/** Issues a voucher of the prepared template and returns the data of the response. */
+/** Issues a voucher from the prepared template; returns the `data` of the response. */
 export function issueVoucher(baseUrl, { token, templateId }, externalIssueId) {
   return fetchJson(`${baseUrl}/api/v1/open-platform/vouchers/issue`, {
     token,
@@ -35,7 +35,7 @@ export function issueVoucher(baseUrl, { token, templateId }, externalIssueId) {
   })
 }
 
-/** Returns `data` of a successful response; sends GET without a body, otherwise POST. */
+/** Sends a POST, or a GET if `body` is undefined; returns the `data` of the response or throws. */
 export async function fetchJson(url, { token, body, headers = {} }) {
   const answer = await fetch(url, {
     method: body === undefined ? 'GET' : 'POST',

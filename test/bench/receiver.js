@@ -1,5 +1,5 @@
-// The receiver of P9 as a process: node:http that reads the whole body and returns 200, as users run it. A job: { count
-// }; responds after this many requests with the rate between the first and the last.
+// Child process, the receiver of P9: a node:http server that reads the body and returns 200. A job is { count };
+// the process reports the rate after `count` requests.
 import { createServer } from 'node:http'
 import process from 'node:process'
 

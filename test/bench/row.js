@@ -1,4 +1,4 @@
-/** A row of the table: times and sizes must be below their target, rates above. */
+/** Makes a row of the result table. Times and sizes meet their target below it, rates above it. */
 export function rowOf({ value, reference, target, unit, ...rest }) {
   const ratio = value / reference
   return { ...rest, value, reference, ratio, target, unit, held: isAtMost(unit) ? ratio <= target : ratio >= target }

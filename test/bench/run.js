@@ -1,5 +1,5 @@
 // npm run bench [-- --quick] [--only P5] [--rounds N] [--stored N] [--profile FOLDER]
-// Prints every row and writes bench.json. README.md of this folder describes the method of each.
+// Prints the row of each measurement and writes bench.json. README.md of this folder describes the measurements.
 import { mkdirSync, statfsSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
@@ -87,7 +87,7 @@ if (wanted('P11')) {
 if (wanted('P12')) {
   rows.push(...(await measurePostgres({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))
 }
-// Not part of the budgets, so only on request.
+// Has no target, so it runs only with --only.
 if (flags.only?.split(',').includes('partitions')) {
   rows.push(...(await measurePartitions({ rounds: Number(flags.rounds), count: flags.quick ? 1_000 : 5_000, say })))
 }

@@ -12,8 +12,8 @@ import {
 } from '../../src/secure/index.js'
 
 /**
- * Opens a session, checks it with the call `first`, and returns a function that seals a request and returns the bytes
- * of its dispatch.
+ * Opens an encrypted session and checks it with the call `first`; returns a function that encrypts a call and returns
+ * the bytes of the dispatch request.
  */
 export async function openSession(baseUrl, first) {
   const bootstrap = readBootstrap(await send(baseUrl, bootstrapRequest), [])

@@ -1,5 +1,5 @@
-// Runs as a process; argv: data folder, port of the receiver if deliveries are measured (otherwise 0), and the
-// PostgreSQL URL if that is the store. Logs go to stderr at the default level.
+// Child process with a server; argv: data folder, port of the webhook receiver or 0, and the
+// URL of a PostgreSQL store. Logs go to stderr at the default level.
 import process from 'node:process'
 import { startServer } from '../../src/server/listen.js'
 import { underTest } from './under-test.js'

@@ -9,7 +9,7 @@ import { rowOf } from './row.js'
 const INSTALLED_MB_MAX = 8
 const BUNDLE_MB_MAX = 1.5
 
-/** P13: the size of the package on disk, and of the scripts of the command line. */
+/** P13: installed size of the package, and size of the scripts of the command line. */
 export async function measureSize() {
   buildPackage()
   const packed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {

@@ -15,8 +15,8 @@ import { rowOf } from './row.js'
 const bin = join(root, 'bin', 'voucherctl.js')
 
 /**
- * P1 to P4: duration of whole processes from spawn to exit, or to the first 200 of a server. Every round runs each
- * once, bare node first; the first round does not count.
+ * P1 to P4: duration of processes from spawn to exit, or to the first 200 of a server. Each round runs every process
+ * once, first node without a script; the first round warms up and does not count.
  */
 export async function measureStartup({ rounds, say }) {
   buildPackage()

@@ -14,12 +14,12 @@ import { CONNECTIONS, redeemPath, request, requireWhole, verifyPath } from './th
 const reversePath = '/api/v1/open-platform/vouchers/redemptions/:redemptionId/reverse'
 
 const FEW = 10_000
-/** Twice each of the FEW vouchers. */
+/** Verify calls per measurement: two for each voucher of the smaller store. */
 const VERIFIED = 20_000
 
 /**
- * P11: verify and redeem with many stored vouchers compared with 10,000, each on a server and database of its own,
- * alternating; random vouchers. Redemptions are reversed after each round, which is not measured. The first round warms
+ * P11: verify and redeem calls on a server with `many` stored vouchers, compared with a server with 10,000 vouchers,
+ * alternating, for random vouchers. After each round its redemptions are reversed, unmeasured. The first round warms
  * up and does not count.
  * @param {'SQLite' | 'PostgreSQL'} engine
  * @param {{ rounds: number, many: number, say: (line: string) => void }} options
@@ -84,7 +84,7 @@ async function measure({ rounds, many, say }, { engine, databaseOf }) {
   )
 }
 
-/** A server on a database that was filled while no server ran. */
+/** Fills a database and then starts a server on it. */
 async function filledStore(options) {
   const dataDir = mkdtempSync(join(cache, `stored-${options.name}-`))
   try {
@@ -107,7 +107,7 @@ async function filledIn(dataDir, { engine, name, vouchers, rounds, files, databa
   const startedAt = performance.now()
   const place = [String(vouchers), application.applicationId, application.templateId]
   const fill = startChild(files.fill, [dataDir, ...place, ...database])
-  // Each round uses other vouchers as long as there are enough.
+  // Use other vouchers in each round until all have been used.
   const perRound = Math.min(VERIFIED + FEW, vouchers)
   const { codes } = await fill.ask({ places: drawn(Math.min(perRound * (rounds + 1), vouchers), vouchers) })
   await fill.stop()

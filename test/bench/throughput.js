@@ -14,7 +14,8 @@ export const verifyPath = '/api/v1/open-platform/vouchers/verify'
 export const redeemPath = '/api/v1/open-platform/vouchers/redeem'
 
 /**
- * P5 to P7: requests per second of the reference, verify, issue and redeem, in this order in every round. The first
+ * P5 to P7: requests per second to the plain Fastify reference, and of verify, issue and redeem calls, in this order in
+ * every round. The first
  * round warms up and does not count.
  * @param {{ rounds: number, count: number, profile?: string, say: (line: string) => void }} options
  *   count: requests of one measurement; profile: folder for a CPU profile of each measurement of the last round
@@ -111,7 +112,7 @@ export async function measureThroughput({ rounds, count, profile, say }) {
   ]
 }
 
-/** Requires that the template counted every issue, so that none was lost. */
+/** Throws unless `issuedCount` of the template equals the number of issued vouchers. */
 export async function requireWhole(baseUrl, { token, templateId }, issued) {
   const { items } = await fetchJson(`${baseUrl}/api/v1/open-platform/vouchers/templates`, { token })
   const { issuedCount } = items.find((it) => it.id === templateId)

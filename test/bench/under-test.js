@@ -3,8 +3,8 @@ import { Session } from 'node:inspector/promises'
 import process from 'node:process'
 
 /**
- * Tells the parent that the server accepts connections, then responds to its messages: `cpu` returns the CPU time used
- * so far, `profile` starts a profile and `{ profileTo }` writes it. Exits with the parent.
+ * Tells the parent process that the server accepts connections, then responds to IPC messages: `cpu` returns the CPU
+ * time used so far, `profile` starts a CPU profile and `{ profileTo }` writes it to a file. Exits with the parent.
  */
 export function underTest(ready, close) {
   const session = new Session()

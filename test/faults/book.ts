@@ -3,31 +3,31 @@ import type { Answer } from '../support/server-client.js'
 
 export type Action = 'issue' | 'redeem' | 'reverse'
 
-/** One call under one idempotency key, however often it was sent. */
+/** One API call with one idempotency key, sent one or more times. */
 export interface Entry {
   readonly key: string
   readonly action: Action
   readonly input: Readonly<Record<string, unknown>>
-  /** The first success, or null before any client received one. */
+  /** The first success that a client received, or null before. */
   acknowledged: Acknowledged | null
-  /** Refused by a business rule, which leaves the key unused. */
+  /** True if the server refused the call without using its idempotency key. */
   refused: boolean
 }
 
 export interface Acknowledged {
   readonly status: number
-  /** The body without its requestId. */
+  /** The response body without its requestId. */
   readonly sameness: string
-  /** A voucher (issue) or a redemption (redeem, reverse). */
+  /** The `data` of the response: a voucher (issue) or a redemption (redeem, reverse). */
   readonly data: { readonly id: string; readonly voucherId?: string }
 }
 
-/** Refusals that the load provokes. Any other refusal is an error. */
+/** Failure codes that the clients provoke. Any other refusal breaks an invariant. */
 const EXPECTED_REFUSALS = ['TEMPLATE_QUOTA_EXHAUSTED']
 
 /**
- * The requests that clients sent and the responses that they received, out of reach of a crash. Kept in memory, and as
- * lines of a file for the analysis of a failed run.
+ * A log of the calls that clients sent and the responses that they received. It survives a crash of the server: it is
+ * in the memory of the test process, and in a file for the analysis of a failed run.
  */
 export class Book {
   readonly #entries = new Map<string, Entry>()
@@ -54,7 +54,7 @@ export class Book {
     this.#log({ key: entry.key, status, id: data.id, replayed })
     const earlier = entry.acknowledged
     if (earlier === null) {
-      // No client received a success, but the server had carried out the call.
+      // A replay as the first success: the server carried out the call earlier, and its response was lost.
       if (replayed) this.#doneUnanswered += 1
       entry.acknowledged = { status, sameness, data }
       entry.refused = false
@@ -63,7 +63,7 @@ export class Book {
     }
   }
 
-  /** Records faults that no later check finds: two responses to one key, or an impossible refusal. */
+  /** Records a violation that the stored data cannot show: two different responses to a call, or a wrong refusal. */
   wrong(text: string): void {
     this.#wrong.push(text)
     this.#log({ wrong: text })
@@ -77,7 +77,7 @@ export class Book {
     return this.entries().filter((it): it is Entry & { acknowledged: Acknowledged } => it.acknowledged !== null)
   }
 
-  /** Calls that were sent and whose result is unknown. */
+  /** Calls of which no client knows the result. */
   unanswered(): Entry[] {
     return this.entries().filter((it) => it.acknowledged === null && !it.refused)
   }
@@ -86,7 +86,7 @@ export class Book {
     return this.#wrong
   }
 
-  /** Calls that were carried out although their first response was lost. */
+  /** Number of calls that the server carried out although their first response was lost. */
   get doneUnanswered(): number {
     return this.#doneUnanswered
   }

@@ -1,11 +1,11 @@
 import type { Random } from './random.js'
 
 export interface Run {
-  /** The short form, run for every change, instead of the long one. */
+  /** Run the short form of the campaign, as for every change, instead of the long form. */
   readonly quick: boolean
-  /** Derived from the seed and the name of this campaign. */
+  /** Random numbers from the seed and the name of the campaign. */
   readonly random: Random
-  /** An empty folder on disk, deleted afterwards unless an invariant was broken. */
+  /** An empty folder on disk that is deleted after the campaign unless an invariant was broken. */
   readonly folder: string
   /** Root of the checkout. */
   readonly root: string
@@ -13,12 +13,12 @@ export interface Run {
   say(line: string): void
 }
 
-/** Counts and measurements by a short name with its unit. */
+/** Counts and measurements of a campaign, by a short name that includes the unit. */
 export type Facts = Readonly<Record<string, number | string>>
 
 export type Result =
   | { readonly facts: Facts; readonly broken: readonly string[] }
-  /** Why this machine cannot run the campaign. */
+  /** The reason why this machine cannot run the campaign. */
   | { readonly skipped: string }
 
 export interface Campaign {
@@ -28,7 +28,7 @@ export interface Campaign {
   run(run: Run): Promise<Result>
 }
 
-/** Median and maximum of durations in whole milliseconds. */
+/** Text with the median and the maximum of durations in whole milliseconds. */
 export function spread(durations: readonly number[]): string {
   if (durations.length === 0) return 'none'
   const sorted = durations.toSorted((a, b) => a - b).map(Math.round)

@@ -15,7 +15,7 @@ let folder: string
 let dataDir: string
 let book: Book
 
-/** Fills the book with calls of every kind to a server that is then closed. */
+/** Makes logged calls of every kind at a server and closes the server. */
 beforeAll(async () => {
   folder = temporaryFolder()
   dataDir = join(folder, 'data')
@@ -34,7 +34,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The faults that the checker finds in a copy changed by the statements. */
+/** Applies SQL to a copy of the database; returns the violations that the invariant checker finds in the copy. */
 function found(sql = ''): string[] {
   const copy = mkdtempSync(join(folder, 'changed-'))
   copyFileSync(join(dataDir, 'voucherctl.db'), join(copy, 'voucherctl.db'))
@@ -49,7 +49,7 @@ const LIVE = 'select id from redemptions where reversed_at is null limit 1'
 const REVERSED = 'select id from redemptions where reversed_at is not null limit 1'
 
 describe('invariant checker', () => {
-  it('finds no fault in a sound database after calls of every kind', () => {
+  it('invariant checker finds no violation in an undamaged database after calls of every kind', () => {
     expect(found()).toEqual([])
     expect(new Set(book.acknowledged().map(({ action }) => action))).toEqual(new Set(['issue', 'redeem', 'reverse']))
     expect(book.unanswered()).toEqual([])
@@ -106,11 +106,11 @@ describe('invariant checker', () => {
          updated_at from vouchers limit 1`,
       /^nobody asked for voucher \w+$/,
     ],
-  ])('checker finds %s', (_what, sql, says) => {
+  ])('invariant checker finds %s', (_what, sql, says) => {
     expect(found(sql)).toContainEqual(expect.stringMatching(says))
   })
 
-  it('checker reports a call without a response neither as lost nor as done', () => {
+  it('invariant checker accepts a call without a response, whether stored or not', () => {
     const entry = book.open('issue-open', 'issue', { external_issue_id: 'open' })
     expect(found()).toEqual([])
     expect(book.unanswered()).toEqual([entry])
@@ -118,7 +118,7 @@ describe('invariant checker', () => {
     expect(book.unanswered()).toEqual([entry])
   })
 
-  it('checker finds a different second response to a key, and an impossible refusal', () => {
+  it('invariant checker finds a different second response to a call, and a wrong refusal', () => {
     const [entry] = book.acknowledged()
     if (entry === undefined) throw new Error('no call was made')
     const answer = (status: number, body: object) => new Answer(status, {}, JSON.stringify(body))

@@ -8,7 +8,7 @@ import type { Random } from './random.js'
 
 const ANSWER_MS_MAX = 30_000
 
-/** Sends the call of an entry and records the response; null if the connection ended without one. */
+/** Sends a logged call and logs its response; returns null if the connection ended without a response. */
 export async function send(tenant: Tenant, book: Book, entry: Entry): Promise<Answer | null> {
   const extra = { key: entry.key }
   const call = (): Promise<Answer> => {
@@ -43,20 +43,20 @@ export interface Work {
   readonly tenant: Tenant
   readonly book: Book
   readonly random: Random
-  /** Unique in its book: keys and external ids begin with it. */
+  /** Unique name of the client: its idempotency keys and external ids contain it. */
   readonly name: string
-  /** Most vouchers are issued from the first. */
+  /** Templates to issue from, mostly from the first. */
   readonly templateIds: readonly string[]
-  /** Never sends the same call twice concurrently, for a client with one connection. */
+  /** Set for a client with one connection: it never sends a call twice concurrently. */
   readonly oneAtATime?: boolean
-  /** Checked between two calls. */
+  /** Called before each call: false stops the client. */
   goesOn(): boolean
   onAnswer?(answer: Answer): void
 }
 
 /**
- * Issues, redeems, reverses and redeems again, sometimes with the same call twice concurrently, until `goesOn` is
- * false or a connection ends without a response. Every call is in the book before it is sent.
+ * A client: issues, redeems, reverses and redeems again, sometimes sending a call twice concurrently, until `goesOn`
+ * returns false or a connection ends without a response. It logs every call before it sends the call.
  */
 export async function clerk(work: Work): Promise<void> {
   const { tenant, book, random, name, templateIds, onAnswer } = work
@@ -85,7 +85,7 @@ export async function clerk(work: Work): Promise<void> {
   }
 }
 
-/** Runs this many clients concurrently. */
+/** Runs `count` clients concurrently. */
 export async function clerks(count: number, work: Work): Promise<void> {
   await Promise.all(
     Array.from({ length: count }, (_, index) => {
@@ -95,7 +95,7 @@ export async function clerks(count: number, work: Work): Promise<void> {
   )
 }
 
-/** Repeats calls without a response until each has one; returns those that still have none after `msMax`. */
+/** Repeats calls without a response until each has one; returns the calls still without one after `msMax`. */
 export async function retryUnanswered(tenant: Tenant, book: Book, msMax = 5_000): Promise<Entry[]> {
   const deadline = performance.now() + msMax
   while (book.unanswered().length > 0 && performance.now() < deadline) {

@@ -8,9 +8,9 @@ export const database = 'voucherctl.db'
 export const journal = 'voucherctl.db-wal'
 
 /**
- * What a start on damaged files guarantees: it is refused; refused unless every response equals that of a sound server;
- * the store is an earlier, consistent state; or only that the server neither crashes nor refuses without a reason
- * (SQLite has no checksums of values).
+ * What a server start on damaged files guarantees. `refused`: the start is refused. `refused or harmless`: or every
+ * response is correct. `an earlier state`: the data are of an earlier time, and consistent. `a running server`: the
+ * server does not crash; its values may be wrong, because SQLite has no checksums of values.
  */
 export type Promised = 'refused' | 'refused or harmless' | 'an earlier state' | 'a running server'
 
@@ -18,9 +18,9 @@ export interface Damage {
   readonly name: string
   readonly file: string
   readonly promised: Promised
-  /** Whether the folder has the file to damage. */
+  /** Whether the data folder has the file that this damage changes. */
   fits(dataDir: string): boolean
-  /** Returns a description of the change, to repeat it manually. */
+  /** Damages the file; returns a description with which the damage can be repeated manually. */
   apply(dataDir: string, random: Random): string
 }
 
@@ -91,7 +91,7 @@ const replaced = (name: string, sql: string): Damage => ({
   },
 })
 
-/** Applied in turn, so that a run of this length uses each. */
+/** The damages that campaign R12 applies in turn. */
 export const damages: readonly Damage[] = [
   inFile(database, 'a running server', 'bytes flipped', flipped),
   cut(database, 'refused or harmless'),

@@ -1,4 +1,4 @@
-/** One change that makes the project wrong; see defects.js. */
+/** A deliberate bug: one replacement in a source file that tests must notice; see defects.js. */
 export interface Defect {
   readonly name: string
   readonly file: string
@@ -6,7 +6,7 @@ export interface Defect {
   readonly to: string
   readonly tests: readonly string[]
   readonly match?: string
-  /** The vitest project, by default sqlite. */
+  /** The engine on which the tests run, by default SQLite. */
   readonly project?: 'postgres'
 }
 export const defects: readonly Defect[]

@@ -7,12 +7,12 @@ const fileOf = (path: string) => new URL(`../../${path}`, import.meta.url)
 describe.each(defects.map((it, index) => [index + 1, it.name, it] as const))(
   'defect %i, %s',
   (_number, _name, { file, from, to, tests }) => {
-    it('can be planted: its text is in its file exactly once, and its replacement differs', () => {
+    it('planted defect replaces a text that is in its source file exactly once by another', () => {
       expect(readFileSync(fileOf(file), 'utf8').split(from)).toHaveLength(2)
       expect(to).not.toBe(from)
     })
 
-    it('names tests that exist', () => {
+    it('planted defect names existing test files that must notice it', () => {
       expect(tests.length).toBeGreaterThan(0)
       expect(tests.filter((it) => !existsSync(fileOf(it)))).toEqual([])
     })

@@ -9,7 +9,7 @@ function* countBy<T>(rows: readonly T[], keyOf: (row: T) => string): Generator<[
 
 const byId = <T extends { id: string }>(rows: readonly T[]) => new Map(rows.map((row) => [row.id, row]))
 
-/** Invariants of any database, whatever its server was called for. */
+/** Violations of invariants that hold for every database, whatever calls were made. */
 export function breachesIn(stored: Stored): string[] {
   const found: string[] = []
   const vouchers = byId(stored.vouchers)
@@ -57,7 +57,7 @@ export function breachesIn(stored: Stored): string[] {
   return found
 }
 
-/** Differences between the stored data and the responses that clients received: lost, duplicated or invented. */
+/** Compares stored data with received responses; returns effects that are lost, duplicated or not requested. */
 export function differences(book: Book, stored: Stored): string[] {
   const found = [...book.wrongAnswers()]
   const keys = new Map(stored.keys.map((it) => [it.idempotency_key, it.subject_id]))

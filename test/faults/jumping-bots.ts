@@ -9,19 +9,19 @@ import type { Facts } from './campaign.js'
 
 const HOUR = 3_600_000
 const POLL_S = 1
-/** 1 s of poll plus reserve for a busy machine. */
+/** Maximum duration of a poll with a timeout of 1 s: the rest is reserve for a busy machine. */
 const POLL_MS_MAX = 6_000
-/** The worker checks every 10 s for due times that a clock change made implausible. */
+/** Maximum delay of a delivery: the worker checks every 10 s for due times that a clock change made implausible. */
 const DELIVERED_MS_MAX = 30_000
-/** Longer than the interval at which the worker checks its leases. */
+/** How long the slow receiver responds: longer than the interval at which the worker checks its leases. */
 const HELD_MS = 12_000
 
 /**
- * Two bots under clock jumps: one polls, one has a webhook whose receiver fails or is slow.
- * @param broken collects violations
+ * Tests two bots under clock jumps: one polls, one has a webhook whose receiver fails or is slow.
+ * @param broken list to which violations are added
  */
 export async function jumpingBots(broken: string[]) {
-  /** Number of attempts by update id. */
+  /** Number of received delivery attempts by update id. */
   const attempts = new Map<number, number>()
   let answer: 'fails' | 'takes' | 'holds' = 'fails'
   const receiver = createServer(async (request, response) => {
@@ -46,7 +46,7 @@ export async function jumpingBots(broken: string[]) {
   const deliveries = async (tenant: Tenant) =>
     (await tenant.console(contract.webhook.deliveries, { botId: hooked.id, limit: 100 })).data.items
 
-  /** Returns the time until the last delivery in milliseconds. */
+  /** Waits until the updates are delivered; returns the milliseconds that this took. */
   const delivered = async (tenant: Tenant, ids: readonly number[], what: string) => {
     const startedAt = performance.now()
     let left = [...ids]
@@ -69,7 +69,7 @@ export async function jumpingBots(broken: string[]) {
       confirmed = Math.max(0, ...(await pollOf(polling)).map((it) => it.update_id))
     },
 
-    /** After a jump, update ids continue and a poll without updates ends in time. */
+    /** Requires after a jump that update ids continue and that a poll without updates ends in time. */
     async meet(tenant: Tenant, round: string) {
       jumps += 1
       const bot = { ...polling, call: callerOf(tenant.place.send, polling.token) }
@@ -86,7 +86,7 @@ export async function jumpingBots(broken: string[]) {
       }
     },
 
-    /** Deliveries that fail while the clock is far ahead are sent soon after its return, at most three times each. */
+    /** Requires that deliveries which fail while the clock is ahead are sent, at most three times, after it is back. */
     async close(tenant: Tenant, setClock: (ms: number) => Promise<void>, quick: boolean): Promise<Facts> {
       await setClock(240 * HOUR)
       const stranded = await Promise.all(Array.from({ length: 20 }, () => ping(tenant)))

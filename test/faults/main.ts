@@ -20,7 +20,7 @@ interface Row {
   readonly reason?: string
 }
 
-/** @returns the exit code: 1 when an invariant was broken */
+/** @returns the exit code: 1 if an invariant was broken */
 export async function main(args: string[], root: string): Promise<number> {
   const { values: flags } = parseArgs({
     args,
@@ -61,7 +61,7 @@ async function runOne(campaign: Campaign, seed: string, quick: boolean, root: st
   const { row, name } = campaign
   const cache = join(root, 'node_modules', '.cache', 'faults')
   mkdirSync(cache, { recursive: true })
-  // On the disk of the checkout: a temporary folder is often in memory.
+  // Use the disk of the checkout, because a temporary folder is often in memory.
   const folder = mkdtempSync(join(cache, `${row}-`))
   const say = (line: string) => {
     if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${row} ${line}`)

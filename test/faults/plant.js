@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Plants the defects of defects.js one at a time into a copy of the project and runs the tests that should notice.
+// Plants the defects of defects.js one at a time into a copy of the project and runs the tests that must notice.
 //   node test/faults/plant.js [--only N[,N…]] [--quick] [--list]
-// With --quick only tests of npm test run. Exit code 1 if a defect survives or its tests fail without it.
+// --quick runs only tests of npm test. The exit code is 1 if no test notices a defect, or tests fail without it.
 import { spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const configs = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json', 'vitest.config.ts']
 const parts = ['src', 'test', 'bin', 'completions', 'README.md', ...configs]
 
-/** Projects of vitest.config.ts by engine: those of npm test, and all. */
+/** By engine: the projects of vitest.config.ts that --quick runs. */
 const QUICK = { sqlite: ['quick'], postgres: ['postgres'] }
 const ALL = {
   sqlite: [...QUICK.sqlite, 'isolated', 'slow'],
@@ -30,7 +30,7 @@ const wanted = defects
   .map((defect, index) => ({ ...defect, number: index + 1 }))
   .filter((it) => only?.includes(it.number) ?? true)
 
-/** Runs tests in the copy; returns the names of failed tests and the number of passed ones. */
+/** Runs the tests of a defect in the copy; returns the names of failed tests and the number of passed tests. */
 async function runTests(copy, { tests, match, project = 'sqlite' }) {
   const projects = (values.quick ? QUICK : ALL)[project].flatMap((it) => ['--project', it])
   const report = join(copy, 'report.json')
@@ -49,7 +49,7 @@ async function runTests(copy, { tests, match, project = 'sqlite' }) {
   return { failed, passed: numPassedTests }
 }
 
-/** The same tests without a defect, run once for all defects that name them. */
+/** Results of tests without a defect, so that each runs only once for all defects that name it. */
 const cleanRuns = new Map()
 async function cleanRun(copy, defect) {
   const key = JSON.stringify([defect.tests, defect.match, defect.project])
@@ -80,7 +80,7 @@ if (values.list) {
       const heal = plant(copy, defect)
       const { failed } = await runTests(copy, defect)
       heal()
-      // A test that also fails without the defect proves nothing.
+      // A test that also fails without the defect does not prove that it notices the defect.
       const clean = failed.length === 0 ? null : await cleanRun(copy, defect)
       const caught = clean !== null && clean.failed.length === 0 && clean.passed > 0
       if (!caught) wrong += 1

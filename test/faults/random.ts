@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
-/** Pseudorandom numbers: a run with the same seed makes the same choices. */
+/** Pseudorandom numbers from a seed, so that a campaign with the same seed makes the same choices. */
 export class Random {
   #drawn = 0
   constructor(readonly seed: string) {}
 
-  /** From 0 to `end` exclusive; `end` is at most 2^32. */
+  /** Returns an integer from 0 to `end` exclusive; `end` is at most 2^32. */
   below(end: number): number {
     const block = createHash('sha256')
       .update(`${this.seed} ${this.#drawn++}`)
@@ -25,7 +25,7 @@ export class Random {
     return from[this.below(from.length)] as T
   }
 
-  /** An independent sequence, so that concurrent clients do not consume each other's numbers. */
+  /** Returns an independent generator, so that concurrent clients do not consume each other's numbers. */
   of(name: string): Random {
     return new Random(`${this.seed} ${name}`)
   }

@@ -1,4 +1,4 @@
-// npm run faults [-- --quick] [--seed N] [--only R1,R5]: README.md of this folder says what each campaign does.
+// npm run faults [-- --quick] [--seed N] [--only R1,R5] runs fault campaigns; README.md of this folder describes them.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'

@@ -14,19 +14,19 @@ const FALLEN_SHOWN = 2_000
 const running = new Set<ChildProcess>()
 const fallen: string[] = []
 
-/** Ends the servers that an aborted campaign left running. */
+/** Kills the servers that an aborted campaign did not stop. */
 export async function killServers(): Promise<void> {
   const gone = [...running].map((child) => once(child, 'close'))
   for (const child of running) child.kill('SIGKILL')
   await Promise.all(gone)
 }
 
-/** Descriptions of servers that crashed since the last call. */
+/** Returns descriptions of the servers that crashed since the last call of this function. */
 export function fallenServers(): string[] {
   return fallen.splice(0)
 }
 
-/** The server ended before it was ready. */
+/** Thrown if a server exits before its ready line. */
 export class Refused extends Error {
   override readonly name = 'Refused'
   constructor(
@@ -41,23 +41,23 @@ export interface Server extends Place {
   readonly baseUrl: string
   readonly port: number
   readonly pid: number
-  /** From the start of the process to its ready line. */
+  /** Milliseconds from the start of the process to its ready line. */
   readonly readyMs: number
-  /** The last part of its stderr. */
+  /** The last part of the stderr of the process. */
   stderr(): string
-  /** Null while it runs. */
+  /** How the process ended; null while it runs. */
   exit(): { readonly code: number | null; readonly signal: NodeJS.Signals | null } | null
-  /** Sends SIGKILL; resolves when the process is gone. */
+  /** Sends SIGKILL; resolves when the process has exited. */
   kill(): Promise<void>
-  /** Sends SIGTERM; resolves to the exit code, or null if it took a SIGKILL after 20 s. */
+  /** Sends SIGTERM, and SIGKILL after 20 s; resolves to the exit code, or null after SIGKILL. */
   stop(): Promise<number | null>
-  /** Opens a separate connection to the server. */
+  /** Opens a keep-alive connection of its own to the server. */
   line(): { readonly send: Send; close(): void }
 }
 
 /**
- * Runs `voucherctl server start` of the built package in a process, on any port.
- * @param env added to PATH and HOME
+ * Runs `voucherctl server start` of the built package as a process, on a free port.
+ * @param env environment variables in addition to PATH and HOME
  * @throws Refused
  */
 export async function startServer(
@@ -140,7 +140,7 @@ export async function startServer(
   }
 }
 
-/** The same tenant after a restart of its server, or over another connection. */
+/** Returns the tenant for calls to a restarted server or over another connection. */
 export function tenantAt(place: Place, { accountId, jwt, appId, token, tokenId }: Tenant): Tenant {
   return new Tenant(place, accountId, jwt, appId, token, tokenId)
 }

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 
 const READ_MS_MAX = 10_000
 
-/** Loaded before the server: shifts its wall clock by the content of a file, read again at each SIGUSR2. */
+/** Script loaded before the server: shifts the wall clock by the number in a file, read again at each SIGUSR2. */
 const PRELOAD = `
 import { readFileSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
@@ -38,12 +38,12 @@ export class ShiftedClock {
     this.env = { NODE_OPTIONS: `--import ${pathToFileURL(preload)}`, SHIFT_FILE: this.#path }
   }
 
-  /** Sets the clock of the server that starts next. */
+  /** Sets the clock shift for a server that starts later. */
   preset(ms: number): void {
     writeFileSync(this.#path, String(ms))
   }
 
-  /** Resolves when the server has read the new value. */
+  /** Changes the clock shift of a running server; resolves when the server has read it. */
   async set(pid: number, ms: number): Promise<void> {
     const seen = `${this.#path}.read`
     rmSync(seen, { force: true })

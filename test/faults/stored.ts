@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { openDatabase } from '../../src/store/sqlite/engine.js'
 
-/** PostgreSQL's int8, which pg returns as text. */
+/** Type id of PostgreSQL's int8, which pg returns as text by default. */
 const BIGINT = 20
 
 export interface Stored {
-  /** Result of SQLite's integrity_check; always `ok` for PostgreSQL, which has none. */
+  /** Result of SQLite's integrity_check; always `ok` for PostgreSQL, which has no such check. */
   readonly integrity: string
   readonly templates: readonly { id: string; issue_limit: number; issued_count: number }[]
   readonly vouchers: readonly {
@@ -29,7 +29,7 @@ const QUERIES = {
   keys: 'select idempotency_key, subject_id, expires_at from idempotency_keys',
 } as const
 
-/** Reads the same from a PostgreSQL database, in one snapshot. */
+/** Reads the data that a server stored in a PostgreSQL database, in one snapshot. */
 export async function readStoredIn(url: string): Promise<Stored> {
   const client = new Client({ connectionString: url })
   await client.connect()
@@ -49,8 +49,8 @@ export async function readStoredIn(url: string): Promise<Stored> {
 }
 
 /**
- * Reads the data that a server left in its folder from a copy: opening the files themselves would repair what the next
- * start must handle.
+ * Reads the data in the folder of an ended server from a copy of the files: opening the original files would repair
+ * damage that the next server start must handle.
  */
 export function readStored(dataDir: string, scratch: string): Stored {
   const folder = mkdtempSync(join(scratch, 'copy-'))

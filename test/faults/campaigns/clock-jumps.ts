@@ -15,9 +15,9 @@ import { readStored } from '../stored.js'
 const CLIENTS = 8
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-/** The clock shifts, used in turn. Any two differ by less than the 30 days for which idempotency records live. */
+/** Clock shifts in ms, used in turn. Any two differ by less than the 30 days that idempotency records live. */
 const SHIFTS = [HOUR, 12 * DAY, 0, -5 * HOUR, -12 * DAY, 2 * DAY, -1_500, 5 * HOUR]
-/** Limits that the load never reaches, and one that is soon reached. */
+/** The one rate limit that the campaign reaches. */
 const LIMITED = { calls: 5, seconds: 2 }
 const LIMITS = ['issue', 'redeem', 'reverse', 'verify', 'console', 'bot_calls', 'template_writes', 'auth_failures']
   .map((name) => `${name}=1000000/60`)
@@ -43,7 +43,7 @@ export const clockJumps: Campaign = {
     const start = () => startServer(root, dataDir, flags, clock.env)
     let server = await start()
     const first = await newTenant(server)
-    // A window that covers every jump, so that vouchers can be redeemed immediately at any clock.
+    // The validity covers every jump, so vouchers can be redeemed at any clock.
     const { id } = await first.template({ issue_limit: 1_000_000, validity: around(Date.now()) })
     const oneDay = await first.template({ validity: { type: 'relative', duration_days: 1 } })
     const ofADay = { template_id: oneDay.id, external_issue_id: 'day', recipient_user_id: 'user' }
@@ -58,7 +58,7 @@ export const clockJumps: Campaign = {
     await bots.open(first)
 
     let restarts = 0
-    // The short form makes half of the jumps, starting where the seed says.
+    // The short form makes half of the jumps, from a random one on.
     const jumps = quick ? Math.ceil(SHIFTS.length / 2) : SHIFTS.length * 6
     const firstShift = quick ? random.below(SHIFTS.length) : 0
     for (let round = 0; round < jumps && broken.length === 0; round++) {
@@ -91,11 +91,11 @@ export const clockJumps: Campaign = {
       const tenant = tenantAt(server, first)
       const wedged = await retryUnanswered(tenant, book)
       broken.push(...wedged.map(({ key }) => `${key} is not answered after the jump`))
-      // Calls with a response before the jump must get the same response after it.
+      // Repeats of the calls before the jump must get the same responses after the jump.
       const answered = book.acknowledged()
       await Promise.all(Array.from({ length: 100 }, () => send(tenant, book, random.pick(answered))))
 
-      // Whether or not the limit was reached, a new window starts after its time despite the jump.
+      // The rate limit window must end after its real duration despite the jump.
       const list = () => tenant.runtime(contract.templates.list, { limit: 1 })
       const limited = await Promise.all(Array.from({ length: LIMITED.calls + 1 }, list))
       const refused = limited.find(({ status }) => status === 429)

@@ -11,20 +11,20 @@ import { breachesIn } from '../invariants.js'
 import { Refused, type Server, startServer, tenantAt } from '../server.js'
 import { readStored } from '../stored.js'
 
-/** A refused start must report one of these codes. */
+/** Failure codes with which a server may refuse to start on damaged files. */
 const REFUSALS = ['STORE_UNUSABLE', 'KEYS_UNUSABLE']
 
 interface Base {
-  /** How the server of the folder ended. */
+  /** How the server of the data folder was ended. */
   readonly end: 'stop' | 'kill'
   readonly dataDir: string
   readonly book: Book
   readonly tenant: Tenant
-  /** The responses of an undamaged server, in the order of `answers`. */
+  /** The responses of a server on the undamaged folder, in the order of `answers`. */
   readonly sound: readonly string[]
 }
 
-/** Responses for every voucher, every redemption and the templates, without the members that vary. */
+/** Reads every voucher, every redemption and the templates; returns the responses without the members that vary. */
 async function answers(tenant: Tenant, book: Book): Promise<{ status: number; text: string }[]> {
   const calls = book
     .acknowledged()
@@ -37,7 +37,7 @@ async function answers(tenant: Tenant, book: Book): Promise<{ status: number; te
   return all.map(({ status, sameness }) => ({ status, text: sameness.replace(/"checkedAt":"[^"]*"/, '') }))
 }
 
-/** How a started server violates the guarantee for this damage, or null. */
+/** How a server that started violates the guarantee for this damage; null if it does not. */
 function breachOf({ promised }: Damage, wrong: number, unserved: number): string | null {
   if (promised === 'refused') return 'it was started'
   if (promised === 'a running server' || wrong + unserved === 0) return null
@@ -71,7 +71,7 @@ export const damagedFiles: Campaign = {
         count('refused')
         const said = REFUSALS.some((code) => error.stderr.includes(`"code":"${code}"`))
         if (!said) broken.push(`${done}: it ended with ${error.exit}, saying ${error.stderr}`)
-        // On close, SQLite checkpoints an existing journal even into a file that it found damaged.
+        // On close, SQLite checkpoints an existing WAL even into a database file that it found damaged.
         const isLeft = end === 'kill' || readFileSync(join(damaged, damage.file)).equals(changed)
         if (!isLeft) broken.push(`${done}: it was refused and changed`)
         rmSync(damaged, { recursive: true })
@@ -87,7 +87,7 @@ export const damagedFiles: Campaign = {
       if (wrong === 0) count(unserved > 0 ? 'partly unserved' : 'whole')
       else if (damage.promised === 'an earlier state') {
         count('an earlier state')
-        // Later data is lost with the end of the journal: the rest must be consistent.
+        // A damaged WAL loses its later transactions, but the remaining data must be consistent.
         broken.push(...breachesIn(readStored(damaged, folder)).map((it) => `${done}: ${it}`))
       } else count('values changed')
       rmSync(damaged, { recursive: true })
@@ -97,7 +97,7 @@ export const damagedFiles: Campaign = {
   },
 }
 
-/** Two data folders: of a stopped server and of a killed one. */
+/** Makes two data folders: one of a stopped and one of a killed server. */
 async function makeBases(folder: string, root: string, random: Run['random'], calls: number): Promise<Base[]> {
   const bases: Base[] = []
   for (const [index, end] of (['stop', 'kill'] as const).entries()) {
@@ -116,7 +116,7 @@ async function makeBases(folder: string, root: string, random: Run['random'], ca
         goesOn: () => answered < upTo,
         onAnswer: () => void (answered += 1),
       })
-    // A restart checkpoints the first half into the file, so that not everything is only in the journal.
+    // The restart after the first half checkpoints it, so the database file and the WAL both have data.
     await worked(`b${index}-0`, calls / 2)
     await server.stop()
     server = await startServer(root, dataDir)

@@ -16,24 +16,24 @@ import { readStoredIn } from '../stored.js'
 const CLIENTS_EACH = 8
 const AWAY_MS = 10_000
 const RECOVERY_MS_MAX = 5_000
-/** Successes of each server after which it counts as recovered. */
+/** A server counts as recovered after this many successful calls. */
 const SERVES = 10
 const AGAIN_MS = 20
 
-/** Share of the database's messages after which a connection is cut. */
+/** Probability that the connection is cut at a message of the database. */
 const BROKEN_OFF_SHARE = 0.03
 
-/** Failures of the database, of its network, or of one of its two servers. */
+/** The faults: failures of the database, of its network, or of one of the two servers. */
 const harms = ['restarted', 'killed', 'refusing', 'silent', 'breaking off', 'server killed'] as const
 type Harm = (typeof harms)[number]
-/** Failures during which clients must receive 503. */
+/** Faults during which clients must receive 503. */
 const outages: readonly Harm[] = ['restarted', 'killed', 'refusing', 'silent']
 const shortForm: readonly Harm[] = ['killed', 'refusing', 'breaking off', 'server killed']
 
-/** Two servers on one database; each may be unavailable. */
+/** Two servers on one database, and what their clients have received. */
 interface Fleet {
   readonly servers: [Server, Server]
-  /** Number of successes of each server. */
+  /** Number of successful calls of each server. */
   readonly served: [number, number]
   /** Durations of the 503 responses in milliseconds. */
   readonly refusedMs: number[]
@@ -42,13 +42,13 @@ interface Fleet {
   isOver: boolean
 }
 
-/** A client that repeats a call with its key at the same server, restarted or not, until it succeeds. */
+/** Sends a call to a server and repeats it with its idempotency key until it succeeds, even across restarts. */
 function patient(fleet: Fleet, place: 0 | 1): Send {
   return async (request) => {
     for (;;) {
       const askedAt = performance.now()
       const answer = await fleet.servers[place].send(request).catch(() => null)
-      // The first attempt still waits for a database that does not respond.
+      // The server still processes the first attempt, which waits for a database that does not respond.
       const isInFlight = answer?.code === 'IDEMPOTENCY_KEY_IN_PROGRESS'
       if (answer !== null && answer.status !== 503 && !isInFlight) {
         fleet.served[place] += 1
@@ -72,7 +72,7 @@ async function until(holds: () => boolean, msMax: number): Promise<boolean> {
   return holds()
 }
 
-/** Retried: remaining processes of the killed server may hold its shared memory briefly. */
+/** Starts PostgreSQL; retries because processes of the killed server may still hold its shared memory. */
 async function startAgain(postgres: PostgresServer): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -150,7 +150,7 @@ async function campaign({ quick, random, folder, root, say }: Run, postgres: Pos
       recoveries.push(performance.now() - backAt)
       over = true
       await load
-      // Calls with a response from one server must get the same response from the other.
+      // Repeats of calls at the other server must get the same responses.
       const answered = book.acknowledged().filter(({ key }) => key.includes(`-d${round}-`))
       await Promise.all(answered.map((entry, index) => send(at((index % 2) as 0 | 1), book, entry)))
       broken.push(...book.unanswered().map(({ key }) => `${key} was never answered`))
@@ -185,7 +185,7 @@ interface Scene {
   readonly quick: boolean
 }
 
-/** Causes the failure and repairs it; resolves to the time of the repair. */
+/** Causes the fault and repairs it; returns the time of the repair. */
 async function hurt(harm: Harm, { postgres, gate, fleet, place, start, random, quick }: Scene): Promise<number> {
   const refused = fleet.refusedMs.length
   const awayMs = quick ? 1_000 : AWAY_MS
@@ -222,13 +222,13 @@ async function hurt(harm: Harm, { postgres, gate, fleet, place, start, random, q
   return performance.now()
 }
 
-/** A part of a message, possibly empty, or all of it followed by PostgreSQL's termination message. */
+/** The last bytes before a cut: a part of the message, or the message with PostgreSQL's termination message. */
 function lastOf(answer: Buffer, random: Random): Buffer {
   if (random.chance(0.5)) return answer.subarray(0, random.below(answer.length + 1))
   return Buffer.concat([answer, postgresError('57P01', 'terminating connection due to administrator command')])
 }
 
-/** While the database is unavailable, /healthz returns 200 and /readyz 503. */
+/** Requires that /healthz returns 200 and /readyz 503 while the database is unavailable. */
 async function expectAway({ servers, wrong }: Fleet): Promise<void> {
   const ask = (path: string): Promise<Answer> => servers[0].send({ method: 'GET', path })
   const [alive, ready] = [await ask('/healthz'), await ask('/readyz')]

@@ -11,7 +11,7 @@ import { breachesIn, differences } from '../invariants.js'
 import { type Server, startServer, tenantAt } from '../server.js'
 import { readStored } from '../stored.js'
 
-/** Makes the server carry out the next call of an endpoint and close the connection instead of responding. */
+/** Makes the server close the connection of the next call to the endpoint after its commit, without a response. */
 const drop = (tenant: Tenant, action: Action) =>
   tenant.operator(contract.platform.addFault, { endpoint: `vouchers.${action}`, kind: 'drop_response', times: 1 })
 
@@ -52,7 +52,7 @@ export const droppedAnswers: Campaign = {
 
     const rounds = quick ? 6 : 120
     for (let round = 0; round < rounds && broken.length === 0; round++) {
-      // Each round kills the server at one of its calls, or at none.
+      // Three of four rounds kill the server after one of their calls.
       const killedAt = ['none', 'issue', 'redeem', 'reverse'][round % 4]
       const issue = { template_id, external_issue_id: `d-${round}`, recipient_user_id: 'user' }
       const issued = await unheard(book.open(`issue-${round}`, 'issue', issue), killedAt === 'issue')
@@ -73,7 +73,7 @@ export const droppedAnswers: Campaign = {
   },
 }
 
-/** `voucherctl vouchers redeem` retries automatically after a dropped response. */
+/** Requires that `voucherctl vouchers redeem` retries automatically after a dropped response. */
 async function theToolRetries(root: string, server: Server, tenant: Tenant, template_id: string, book: Book) {
   const input = { template_id, external_issue_id: 'tool', recipient_user_id: 'user' }
   const issued = await send(tenant, book, book.open('issue-tool', 'issue', input))
@@ -89,7 +89,7 @@ async function theToolRetries(root: string, server: Server, tenant: Tenant, temp
     child.stdin?.end()
   })
   if (code !== 0) return [`voucherctl vouchers redeem ended with ${code}: ${output}`]
-  // The same key again returns the redemption that the command printed.
+  // A call with the idempotency key of the command must return the redemption that the command printed.
   const again = await send(tenant, book, book.open('redeem-tool', 'redeem', { credential }))
   const { id } = JSON.parse(output) as Redemption
   return (again?.data as Redemption).id === id

@@ -13,7 +13,7 @@ import { startServer, tenantAt } from '../server.js'
 import { readStored } from '../stored.js'
 import { readsGoOn } from './full-disk.js'
 
-/** Makes every fsync of the process fail until `stop`; a reason if strace may not attach. */
+/** Makes every fsync of the process fail until `stop()`, or returns the reason if strace may not attach. */
 async function failFsync(pid: number): Promise<{ stop(): Promise<void> } | { skipped: string }> {
   const calls = 'fsync,fdatasync'
   const args = ['-f', '-p', String(pid), '-e', `trace=${calls}`, '-e', `inject=${calls}:error=EIO`, '-o', '/dev/null']
@@ -86,7 +86,7 @@ export const failingFsync: Campaign = {
       if (seen === 0) broken.push('no write was refused while fsync failed')
       await injected.stop()
 
-      // fsync works again, and the server must still write nothing: the content of the disk is unknown.
+      // Even when fsync works again, the server must write nothing: after a failed fsync the disk content is unknown.
       const files = ['voucherctl.db', 'voucherctl.db-wal'].map((name) => join(dataDir, name))
       const before = files.map(hashOf)
       let late = 0

@@ -33,7 +33,7 @@ function mountSmall(at: string): { unmount(): void } | { skipped: string } {
   return { unmount: () => execFileSync('umount', [at]) }
 }
 
-/** Fills a file system except for some KiB. */
+/** Fills a file system until `leftKib` KiB are free; returns the path of the file. */
 function fill(disk: string, leftKib: number): string {
   const path = join(disk, 'ballast')
   const file = openSync(path, 'w')
@@ -85,7 +85,7 @@ export const fullDisk: Campaign = {
         refusals += seen
         broken.push(...(await readsGoOn(tenant, book)))
 
-        // Every other round kills the server on the full disk and restarts it there.
+        // Every second round kills the server and restarts it while the disk is full.
         if (round % 2 === 1) {
           await server.kill()
           const left = readStored(dataDir, folder)
@@ -132,7 +132,7 @@ export const fullDisk: Campaign = {
   },
 }
 
-/** Checks that issued vouchers can be verified and lists can be read. */
+/** Checks that vouchers can be verified and lists read; returns the violations. */
 export async function readsGoOn(tenant: Tenant, book: Book): Promise<string[]> {
   const broken: string[] = []
   const issued = book.acknowledged().filter(({ action }) => action === 'issue')

@@ -12,10 +12,10 @@ import { readStored } from '../stored.js'
 const CLIENTS = 16
 const SMALL_QUOTA = 25
 
-/** Time from a start after a kill until the server accepts connections. */
+/** Maximum time from a start after a kill until the server accepts connections. */
 const READY_MS_MAX = 2_000
 
-/** Random delay after the deciding response, so that the kill hits any point of the server's work. */
+/** Maximum of the random delay between a response and the kill, so that a kill can hit any work of the server. */
 const LATER_MS_MAX = 20
 
 export const kill: Campaign = {
@@ -65,7 +65,7 @@ export const kill: Campaign = {
       const again = tenantAt(server, first)
       const wedged = await retryUnanswered(again, book)
       broken.push(...wedged.map(({ key }) => `${key} is not answered after the restart`))
-      // Calls with a response before the kill must get the same response after it.
+      // Repeats of the calls before the kill must get the same responses after the restart.
       const answered = book.acknowledged().filter(({ key }) => key.includes(`-k${round}-`))
       await Promise.all(answered.map((entry) => send(again, book, entry)))
 

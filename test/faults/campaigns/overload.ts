@@ -17,7 +17,7 @@ const CLIENTS = 16
 const RECOVERY_MS_MAX = 5_000
 const MEMORY_MIB_MAX = 400
 
-/** Samples the resident memory of a process; the returned function stops and returns the maximum in MiB. */
+/** Samples the resident memory of the server; the returned function stops that and returns the maximum in MiB. */
 function watchMemory({ pid }: Server): () => number {
   let most = 0
   const look = () => {
@@ -37,7 +37,7 @@ async function timed(call: () => Promise<Answer>): Promise<{ answer: Answer; ms:
   return { answer, ms: performance.now() - startedAt }
 }
 
-/** One application sends as much as it can and is refused beyond its limit; another must be unaffected. */
+/** One application sends as many calls as it can and gets 429 beyond its rate limit; a second must be unaffected. */
 async function greedy({ folder, root }: Run, seconds: number, broken: string[]) {
   const flags = ['--rate-limit', `verify=${LIMIT_PER_SECOND}/1`]
   const server = await startServer(root, join(folder, 'limited'), flags)
@@ -80,7 +80,7 @@ async function greedy({ folder, root }: Run, seconds: number, broken: string[]) 
   return { times: Math.round(asked / seconds / LIMIT_PER_SECOND), honestMs, refusedMs, recovery, mib }
 }
 
-/** Milliseconds until a call returns 200 within 250 ms. */
+/** Repeats a call; returns the milliseconds until it got 200 within 250 ms. */
 async function recovered(call: () => Promise<Answer>, broken: string[]): Promise<number> {
   const endedAt = performance.now()
   for (;;) {
@@ -95,7 +95,7 @@ async function recovered(call: () => Promise<Answer>, broken: string[]): Promise
   }
 }
 
-/** Ten times as many writing clients as in other campaigns, without a rate limit. */
+/** Runs ten times as many writing clients as other campaigns, without a rate limit. */
 async function crowd({ folder, root, random }: Run, seconds: number, broken: string[]) {
   const dataDir = join(folder, 'crowded')
   const book = new Book(join(folder, 'acknowledged.ndjson'))

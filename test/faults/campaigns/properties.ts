@@ -15,7 +15,7 @@ interface Report {
 
 const SHOWN_LINES = 12
 
-/** Tests of `npm test` whose length the environment decides; there they run in their short form. */
+/** A campaign that runs tests of `npm test` in a longer form, which environment variables set. */
 function longer(row: string, name: string, tests: readonly string[], env: Readonly<Record<string, string>>): Campaign {
   return {
     row,

@@ -10,7 +10,7 @@ import { readStored } from '../stored.js'
 const times = <T>(count: number, call: (index: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, index) => call(index)))
 
-/** Counts responses by failure code, 2xx as `ok`. */
+/** Text with the number of responses by failure code, and of 2xx responses as `ok`. */
 function tally(answers: readonly Answer[]): string {
   const counts = new Map<string, number>()
   for (const { code } of answers) counts.set(code ?? 'ok', (counts.get(code ?? 'ok') ?? 0) + 1)

@@ -9,7 +9,7 @@ import { startServer, tenantAt } from '../server.js'
 import { readStored } from '../stored.js'
 
 const CLIENTS = 16
-/** 128 + 15, as a shell reports it. */
+/** Exit code after SIGTERM (signal 15): 128 + 15, as in shells. */
 const EXIT_AFTER_SIGTERM = 143
 
 export const sigterm: Campaign = {
@@ -31,7 +31,7 @@ export const sigterm: Campaign = {
       let stopped: Promise<number | null> | undefined
       let signalledAt = 0
       const work = async (client: number) => {
-        // One keep-alive connection per client: no request follows a response with `Connection: close`.
+        // One keep-alive connection per client, so that no request follows a response with `Connection: close`.
         const line = server.line()
         let closed = false
         const name = `x${round}-c${client}`

@@ -11,17 +11,17 @@ import { memoryOf, startServer } from '../server.js'
 import { readStored } from '../stored.js'
 
 const HONEST_CLIENTS = 8
-/** V8 releases memory of flood requests slowly: 360 MiB after 30 floods, 970 MiB after 200. */
+/** Memory limits: V8 frees the memory of flood requests slowly (360 MiB used after 30 floods, 970 MiB after 200). */
 const MEMORY_MIB_MAX = { short: 500, long: 1_200 }
-/** Server timeouts: 10 s for headers, 15 s for a request, checked every 2 s; 5 s of reading after a last response. */
+/** Limit: the server allows 15 s for a request, checks every 2 s and reads for 5 s after the refusal. */
 const ENDED_MS_MAX = 25_000
-/** Extra time for slow clients, which start late on a busy machine. */
+/** Extra time because slow clients start late on a busy machine. */
 const LATE_MS_MAX = 15_000
 const DRIP_MS = 200
 
 const HEAD = `POST ${contract.vouchers.verify.path} HTTP/1.1\r\nHost: slow\r\nContent-Type: application/json\r\n`
 
-/** Sends a text byte by byte until the connection ends. */
+/** Opens a connection that sends a text byte by byte until the server closes it. */
 function drip(port: number, text: string): Socket {
   const socket = connect({ port, host: '127.0.0.1' })
   let sent = 0
@@ -32,7 +32,7 @@ function drip(port: number, text: string): Socket {
   return socket
 }
 
-/** Sends requests continuously and reads nothing. */
+/** Opens a connection that sends requests continuously and reads no response. */
 function deaf(port: number): Socket {
   const socket = connect({ port, host: '127.0.0.1' })
   const requests = 'GET /healthz HTTP/1.1\r\nHost: deaf\r\n\r\n'.repeat(100)
@@ -59,7 +59,7 @@ export const slowClients: Campaign = {
     const make = (one: () => Socket) => Array.from({ length: each }, one)
     const heads = make(() => drip(server.port, HEAD))
     const deafOnes = make(() => deaf(server.port))
-    // Sends the head at once, so that only the body is slow.
+    // Send the head in one piece, so that only the body is slow.
     const bodies = make(() => {
       const socket = drip(server.port, '{"credential":'.padEnd(5_000))
       socket.write(`${HEAD}Content-Length: 5000\r\n\r\n`)
