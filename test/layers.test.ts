@@ -11,7 +11,7 @@ interface Import {
   readonly kind: 'static' | 'type' | 'dynamic'
 }
 
-/** The folders of src/ from which files of a folder may import, and the packages where these are limited. */
+/** By folder of src/: the other folders from which its files may import, and the allowed packages if limited. */
 const layers: Readonly<Record<string, { readonly rooms: readonly string[]; readonly packages?: RegExp }>> = {
   contract: { rooms: [], packages: /^$/ },
   domain: { rooms: ['contract'], packages: /^node:/ },
@@ -25,10 +25,10 @@ const layers: Readonly<Record<string, { readonly rooms: readonly string[]; reado
   cli: { rooms: ['client', 'contract', 'webhook', 'workbench', 'secure', 'files'] },
 }
 
-/** These commands run the bundled server and import it dynamically, so that no other command loads it. */
+/** Commands that run the bundled server. They import it dynamically, so that other commands do not load it. */
 const serverCommands = ['cli/commands/server/', 'cli/commands/quickstart/', 'cli/commands/scenario/']
 
-/** Why an import violates the layers, or undefined. */
+/** Why an import is not allowed by `layers`; undefined if it is. */
 function breach({ from, to, kind }: Import): string | undefined {
   const room = from.split('/', 1)[0] ?? ''
   const layer = layers[room]
@@ -79,7 +79,7 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts') && !path.startsWith('build/'))
 const imports = files.flatMap((path) => importsOf(path, readFileSync(join(src, path), 'utf8')))
 
-test('layers list exactly the folders of src/ and existing commands', () => {
+test('import rules list exactly the folders of src/, and only existing commands', () => {
   const rooms = readdirSync(src, { withFileTypes: true })
     .filter((it) => it.isDirectory())
     .map(({ name }) => name)
@@ -87,7 +87,7 @@ test('layers list exactly the folders of src/ and existing commands', () => {
   expect(serverCommands.filter((it) => !files.some((path) => path.startsWith(it)))).toEqual([])
 })
 
-test('table of folders in src/README.md lists the imports that the layers allow', () => {
+test('table of folders in src/README.md lists the imports that the import rules allow', () => {
   const table = readFileSync(join(src, 'README.md'), 'utf8').matchAll(/^\| \[?`(\w+)\/`.* \| ([^|]*) \|$/gm)
   const documented = [...table].map(([, room, rooms = '']) => [
     room,
@@ -97,11 +97,11 @@ test('table of folders in src/README.md lists the imports that the layers allow'
   expect(Object.fromEntries(documented)).toEqual(Object.fromEntries([...allowed, ['build', []]]))
 })
 
-test('every import in src/ respects the layers', () => {
+test('every import in src/ follows the import rules between folders', () => {
   expect(breachesOf(imports)).toEqual([])
 })
 
-test('webhook library imports no package', () => {
+test('webhook library imports no module from outside its folder except node:crypto', () => {
   const reached = new Set(['webhook/index.ts'])
   for (const file of reached) {
     for (const { from, to, kind } of imports) if (from === file && kind !== 'type') reached.add(to)
@@ -151,7 +151,7 @@ test.each([
   ['cli/commands/server/server.ts', "await import('../../../store/sqlite/store.js')", 'store/sqlite/store.ts'],
   ['cli/main.ts', "import {\n  a,\n  b,\n} from '../domain/ids.js'", 'domain/ids.ts'],
   ['other/x.ts', "import { x } from '../contract/errors.js'", 'contract/errors.ts'],
-])('layers refuse %s with %j', (from, source, to) => {
+])('import rules refuse %s with the import %j', (from, source, to) => {
   expect(breachesOf(importsOf(from, source))).toEqual([expect.stringContaining(`${from} -> ${to}: `)])
 })
 
@@ -161,6 +161,6 @@ test.each([
   ['cli/commands/vouchers/vouchers.ts', "import * as vouchers from '../../../contract/vouchers.js'"],
   ['server/app.ts', "import { createSender } from './delivery/sender.js'"],
   ['server/app.ts', "// import { x } from '../client/index.js'\nimport { y } from '../store/store.js'"],
-])('layers accept %s with %j', (from, source) => {
+])('import rules accept %s with the import %j', (from, source) => {
   expect(breachesOf(importsOf(from, source))).toEqual([])
 })

@@ -2,14 +2,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { expect, it, test } from 'vitest'
 import { campaigns } from './faults/campaigns/index.js'
 
-/** Tests, campaigns and commands that documents name as proof exist. */
+/** Tests that every test file, fault campaign and command that a document names exists. */
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 const exists = (path: string) => existsSync(new URL(`../${path}`, import.meta.url))
 const campaignRows = new Set(campaigns.map(({ row }) => row))
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> }
 
-/** The cells of each row of all tables in a section, without the rows of column names. */
+/** The cells of each row of all tables in a section of a document, without the header rows. */
 function tablesOf(file: string, section: string): string[][] {
   const [, rest = ''] = read(file).split(`\n## ${section}\n`)
   const [text = ''] = rest.split('\n## ')
@@ -25,7 +25,7 @@ test('test/README.md names the tests of at least 30 promises', () => {
   expect(promises.length).toBeGreaterThanOrEqual(30)
 })
 
-it.each(promises)('%s: the named proof exists', (_promise, proof = '') => {
+it.each(promises)('test/README.md names existing proof that %s', (_promise, proof = '') => {
   const files = [...proof.matchAll(/`((?:test\/|\.ci\/)[^`]+)`/g)].map(([, path = '']) => path)
   expect(files.filter((path) => !exists(path))).toEqual([])
   const rows =
@@ -37,18 +37,21 @@ it.each(promises)('%s: the named proof exists', (_promise, proof = '') => {
   const commands = [...proof.matchAll(/`npm run (\w+)/g)].map(([, name = '']) => name)
   expect(commands.filter((name) => !(name in scripts))).toEqual([])
   expect(files.length + rows.length + commands.length).toBeGreaterThan(0)
-  // A quoted test title would go stale when the test is renamed.
+  // A quoted test name would be wrong after the test is renamed.
   expect(proof).not.toContain('"')
 })
 
-test.each(['Campaigns', 'Latest results'])('test/faults/README.md has every campaign under %s', (section) => {
-  const listed = tablesOf('test/faults/README.md', section).map(([row = '']) => row.split(',')[0])
-  const count = (row: string, rows: readonly (string | undefined)[]) => rows.filter((it) => it === row).length
-  const all = campaigns.map(({ row }) => row)
-  expect([...campaignRows].filter((row) => count(row, listed) !== count(row, all))).toEqual([])
-})
+test.each(['Campaigns', 'Latest results'])(
+  'test/faults/README.md has every fault campaign under the heading %s',
+  (section) => {
+    const listed = tablesOf('test/faults/README.md', section).map(([row = '']) => row.split(',')[0])
+    const count = (row: string, rows: readonly (string | undefined)[]) => rows.filter((it) => it === row).length
+    const all = campaigns.map(({ row }) => row)
+    expect([...campaignRows].filter((row) => count(row, listed) !== count(row, all))).toEqual([])
+  },
+)
 
-test('every path of a source or test file that a document names in full exists', () => {
+test('every source or test file that a document names by its full path exists', () => {
   const documents = ['.', 'src', 'test'].flatMap((folder) =>
     readdirSync(new URL(`../${folder}/`, import.meta.url), { recursive: folder !== '.', encoding: 'utf8' })
       .filter((path) => path.endsWith('.md'))

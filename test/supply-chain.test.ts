@@ -25,13 +25,13 @@ const locked = Object.entries(packages).filter(([path]) => path !== '')
 const { optionalDependencies, devDependencies, allowScripts } = manifest
 const everything = { ...optionalDependencies, ...devDependencies }
 
-/** Packages installed beside the tool, each with the reason why it is not bundled. */
+/** Packages that are installed with the tool instead of bundled, each with the reason. */
 const runtime: Versions = {
   '@photostructure/sqlite': 'native, and optional: SQLite for Node 20, which has none built in',
 }
 
 describe('lock file', () => {
-  test('lock file has the SHA-512 of every package and no links, folders or other sources', () => {
+  test('lock file has the SHA-512 of every package and neither links nor download URLs', () => {
     expect(locked.length).toBeGreaterThan(100)
     const open = locked.filter(
       ([, it]) => !/^sha512-[A-Za-z0-9+/]{86}==$/.test(it.integrity ?? '') || it.link || it.resolved !== undefined,
@@ -54,12 +54,12 @@ describe('lock file', () => {
   })
 })
 
-test('installation of the package runs no script of its own', () => {
+test('installation of the voucherctl package runs no script of its own', () => {
   const scripts = ['preinstall', 'install', 'postinstall', 'prepublish', 'preprepare', 'prepare', 'postprepare']
   expect(scripts.filter((name) => name in manifest.scripts)).toEqual([])
 })
 
-test('installation of the tool adds only the listed optional packages', () => {
+test('installation of voucherctl adds only the listed optional packages', () => {
   expect(manifest.dependencies).toBeUndefined()
   expect(Object.keys(optionalDependencies).sort()).toEqual(Object.keys(runtime).sort())
 })

@@ -3,7 +3,7 @@ import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-/** Citations in comments and links in documents: each file, heading and export must exist. */
+/** Tests that every file, heading and export named in a comment or linked in a document exists. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -19,7 +19,7 @@ const documents = [
   ...['src', 'test'].flatMap((folder) => within(folder, /\.md$/)),
 ]
 
-/** The anchor of a heading as GitHub generates it. */
+/** The anchor that GitHub generates for a heading. */
 const anchorOf = (heading: string) =>
   heading
     .toLowerCase()
@@ -36,7 +36,7 @@ const sectionsOf = (document: string) =>
 
 const rules = anchorsOf(read('src/contract/DECISIONS.md'))
 
-/** Why a citation in a source file is broken, or undefined. A rule is cited as DECISIONS.md and its anchor. */
+/** Why a citation such as DECISIONS.md and an anchor in a source file is broken; undefined if it is not. */
 function brokenCitation(citation: string): string | undefined {
   const [path = '', anchor] = citation.split('#')
   if (anchor === undefined) {
@@ -59,7 +59,7 @@ const comment = /\/\*[\s\S]*?\*\/|^\s*\/\/.*|\s\/\/ .*/gm
 const sourceName = /(?<![\w@./'-])(?:[\w.-]+\/)*[\w-][\w.-]*\.(?:ts|js|cjs)\b/g
 const sourceFiles = [...sources, ...readdirSync(root)].map((path) => `/${path}`)
 
-/** Source files that comments name by the end of their path and that do not exist. */
+/** Source files that do not exist although comments name them, in full or by the end of their path. */
 const missingFilesOf = (file: string, text: string) =>
   [...text.matchAll(comment)]
     .flatMap(([it]) => [...it.matchAll(sourceName)])
@@ -74,7 +74,7 @@ const exportOf = (name: string) =>
     'm',
   )
 
-/** Why a link in a document is broken, or undefined. */
+/** Why a link in a document is broken; undefined if it is not. */
 function brokenLink(document: string, label: string, target: string): string | undefined {
   const [path = '', anchor] = target.split('#')
   const linked = path === '' ? document : posix.join(dirname(document), path)
@@ -94,7 +94,7 @@ const brokenLinksOf = (document: string, text: string) =>
     return reason === undefined ? [] : [`${document}: ${target} ${reason}`]
   })
 
-test('every citation of a document in a source file resolves', () => {
+test('every document and heading that a source file cites exists', () => {
   expect(sources.flatMap((path) => brokenCitationsOf(path, read(path)))).toEqual([])
 })
 
@@ -111,7 +111,7 @@ test('every document named in a document is in the repository', () => {
   ).toEqual([])
 })
 
-test('every link in a document resolves to a file, heading and export', () => {
+test('every file, heading and export that a document links exists', () => {
   expect(documents.flatMap((path) => brokenLinksOf(path, read(path)))).toEqual([])
 })
 
@@ -121,16 +121,16 @@ test('DECISIONS.md has each anchor once and lists every rule at its top', () => 
   expect(sectionsOf(read('src/contract/DECISIONS.md')).filter((anchor) => !listed.includes(anchor))).toEqual([])
 })
 
-test('source files cite every rule, and src/README.md links more than 20 exports', () => {
+test('source files cite every rule of DECISIONS.md; src/README.md links more than 20 exports', () => {
   const cited = new Set(
     within('src', /\.ts$/).flatMap((path) => [...read(path).matchAll(/DECISIONS\.md#([\w-]+)/g)].map(([, it]) => it)),
   )
-  // The rule about changes of v1 concerns later code, so nothing can cite it.
+  // The rule `versions` is about later changes of API v1, so no source file can cite it yet.
   expect(sectionsOf(read('src/contract/DECISIONS.md')).filter((it) => !cited.has(it))).toEqual(['versions'])
   expect([...read('src/README.md').matchAll(/\[`\w+`\]\([^)]+\.ts\)/g)].length).toBeGreaterThan(20)
 })
 
-// The cases are concatenated so that this file itself contains no broken citation.
+// The test cases are concatenated, so that this file itself contains no broken citation.
 const md = '.md'
 
 test.each([
@@ -138,7 +138,7 @@ test.each([
   [`see contract/DECISIONS${md}#times`, 'must have the form'],
   [`(README${md}#packages)`, 'must have the form'],
   [`DECISIONS${md}#time`, 'has no such heading'],
-])('reports the citation in %j as broken', (text, reason) => {
+])('citation check reports the citation in %j as broken', (text, reason) => {
   expect(brokenCitationsOf('src/a.ts', text)).toEqual([expect.stringContaining(reason)])
 })
 
@@ -147,11 +147,11 @@ test.each([
   ['[a room](nowhere/a.ts)', 'does not exist'],
   ['[`failure`](contract/errors.ts)', 'does not export failure'],
   ['[`rule`](contract/errors.ts)', 'does not export rule'],
-])('reports the link %j of src/README.md as broken', (text, reason) => {
+])('link check reports the link %j of src/README.md as broken', (text, reason) => {
   expect(brokenLinksOf(`src/README${md}`, text)).toEqual([expect.stringContaining(reason)])
 })
 
 test.each(['[`failures`](contract/errors.ts)', `[times](contract/DECISIONS${md}#times)`, '[a](https://example.com/x)'])(
-  'accepts the link %j of src/README.md',
+  'link check accepts the link %j of src/README.md',
   (text) => expect(brokenLinksOf(`src/README${md}`, text)).toEqual([]),
 )

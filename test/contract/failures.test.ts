@@ -19,7 +19,7 @@ describe.each(all)('%s', (code, { status, exit, message, advice }) => {
     expect(exit).toBe(isSecure ? 10 : exitOfStatus(status))
   })
 
-  test('failure has a message and different advice, both in sentences', () => {
+  test('failure code has a message and a different advice, both in full sentences', () => {
     for (const text of [message, advice]) expect(text).toMatch(/^[A-Z].*\.$/)
     expect(message).not.toBe(advice)
   })
@@ -37,7 +37,7 @@ test.each([
   [429, 7],
   [500, 9],
   [503, 9],
-])('status %i gives a command the exit code %i', (status, exit) => {
+])('command that fails with HTTP status %i has the exit code %i', (status, exit) => {
   expect(exitOfStatus(status)).toBe(exit)
 })
 
@@ -55,7 +55,7 @@ test('failure codes have the statuses that the specification defines', () => {
   expect(codesOf(429)).toContain('RATE_LIMITED')
 })
 
-test('only failures that pass with time are retryable', () => {
+test('only failure codes whose cause passes with time are retryable', () => {
   const retryable = all.filter(([, rule]) => rule.retryable).map(([code]) => code)
   expect(retryable.sort()).toEqual([
     'CREDENTIAL_ATTEMPTS_EXCEEDED',
@@ -70,7 +70,7 @@ test('names inherited from Object.prototype are not failure codes', () => {
   expect(isFailureCode('RATE_LIMITED')).toBe(true)
 })
 
-test('every failure code except those of unknown routes belongs to an endpoint', () => {
+test('every failure code except those of unknown routes is declared by an endpoint', () => {
   const answered = new Set<FailureCode>([
     ...endpoints.flatMap(failuresOf),
     ...openEndpoints.flatMap((it) => it.failures),
@@ -79,7 +79,7 @@ test('every failure code except those of unknown routes belongs to an endpoint',
   expect(unanswered).toEqual(['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED'])
 })
 
-test('idempotency failure codes belong exactly to endpoints that require a key', () => {
+test('idempotency failure codes are declared exactly by endpoints that require a key', () => {
   for (const endpoint of endpoints) {
     expect(failuresOf(endpoint).includes('IDEMPOTENCY_KEY_REQUIRED'), endpoint.id).toBe(endpoint.idempotent === true)
   }
@@ -87,7 +87,7 @@ test('idempotency failure codes belong exactly to endpoints that require a key',
   expect(keyed).toEqual(['vouchers.issue', 'vouchers.redeem', 'vouchers.reverse', 'bots.issue'])
 })
 
-test('refusal has details only if some are given', () => {
+test('refuse() returns a refusal with details only if its caller passes details', () => {
   expect(refuse('VOUCHER_EXPIRED')).toEqual({ ok: false, code: 'VOUCHER_EXPIRED' })
   expect(refuse('VOUCHER_EXPIRED', { valid_until: 'x' })).toHaveProperty('details', { valid_until: 'x' })
 })

@@ -38,7 +38,7 @@ const broken: Readonly<Record<string, (document: Document) => void>> = {
   },
 }
 
-/** A document of three paths that contains each fault. */
+/** A copy of the OpenAPI document with three paths that contains every fault of `broken`. */
 function brokenDocument(): Document {
   const copy = read()
   const verify = '/api/v1/open-platform/vouchers/verify'
@@ -55,7 +55,7 @@ function brokenDocument(): Document {
 test('redocly recommended-strict reports planted faults and none in the OpenAPI document', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'voucherctl-openapi-'))
   try {
-    // JSON is valid YAML, and redocly accepts only this file name.
+    // Redocly accepts only this file name; JSON is valid YAML.
     writeFileSync(join(folder, 'redocly.yaml'), JSON.stringify({ extends: ['recommended-strict'] }))
     writeFileSync(join(folder, 'served.json'), JSON.stringify(read()))
     writeFileSync(join(folder, 'broken.json'), JSON.stringify(brokenDocument()))
@@ -64,7 +64,7 @@ test('redocly recommended-strict reports planted faults and none in the OpenAPI 
       env: { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
       reject: false,
     })(redocly, ['lint', 'served.json', 'broken.json', '--config', 'redocly.yaml', '--format=json'])
-    // redocly prints one JSON object per document.
+    // Redocly prints one JSON object per document.
     const [served, few] = stdout.split(/(?<=^\})(?=\{)/m).map((text) => {
       const { problems } = JSON.parse(text || expect.unreachable(stderr)) as { problems: { ruleId: string }[] }
       return problems.map(({ ruleId }) => ruleId)

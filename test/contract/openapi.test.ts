@@ -69,7 +69,7 @@ test('OpenAPI document lists every failure code', () => {
   expect(document.components.schemas.FailureCode?.enum).toEqual(Object.keys(failures))
 })
 
-test('OpenAPI document has health, readiness and metrics without a credential', () => {
+test('OpenAPI document has /healthz, /readyz and /metrics without a credential', () => {
   for (const path of ['/healthz', '/readyz', '/metrics']) expect(document.paths[path]?.get?.security).toEqual([])
 })
 
@@ -78,7 +78,7 @@ test('OpenAPI request body is required exactly if the endpoint requires it', () 
   expect(operationOf('vouchers.redeem').requestBody?.required).toBe(true)
 })
 
-test('OpenAPI document omits endpoints that are not served', () => {
+test('OpenAPI document omits the operator endpoints of a server that does not serve them', () => {
   const { platform: _platform, ...published } = contract
   const served = Object.values(published).flatMap((group) => Object.values(group))
   const text = JSON.stringify(openApiDocument({ version: '1.2.3' }, served).paths)
@@ -88,7 +88,7 @@ test('OpenAPI document omits endpoints that are not served', () => {
 describe.each(endpoints.map((endpoint) => [endpoint.id, endpoint] as const))(
   'OpenAPI examples of %s',
   (_id, endpoint) => {
-    test('OpenAPI examples pass the request and response validation of the server', () => {
+    test('OpenAPI examples of an endpoint pass the request and response validation of the server', () => {
       if (endpoint.body !== undefined) expect(lazyValidator(endpoint.body)(bodyExample(endpoint))).toBeNull()
       expect(lazyValidator(endpoint.output)(dataExample(endpoint, nameOf))).toBeNull()
     })
@@ -103,7 +103,7 @@ test.each(openEndpoints.map((it) => [it.id, it] as const))(
   },
 )
 
-test('every JSON request body, path parameter and success response has an example', () => {
+test('OpenAPI document has examples of all path parameters, request bodies and successes', () => {
   for (const { operationId, parameters = [], requestBody, responses } of operations) {
     for (const it of parameters)
       if (it.in === 'path') expect(it.example, `${operationId} ${it.name}`).toBeTypeOf('string')
@@ -114,7 +114,7 @@ test('every JSON request body, path parameter and success response has an exampl
   }
 })
 
-test('OpenAPI responses list the headers that the server sends', () => {
+test('OpenAPI document lists the response headers that the server sends', () => {
   const headersOf = (id: string, status: string) => Object.keys(operationOf(id).responses[status]?.headers ?? {})
   expect(headersOf('vouchers.redeem', '200')).toEqual([
     'X-Request-Id',
@@ -144,7 +144,7 @@ describe('OpenAPI document covers checks that the server makes outside a schema'
     expect(form.test('2027-12-31T23:59:59.999+05:30')).toBe(true)
   })
 
-  test('secure.session requires exactly one name of the key and no unknown members', () => {
+  test('OpenAPI schema of secure.session requires one name of the key and no unknown members', () => {
     const [schema] = Object.values(operationOf('secure.session').requestBody?.content ?? {}).map((it) => it.schema)
     expect(schema).toMatchObject({
       additionalProperties: false,
@@ -155,7 +155,7 @@ describe('OpenAPI document covers checks that the server makes outside a schema'
 })
 
 describe('OpenAPI webhooks', () => {
-  test.each(updateTypes)('webhook %s has the delivery headers, a schema and a matching example', (type) => {
+  test.each(updateTypes)('OpenAPI webhook %s has the delivery headers, a schema and a matching example', (type) => {
     const operation = document.webhooks[type]?.post
     expect(operation?.parameters.map(({ name }) => name)).toEqual(Object.values(webhookHeaders))
     const [media] = Object.values(operation?.requestBody?.content ?? {})

@@ -27,34 +27,34 @@ const caller = (overrides: Partial<RuntimeCallerRow> = {}): RuntimeCallerRow => 
 })
 
 describe('application status', () => {
-  it('application has the status that its owner set unless it is suspended', () => {
+  it('status of an application is the one that its owner set, unless it is suspended', () => {
     expect(applicationStatus({ status: 'active', suspended: 0 })).toBe('active')
     expect(applicationStatus({ status: 'disabled', suspended: 0 })).toBe('disabled')
   })
-  it('suspended application is suspended whatever status its owner set', () => {
+  it('status of a suspended application is suspended whatever status its owner set', () => {
     expect(applicationStatus({ status: 'active', suspended: 1 })).toBe('suspended')
     expect(applicationStatus({ status: 'disabled', suspended: 1 })).toBe('suspended')
   })
 })
 
 describe('token status', () => {
-  it('token expires at expires_at, not a millisecond earlier', () => {
+  it('application token expires at expires_at, not a millisecond earlier', () => {
     expect(tokenStatus({ expires_at: NOW, revoked_at: null }, NOW - 1)).toBe('active')
     expect(tokenStatus({ expires_at: NOW, revoked_at: null }, NOW)).toBe('expired')
   })
-  it('token never expires if expires_at is null', () =>
+  it('application token without expires_at never expires', () =>
     expect(tokenStatus({ expires_at: null, revoked_at: null }, Number.MAX_SAFE_INTEGER)).toBe('active'))
-  it('revoked token stays revoked, not expired, after expires_at', () =>
+  it('status of a revoked application token stays revoked, not expired, after expires_at', () =>
     expect(tokenStatus({ expires_at: NOW, revoked_at: NOW - 5 }, NOW + 5)).toBe('revoked'))
 })
 
 describe('authorization of a runtime call', () => {
   it('runtime call is allowed for a token with the required scope', () =>
     expect(refuseRuntimeCall(caller(), 'vouchers:read', NOW)).toBeNull())
-  it('runtime call is allowed if it requires no scope', () =>
+  it('runtime call that requires no scope is allowed for any active token', () =>
     expect(refuseRuntimeCall(caller(), undefined, NOW)).toBeNull())
 
-  /** Each obstacle with its failure code, in order of precedence. */
+  /** Reasons to refuse a runtime call with their failure codes, in order of precedence. */
   const obstacles: [string, Partial<RuntimeCallerRow>][] = [
     ['TOKEN_REVOKED', { revoked_at: NOW - 1 }],
     ['TOKEN_EXPIRED', { expires_at: NOW }],
@@ -67,7 +67,7 @@ describe('authorization of a runtime call', () => {
     expect(refuseRuntimeCall(undefined, 'vouchers:read', NOW)).toMatchObject({ code: 'TOKEN_INVALID' }))
 
   for (const [index, [code, overrides]] of obstacles.entries()) {
-    it(`runtime call is refused with ${code} although later obstacles apply too`, () => {
+    it(`runtime call is refused with ${code} even if reasons of lower precedence apply too`, () => {
       expect(refuseRuntimeCall(caller(overrides), 'vouchers:read', NOW)).toMatchObject({ ok: false, code })
       for (const [, later] of obstacles.slice(index + 1)) {
         expect(refuseRuntimeCall(caller({ ...later, ...overrides }), 'vouchers:read', NOW)).toMatchObject({ code })
@@ -75,13 +75,13 @@ describe('authorization of a runtime call', () => {
     })
   }
 
-  it('suspended application is refused with APPLICATION_DISABLED and its status', () =>
+  it('runtime call of a suspended application gets APPLICATION_DISABLED with the status', () =>
     expect(refuseRuntimeCall(caller({ suspended: 1 }), 'vouchers:read', NOW)).toMatchObject({
       code: 'APPLICATION_DISABLED',
       details: { status: 'suspended' },
     }))
 
-  it('compares whole scopes: vouchers:templates:write does not grant vouchers:templates', () => {
+  it('scope vouchers:templates:write does not grant the scope vouchers:templates', () => {
     const row = caller({ scopes: '["vouchers:templates:write"]' })
     expect(refuseRuntimeCall(row, 'vouchers:templates', NOW)).toMatchObject({ code: 'INSUFFICIENT_SCOPE' })
     expect(refuseRuntimeCall(row, 'vouchers:templates:write', NOW)).toBeNull()
@@ -89,7 +89,7 @@ describe('authorization of a runtime call', () => {
 })
 
 describe('records of applications and tokens', () => {
-  it('application record holds the settings and no account id', () => {
+  it('response for an application has its settings and no account id', () => {
     const row: ApplicationRow = {
       id: 'app_1',
       account_id: 'acc',
@@ -118,7 +118,7 @@ describe('records of applications and tokens', () => {
     })
   })
 
-  it('token record holds prefix, last four and timestamps, but no hash', () => {
+  it('response for an application token has prefix, last four and timestamps, but no hash', () => {
     const row: TokenRow = {
       id: 'tok_1',
       application_id: 'app_1',

@@ -5,7 +5,7 @@ import { canonicalJson, fingerprint } from '../../src/domain/canonical.js'
 
 fc.configureGlobal({ seed: 1 })
 
-/** The same value with the members of every object in reverse order. */
+/** Returns an equal value with the members of every object in reverse order. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed)
   if (typeof value !== 'object' || value === null) return value
@@ -25,11 +25,11 @@ describe('canonical JSON', () => {
     )
   })
 
-  it('canonical JSON parses to the same value and is a fixed point', () => {
+  it('canonical JSON parses to the original value, whose canonical JSON is the same text', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = canonicalJson(value)
-        // JSON has one zero: -0 is serialized as 0.
+        // JSON serializes -0 as 0.
         expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)))
         expect(canonicalJson(JSON.parse(text))).toBe(text)
       }),
@@ -52,7 +52,7 @@ describe('canonical JSON', () => {
     ['"\\u0041\\/\\u00e9"', '"A/é"'],
     ['"\\u000a"', '"\\n"'],
     ['{ "a" : [ ] }', '{"a":[]}'],
-  ])('canonical JSON is the same for %s and %s', (left, right) => {
+  ])('canonical JSON of %s equals that of %s', (left, right) => {
     expect(canonicalJson(JSON.parse(left))).toBe(canonicalJson(JSON.parse(right)))
   })
 
@@ -68,7 +68,7 @@ describe('canonical JSON', () => {
     ['"é"', '"e\\u0301"'],
     ['1e999', 'null'],
     ['1e999', '-1e999'],
-  ])('canonical JSON differs for %s and %s', (left, right) => {
+  ])('canonical JSON of %s differs from that of %s', (left, right) => {
     expect(canonicalJson(JSON.parse(left))).not.toBe(canonicalJson(JSON.parse(right)))
   })
 
@@ -88,7 +88,7 @@ describe('request fingerprint', () => {
     expect(fingerprint('POST', '/x', undefined)).toBe(fingerprint('POST', '/x', {}))
   })
 
-  it('request fingerprint differs by method, path and body, even if concatenated alike', () => {
+  it('request fingerprints differ if method, path or body differ but concatenate to equal text', () => {
     const all = [
       fingerprint('POST', '/x', {}),
       fingerprint('PUT', '/x', {}),

@@ -28,7 +28,7 @@ function swapped(text: string, i: number, j: number): string {
   return all.join('')
 }
 
-/** Pairs of positions with different symbols, the lower position first. */
+/** Pairs of positions of a code whose symbols differ, the lower position first. */
 const swaps = (code: string) =>
   Array.from(code, (symbol, i) =>
     Array.from(code, (other, j) => [i, j, other !== symbol] as const).filter(([, j, differs]) => j > i && differs),
@@ -38,7 +38,7 @@ const swaps = (code: string) =>
 
 describe('check symbol', () => {
   it.each([...vectors.redeem_codes, ...vectors.qr_tokens])(
-    'check symbol of $symbols is $check',
+    'check symbol of the credential symbols $symbols is $check',
     ({ symbols, check }) => {
       expect(checkSymbol(symbols)).toBe(check)
     },
@@ -89,20 +89,17 @@ describe('check symbol', () => {
     )
   })
 
-  it.each(['U', 'O', 'a', '-', 'é', '𝟘'])('check symbol rejects the foreign symbol %s', (foreign) => {
+  it.each(['U', 'O', 'a', '-', 'é', '𝟘'])('check symbol of a text with the foreign symbol %s throws', (foreign) => {
     expect(() => checkSymbol(`0000${foreign}`)).toThrow(RangeError)
   })
 })
 
 describe('redeem code', () => {
-  it.each(vectors.redeem_codes)(
-    'parses the redeem code $redeem_code to its symbols',
-    ({ symbols, check, redeem_code }) => {
-      expect(parseCredential('redeem_code', redeem_code)).toEqual({ ok: true, normalised: symbols + check })
-    },
-  )
+  it.each(vectors.redeem_codes)('redeem code $redeem_code parses to its symbols', ({ symbols, check, redeem_code }) => {
+    expect(parseCredential('redeem_code', redeem_code)).toEqual({ ok: true, normalised: symbols + check })
+  })
 
-  it.each(vectors.normalises_to.inputs)('normalises the redeem code %j', (input) => {
+  it.each(vectors.normalises_to.inputs)('redeem code %j is normalised to the code of the test vector', (input) => {
     const { redeem_code } = vectors.normalises_to
     expect(parseCredential('redeem_code', input)).toEqual(parseCredential('redeem_code', redeem_code))
     expect(parseCredential('redeem_code', input).ok).toBe(true)
@@ -137,7 +134,7 @@ describe('redeem code', () => {
     }
   })
 
-  it('normalised redeem code normalises to itself', () => {
+  it('normalised redeem code is not changed by another normalisation', () => {
     fc.assert(
       fc.property(symbols(15), (body) => {
         const once = parseCredential('redeem_code', group(body + checkSymbol(body)).toLowerCase())
@@ -158,13 +155,13 @@ describe('redeem code', () => {
     ['only separators', ' -\u200b'],
     ['no characters', ''],
     ['the value of a QR token', 'VQ1-PENECFSECZP11HYGCPWPQ5E6EYCNDY0YZ'],
-  ])('rejects a redeem code with %s as malformed', (_, input) => {
+  ])('redeem code with %s is rejected as malformed', (_, input) => {
     expect(parseCredential('redeem_code', input)).toEqual(malformed)
   })
 })
 
 describe('QR token', () => {
-  it.each(vectors.qr_tokens)('parses the QR token $qr_token unchanged', ({ qr_token }) => {
+  it.each(vectors.qr_tokens)('QR token $qr_token is parsed unchanged', ({ qr_token }) => {
     expect(parseCredential('qr_token', qr_token)).toEqual({ ok: true, normalised: qr_token })
     expect(parseCredential('qr_token', ` \t${qr_token}\r\n`)).toEqual({ ok: true, normalised: qr_token })
   })
@@ -182,27 +179,30 @@ describe('QR token', () => {
     ['a missing symbol', good.slice(0, -1)],
     ['an extra symbol', `${good}Z`],
     ['the value of a redeem code', 'M9S3-46Q3-D25V-T4FJ'],
-  ])('rejects a QR token with %s as malformed', (_, input) => {
+  ])('QR token with %s is rejected as malformed', (_, input) => {
     expect(parseCredential('qr_token', input)).toEqual(malformed)
   })
 })
 
 describe('derivation of credentials', () => {
-  it.each(['redeem_code', 'qr_token'] as const)('derived %s is well-formed and deterministic', (type) => {
-    fc.assert(
-      fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.string(), fc.nat(1000), (key, id, counter) => {
-        const value = deriveCredential(key, id, type, counter)
-        expect(value).toMatch(
-          type === 'redeem_code' ? /^[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}$/ : /^VQ1-[0-9A-Z]{33}$/,
-        )
-        const normalised = type === 'redeem_code' ? value.replaceAll('-', '') : value
-        expect(parseCredential(type, value)).toEqual({ ok: true, normalised })
-        expect(deriveCredential(key, id, type, counter)).toBe(value)
-      }),
-    )
-  })
+  it.each(['redeem_code', 'qr_token'] as const)(
+    'derived credential of type %s is well-formed and deterministic',
+    (type) => {
+      fc.assert(
+        fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.string(), fc.nat(1000), (key, id, counter) => {
+          const value = deriveCredential(key, id, type, counter)
+          expect(value).toMatch(
+            type === 'redeem_code' ? /^[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}$/ : /^VQ1-[0-9A-Z]{33}$/,
+          )
+          const normalised = type === 'redeem_code' ? value.replaceAll('-', '') : value
+          expect(parseCredential(type, value)).toEqual({ ok: true, normalised })
+          expect(deriveCredential(key, id, type, counter)).toBe(value)
+        }),
+      )
+    },
+  )
 
-  it('derived credential takes its bits from the front of the HMAC', () => {
+  it('derived credential encodes the first bits of the HMAC', () => {
     const bits = [...createHmac('sha256', key).update('qr_token:0:vch_1').digest()]
       .map((byte) => byte.toString(2).padStart(8, '0'))
       .join('')
@@ -210,7 +210,7 @@ describe('derivation of credentials', () => {
     expect(deriveCredential(key, 'vch_1', 'qr_token', 0).slice(4, -1)).toBe(expected.join(''))
   })
 
-  it('derived credential differs by key, voucher, type and counter, even if concatenated alike', () => {
+  it('derived credentials differ by key, voucher, type or counter, even if concatenated equally', () => {
     const other = Buffer.from('another key of thirty-two bytes..')
     const values = [
       deriveCredential(key, 'vch_1', 'redeem_code', 0),
@@ -246,12 +246,12 @@ describe('credential index', () => {
   })
 })
 
-it('hint of a redeem code is its last four symbols, grouped or not', () => {
+it('hint of a redeem code is its last four symbols, with or without dashes in the code', () => {
   expect(codeHint('M9S3-46Q3-D25V-T4FJ')).toBe('T4FJ')
   expect(codeHint('M9S346Q3D25VT4FJ')).toBe('T4FJ')
 })
 
-/** An alternative spelling of a symbol that parses the same. */
+/** Another spelling of a symbol of a redeem code that parses to the symbol. */
 function spelling(symbol: string, form: number): string {
   if (symbol === '0') return ['0', 'O', 'o', '\uff10', '\uff2f', '\uff4f'][form] as string
   if (symbol === '1') return ['1', 'I', 'i', 'L', 'l', '\uff11'][form] as string

@@ -28,13 +28,16 @@ describe('delivery after an attempt', () => {
     [2, 'failed', NOW + 900_000],
     [3, 'failed', NOW + 3_600_000],
     [4, 'dead_letter', null],
-  ] as const)('failure after %i earlier attempts sets the status %s and the next backoff', (attempts, status, next) => {
-    expect(applyAttempt(standing({ attempt_count: attempts }), bySchedule, failure, NOW)).toMatchObject({
-      status,
-      attempt_count: attempts + 1,
-      next_attempt_at: next,
-    })
-  })
+  ] as const)(
+    'delivery that fails after %i earlier attempts has the status %s and the next backoff',
+    (attempts, status, next) => {
+      expect(applyAttempt(standing({ attempt_count: attempts }), bySchedule, failure, NOW)).toMatchObject({
+        status,
+        attempt_count: attempts + 1,
+        next_attempt_at: next,
+      })
+    },
+  )
 
   it.each(['failed', 'dead_letter', 'delivered'] as const)(
     'failed manual retry restores status and due time of a %s delivery',
@@ -49,7 +52,7 @@ describe('delivery after an attempt', () => {
     },
   )
 
-  it('successful attempt marks the delivery as delivered whatever its state by then', () => {
+  it('successful attempt makes the delivery delivered, whatever its status at that time', () => {
     for (const row of [
       standing(),
       standing({ status: 'cancelled', cancel_reason: 'webhook_deleted', lease_until: null }),
@@ -66,7 +69,7 @@ describe('delivery after an attempt', () => {
     }
   })
 
-  it('failed attempt changes nothing while another attempt holds the lease', () => {
+  it('failed attempt does not change a delivery whose lease another attempt holds', () => {
     for (const row of [
       standing({ lease_until: 60_000 }),
       standing({ status: 'pending', lease_until: null }),
@@ -78,7 +81,7 @@ describe('delivery after an attempt', () => {
     expect(applyAttempt(delivered, bySchedule, success, NOW)).toBeNull()
   })
 
-  it('failed attempt on a cancelled delivery is counted and the delivery stays cancelled', () => {
+  it('failed attempt of a cancelled delivery is counted, and the delivery stays cancelled', () => {
     const row = standing({ status: 'cancelled', cancel_reason: 'dropped', lease_until: null })
     expect(applyAttempt(row, bySchedule, failure, NOW)).toMatchObject({
       status: 'cancelled',
@@ -89,7 +92,7 @@ describe('delivery after an attempt', () => {
   })
 
   it.each(['dead_letter', 'delivered'] as const)(
-    'manual retry whose webhook was deleted meanwhile counts; a %s delivery keeps its status',
+    'manual retry of a %s delivery whose webhook was deleted counts and keeps the status',
     (status) => {
       const row = standing({ status, attempt_count: 5, lease_until: null, delivered_at: 5 })
       const counted = { attempt_count: 5, manual_attempt_count: 1, next_attempt_at: null, delivered_at: 5 }
@@ -103,7 +106,7 @@ describe('manual retry', () => {
   const ready = { hasWebhook: true, hasBody: true, force: false }
 
   it.each(['pending', 'delivering', 'failed', 'dead_letter', 'delivered', 'cancelled'] as const)(
-    'manual retry of a %s delivery is allowed only if it failed or is a dead letter',
+    'manual retry of a delivery with the status %s is refused unless failed or dead_letter',
     (status) => {
       const may = status === 'failed' || status === 'dead_letter'
       const refused = { ok: false, code: 'DELIVERY_NOT_RETRYABLE', details: { status } }

@@ -20,7 +20,7 @@ describe('hmacSha256', () => {
     )
   })
 
-  it('hmacSha256 of another text under the same key differs and is deterministic', () => {
+  it('hmacSha256 is deterministic and differs for another text under the same key', () => {
     const key = Buffer.alloc(32, 1)
     const first = hmacSha256(key, 'a', 'hex')
     expect(hmacSha256(key, 'b', 'hex')).not.toBe(first)

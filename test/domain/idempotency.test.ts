@@ -30,10 +30,10 @@ describe('Idempotency-Key header', () => {
     ['""a""', '"a"'],
     ['x'.repeat(255), 'x'.repeat(255)],
     [`"${'x'.repeat(255)}"`, 'x'.repeat(255)],
-  ])('Idempotency-Key %j parses to the key %j', (header, key) => expect(parseIdempotencyKey(header)).toBe(key))
+  ])('Idempotency-Key header %j parses to the key %j', (header, key) => expect(parseIdempotencyKey(header)).toBe(key))
 
   it.each([[''], ['""'], [' '], ['a b'], ['a\tb'], ['a\u0000'], ['é'], ['x'.repeat(256)], [`"${'x'.repeat(256)}"`]])(
-    'Idempotency-Key %j is malformed',
+    'Idempotency-Key header %j is malformed',
     (header) => expect(parseIdempotencyKey(header)).toBeNull(),
   )
 
@@ -43,28 +43,27 @@ describe('Idempotency-Key header', () => {
     maxLength: 254,
   })
 
-  it('unquoted idempotency key stays unchanged, even with a quote at one end', () => {
+  it('unquoted Idempotency-Key header is its own key, even with a quote at one end', () => {
     const unquoted = visible.filter((key) => !key.startsWith('"') && !key.endsWith('"'))
     for (const wrap of [(key: string) => key, (key: string) => `"${key}`, (key: string) => `${key}"`]) {
       fc.assert(fc.property(unquoted, (key) => parseIdempotencyKey(wrap(key)) === wrap(key)))
     }
   })
 
-  it('quoted idempotency key of visible ASCII loses only its quotes', () => {
+  it('quoted Idempotency-Key header of visible ASCII loses only its quotes', () => {
     fc.assert(fc.property(visible, (key) => parseIdempotencyKey(`"${key}"`) === key))
   })
 })
 
 describe('idempotency record', () => {
-  it('runs the call if there is no idempotency record', () =>
-    expect(replayableRecord(undefined, 'print', 1_500)).toBeNull())
+  it('call without an idempotency record runs', () => expect(replayableRecord(undefined, 'print', 1_500)).toBeNull())
 
-  it('replays the same request until the idempotency record expires', () => {
+  it('equal request is replayed until the idempotency record expires', () => {
     expect(replayableRecord(row(), 'print', 1_999)).toEqual(row())
     expect(replayableRecord(row(), 'print', 2_000)).toBeNull()
   })
 
-  it('refuses another request with the same key until the idempotency record expires', () => {
+  it('different request with the same idempotency key is refused until the record expires', () => {
     expect(replayableRecord(row(), 'other', 1_999)).toMatchObject({ ok: false, code: 'IDEMPOTENCY_KEY_REUSED' })
     expect(replayableRecord(row(), 'other', 2_000)).toBeNull()
   })

@@ -21,7 +21,7 @@ describe('ids', () => {
     )
   })
 
-  it('id matches ULIDs computed by hand', () => {
+  it('newId returns the ULIDs that were computed by hand', () => {
     expect(newId('vch', 0, () => new Uint8Array(10))).toBe('vch_00000000000000000000000000')
     expect(newId('vch', 2 ** 48 - 1, () => new Uint8Array(10).fill(255))).toBe('vch_7ZZZZZZZZZZZZZZZZZZZZZZZZZ')
     expect(newId('app', 1469918176385, () => Uint8Array.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 33]))).toBe(
@@ -29,7 +29,7 @@ describe('ids', () => {
     )
   })
 
-  it('ids sort by time', () => {
+  it('ids of later times sort after ids of earlier times', () => {
     fc.assert(
       fc.property(time, time, tenBytes, tenBytes, (a, b, left, right) => {
         fc.pre(a !== b)
@@ -50,7 +50,7 @@ describe('ids', () => {
   })
 })
 
-it('base 32 encodes five bits per symbol from the front and ignores the remaining bits', () => {
+it('base 32 encodes each five bits from the front as a symbol and drops an incomplete rest', () => {
   expect(encodeBits(Uint8Array.of(0b00001_000, 0b10_00011_0), 3)).toBe('123')
   expect(encodeBits(Uint8Array.of(255, 255, 255, 255, 255), 8)).toBe('ZZZZZZZZ')
   expect(encodeBits(new Uint8Array(0), 0)).toBe('')

@@ -5,13 +5,13 @@ import { seededRandom, testKey } from '../support/server-app.js'
 const ring = { current: testKey, all: [testKey] }
 const random = seededRandom('sealing')
 
-it('sealed value opens only for its owner, not in a row moved to another owner', () => {
+it('sealed value can be opened only with the id of the owner for whom it was sealed', () => {
   const sealed = seal(ring, 'bot_1', 'secret', random)
   expect(unseal(ring, 'bot_1', sealed)).toBe('secret')
   for (const other of ['bot_2', '', 'bot_11']) expect(() => unseal(ring, other, sealed)).toThrow()
 })
 
-it('sealed value does not open after a change of any part', () => {
+it('sealed value with a changed IV or ciphertext cannot be opened', () => {
   const [id, iv = '', bytes = ''] = seal(ring, 'bot_1', 'secret', random).split('.')
   const flipped = (text: string) => (text.startsWith('A') ? 'B' : 'A') + text.slice(1)
   expect(() => unseal(ring, 'bot_1', [id, flipped(iv), bytes].join('.'))).toThrow()

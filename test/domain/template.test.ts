@@ -12,7 +12,7 @@ const at = (status: TemplateRow['status']) => templateRow({ status })
 
 describe('submission of a template', () => {
   it.each(['draft', 'rejected'] as const)(
-    'submitting a %s template puts it under review and clears the rejection',
+    'submission of a %s template puts it under review and clears the rejection',
     (status) => {
       const before = templateRow({ status, rejection_code: 'X', rejection_reason: 'y', reviewed_at: 1 })
       expect(decideSubmit(before, undefined, NOW)).toEqual({
@@ -27,15 +27,17 @@ describe('submission of a template', () => {
     },
   )
 
-  it.each(['reviewing', 'active'] as const)('submitting a template that is %s is refused with its status', (status) =>
-    expect(decideSubmit(at(status), undefined, NOW)).toEqual({
-      ok: false,
-      code: 'TEMPLATE_STATE_CONFLICT',
-      details: { status },
-    }),
+  it.each(['reviewing', 'active'] as const)(
+    'submission of a template in the state %s is refused with that state',
+    (status) =>
+      expect(decideSubmit(at(status), undefined, NOW)).toEqual({
+        ok: false,
+        code: 'TEMPLATE_STATE_CONFLICT',
+        details: { status },
+      }),
   )
 
-  it('submitting a rejected template is refused if another took its external id since', () =>
+  it('submission of a rejected template is refused if another template took its external id', () =>
     expect(decideSubmit(at('rejected'), { id: 'tpl_other' }, NOW)).toEqual({
       ok: false,
       code: 'EXTERNAL_TEMPLATE_ID_EXISTS',
@@ -62,14 +64,17 @@ describe('review of a template', () => {
       updated_at: NOW,
     }))
 
-  it.each(['draft', 'active', 'rejected'] as const)('review of a template that is %s is refused', (status) => {
-    for (const decision of [{ approve: true }, { approve: false, code: 'A', reason: 'b' }] as const) {
-      expect(decideReview(at(status), decision, NOW)).toMatchObject({ code: 'TEMPLATE_STATE_CONFLICT' })
-    }
-  })
+  it.each(['draft', 'active', 'rejected'] as const)(
+    'review decision on a template in the state %s is refused',
+    (status) => {
+      for (const decision of [{ approve: true }, { approve: false, code: 'A', reason: 'b' }] as const) {
+        expect(decideReview(at(status), decision, NOW)).toMatchObject({ code: 'TEMPLATE_STATE_CONFLICT' })
+      }
+    },
+  )
 })
 
-it('any sequence of decisions only follows the state transitions of the specification', () => {
+it('template changes state only as the specification defines, by any sequence of calls', () => {
   const edges = ['draft>reviewing', 'reviewing>active', 'reviewing>rejected', 'rejected>reviewing']
   const steps = fc.array(fc.constantFrom('submit', 'approve', 'reject'), { maxLength: 20 })
   fc.assert(
@@ -86,7 +91,7 @@ it('any sequence of decisions only follows the state transitions of the specific
               )
         if ('ok' in next) continue
         expect(edges).toContain(`${row.status}>${next.status}`)
-        // A rejection has a reason exactly while it stands; the next submission clears it.
+        // A template has a rejection code exactly while it is rejected; the next submission clears the code.
         expect(next.rejection_code !== null).toBe(next.status === 'rejected')
         row = next
       }
@@ -96,7 +101,7 @@ it('any sequence of decisions only follows the state transitions of the specific
 })
 
 describe('template record', () => {
-  it('template record is camelCase, including validity, with instants as text', () => {
+  it('response for a template has camelCase members, also in validity, and times as text', () => {
     const row = templateRow({ submitted_at: NOW, status: 'reviewing' })
     expect(templateRecord(row)).toEqual({
       id: row.id,
@@ -124,6 +129,6 @@ describe('template record', () => {
     })
   })
 
-  it('template record of no application has applicationId null', () =>
+  it('response for a template without an application has applicationId null', () =>
     expect(templateRecord(templateRow({ application_id: '' })).applicationId).toBeNull())
 })

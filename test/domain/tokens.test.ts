@@ -9,28 +9,25 @@ fc.configureGlobal({ seed: 1 })
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const prefixes = ['sop_', 'sbot_', 'opk_'] as const
 
-/** Returns `bytes` in order, starting over after the last. */
+/** A fake random source that returns `bytes` in order, again from the first after the last. */
 function source(bytes: readonly number[]) {
   let at = 0
   return (size: number) => Uint8Array.from({ length: size }, () => bytes[at++ % bytes.length] as number)
 }
 
-/** The random bytes that yield these symbols. */
+/** The random bytes from which `makeToken` makes these symbols. */
 const bytesOf = (symbols: string) => [...symbols].map((symbol) => BASE62.indexOf(symbol))
 
 describe('token generation', () => {
-  it.each(vectors.tokens)(
-    'token made from the symbols of $without_checksum is $token',
-    ({ without_checksum, token }) => {
-      const prefix = without_checksum.startsWith('sop_') ? 'sop_' : 'sbot_'
-      expect(makeToken(prefix, source(bytesOf(without_checksum.slice(prefix.length))))).toBe(token)
-    },
-  )
+  it.each(vectors.tokens)('token with the checksum of $without_checksum is $token', ({ without_checksum, token }) => {
+    const prefix = without_checksum.startsWith('sop_') ? 'sop_' : 'sbot_'
+    expect(makeToken(prefix, source(bytesOf(without_checksum.slice(prefix.length))))).toBe(token)
+  })
 
-  it.each(prefixes)('token with prefix %s is 40 characters of base 62 and well-formed', (prefix) => {
+  it.each(prefixes)('token with the prefix %s has 40 characters of base 62 and is well-formed', (prefix) => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 300, maxLength: 300 }), (bytes) => {
-        // One byte below 248 prevents an endless loop over rejected bytes.
+        // makeToken discards bytes from 248 on; the final 0 prevents an endless loop.
         const token = makeToken(prefix, source([...bytes, 0]))
         expect(token).toMatch(new RegExp(`^${prefix}[0-9A-Za-z]{36}$`))
         expect(isWellFormedToken(token)).toBe(true)
@@ -39,7 +36,7 @@ describe('token generation', () => {
     )
   })
 
-  it('token uses each base 62 symbol equally often: bytes from 248 on are discarded', () => {
+  it('token symbols are equally frequent because random bytes from 248 on are discarded', () => {
     const made = makeToken('sop_', source([255, 248, 0, 247, 250, 62, 124, 186, 61]))
     expect(made.slice(4, 34)).toBe('0z000z'.repeat(5))
     const uses = new Map<string, number>()
@@ -83,19 +80,19 @@ describe('token format', () => {
   })
 })
 
-it('token kind depends only on its prefix', () => {
+it('kind of a token depends only on its prefix', () => {
   expect(tokenKind('sop_')).toBe('sop_')
   expect(tokenKind('sbot_x')).toBe('sbot_')
   expect(tokenKind('opk_not well formed')).toBe('opk_')
   for (const value of ['', 'sop', 'SOP_x', ' sop_x', 'eyJhbGciOiJIUzI1NiJ9.e30.x']) expect(tokenKind(value)).toBeNull()
 })
 
-it('token hash is its base64url SHA-256', () => {
+it('hash of a token is its base64url SHA-256', () => {
   const value = vectors.tokens[0]?.token as string
   expect(hashToken(value)).toBe(createHash('sha256').update(value).digest('base64url'))
 })
 
-it('token record shows the first eight and the last four characters', () => {
+it('stored display parts of a token are its first eight and last four characters', () => {
   expect(tokenPrefixOf('sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ')).toBe('sop_H2vn')
   expect(last4Of('sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ')).toBe('HPiJ')
 })

@@ -10,7 +10,7 @@ const DAY = 86_400_000
 const at = (instant: string) => parseInstant(instant) as number
 
 describe('validity of a template', () => {
-  it('fixed validity is read as a window in UTC', () => {
+  it('fixed validity of a template is parsed to a window in UTC', () => {
     const input = {
       type: 'fixed',
       starts_at: '2027-01-01T08:00:00+08:00',
@@ -22,7 +22,7 @@ describe('validity of a template', () => {
     })
   })
 
-  it('relative validity is read with defaults for absent members', () => {
+  it('relative validity of a template is parsed with defaults for absent members', () => {
     expect(readValidity({ type: 'relative', duration_days: 30 })).toEqual({
       ok: true,
       validity: { type: 'relative', durationDays: 30, delayDays: 0, notAfter: null },
@@ -62,17 +62,17 @@ describe('window of a voucher', () => {
   const fixed: Validity = { type: 'fixed', startsAt: '2027-01-01T00:00:00.000Z', endsAt: '2027-02-01T00:00:00.000Z' }
   const window = { validFrom: at('2027-01-01T00:00:00Z'), validUntil: at('2027-02-01T00:00:00Z') }
 
-  it('fixed window applies before it begins and until its last millisecond', () => {
+  it('fixed validity gives vouchers its window until its last millisecond, also before it begins', () => {
     expect(windowOf(fixed, window.validFrom - 90 * DAY)).toEqual(window)
     expect(windowOf(fixed, window.validUntil - 1)).toEqual(window)
   })
 
-  it('fixed window yields no window once it is over', () => {
+  it('fixed validity that has ended gives no window to a voucher', () => {
     expect(windowOf(fixed, window.validUntil)).toBeNull()
     expect(windowOf(fixed, window.validUntil + 1)).toBeNull()
   })
 
-  it('relative window counts days of 86,400 s from the issue instant', () => {
+  it('relative validity counts days of 86,400 s from the issue of the voucher', () => {
     const relative = fc.record({ durationDays: fc.integer({ min: 1, max: 1095 }), delayDays: fc.nat(30) })
     fc.assert(
       fc.property(relative, fc.integer({ min: 0, max: 4e12 }), (days, issuedAt) => {
@@ -92,7 +92,7 @@ describe('window of a voucher', () => {
     notAfter: formatInstant(notAfterMs),
   })
 
-  it('relative window is cut at not_after', () => {
+  it('relative validity window ends at not_after if that is earlier', () => {
     const issuedAt = at('2027-01-01T12:00:00Z')
     const validFrom = issuedAt + 2 * DAY
     expect(windowOf(cut(issuedAt + 12 * DAY + 1), issuedAt)).toEqual({ validFrom, validUntil: issuedAt + 12 * DAY })
@@ -100,13 +100,13 @@ describe('window of a voucher', () => {
     expect(windowOf(cut(validFrom + 1), issuedAt)).toEqual({ validFrom, validUntil: validFrom + 1 })
   })
 
-  it('relative window yields no window if not_after ends it before it begins', () => {
+  it('relative validity gives no window if not_after precedes its begin', () => {
     const issuedAt = at('2027-01-01T12:00:00Z')
     expect(windowOf(cut(issuedAt + 2 * DAY), issuedAt)).toBeNull()
     expect(windowOf(cut(issuedAt - 1), issuedAt)).toBeNull()
   })
 
-  it('window is computed from a validity that was stored as JSON', () => {
+  it('validity window of a voucher is computed from the stored JSON of the validity', () => {
     const read = readValidity({ type: 'relative', duration_days: 1, not_after: '2027-01-02T00:00:00+01:00' })
     expect(read.ok && windowOf(JSON.parse(JSON.stringify(read.validity)), at('2027-01-01T00:00:00Z'))).toEqual({
       validFrom: at('2027-01-01T00:00:00Z'),

@@ -23,7 +23,7 @@ describe('voucher status', () => {
     expect(statusOf(voucherRow(), 1_999)).toBe('issued')
     expect(statusOf(voucherRow(), 2_000)).toBe('expired')
   })
-  it('redeemed voucher never expires', () => expect(statusOf(redeemedRow(), 9e15)).toBe('redeemed'))
+  it('redeemed voucher never has the status expired', () => expect(statusOf(redeemedRow(), 9e15)).toBe('redeemed'))
 })
 
 describe('redemption', () => {
@@ -46,7 +46,7 @@ describe('redemption', () => {
     expect(refuseRedeem(voucherRow(), 1_500, 'User-1')).toMatchObject({ code: 'RECIPIENT_MISMATCH' })
   })
 
-  it('already redeemed takes precedence over expired, not yet valid and wrong recipient', () => {
+  it('refusal as already redeemed takes precedence over expired, early and wrong recipient', () => {
     expect(obstacleOf(redeemedRow(), 2_000, 'other')).toBe('already_redeemed')
     expect(obstacleOf(voucherRow(), 2_000, 'other')).toBe('expired')
     expect(obstacleOf(voucherRow(), 999, 'other')).toBe('not_yet_valid')
@@ -85,26 +85,26 @@ describe('redemption', () => {
 })
 
 describe('issuing of a voucher', () => {
-  it('unknown template is refused as not found before any other obstacle', () =>
+  it('issue from an unknown template is refused as not found before any other check', () =>
     expect(decideIssue(undefined, voucherRow({ recipient_user_id: 'other' }), request, 0)).toMatchObject({
       code: 'TEMPLATE_NOT_FOUND',
     }))
 
-  it('repeated external issue id returns the existing voucher whatever happened to its template', () => {
+  it('repeated external_issue_id returns the existing voucher whatever the state of its template', () => {
     const existing = voucherRow()
     for (const overrides of [{ status: 'rejected' as const }, { issued_count: 10 }, { validity: fixed(0, 1) }]) {
       expect(decideIssue(templateRow(overrides), existing, request, 5 * DAY_MS)).toEqual({ ok: true, existing })
     }
   })
 
-  it('repeated external issue id for another recipient is a conflict', () =>
+  it('repeated external_issue_id for another recipient is refused as a conflict', () =>
     expect(decideIssue(templateRow(), voucherRow({ recipient_user_id: 'other' }), request, 0)).toEqual({
       ok: false,
       code: 'EXTERNAL_ISSUE_ID_CONFLICT',
     }))
 
   it.each(['draft', 'reviewing', 'rejected'] as const)(
-    'issuing from a template that is %s is refused with its status',
+    'issue from a template in the state %s is refused with that state',
     (status) =>
       expect(decideIssue(templateRow({ status }), undefined, request, 0)).toEqual({
         ok: false,
@@ -113,7 +113,7 @@ describe('issuing of a voucher', () => {
       }),
   )
 
-  it('ended validity takes precedence over an exhausted quota', () => {
+  it('refusal of an ended template validity takes precedence over an exhausted quota', () => {
     const over = templateRow({ validity: fixed(0, 1_000), issued_count: 10 })
     expect(decideIssue(over, undefined, request, 999)).toMatchObject({ code: 'TEMPLATE_QUOTA_EXHAUSTED' })
     expect(decideIssue(over, undefined, request, 1_000)).toMatchObject({ code: 'TEMPLATE_VALIDITY_ENDED' })
@@ -128,7 +128,7 @@ describe('issuing of a voucher', () => {
     })
   })
 
-  it('relative window of a voucher begins at the issue instant', () =>
+  it('relative validity window of a voucher begins at its issue', () =>
     expect(decideIssue(templateRow(), undefined, request, 123)).toEqual({
       ok: true,
       existing: null,
@@ -148,7 +148,7 @@ describe('reversal', () => {
     })
   })
 
-  it('already reversed takes precedence over a closed reversal window', () =>
+  it('refusal as already reversed takes precedence over a closed reversal window', () =>
     expect(refuseReverse(redemptionRow({ reversed_at: 1_600 }), 9e12)).toEqual({
       ok: false,
       code: 'REDEMPTION_ALREADY_REVERSED',
@@ -157,7 +157,7 @@ describe('reversal', () => {
 })
 
 describe('voucher and redemption records', () => {
-  it('redemption record shows the current state of its voucher', () => {
+  it('response for a redemption shows the current state of its voucher', () => {
     const reversed = redemptionRow({ reversed_at: 1_600, reversal_reason: 'wrong till' })
     expect(redemptionRecord(reversed, voucherRow(), 1_700)).toMatchObject({
       status: 'reversed',
@@ -175,7 +175,7 @@ describe('voucher and redemption records', () => {
     })
   })
 
-  it('voucher record holds the template summary and no HMAC key', () => {
+  it('response for a voucher has the template summary and no HMAC key', () => {
     const record = voucherRecord(voucherRow(), templateRow(), 1_500)
     expect(record).toMatchObject({
       name: 'Free coffee',

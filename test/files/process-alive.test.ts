@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { isAlive, processStart, startTicks } from '../../src/files/process-alive.js'
 
 test.runIf(existsSync('/proc/self/stat'))(
-  'a process has its boot and start ticks, also with parentheses in its name, until it ends',
+  'process with parentheses in its name is identified by boot and start time until it ends',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'process-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))

@@ -7,14 +7,14 @@ export interface EcdhCase extends WycheproofCase {
   readonly point: Uint8Array
   readonly privateKey: Uint8Array
   readonly shared: string
-  /** Set only for cases given as JSON Web Keys. */
+  /** `crv` of a case whose keys are JSON Web Keys, otherwise undefined. */
   readonly curve: string | undefined
 }
 
 const hex = (text: string) => Buffer.from(text, 'hex')
 const base64url = (text: string) => Buffer.from(text, 'base64url')
 const asHex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
-/** Scalars in the files may have extra or missing leading zeros. */
+/** Decodes a private key to 32 bytes: Wycheproof files write it with extra or missing leading zeros. */
 const scalar = (text: string) => hex(text.padStart(64, '0').slice(-64))
 
 type Point = WycheproofCase & { public: string; private: string; shared: string }
@@ -36,10 +36,10 @@ export const jwkCases: readonly EcdhCase[] = jwkFile.testGroups
     curve: crv,
   }))
 
-/** Case 347 is a valid P-256 point whose `crv` names another curve; the suite takes points, not JSON Web Keys. */
+/** Case 347 is invalid only because its `crv` names another curve; our code takes points, which have no `crv`. */
 export const skippedJwkIds: readonly number[] = [347]
 
-/** The shared secret that client and server derive, or the refusal of the public key. */
+/** Derives the shared secret as client and as server, or returns `refused` if the public key is invalid. */
 function agree({ point, privateKey }: EcdhCase): { client: string; server: string } | 'refused' {
   const decoded = secure.decodePublicKey(secure.encodeBase64url(point))
   expect(isPublicKey(point)).toBe(decoded !== undefined)
@@ -48,7 +48,7 @@ function agree({ point, privateKey }: EcdhCase): { client: string; server: strin
   return { client, server: asHex(secure.loadServerKey(privateKey).agree(decoded)) }
 }
 
-/** Cases where client or server derives another secret, or an invalid key is accepted. */
+/** Finds cases whose valid key gives another secret at client or server, or whose invalid key is accepted. */
 export function wrongCases(cases: readonly EcdhCase[]): string[] {
   const wrong = cases.filter((it) => {
     const agreed = agree(it)
@@ -58,7 +58,7 @@ export function wrongCases(cases: readonly EcdhCase[]): string[] {
   return wrong.map(({ tcId, comment }) => `${tcId} ${comment}`)
 }
 
-/** Every invalid case, and the first valid case of each comment. */
+/** Selects every invalid case, and of the valid cases the first with each comment. */
 export function oneOfEachKind(cases: readonly EcdhCase[]): EcdhCase[] {
   const first = new Map(cases.toReversed().map((it) => [it.comment, it]))
   return cases.filter((it) => it.result !== 'valid' || first.get(it.comment) === it)

@@ -10,7 +10,7 @@ fc.configureGlobal({ seed: 1 })
 const START = Date.UTC(2027, 0, 1)
 const { bootstrap, session: sessionPath, dispatch } = secure.paths
 
-/** Substrings that must not appear outside the ciphertext. */
+/** Substrings of the test request that must appear in no request outside the ciphertext. */
 const canaries = ['canary', 'CANA', 'redeem', 'sop_', 'credential', 'idempotency', 'authorization', 'vouchers']
 
 function setup(mode: secure.SecureMode = 'required', pins: readonly string[] = []) {
@@ -47,27 +47,27 @@ const plainSuccess = json(200, { success: true, data: { redeemable: true }, requ
 const never = new Promise<HttpResponse>(() => {})
 const description = (change: object) => json(200, { ...secure.describeServer(serverKeys[0], true, START), ...change })
 
-/** Responses of a broken server or of an attacker in the middle. */
+/** Faulty responses, as a broken server or an attacker on the network may send them. */
 const answers: readonly (readonly [string, () => HttpResponse | Promise<HttpResponse>])[] = [
-  ['is down', () => Promise.reject(new Error('ECONNREFUSED'))],
-  ['never responds', () => never],
-  ['returns 404', () => refusal(404, 'ROUTE_NOT_FOUND')],
-  ['returns 426', () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')],
-  ['reports that it is disabled', () => refusal(403, 'SECURE_TRANSPORT_DISABLED')],
-  ['returns 429', () => json(429, { success: false, code: 'RATE_LIMITED' }, { 'retry-after': '1' })],
-  ['returns 500', () => refusal(500, 'INTERNAL_ERROR')],
-  ['returns 503', () => ({ status: 503, headers: {}, body: '<html>' })],
+  ['is a connection error', () => Promise.reject(new Error('ECONNREFUSED'))],
+  ['never arrives', () => never],
+  ['has the status 404', () => refusal(404, 'ROUTE_NOT_FOUND')],
+  ['has the status 426', () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')],
+  ['reports the transport as disabled', () => refusal(403, 'SECURE_TRANSPORT_DISABLED')],
+  ['has the status 429', () => json(429, { success: false, code: 'RATE_LIMITED' }, { 'retry-after': '1' })],
+  ['has the status 500', () => refusal(500, 'INTERNAL_ERROR')],
+  ['has the status 503', () => ({ status: 503, headers: {}, body: '<html>' })],
   ['redirects temporarily', () => ({ status: 307, headers: { location: 'http://evil.example/' }, body: '' })],
   ['redirects permanently', () => ({ status: 301, headers: { location: redeem.path }, body: '' })],
-  ['returns a success in plain text', () => plainSuccess],
-  ['returns 204', () => ({ status: 204, headers: {}, body: '' })],
-  ['returns an array', () => ({ status: 200, headers: {}, body: '[]' })],
-  ['returns null', () => json(200, null)],
+  ['is a success in plain text', () => plainSuccess],
+  ['has the status 204', () => ({ status: 204, headers: {}, body: '' })],
+  ['is an array', () => ({ status: 200, headers: {}, body: '[]' })],
+  ['is null', () => json(200, null)],
 ]
 
 const bootstraps: typeof answers = [
-  ['reports that it is disabled', () => description({ enabled: false })],
-  ['reports in an envelope that it is disabled', () => json(200, { success: true, data: { enabled: false } })],
+  ['reports the transport as disabled', () => description({ enabled: false })],
+  ['reports in an envelope the transport as disabled', () => json(200, { success: true, data: { enabled: false } })],
   ['has version 2', () => description({ v: 2 })],
   ['has another suite', () => description({ suite: 'P256-HKDF-SHA256-A128GCM' })],
   ['has the number 1 for enabled', () => description({ enabled: 1 })],
@@ -100,38 +100,41 @@ describe.each([
   ['bootstrap', bootstrap, [...answers, ...bootstraps]],
   ['session', sessionPath, [...answers, ...sessions]],
   ['dispatch', dispatch, answers],
-] as const)('in required mode, if the %s call', (_name, path, cases) => {
-  it.each(cases)('%s: the call fails and sends nothing in plain text', async (_, answer) => {
-    const { server, session, timers } = setup()
-    server.intercept = (request, next) => (request.path === path ? answer() : next())
-    for (let call = 0; call < 2; call++) {
-      const outcome = session.send(redeem)
-      for (let tick = 0; tick < 100; tick++) await Promise.resolve()
-      timers.fire(15_000)
-      expect(await outcome).toMatchObject({ ok: false })
-    }
-    expect(server.count(path)).toBeGreaterThan(0)
-    expect(server.processed).toEqual([])
-    expectNothingInPlainText(server)
-  })
+] as const)('faulty responses to the %s request in required mode', (_name, path, cases) => {
+  it.each(cases)(
+    'client in required mode fails and sends no plain text after a response that %s',
+    async (_, answer) => {
+      const { server, session, timers } = setup()
+      server.intercept = (request, next) => (request.path === path ? answer() : next())
+      for (let call = 0; call < 2; call++) {
+        const outcome = session.send(redeem)
+        for (let tick = 0; tick < 100; tick++) await Promise.resolve()
+        timers.fire(15_000)
+        expect(await outcome).toMatchObject({ ok: false })
+      }
+      expect(server.count(path)).toBeGreaterThan(0)
+      expect(server.processed).toEqual([])
+      expectNothingInPlainText(server)
+    },
+  )
 })
 
 describe('required mode', () => {
-  it.each(sessions)('a session that %s is not used', async (_, answer) => {
+  it.each(sessions)('client in required mode sends no dispatch if the session response %s', async (_, answer) => {
     const { server, session } = setup()
     server.intercept = (request, next) => (request.path === sessionPath ? answer() : next())
     expect(await session.send(redeem)).toMatchObject({ code: 'SECURE_SESSION_INVALID', phase: 'session' })
     expect(server.count(dispatch)).toBe(0)
   })
 
-  it.each(bootstraps)('a bootstrap that %s opens no session', async (_, answer) => {
+  it.each(bootstraps)('client in required mode requests no session if the bootstrap response %s', async (_, answer) => {
     const { server, session } = setup()
     server.intercept = (request, next) => (request.path === bootstrap ? answer() : next())
     expect(await session.send(redeem)).toMatchObject({ ok: false, phase: 'bootstrap' })
     expect(server.count(sessionPath)).toBe(0)
   })
 
-  it('a redirect with a code of the protocol is not followed and triggers no resend', async () => {
+  it('redirect with a failure code of the transport is not followed and causes no resend', async () => {
     const { server, session } = setup()
     const redirect = refusal(302, 'SECURE_SESSION_EXPIRED')
     server.intercept = (request, next) => (request.path === dispatch ? redirect : next())
@@ -139,7 +142,7 @@ describe('required mode', () => {
     expect(server.count(dispatch)).toBe(1)
   })
 
-  it('a server with a wrong or unpinned key receives no plain text', async () => {
+  it('client in required mode sends no plain text to a server with a wrong or unpinned key', async () => {
     for (const pins of [[], [secure.pinOf(Buffer.from(serverKeys[1].publicKey, 'base64url'))]]) {
       const { server, session } = setup('required', pins)
       server.intercept = (request, next) => {
@@ -154,7 +157,7 @@ describe('required mode', () => {
     }
   })
 
-  it('a response with any changed bit of tag, ciphertext or IV, or a changed field, is rejected', async () => {
+  it('encrypted response with any changed bit or field is rejected', async () => {
     const { server, session } = setup()
     let change = (answer: Record<string, unknown>): Record<string, unknown> => answer
     server.intercept = (request, next) => {
@@ -183,20 +186,20 @@ describe('required mode', () => {
     }
   })
 
-  it.each([201, 202, 301, 400, 500])('the correct response under status %i is rejected', async (status) => {
+  it.each([201, 202, 301, 400, 500])('encrypted response under the HTTP status %i is rejected', async (status) => {
     const { server, session } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? { ...next(), status } : next())
     expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_REFUSED', phase: 'dispatch' })
   })
 
-  it('the correct response under another media type is rejected', async () => {
+  it('encrypted response under another media type is rejected', async () => {
     const { server, session } = setup()
     server.intercept = (request, next) =>
       request.path === dispatch ? { ...next(), headers: { 'content-type': 'application/json' } } : next()
     expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_INVALID' })
   })
 
-  it('the response to another call is rejected', async () => {
+  it('encrypted response to another call is rejected', async () => {
     const { server, session } = setup()
     const kept: HttpResponse[] = []
     server.intercept = (request, next) => {
@@ -208,7 +211,7 @@ describe('required mode', () => {
     expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_INVALID' })
   })
 
-  it('any sequence of valid and forged responses leaks no request in plain text', async () => {
+  it('client in required mode sends no plain text after any sequence of forged responses', async () => {
     const any = fc.constantFrom(...answers, ...bootstraps, ...sessions, ['answers as it should', undefined] as const)
     await fc.assert(
       fc.asyncProperty(fc.array(any, { minLength: 1, maxLength: 20 }), async (script) => {

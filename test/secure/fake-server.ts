@@ -3,7 +3,7 @@ import type { HttpRequest, HttpResponse, InnerRequest, Send, ServerKey, ServerSe
 import * as secure from '../../src/secure/index.js'
 import { bytes, positive } from './vectors.js'
 
-/** Deterministic bytes that look random. */
+/** A deterministic replacement of the random source. */
 export function makeRandom(seed: string): secure.RandomBytes {
   let count = 0
   return (size) => {
@@ -33,13 +33,13 @@ export const refusal = (status: number, code: string): HttpResponse =>
 
 export interface FakeServer {
   readonly send: Send
-  /** Every request in order of arrival. */
+  /** Every received HTTP request, in order of arrival. */
   readonly requests: HttpRequest[]
-  /** Every business request that was processed, encrypted or plain. */
+  /** Every processed API call, encrypted or in plain text. */
   readonly processed: InnerRequest[]
   readonly sessions: Map<string, ServerSession>
   key: ServerKey
-  /** Previous keys that still open sessions. */
+  /** Previous server keys in their grace period, which still open sessions. */
   grace: ServerKey[]
   enabled: boolean
   now: () => number
@@ -49,7 +49,7 @@ export interface FakeServer {
   count(path: string): number
 }
 
-/** The server side of the transport, with its tables in memory. */
+/** A server of the encrypted transport that keeps its sessions and replay marks in memory. */
 export function makeFakeServer(now: () => number): FakeServer {
   const marks = new Set<string>()
   const randomBytes = makeRandom('server')
@@ -66,7 +66,7 @@ export function makeFakeServer(now: () => number): FakeServer {
     count: (path) => server.requests.filter((request) => request.path === path).length,
     async send(request) {
       server.requests.push(request)
-      // As on a real network, the response arrives in a later tick.
+      // Respond in a later tick, as a real network does.
       await Promise.resolve()
       return server.intercept(request, () => handle(request))
     },
@@ -125,7 +125,7 @@ export function makeFakeServer(now: () => number): FakeServer {
   return server
 }
 
-/** Timers that fire only when the test calls `fire`. */
+/** Fake timers that fire only when the test calls `fire`. */
 export function makeTimers() {
   const due = new Map<() => void, number>()
   return {
@@ -133,7 +133,7 @@ export function makeTimers() {
       due.set(run, ms)
       return () => due.delete(run)
     },
-    /** Fires every timer of at most this many milliseconds. */
+    /** Fires every timer whose delay is at most `ms`. */
     fire(ms: number) {
       for (const [run, after] of [...due]) {
         if (after > ms) continue

@@ -9,7 +9,7 @@ const partOf = (value: unknown) => {
 }
 
 describe('inner request', () => {
-  it('inner request requires method and path; query, headers and body are optional', () => {
+  it('inner request needs method and path; its query, headers and body are optional', () => {
     expect(read({ method: 'POST', path: '/api/v1/x' })).toEqual({
       ok: true,
       request: { method: 'POST', path: '/api/v1/x', query: [], headers: {} },
@@ -18,11 +18,11 @@ describe('inner request', () => {
     expect(partOf({ method: 'GET' })).toBe('path')
   })
 
-  it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])('inner request accepts the method %s', (method) => {
+  it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])('inner request with the method %s is accepted', (method) => {
     expect(partOf({ ...request, method, body: null })).toBeNull()
   })
 
-  it('inner request with a null body has none, and GET accepts no other', () => {
+  it('inner request with the body null has no body; a GET request may have no other', () => {
     for (const method of ['GET', 'DELETE']) {
       const outcome = read({ ...request, method, body: null })
       expect(outcome.ok && 'body' in outcome.request).toBe(false)
@@ -36,25 +36,25 @@ describe('inner request', () => {
     [{ page: 1, all: true, name: 'a&b', none: '' }, ['page=1', 'all=true', 'name=a&b', 'none=']],
     [{ a: ['x', 2, false], b: [] }, ['a=x', 'a=2', 'a=false']],
     [JSON.parse('{"__proto__":"x"}'), ['__proto__=x']],
-  ])('inner request accepts scalars and arrays of them as query values: %j', (query, pairs) => {
+  ])('inner request with scalars or arrays of scalars as query values is accepted: %j', (query, pairs) => {
     const outcome = read({ ...request, query })
     expect(outcome.ok && outcome.request.query.map(([name, value]) => `${name}=${value}`)).toEqual(pairs)
   })
 
   it.each([null, [], 'a=b', { a: null }, { a: {} }, { a: [[1]] }, { a: [null] }])(
-    'inner request rejects the query %j unless it is null',
+    'inner request with the query %j is rejected unless the query is null',
     (query) => {
-      // null counts as absent.
+      // The query null counts as an absent query.
       expect(partOf({ ...request, query })).toBe(query === null ? null : 'query')
     },
   )
 
-  it('inner request rejects a query number that overflows a double', () => {
+  it('inner request with a query number that overflows a double is rejected', () => {
     const text = '{"method":"GET","path":"/api/v1/x","query":{"a":1e999}}'
     expect(secure.readInnerRequest(Buffer.from(text))).toMatchObject({ ok: false, part: 'query' })
   })
 
-  it('inner request passes on six headers, case-insensitively, and drops others', () => {
+  it('inner request keeps six headers, case-insensitively, and drops the others', () => {
     const headers = {
       Authorization: 'Bearer x',
       'CONTENT-TYPE': 'application/json',
@@ -92,7 +92,7 @@ describe('inner request', () => {
     'cookie',
     'ORIGIN',
     'forwarded',
-  ])('inner request rejects the header %s', (name) => {
+  ])('inner request with the header %s is rejected', (name) => {
     expect(partOf({ ...request, headers: { [name]: 'x' } })).toBe('headers')
   })
 
@@ -113,11 +113,11 @@ describe('inner request', () => {
     { 'idempotency-\u212aey': '1' },
     [],
     'accept: a',
-  ])('inner request rejects the headers %j', (headers) => {
+  ])('inner request with the headers %j is rejected', (headers) => {
     expect(partOf({ ...request, headers })).toBe('headers')
   })
 
-  it('inner request rejects 65 levels of nesting, not 64', () => {
+  it('inner request with 65 levels of nesting is rejected, with 64 accepted', () => {
     const nested = (levels: number) => {
       let body: unknown = 1
       for (let level = 1; level < levels; level++) body = [body]
@@ -128,12 +128,12 @@ describe('inner request', () => {
     expect(partOf({ method: 'POST', path: '/api/v1/x', body: Array(100).fill({}) })).toBeNull()
   })
 
-  it.each(['', 'null', '[]', '"x"', '{', '\ufeff{}'])('inner request rejects the text %j', (text) => {
+  it.each(['', 'null', '[]', '"x"', '{', '\ufeff{}'])('inner request with the plaintext %j is rejected', (text) => {
     expect(secure.readInnerRequest(Buffer.from(text))).toMatchObject({ ok: false, part: 'json' })
   })
 })
 
-test('inner request rejects bytes that are not UTF-8 instead of replacing them', () => {
+test('inner request whose plaintext is not UTF-8 is rejected', () => {
   const [before, after] = ['{"method":"POST","path":"/api/v1/x","body":"', '"}']
   const around = (byte: number) => Buffer.concat([Buffer.from(before), Uint8Array.of(byte), Buffer.from(after)])
   expect(secure.readInnerRequest(around(0x41)).ok).toBe(true)
@@ -167,7 +167,7 @@ test('server reads an inner request as the client encoded it', () => {
 describe('inner response', () => {
   const readAnswer = (value: unknown) => secure.readInnerResponse(Buffer.from(JSON.stringify(value)))
 
-  it('inner response requires a status of 200 to 599, drops non-text headers, lowers names', () => {
+  it('inner response needs a status of 200 to 599; headers get lower case, non-text ones go', () => {
     const headers = { 'Retry-After': '1', 'x-n': 1 }
     expect(readAnswer({ status: 429, headers, body: { a: 1 }, other: 1 })).toEqual({
       status: 429,
@@ -187,21 +187,21 @@ describe('inner response', () => {
     [false, 200, '{"success":false}'],
     [false, 300, '{"success":true}'],
     [false, 409, '{}'],
-  ])('inner response success is %s for %i %s', (expected, status, body) => {
+  ])('isBusinessSuccess() returns %s for an inner response with status %i and body %s', (expected, status, body) => {
     expect(secure.isBusinessSuccess({ status, headers: {}, body })).toBe(expected)
   })
 })
 
 describe('logical path', () => {
   it.each(['a', 'a/b', '...', '.a', 'a..', 'secured', 'in-secure', 'a/secure.json'])(
-    'accepts the logical path /api/v1/%s',
+    'isLogicalPath() accepts /api/v1/%s',
     (rest) => {
       expect(secure.isLogicalPath(`/api/v1/${rest}`)).toBe(true)
     },
   )
 
   it.each(['', 'a/', '.', 'a/..', './a', 'a/../b', 'secure', 'a/SeCuRe', 'Secure/session', 'a//b', 'a%2e', 'a\n'])(
-    'rejects the logical path /api/v1/%j',
+    'isLogicalPath() rejects /api/v1/%j',
     (rest) => {
       expect(secure.isLogicalPath(`/api/v1/${rest}`)).toBe(false)
       expect(secure.isLogicalPath(`/API/v1/${rest}`)).toBe(false)

@@ -10,7 +10,7 @@ const fixed = (...answers: Uint8Array[]) => {
   return () => left.shift() ?? expect.unreachable('more random bytes than the case has')
 }
 
-test('vector file holds the expected number of cases of each kind', () => {
+test('transport vector file has the expected number of cases of each kind', () => {
   expect(vectors.positive).toHaveLength(12)
   expect(vectors.negative).toHaveLength(79)
   expect(vectors.sessionRequest).toHaveLength(24)
@@ -18,7 +18,7 @@ test('vector file holds the expected number of cases of each kind', () => {
   expect(vectors.paths).toHaveLength(55)
 })
 
-test('limits and failure codes equal those of the vectors', () => {
+test('limits and failure codes of the transport equal those of the vector file', () => {
   expect(secure.CLOCK_SKEW_MS).toBe(vectors.skewMs)
   expect(secure.SESSION_LIFETIME_MS).toBe(vectors.sessionLifetimeMs)
   expect(secure.MAX_ENVELOPE_BYTES).toBe(vectors.maxEnvelopeBytes)
@@ -33,7 +33,7 @@ describe.each(vectors.positive)('$id', (it_) => {
   const clientPoint = bytes(it_.clientPublicKey)
   const serverPoint = bytes(it_.serverPublicKey)
 
-  it('vector has the expected public keys and kid', () => {
+  it('private keys of a transport vector give its public keys and kid', () => {
     expect(text(client.publicKey)).toBe(it_.clientPublicKey)
     expect(server.publicKey).toBe(it_.serverPublicKey)
     expect(server.kid).toBe(it_.kid)
@@ -41,7 +41,7 @@ describe.each(vectors.positive)('$id', (it_) => {
     expect(secure.decodePublicKey(it_.clientPublicKey)).toEqual(clientPoint)
   })
 
-  it('vector has the expected shared secret on client and server', () => {
+  it('keys of a transport vector give its shared secret on client and server', () => {
     expect(text(secure.agreeAsClient(client.privateKey, serverPoint))).toBe(derived.sharedSecret)
     expect(text(server.agree(clientPoint))).toBe(derived.sharedSecret)
   })
@@ -49,7 +49,7 @@ describe.each(vectors.positive)('$id', (it_) => {
   it.each([
     ['client', secure.nobleHkdf],
     ['server', secure.nodeHkdf],
-  ])('vector has the expected keys by the HKDF of the %s', (_, hkdf) => {
+  ])('HKDF of the %s derives the session keys of a transport vector', (_, hkdf) => {
     const secret = bytes(derived.sharedSecret)
     expect(secure.hkdfInfo(session, 'c2s')).toBe(derived.infoC2s)
     expect(secure.hkdfInfo(session, 's2c')).toBe(derived.infoS2c)
@@ -61,20 +61,17 @@ describe.each(vectors.positive)('$id', (it_) => {
   it.each([
     ['c2s', request],
     ['s2c', response],
-  ] as const)(
-    'vector has the expected additional data and envelope %s, and its envelope opens',
-    (direction, message) => {
-      const { envelope } = message
-      const key = direction === 'c2s' ? keysOf(it_).keyC2s : keysOf(it_).keyS2c
-      expect(secure.additionalData(envelope, direction)).toBe(message.aad)
-      const plaintext = bytes(message.plaintextBytes)
-      expect(secure.seal(key, direction, envelope, bytes(envelope.iv), plaintext)).toEqual(envelope)
-      const parsed = secure.parseEnvelope(envelope)
-      expect(parsed.ok && secure.open(key, direction, parsed.message)).toEqual(plaintext)
-    },
-  )
+  ] as const)('%s message of a transport vector is sealed to its envelope and opened again', (direction, message) => {
+    const { envelope } = message
+    const key = direction === 'c2s' ? keysOf(it_).keyC2s : keysOf(it_).keyS2c
+    expect(secure.additionalData(envelope, direction)).toBe(message.aad)
+    const plaintext = bytes(message.plaintextBytes)
+    expect(secure.seal(key, direction, envelope, bytes(envelope.iv), plaintext)).toEqual(envelope)
+    const parsed = secure.parseEnvelope(envelope)
+    expect(parsed.ok && secure.open(key, direction, parsed.message)).toEqual(plaintext)
+  })
 
-  it('server opens the request of the vector and seals the expected response', () => {
+  it('server opens the request of a transport vector and seals its response', () => {
     const read = secure.readDispatch(bodyOf(request), it_.serverNow)
     if (!read.ok) throw new Error(read.code)
     const { origin } = request.headers
@@ -89,7 +86,7 @@ describe.each(vectors.positive)('$id', (it_) => {
     expect(sealed).toEqual(response.envelope)
   })
 
-  it('client seals the expected request of the vector and opens its response', () => {
+  it('client seals the request of a transport vector and opens its response', () => {
     const inner = JSON.parse(request.plaintext)
     const query = new URLSearchParams(inner.query).toString()
     const encoded = secure.encodeInnerRequest({
@@ -116,7 +113,7 @@ describe.each(vectors.positive)('$id', (it_) => {
   })
 })
 
-/** Runs a dispatch like the gateway, with replay marks in memory; returns the outer or the inner code. */
+/** Processes a dispatch request like the server, with replay marks in `marks`; returns its outer and inner codes. */
 function dispatch(request: OuterRequest, now: number, session: ServerSession, marks: Set<string>) {
   const { headers = { 'content-type': secure.MEDIA_TYPE } } = request
   const body = bodyOf(request)
@@ -177,14 +174,14 @@ describe('response that a client must reject', () => {
     })
   })
 
-  it('client accepts the unmodified response that the rejected ones derive from', () => {
+  it('client accepts the unmodified response from which the rejected responses were made', () => {
     const base = positive('p01-get-no-origin')
     const answer = { status: 200, headers: base.response.headers, body: JSON.stringify(base.response.envelope) }
     expect(secure.openAnswer(answer, base.request.envelope, keysOf(base)).ok).toBe(true)
   })
 })
 
-test.each(vectors.paths)('logical path $path is valid: $valid', ({ path, valid }) => {
+test.each(vectors.paths)('inner request path $path of the transport vectors is valid: $valid', ({ path, valid }) => {
   expect(secure.isLogicalPath(path)).toBe(valid)
   const request = { method: 'POST', path: '/x', headers: {} }
   const plaintext = Buffer.from(JSON.stringify({ ...request, path, query: {}, body: null }))

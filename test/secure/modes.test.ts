@@ -24,14 +24,14 @@ function setup(options: Partial<SecureSessionOptions>, isLatched = false) {
 }
 
 describe('mode auto', () => {
-  it('auto encrypts if the server takes part, and turns on downgrade protection', async () => {
+  it('mode auto encrypts if the server supports it, and turns on downgrade protection', async () => {
     const { session, latch, server } = setup({})
     expect(await session.send(redeem)).toMatchObject({ ok: true, encrypted: true })
     expect(latch.value).toBe(true)
     expect(server.count(redeem.path)).toBe(0)
   })
 
-  it('auto sends plain text over a trusted channel if the server disables encryption', async () => {
+  it('mode auto sends plain text over a trusted channel if the server disables encryption', async () => {
     const { session, latch, server } = setup({})
     server.enabled = false
     for (let i = 0; i < 3; i++) {
@@ -42,13 +42,13 @@ describe('mode auto', () => {
     expect(server.requests.at(-1)).toMatchObject({ path: redeem.path, headers: redeem.headers, body: redeem.body })
   })
 
-  it('auto sends in plain text a request that could not be encrypted, if encryption is disabled', async () => {
+  it('mode auto sends a request that cannot be encrypted if the server disables encryption', async () => {
     const { session, server } = setup({})
     server.enabled = false
     expect(await session.send({ ...redeem, path: '/healthz' })).toMatchObject({ ok: true, encrypted: false })
   })
 
-  it('auto bootstraps again 600 s after the server reported encryption as disabled', async () => {
+  it('mode auto asks again 600 s after the server reported encryption as disabled', async () => {
     const { session, server, clock } = setup({})
     server.enabled = false
     await session.send(redeem)
@@ -62,14 +62,14 @@ describe('mode auto', () => {
   it.each([
     ['over an untrusted channel', { trustedChannel: false }, false],
     ['under downgrade protection', {}, true],
-  ])('auto does not fall back to plain text %s', async (_, options, isLatched) => {
+  ])('mode auto does not fall back to plain text %s', async (_, options, isLatched) => {
     const { session, server } = setup(options, isLatched)
     server.enabled = false
     expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_TRANSPORT_DISABLED' })
     expect(server.processed).toEqual([])
   })
 
-  it('auto never falls back to plain text after a session, in this process or the next', async () => {
+  it('mode auto never falls back to plain text after a session, in this or the next process', async () => {
     const { session, server, clock, create } = setup({})
     await session.send(redeem)
     server.enabled = false
@@ -80,7 +80,7 @@ describe('mode auto', () => {
     expect(server.count(redeem.path)).toBe(0)
   })
 
-  it('auto turns on downgrade protection when a plain call returns 426', async () => {
+  it('mode auto turns on downgrade protection when a plain call gets 426', async () => {
     const { session, server, latch } = setup({})
     server.enabled = false
     server.answer = () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')
@@ -90,7 +90,7 @@ describe('mode auto', () => {
     expect(server.count(redeem.path)).toBe(1)
   })
 
-  it('auto fails without plain text if the bootstrap fails', async () => {
+  it('mode auto fails without sending plain text if the bootstrap fails', async () => {
     const { session, server } = setup({})
     for (const status of [404, 500, 301]) {
       server.intercept = () => ({ status, headers: {}, body: '' })
@@ -103,21 +103,21 @@ describe('mode auto', () => {
 })
 
 describe('mode off', () => {
-  it('off sends the request unchanged and nothing else', async () => {
+  it('mode off sends the request unchanged and no other request', async () => {
     const { session, server } = setup({ mode: 'off' })
     const request = { ...redeem, timeoutMs: 5 }
     expect(await session.send(request)).toMatchObject({ ok: true, encrypted: false, succeeded: true })
     expect(server.requests).toEqual([request])
   })
 
-  it('off turns on downgrade protection when a call returns 426', async () => {
+  it('mode off turns on downgrade protection when a call gets 426', async () => {
     const { session, server, latch } = setup({ mode: 'off' })
     server.answer = () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')
     expect(await session.send(redeem)).toMatchObject({ ok: true, succeeded: false, response: { status: 426 } })
     expect(latch.value).toBe(true)
   })
 
-  it('off reports the error that the transport throws', async () => {
+  it('mode off returns the error that the HTTP client throws', async () => {
     const { session, server } = setup({ mode: 'off' })
     const cause = new Error('down')
     server.intercept = () => Promise.reject(cause)
@@ -127,7 +127,7 @@ describe('mode off', () => {
 })
 
 describe('downgrade protection', () => {
-  it('fails before dispatch if downgrade protection cannot be stored', async () => {
+  it('mode auto fails before dispatch if downgrade protection cannot be stored', async () => {
     const broken = new Error('disk full')
     const { session, server } = setup({ latch: { isSet: () => false, set: () => Promise.reject(broken) } })
     await expect(session.send(redeem)).rejects.toBe(broken)

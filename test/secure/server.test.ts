@@ -24,7 +24,7 @@ describe('session request', () => {
       },
     )
 
-  it('session request opens a session of 600 s under the current key without storing its secret', () => {
+  it('session request opens a session of 600 s with the current key and stores no shared secret', () => {
     const made = create({ clientPublicKey })
     if (!made.ok) throw new Error(made.code)
     const { session, answer } = made
@@ -44,11 +44,11 @@ describe('session request', () => {
     })
   })
 
-  it('session request uses the key that its kid names', () => {
+  it('session request gets the server key that its kid names', () => {
     expect(create({ clientPublicKey, kid: old.kid })).toMatchObject({ ok: true, session: { kid: old.kid } })
   })
 
-  it('session request accepts the key as publicKey, but not under both names', () => {
+  it('session request may name its key publicKey instead of clientPublicKey, but not use both', () => {
     expect(create({ publicKey: clientPublicKey }).ok).toBe(true)
     const doubled = { clientPublicKey, publicKey: clientPublicKey }
     expect(create(doubled)).toEqual({ ok: false, code: 'SECURE_PUBLIC_KEY_INVALID' })
@@ -65,11 +65,11 @@ describe('session request', () => {
     ['SECURE_VERSION_UNSUPPORTED', { clientPublicKey, suite: 'X' }],
     ['SECURE_SESSION_MISMATCH', { clientPublicKey, kid: 7 }],
     ['SECURE_SESSION_MISMATCH', { clientPublicKey, kid: '' }],
-  ])('session request is refused with %s for %j', (code, body) => {
+  ])('session request gets the failure code %s for the body %j', (code, body) => {
     expect(create(body)).toEqual({ ok: false, code })
   })
 
-  it('session request checks origin, version, public key and kid in this order', () => {
+  it('session request is refused for origin, version, public key or kid, in this order', () => {
     const body = { clientPublicKey: 'x', v: 2, kid: 'y' }
     expect(create(body, 'null')).toMatchObject({ code: 'SECURE_ORIGIN_NOT_ALLOWED' })
     expect(create(body)).toMatchObject({ code: 'SECURE_VERSION_UNSUPPORTED' })
@@ -80,7 +80,7 @@ describe('session request', () => {
 
 describe('origin of the encrypted transport', () => {
   it.each(['https://a.example', 'http://localhost:3000', 'http://127.0.0.1', 'https://[::1]:8443'])(
-    'origin %s is canonical',
+    'isCanonicalOrigin() accepts %s',
     (origin) => {
       expect(secure.isCanonicalOrigin(origin)).toBe(true)
     },
@@ -95,11 +95,11 @@ describe('origin of the encrypted transport', () => {
     'https://u@a.example',
     'https://a.example?',
     'ftp://a',
-  ])('origin "%s" is not canonical', (origin) => {
+  ])('isCanonicalOrigin() rejects "%s"', (origin) => {
     expect(secure.isCanonicalOrigin(origin)).toBe(false)
   })
 
-  it('origin is allowed by a list that contains it or the wildcard', () => {
+  it('origin is allowed by a list that contains the origin or the wildcard', () => {
     expect(secure.isOriginAllowed(['https://a.example'], 'https://a.example')).toBe(true)
     expect(secure.isOriginAllowed(['https://a.example'], 'https://b.example')).toBe(false)
     expect(secure.isOriginAllowed(['https://a.example', ''], '')).toBe(false)
@@ -116,8 +116,8 @@ describe('dispatch with several faults', () => {
     return read.ok ? secure.openDispatch(read.message, { session: found, origin, now: at }) : read
   }
 
-  // Each step fixes the fault that the step before reported.
-  it('dispatch with several faults is refused for the first in the defined order', () => {
+  // Each expectation is about an envelope in which the previously reported fault is fixed.
+  it('dispatch request with several faults is refused for the first in the defined order', () => {
     const late = now + 700_000
     const ciphertext = Buffer.from(good.ciphertext, 'base64url').fill(0, 0, 1).toString('base64url')
     const worst = { ...good, v: 2, extra: 1, ts: 0, kid: 'other', ciphertext }
@@ -137,7 +137,7 @@ describe('dispatch with several faults', () => {
     expect(answerTo(good, session, undefined, now)).toMatchObject({ ok: true })
   })
 
-  it('dispatch timestamp may differ by 60 s in either direction, not a millisecond more', () => {
+  it('dispatch request may be up to 60 s early or late, not a millisecond more', () => {
     const codeAt = (ts: number) => {
       const read = secure.readDispatch(Buffer.from(JSON.stringify({ ...good, ts })), now)
       return read.ok ? null : read.code
@@ -147,12 +147,12 @@ describe('dispatch with several faults', () => {
     expect([-60_001, 60_001].map((off) => codeAt(now + off))).toEqual(refused)
   })
 
-  it('dispatch of another session is refused, not decrypted', () => {
+  it('dispatch request with the sid of another session is refused, not decrypted', () => {
     const other = { ...session, sid: 'ss_other' }
     expect(answerTo(good, other, undefined, now)).toMatchObject({ code: 'SECURE_SESSION_EXPIRED' })
   })
 
-  it('dispatch with a member name inherited from Object.prototype is refused', () => {
+  it('dispatch request with a member name inherited from Object.prototype is refused', () => {
     expect(answerTo(JSON.parse('{"__proto__":{"v":1}}'), session, undefined, now)).toMatchObject({
       code: 'SECURE_ENVELOPE_INVALID',
     })
@@ -160,7 +160,7 @@ describe('dispatch with several faults', () => {
     expect(secure.readDispatch(Buffer.from(text), now)).toMatchObject({ code: 'SECURE_ENVELOPE_INVALID' })
   })
 
-  it('dispatch nested as deep as its size allows is refused', () => {
+  it('dispatch request nested as deep as its size allows is refused', () => {
     const deep = '['.repeat(131_072) + ']'.repeat(131_072)
     expect(secure.readDispatch(Buffer.from(deep), now)).toMatchObject({ code: 'SECURE_ENVELOPE_INVALID' })
   })
@@ -176,7 +176,7 @@ describe('headers of a dispatch', () => {
     ['UNSUPPORTED_MEDIA_TYPE', { ...type, 'content-encoding': 'identity' }],
     ['UNSUPPORTED_MEDIA_TYPE', { 'content-type': `${secure.MEDIA_TYPE}x` }],
     ['UNSUPPORTED_MEDIA_TYPE', { 'content-type': 'text/plain', 'content-length': '262145' }],
-  ])('dispatch headers yield %s: %j', (code, headers) => {
+  ])('checkDispatchHead() returns the failure code %s for the headers %j', (code, headers) => {
     expect(secure.checkDispatchHead(headers)?.code).toBe(code)
   })
 })
@@ -191,7 +191,7 @@ describe('server key', () => {
     expect(() => secure.loadServerKey(privateKey)).toThrow(RangeError)
   })
 
-  it('server key is generated again until it is a valid scalar', () => {
+  it('makeServerPrivateKey() draws random bytes again until they are a valid scalar', () => {
     const draws = [new Uint8Array(32), new Uint8Array(32).fill(0xff), bytes(base.serverPrivateKey)]
     const made = secure.makeServerPrivateKey(() => draws.shift() ?? expect.unreachable('one draw too many'))
     expect(secure.loadServerKey(made).kid).toBe(base.kid)
@@ -199,7 +199,7 @@ describe('server key', () => {
 })
 
 describe('sealed response', () => {
-  it('response contains only the headers that a client may see', () => {
+  it('sealed response contains only the headers that a client may see', () => {
     const shown = {
       'content-type': 'application/json',
       'retry-after': '1',
@@ -213,14 +213,14 @@ describe('sealed response', () => {
     expect(JSON.parse(Buffer.from(encoded).toString())).toEqual({ status: 429, headers: shown, body: {} })
   })
 
-  it('response keeps numbers of the body as written, and has body null for an empty one', () => {
+  it('sealed response keeps the numbers of the body as written, and an empty body is null', () => {
     const encode = (body: string) =>
       Buffer.from(secure.encodeInnerResponse({ status: 200, headers: {}, body })).toString()
     expect(encode('{"n":9007199254740993}')).toBe('{"status":200,"headers":{},"body":{"n":9007199254740993}}')
     expect(encode('')).toBe('{"status":200,"headers":{},"body":null}')
   })
 
-  it('response is sealed with a fresh IV each time', () => {
+  it('sealed response has a new IV each time', () => {
     const read = secure.readDispatch(bodyOf(base.request), now)
     if (!read.ok) throw new Error(read.code)
     const random = makeRandom('answers')
@@ -229,7 +229,7 @@ describe('sealed response', () => {
     expect(new Set(ivs).size).toBe(50)
   })
 
-  it('response envelope equals the output of JSON.stringify', () => {
+  it('sealed response is written as JSON.stringify would write its envelope', () => {
     const read = secure.readDispatch(bodyOf(base.request), now)
     if (!read.ok) throw new Error(read.code)
     const answer = { status: 200, headers: {}, body: '{}' }

@@ -14,7 +14,7 @@ function openedBy(body: Uint8Array, origin: string | undefined = undefined) {
   return read.ok ? secure.openDispatch(read.message, { session, origin, now: base.serverNow }) : read
 }
 
-test('dispatch with any flipped bit is refused', () => {
+test('dispatch request with any flipped bit is refused', () => {
   const body = Buffer.from(bodyOf(base.request))
   expect(openedBy(body).ok).toBe(true)
   for (let bit = 0; bit < body.length * 8; bit++) {
@@ -24,7 +24,7 @@ test('dispatch with any flipped bit is refused', () => {
   }
 })
 
-test('dispatch is refused under keys with any flipped bit', () => {
+test('dispatch request is refused if any bit of the session keys is flipped', () => {
   const read = secure.readDispatch(bodyOf(base.request), base.serverNow)
   if (!read.ok) throw new Error(read.code)
   for (let bit = 0; bit < 256; bit++) {
@@ -35,7 +35,7 @@ test('dispatch is refused under keys with any flipped bit', () => {
   }
 })
 
-test('public key with any flipped bit is rejected because it leaves the curve', () => {
+test('public key with any flipped bit is rejected as a point off the curve', () => {
   const point = bytes(base.clientPublicKey)
   for (let bit = 0; bit < 65 * 8; bit++) {
     const changed = Buffer.from(point)
@@ -54,7 +54,7 @@ test('text is sealed as its UTF-8 bytes', () => {
   }
 })
 
-test('message sealed by one side opens on the other, and not in the opposite direction', () => {
+test('message sealed by client or server opens only on the other side and in its direction', () => {
   const keys = keysOf(base)
   const { kid, sid, ts } = base.request.envelope
   fc.assert(
@@ -98,7 +98,7 @@ test('client and server derive the same keys from their public keys', () => {
   )
 })
 
-test('base64url is canonical: text that decodes encodes to itself', () => {
+test('base64url decoder accepts only text that encodes to itself', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), (given) => {
       const text = secure.encodeBase64url(given)
@@ -116,7 +116,7 @@ test('base64url is canonical: text that decodes encodes to itself', () => {
   )
 })
 
-test('vectors all have different keys', () => {
+test('transport vectors have different session keys', () => {
   const keys = vectors.positive.flatMap(({ derived }) => [derived.keyC2s, derived.keyS2c])
   expect(new Set(keys).size).toBe(24)
 })

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Envelope, ServerSession, SessionKeys } from '../../src/secure/index.js'
 import { decodeBase64url } from '../../src/secure/index.js'
 
-/** The members of test/vectors/secure-transport-v1.json that the tests read. */
+/** The content of test/vectors/secure-transport-v1.json, as far as tests read it. */
 export interface Vectors {
   readonly positive: readonly PositiveCase[]
   readonly negative: readonly NegativeCase[]
@@ -98,7 +98,7 @@ export function positive(id: string): PositiveCase {
   return found
 }
 
-/** Decodes valid base64url. */
+/** Decodes base64url; throws if the text is invalid. */
 export function bytes(text: string): Uint8Array {
   const decoded = decodeBase64url(text)
   if (decoded === undefined) throw new Error('not base64url')
@@ -109,13 +109,13 @@ export function keysOf({ derived }: PositiveCase): SessionKeys {
   return { keyC2s: bytes(derived.keyC2s), keyS2c: bytes(derived.keyS2c) }
 }
 
-/** The server's session of a vector. */
+/** The encrypted session of a test vector as the server stores it. */
 export function sessionOf(it: PositiveCase): ServerSession {
   const { sid, origin, expiresAt } = it.session
   return { sid, kid: it.kid, origin, expiresAt, ...keysOf(it) }
 }
 
-/** The request body of a vector. */
+/** The body of the dispatch request of a test vector. */
 export function bodyOf({ envelope, bodyBytes, padWithSpacesToBytes }: OuterRequest): Uint8Array {
   if (bodyBytes !== undefined) return bytes(bodyBytes)
   const json = Buffer.from(JSON.stringify(envelope))

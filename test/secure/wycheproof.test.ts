@@ -7,29 +7,29 @@ import { loadWycheproof } from './wycheproof-file.js'
 
 const hex = (text: string) => Buffer.from(text, 'hex')
 const asHex = (given: Uint8Array) => Buffer.from(given).toString('hex')
-/** Scalars in the files may have extra or missing leading zeros. */
+/** Decodes a private key to 32 bytes: Wycheproof files write it with extra or missing leading zeros. */
 const scalar = (text: string) => hex(text.padStart(64, '0').slice(-64))
 
 describe('Wycheproof ECDH with points', () => {
-  it('Wycheproof ECDH point file runs all 355 cases', () => {
+  it('Wycheproof file of ECDH points has 355 cases', () => {
     expect(pointCases).toHaveLength(pointFile.numberOfTests)
     expect(pointCases).toHaveLength(355)
   })
 
-  it('valid ECDH points agree on both sides; invalid points and compressed case 2 are refused', () => {
+  it('valid ECDH points give the shared secret; invalid and compressed points are refused', () => {
     expect(wrongCases(oneOfEachKind(pointCases))).toEqual([])
     expect(pointCases.filter(({ result }) => result === 'acceptable').map(({ tcId }) => tcId)).toEqual([2])
   })
 })
 
 describe('Wycheproof ECDH with JSON Web Keys, as points', () => {
-  it('Wycheproof JSON Web Key file runs 352 of 353 cases: 347 is invalid only by its curve name', () => {
+  it('Wycheproof file of JSON Web Keys has 353 cases, of which only 347 is skipped', () => {
     expect(jwkCases).toHaveLength(jwkFile.numberOfTests)
     expect(jwkCases).toHaveLength(353)
     expect(jwkCases.filter(({ tcId }) => skippedJwkIds.includes(tcId)).map((it) => it.curve)).toEqual(['P-256K'])
   })
 
-  it('invalid JSON Web Keys are refused; valid ones without a point case agree on both sides', () => {
+  it('invalid JSON Web Keys are refused; valid ones give the shared secret', () => {
     const comments = new Set(pointCases.map(({ comment }) => comment))
     const cases = oneOfEachKind(jwkCases).filter((it) => it.result !== 'valid' || !comments.has(it.comment))
     expect(wrongCases(cases.filter(({ tcId }) => !skippedJwkIds.includes(tcId)))).toEqual([])
@@ -44,7 +44,7 @@ describe.each([
   const file = loadWycheproof<Test>('hkdf_sha256')
   const cases = file.testGroups.flatMap(({ tests }) => tests)
 
-  it('HKDF runs all 86 cases: valid ones match, three above 8,160 bytes throw a RangeError', () => {
+  it('HKDF matches all 86 Wycheproof cases; above 8,160 bytes of output it throws a RangeError', () => {
     expect(cases).toHaveLength(86)
     for (const { ikm, salt, info, size, okm, result } of cases) {
       const prk = hkdf.extract(hex(salt), hex(ikm))
@@ -63,12 +63,12 @@ describe('Wycheproof AES-GCM', () => {
   const ours = file.testGroups.filter(isOurs).flatMap(({ tests }) => tests)
   const others = file.testGroups.filter((group) => !isOurs(group))
 
-  it('AES-GCM file has 66 of 316 cases of the suite: key 256, IV 96, tag 128 bits', () => {
+  it('Wycheproof AES-GCM file has 66 cases with the key, IV and tag lengths of the transport', () => {
     expect(file.numberOfTests).toBe(316)
     expect(ours).toHaveLength(66)
   })
 
-  it('valid AES-GCM cases encrypt and decrypt, invalid ones do not decrypt', () => {
+  it('valid AES-GCM cases of Wycheproof encrypt and decrypt, invalid ones do not decrypt', () => {
     for (const { key, iv, aad, msg, ct, tag, result } of ours) {
       const opened = decrypt(hex(key), hex(iv), hex(ct + tag), hex(aad))
       if (result !== 'valid') {
@@ -81,7 +81,7 @@ describe('Wycheproof AES-GCM', () => {
     expect(ours.filter(({ result }) => result === 'invalid').length).toBeGreaterThan(20)
   })
 
-  it('250 AES-GCM cases with other key or IV lengths throw a RangeError', () => {
+  it('250 AES-GCM cases of Wycheproof with other key or IV lengths throw a RangeError', () => {
     const skipped = others.flatMap(({ tests }) => tests)
     expect(skipped).toHaveLength(250)
     for (const { key, iv, aad, msg, ct, tag } of skipped) {
@@ -91,13 +91,13 @@ describe('Wycheproof AES-GCM', () => {
   })
 })
 
-test('AES-GCM does not decrypt fewer bytes than a tag', () => {
+test('AES-GCM does not decrypt a text shorter than its tag', () => {
   for (const length of [0, 4, 12, 15]) {
     expect(decrypt(new Uint8Array(32), new Uint8Array(12), new Uint8Array(length), new Uint8Array())).toBeUndefined()
   }
 })
 
-test('public keys in hybrid form are rejected', () => {
+test('public key in the hybrid form of SEC 1 is rejected', () => {
   const { publicKey } = secure.clientKeyPairOf(scalar('1'))
   for (const first of [0x06, 0x07]) expect(isPublicKey(Uint8Array.of(first, ...publicKey.subarray(1)))).toBe(false)
 })

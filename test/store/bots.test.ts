@@ -39,7 +39,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
       return rows
     })
 
-  it('creating a bot creates its update queue', async () => {
+  it('creation of a bot creates its update queue', async () => {
     await applied('bot_1')
     const { bots: rows, update_queues } = await everything()
     expect(rows).toMatchObject([{ id: 'bot_1', account_id: 'acc', review_status: 'pending', token_prefix: null }])
@@ -47,7 +47,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
     expect(update_queues).toEqual([{ bot_id: 'bot_1', last_update_id: 0, allowed_updates: null, ...settled }])
   })
 
-  it('refused calls, repeated calls and reads write nothing', async () => {
+  it('refused, repeated and reading bot operations write nothing to the database', async () => {
     await approved('bot_1')
     await applied('bot_2')
     await store.write(() => apps.create('acc', 'app_1', { name: 'Shop' }, NOW))
@@ -106,7 +106,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
     expect((await everything()).bot_tokens).toHaveLength(1)
   })
 
-  it('bot has exactly one active token after several regenerations', async () => {
+  it('bot has exactly one active bot token after several regenerations', async () => {
     await approved('bot_1')
     for (const seed of ['a', 'b', 'c']) {
       await store.write(() => bots.regenerateToken('acc', 'bot_1', token(seed), NOW))

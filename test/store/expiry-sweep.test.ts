@@ -23,7 +23,7 @@ describe.each(engines)('ExpirySweeper on $name', ({ create }) => {
   }
   const keysLeft = () => store.read(() => all('select idempotency_key as key from idempotency_keys order by 1'))
 
-  it('ExpirySweeper deletes only expired rows, in small transactions', async () => {
+  it('ExpirySweeper deletes only expired rows, a limited number per transaction', async () => {
     const expired = DELETED_PER_WRITE * 2 + 50
     await store.write(function* () {
       for (let n = 0; n < expired; n++) yield* key(`gone-${n}`, NOW - n)

@@ -11,7 +11,7 @@ import { beforeEachStore, voucherEngines } from '../support/engines.js'
 import { hashedOf, keys, Ledger } from '../support/ledger.js'
 
 fc.configureGlobal({ seed: 1 })
-/** Fewer on PostgreSQL: each run has up to 50 transactions. */
+/** Runs of each property test: fewer on PostgreSQL, because each run has up to 50 transactions. */
 const numRuns = onPostgres ? 8 : 30
 
 const DAY_MS = 86_400_000
@@ -29,7 +29,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     return answer.data
   }
 
-  it('refused calls write nothing', async () => {
+  it('refused voucher operations write nothing to the database', async () => {
     const ledger = await new Ledger(store).open(2)
     const voucher = await issued(ledger)
     const redeemed = await ledger.redeem(voucher, NOW, { idempotencyKey: ledger.idempotencyKey('K') })
@@ -74,7 +74,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     expect(await ledger.everything()).toEqual(before)
   })
 
-  it('verify writes nothing', async () => {
+  it('verify writes nothing to the database', async () => {
     const ledger = await new Ledger(store).open()
     const voucher = await issued(ledger)
     const before = await ledger.everything()
@@ -83,7 +83,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     expect(await ledger.everything()).toEqual(before)
   })
 
-  it('no table holds a credential, so a replay derives it again', async () => {
+  it('database tables contain no voucher credential; a replay of an issue derives it again', async () => {
     const ledger = await new Ledger(store).open()
     const idempotencyKey = ledger.idempotencyKey('K')
     const first = await ledger.issue('order-1', NOW, { idempotencyKey })
@@ -97,7 +97,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     }
   })
 
-  it('voucher is found by either credential, but only in its own application', async () => {
+  it('voucher is found by its redeem code and QR token, only in its own application', async () => {
     const ledger = await new Ledger(store).open()
     const stranger = await new Ledger(store, 'app_2', 'tpl_2').open()
     const voucher = await issued(ledger)
@@ -108,14 +108,14 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     expect(await ledger.redeem(voucher, NOW)).toMatchObject({ code: 'VOUCHER_ALREADY_REDEEMED' })
   })
 
-  it('issue skips a credential that another voucher already has and uses the next counter', async () => {
+  it('issue derives a credential with the next counter if another voucher has the first one', async () => {
     const ledger = await new Ledger(store).open()
     const first = await issued(ledger, 'order-1')
-    // The same voucher id in another template derives the same first credentials.
+    // Credentials derive from the voucher id: a second voucher with this id would get the same first credentials.
     const voucherId = first.id
     const twin = await new Ledger(store, 'app_1', 'tpl_2').openTemplate()
     await store.write(function* () {
-      // Renames the first voucher: its id is free while its credentials are taken.
+      // Rename the first voucher: its id becomes free while its credentials stay taken.
       yield { kind: 'run', sql: 'update vouchers set id = $2 where id = $1', params: [voucherId, 'vch_renamed'] }
     })
     const second = await twin.issue('order-2', NOW, { voucherId })
@@ -126,7 +126,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     expect(await ledger.verify(first, NOW)).toMatchObject({ ok: true, data: { voucher: { id: 'vch_renamed' } } })
   })
 
-  it('voucher is found, redeemed and replayed by the key it was made with after a key rotation', async () => {
+  it('voucher of a replaced credential key can still be found, redeemed and replayed', async () => {
     const ledger = await new Ledger(store).open()
     const later: CredentialKey = { id: 'key_later', derive: keys.current.index, index: keys.current.derive }
     const ring = { current: later, all: [later, keys.current] }
@@ -147,7 +147,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     }
   })
 
-  it('idempotency key of a redemption never expires, those of issue and reverse after 30 days', async () => {
+  it('idempotency record of a redeem never expires, those of issue and reverse after 30 days', async () => {
     const ledger = await new Ledger(store).open()
     const voucher = await issued(ledger)
     const redeemed = await ledger.redeem(voucher, NOW, { idempotencyKey: ledger.idempotencyKey('K') })
@@ -164,7 +164,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     expect(late).toEqual({ ...redeemed, replayed: true })
   })
 
-  it('reversal merges its metadata into that of the redemption', async () => {
+  it('reversal merges its metadata into the metadata of the redemption', async () => {
     const ledger = await new Ledger(store).open()
     const redeemed = await ledger.redeem(await issued(ledger), NOW, { metadata: { till: '1', shift: 'early' } })
     if (!redeemed.ok) throw new Error(redeemed.code)
@@ -192,7 +192,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     expect(row).toMatchObject({ state: 'redeemed', redemption_id: second.data.id, redeemed_at: NOW + 2 })
   })
 
-  it('replay returns the first response whatever has happened since', async () => {
+  it('replay returns the first response whatever later voucher calls changed', async () => {
     const metadata = fc.constantFrom(undefined, { a: '1' }, { b: '2', a: '' })
     const action = fc.record({
       kind: fc.constantFrom('issue', 'redeem', 'reverse'),
@@ -242,7 +242,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     )
   })
 
-  it('random calls keep the quota, one live redemption per voucher, and verify as redeem decides', async () => {
+  it('random voucher calls never break the quota or leave two active redemptions of a voucher', async () => {
     const action = fc.record({
       kind: fc.constantFrom('issue', 'redeem', 'reverse'),
       which: fc.nat(5),

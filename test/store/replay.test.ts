@@ -6,7 +6,7 @@ import { Ledger } from '../support/ledger.js'
 const NOW = Date.UTC(2027, 2, 1)
 const METADATA = { till: '1', shift: 'early' }
 
-/** Returns the success or fails the test. */
+/** Returns the result if it is a success, otherwise fails the test. */
 function succeeded<Answer extends { ok: boolean }>(answer: Answer): Extract<Answer, { ok: true }> {
   if (!answer.ok) throw new Error(JSON.stringify(answer))
   return answer as Extract<Answer, { ok: true }>
@@ -18,7 +18,7 @@ describe.each(voucherEngines)('replays on $name', ({ create }) => {
     store = fresh
   })
 
-  it('replayed issue returns the voucher as it was issued', async () => {
+  it('replay of an issue returns the voucher as issued, even after its redemption', async () => {
     const ledger = await new Ledger(store).open()
     const idempotencyKey = ledger.idempotencyKey('I')
     const first = succeeded(await ledger.issue('order-1', NOW, { idempotencyKey, metadata: METADATA }))
@@ -29,7 +29,7 @@ describe.each(voucherEngines)('replays on $name', ({ create }) => {
     })
   })
 
-  it('replayed issue that found an existing voucher returns it as it was found', async () => {
+  it('replay of an issue that found an existing voucher returns the voucher as found then', async () => {
     const ledger = await new Ledger(store).open()
     const issued = succeeded(await ledger.issue('order-1', NOW))
     const redeemed = succeeded(await ledger.redeem(issued.data, NOW + 1))
@@ -41,7 +41,7 @@ describe.each(voucherEngines)('replays on $name', ({ create }) => {
   })
 
   it.each([METADATA, {}])(
-    'replayed redeem returns its success even after a reversal (metadata %j)',
+    'replay of a redeem with metadata %j returns its success even after a reversal',
     async (metadata) => {
       const ledger = await new Ledger(store).open()
       const issued = succeeded(await ledger.issue('order-1', NOW))
@@ -54,7 +54,7 @@ describe.each(voucherEngines)('replays on $name', ({ create }) => {
     },
   )
 
-  it('replayed reverse returns its success even after the next redemption', async () => {
+  it('replay of a reversal returns its success even after the next redemption', async () => {
     const ledger = await new Ledger(store).open()
     const issued = succeeded(await ledger.issue('order-1', NOW))
     const redeemed = succeeded(await ledger.redeem(issued.data, NOW + 1))

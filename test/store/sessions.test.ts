@@ -11,7 +11,7 @@ async function sessionsOf(...sids: readonly string[]) {
 }
 
 describe('replay marks', () => {
-  it('only the first of many uses of a rid is accepted, per session', async () => {
+  it('first use of a rid in a session is accepted, all later ones are replays', async () => {
     const sessions = await sessionsOf('a', 'b')
     const uses = await Promise.all(Array.from({ length: 10 }, () => sessions.use('a', 'rid')))
     expect(uses.filter((it) => it === 'first')).toHaveLength(1)
@@ -20,7 +20,7 @@ describe('replay marks', () => {
     expect(await sessions.use('c', 'rid')).toBe('ended')
   })
 
-  it('rids are rejected as replays until the session exceeds its limit and ends', async () => {
+  it('used rids are rejected as replays until the session exceeds its limit of rids and ends', async () => {
     const sessions = await sessionsOf('a')
     for (let n = 0; n < limits.ridsOfSession; n++) expect(await sessions.use('a', `rid ${n}`)).toBe('first')
     expect(await sessions.use('a', 'rid 0')).toBe('replayed')
@@ -30,7 +30,7 @@ describe('replay marks', () => {
   })
 })
 
-it('session accepts 65,536 rids by default and ends with the next', async () => {
+it('encrypted session accepts 65,536 rids by default and ends with the next', async () => {
   const sessions = memorySessions()
   await sessions.add(session('a'))
   for (let n = 0; n < 65_536; n++) if ((await sessions.use('a', `rid ${n}`)) !== 'first') expect.unreachable()
@@ -40,7 +40,7 @@ it('session accepts 65,536 rids by default and ends with the next', async () => 
 })
 
 describe('session limits', () => {
-  it('session beyond the limit evicts the oldest session with its replay marks', async () => {
+  it('new session beyond the limit evicts the oldest session with its replay marks', async () => {
     const sessions = await sessionsOf('a', 'b', 'c')
     await sessions.use('a', 'rid')
     await sessions.add(session('d'))
@@ -49,7 +49,7 @@ describe('session limits', () => {
     for (const sid of ['b', 'c', 'd']) expect(await sessions.find(sid)).toMatchObject({ sid })
   })
 
-  it('evicts sessions without a successful call before older ones with one', async () => {
+  it('new session beyond the limit evicts sessions without a successful call first', async () => {
     const sessions = await sessionsOf('worked', 'b', 'c')
     await sessions.confirm('worked')
     expect([(await sessions.find('worked'))?.confirmed, (await sessions.find('b'))?.confirmed]).toEqual([true, false])
@@ -73,7 +73,7 @@ describe('session limits', () => {
     expect([await sessions.find('junk'), await sessions.use('worked', 'rid 0')]).toEqual([undefined, 'replayed'])
   })
 
-  it('replay marks beyond the limit evict only the session with the most', async () => {
+  it('replay marks beyond the limit evict only the session with the most marks', async () => {
     const sessions = await sessionsOf('a', 'b', 'c')
     for (let n = 0; n < 2; n++) await sessions.use('a', `rid ${n}`)
     for (let n = 0; n < 5; n++) await sessions.use('b', `rid ${n}`)
@@ -83,7 +83,7 @@ describe('session limits', () => {
     expect([await sessions.use('a', 'rid 0'), await sessions.use('c', 'rid 1')]).toEqual(['replayed', 'replayed'])
   })
 
-  it('replay marks beyond the limit end the session if it is the only one', async () => {
+  it('replay marks beyond the limit evict the only session', async () => {
     const sessions = memorySessions({ ...limits, rids: 2 })
     await sessions.add(session('a'))
     expect([await sessions.use('a', '1'), await sessions.use('a', '2')]).toEqual(['first', 'first'])
@@ -91,7 +91,7 @@ describe('session limits', () => {
     expect(await sessions.find('a')).toBe(undefined)
   })
 
-  it('number of sessions and replay marks never exceeds the limits', async () => {
+  it('number of sessions and of replay marks never exceeds the limits', async () => {
     const sessions = memorySessions(limits)
     const living = new Map<string, Set<string>>()
     for (let n = 0; n < 2_000; n++) {
@@ -103,7 +103,7 @@ describe('session limits', () => {
       const rid = `r${(n * 5) % 11}`
       const before = (await sessions.find(sid)) === undefined ? undefined : living.get(sid)
       const use = await sessions.use(sid, rid)
-      // Replay marks live as long as their session.
+      // A rid is known exactly if its session has used it and still exists.
       if (before !== undefined && use !== 'ended') expect(use).toBe(before.has(rid) ? 'replayed' : 'first')
       before?.add(rid)
       let [kept, marks] = [0, 0]
@@ -117,7 +117,7 @@ describe('session limits', () => {
   })
 })
 
-it('expired session is deleted with its replay marks, not a millisecond early', async () => {
+it('expired session is deleted with its replay marks, not a millisecond before its expiry', async () => {
   const sessions = memorySessions({ ...limits, rids: 2 })
   await sessions.add(session('a', 1_000))
   await sessions.add(session('b', 2_000))
@@ -126,6 +126,6 @@ it('expired session is deleted with its replay marks, not a millisecond early', 
   expect(await sessions.find('a')).toMatchObject({ sid: 'a' })
   await sessions.forget(1_000)
   expect([await sessions.find('a'), (await sessions.find('b'))?.sid]).toEqual([undefined, 'b'])
-  // Marks of the expired session no longer count: there is room for two others.
+  // The marks of the expired session no longer count, so the limit admits two others.
   expect([await sessions.use('b', '1'), await sessions.use('b', '2')]).toEqual(['first', 'first'])
 })

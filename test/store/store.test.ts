@@ -3,7 +3,7 @@ import { all, notify, type Op, one, run } from '../../src/store/operation.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
 import { beforeEachStore, closingEngines } from '../support/engines.js'
 
-/** Uses a small table of the schema as a notebook. */
+/** Writes a row to a small table of the schema, which these tests use for arbitrary data. */
 function* note(id: string, text = 'x'): Op<string> {
   yield* run('insert into credential_keys (key_id, key_check, created_at) values ($1, $2, $3)', [id, text, 0])
   return id
@@ -18,19 +18,19 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     store = fresh
   })
 
-  it('write returns the result of its operation, and reads see it', async () => {
+  it('write of a store returns the result of its operation, and later reads see the change', async () => {
     expect(await store.write(() => note('a'))).toBe('a')
     expect(await store.read(notes)).toEqual(['a'])
   })
 
-  it.runIf(hasOneWriter)('read does not see a write that has not completed', async () => {
+  it.runIf(hasOneWriter)('read of a store does not see a write that has not completed', async () => {
     const writing = store.write(() => note('a'))
     expect(await store.read(notes)).toEqual([])
     await writing
     expect(await store.read(notes)).toEqual(['a'])
   })
 
-  it.runIf(hasOneWriter)('operations run in the order of their calls, each seeing the writes before it', async () => {
+  it.runIf(hasOneWriter)('write operations run in the order of their calls and see all earlier writes', async () => {
     const seen = await Promise.all(
       ['a', 'b', 'c'].map((id) =>
         store.write(function* () {
@@ -43,7 +43,7 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     expect(seen).toEqual([[], ['a'], ['a', 'b']])
   })
 
-  it('operation that throws writes nothing and does not affect others of its batch', async () => {
+  it('write operation that throws writes nothing and does not affect others of its batch', async () => {
     const bug = new Error('a bug')
     const outcomes = await Promise.allSettled([
       store.write(() => note('a')),
@@ -62,7 +62,7 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     expect(await store.read(notes)).toEqual(['a', 'd'])
   })
 
-  it('other operations of a batch run and notify once if one throws after writing', async () => {
+  it('write operations run and notify once if another of their batch throws after writing', async () => {
     const heard: string[] = []
     store.listen((subject) => heard.push(subject))
     const told = (id: string) =>
@@ -81,7 +81,7 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     expect(hasOneWriter ? heard : heard.sort()).toEqual(['a', 'c'])
   })
 
-  it('operation that throws before it writes does not affect others', async () => {
+  it('write operation that throws before it writes does not affect others of its batch', async () => {
     const failing = store.write(function* (): Op<void> {
       yield* notes()
       throw new Error('a bug')
@@ -90,13 +90,13 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     expect([failed?.status, written?.status]).toEqual(['rejected', 'fulfilled'])
   })
 
-  it('constraint violation fails only its own operation, not as unavailable', async () => {
+  it('constraint violation fails only the operation that caused it, not as unavailable', async () => {
     const [early, late, third] = await Promise.allSettled([
       store.write(() => note('a')),
       store.write(() => note('a')),
       store.write(() => note('b')),
     ])
-    // With several writers, either of the two may fail.
+    // On PostgreSQL either of the two operations may be the one that fails.
     const swapped = !hasOneWriter && early?.status === 'rejected'
     const [first, second] = swapped ? [late, early] : [early, late]
     expect([first?.status, second?.status, third?.status]).toEqual(['fulfilled', 'rejected', 'fulfilled'])
@@ -104,7 +104,7 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     expect(await store.read(notes)).toEqual(['a', 'b'])
   })
 
-  it('statement that the engine rejects fails only its own operation', async () => {
+  it('SQL statement that the database rejects fails only the operation that contains it', async () => {
     const [first, second, third] = await Promise.allSettled([
       store.write(() => note('a')),
       store.write(function* () {
@@ -117,13 +117,13 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     expect(await store.read(notes)).toEqual(['a', 'c'])
   })
 
-  it('all operations complete if there are more than one commit takes', async () => {
+  it('1,000 concurrent write operations, more than one commit takes, all complete', async () => {
     const ids = Array.from({ length: 1_000 }, (_, index) => `n${String(index).padStart(4, '0')}`)
     expect(await Promise.all(ids.map((id) => store.write(() => note(id))))).toEqual(ids)
     expect(await store.read(notes)).toEqual(ids)
   })
 
-  it('read completes before 1,000 queued writes have committed', async () => {
+  it('read of a store completes before 1,000 queued writes have committed', async () => {
     let pending = true
     const writing = Promise.all(
       Array.from({ length: 1_000 }, (_, index) => store.write(() => note(`n${index}`))),
@@ -141,20 +141,20 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     await writing
   })
 
-  it('close() completes the queued operations', async () => {
+  it('close() of a store completes the queued write operations', async () => {
     const writing = [store.write(() => note('a')), store.write(() => note('b'))]
     await store.close()
     expect(await Promise.all(writing)).toEqual(['a', 'b'])
   })
 
-  it('closed store is unavailable, and close() is idempotent', async () => {
+  it('closed store rejects reads and writes as unavailable, and close() is idempotent', async () => {
     await store.close()
     await store.close()
     await expect(store.write(() => note('a'))).rejects.toBeInstanceOf(StoreUnavailable)
     await expect(store.read(notes)).rejects.toBeInstanceOf(StoreUnavailable)
   })
 
-  it('undefined parameter is rejected instead of bound as null', async () => {
+  it('undefined as an SQL parameter is rejected instead of bound as null', async () => {
     const broken = store.read(() => one('select $1 as it', [undefined as unknown as null]))
     await expect(broken).rejects.toThrow(TypeError)
   })

@@ -66,7 +66,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
   })
 
   describe('confirmation of updates', () => {
-    it('confirmation deletes the body of an update unless a delivery may send it again', async () => {
+    it('confirmed update loses its body unless a delivery may send it again', async () => {
       await store.write(() => plantWebhook(BOT))
       await add()
       await add()
@@ -82,7 +82,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
   })
 
   describe('updates after 24 hours', () => {
-    it('unconfirmed update is deleted after exactly 24 hours and its id stays used', async () => {
+    it('unconfirmed update is deleted after exactly 24 hours, and its id is not used again', async () => {
       await add({}, START_MS)
       await add({}, START_MS + 1)
       expect(await store.write(() => deleteOldUpdates(START_MS + DAY_MS - 1, 100))).toBe(0)
@@ -104,7 +104,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
       expect(await updates()).toEqual([])
     })
 
-    it('delivery that was never attempted is cancelled as expired after 24 hours', async () => {
+    it('delivery without an attempt is cancelled as expired 24 hours after its update', async () => {
       await store.write(() => plantWebhook(BOT))
       await add()
       await store.write(() => deleteOldUpdates(START_MS + DAY_MS, 100))
@@ -114,7 +114,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
       ])
     })
 
-    it('attempted or running delivery keeps its update after 24 hours', async () => {
+    it('update of an attempted or running delivery is kept after 24 hours', async () => {
       await store.write(() => plantWebhook(BOT))
       for (let n = 0; n < 3; n++) await add()
       await write(`update deliveries set status = 'failed', attempt_count = 1, last_attempt_at = 1 where update_id = 1`)
@@ -126,7 +126,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
       expect(idsOf(await polled(START_MS + DAY_MS))).toEqual([1, 2])
     })
 
-    it('cancelled delivery keeps its reason after 24 hours', async () => {
+    it('cancelled delivery keeps its cancel reason after 24 hours', async () => {
       await store.write(() => plantWebhook(BOT))
       await add()
       await write(`update deliveries set status = 'cancelled', cancel_reason = 'webhook_deleted', ready = 0`)
@@ -135,7 +135,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
       expect([(await updates()).length, (await deliveries())[0]?.cancel_reason]).toEqual([0, 'webhook_deleted'])
     })
 
-    it('expired updates are deleted in batches', async () => {
+    it('expired updates are deleted in batches of the given size', async () => {
       for (let n = 0; n < 5; n++) await add()
       expect(await store.write(() => deleteOldUpdates(START_MS + DAY_MS, 2))).toBe(2)
       expect((await updates()).length).toBe(3)
@@ -145,8 +145,8 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
   it.runIf(hasOneWriter).each([
     ['polling', () => poll({ botId: BOT, limit: 100, offset: 2, now: START_MS }), 'updates_pending'],
     ['polling the last updates', () => firstOfLast(BOT, { missing: 2, before: 9 }, START_MS), 'updates_pending'],
-    ['expiry sweep', () => deleteOldUpdates(START_MS, 100), 'updates_expiring'],
-  ] as const)('%s uses the index of pending updates and skips those kept for deliveries', async (_what, op, index) => {
+    ['the expiry sweep', () => deleteOldUpdates(START_MS, 100), 'updates_expiring'],
+  ] as const)('query plan of %s uses an index that excludes updates kept for deliveries', async (_what, op, index) => {
     await add()
     const statements: Statement[] = []
     await store.write(function* () {
@@ -163,9 +163,9 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
       ),
     )
     const steps = plans.flatMap((plan) => plan.map((it) => it.detail))
-    // The window of updates that one read covers is bounded.
+    // Only the derived tables of one bounded window of updates may be scanned.
     expect(steps.filter((it) => /^SCAN (?!looked_at|alive|CONSTANT ROW)/.test(it))).toEqual([])
-    // A search by bot alone would scan all updates that it ever received.
+    // A search by bot id alone would read all stored updates of the bot.
     expect(steps.filter((it) => /updates USING PRIMARY KEY \(bot_id=\?\)/.test(it))).toEqual([])
     expect(steps.join()).toContain(index)
   })

@@ -21,7 +21,7 @@ const row = (overrides: Partial<BotRow> = {}): BotRow => ({
 })
 
 describe('bot records', () => {
-  it('bot records omit the account and show only the origin of the webhook URL', () => {
+  it('response for a bot omits the account and shows only the origin of the webhook URL', () => {
     const webhook = {
       origin: 'https://shop.example:8443',
       allowed_ips: '["203.0.113.0/24"]',
@@ -48,7 +48,7 @@ describe('bot records', () => {
 describe('bot review states', () => {
   const decisions = fc.constantFrom<BotDecision>('approve', 'disable', 'enable', { reject: 'no' })
 
-  it('any sequence of decisions keeps the bot active only while it is approved', () => {
+  it('bot is active only while it is approved, after any sequence of review decisions', () => {
     fc.assert(
       fc.property(fc.array(decisions), (all) => {
         let bot = row()
@@ -63,7 +63,7 @@ describe('bot review states', () => {
     )
   })
 
-  it('a review decision changes only the state, the note and updated_at', () => {
+  it('review decision changes only state, note and updated_at of a bot', () => {
     expect(decideBot(row(), 'approve', 2_000)).toEqual(
       row({ review_status: 'approved', status: 'active', updated_at: 2_000 }),
     )
@@ -77,7 +77,7 @@ describe('bot template calls', () => {
   const all = row({ review_status: 'approved', status: 'active', scopes: JSON.stringify(botScopes) })
   const without = (scope: BotScope) => JSON.stringify(botScopes.filter((it) => it !== scope))
 
-  it('bot template calls check approval, then whether the bot is enabled, then the scope', () => {
+  it('bot template call checks approval, then whether the bot is enabled, then the scope', () => {
     const scope = 'vouchers:read'
     const lacking = { ...all, scopes: without(scope) }
     const code = (bot: BotRow) => refuseTemplateCall(bot, scope)?.code
@@ -116,7 +116,7 @@ describe('PATCH of a bot', () => {
     ...JSON.parse(bot.profile),
   })
 
-  it('PATCH of a bot replaces each named member whole and keeps all others', () => {
+  it('PATCH of a bot replaces each member that it names as a whole and keeps all others', () => {
     fc.assert(
       fc.property(patches, patches, (first, second) => {
         const before = patchedBot(row(), first, 2_000)
@@ -125,7 +125,7 @@ describe('PATCH of a bot', () => {
     )
   })
 
-  it('PATCH of a bot changes updated_at only if a member changes, so repeating it is a no-op', () => {
+  it('PATCH of a bot changes updated_at only if it changes a member', () => {
     fc.assert(
       fc.property(patches, patches, (first, second) => {
         const before = patchedBot(row(), first, 2_000)
@@ -138,7 +138,7 @@ describe('PATCH of a bot', () => {
     )
   })
 
-  it('PATCH of a bot ignores the order of members in an object', () => {
+  it('PATCH of a bot with another order of members in an object changes nothing', () => {
     const before = patchedBot(row(), { contact: { email: 'a@b.example', phone: '1' } }, 2_000)
     expect(patchedBot(before, { contact: { phone: '1', email: 'a@b.example' } }, 3_000)).toBe(before)
   })

@@ -25,13 +25,13 @@ it('chat dates are whole Unix seconds, rounded down', () => {
   expect([unixSeconds(1_999), unixSeconds(0)]).toEqual([1, 0])
 })
 
-it('message record names its author and omits the delivered voucher', () => {
+it('message in a bot update names its author and omits the delivered voucher', () => {
   const shown = { message_id: 7, date: 1, chat: { id: 'chat_1', type: 'group' }, text: 'x' }
   expect(messageRecord(message, chat)).toEqual({ ...shown, from: { id: 'bot_1', is_bot: true } })
   expect(messageRecord({ ...message, from_bot: 0 }, chat)).toEqual({ ...shown, from: { id: 'ann', is_bot: false } })
 })
 
-it('chat member update names the user who made it and both statuses', () => {
+it('chat member update names the user who changed the membership, and both statuses', () => {
   expect(memberChange(chat, 'member', 'kicked', 5_000)).toEqual({
     chat: { id: 'chat_1', type: 'group' },
     from: { id: 'ann', is_bot: false },

@@ -13,7 +13,7 @@ describe('call counts', () => {
   })
   const sum = (counts: Record<string, number>) => Object.values(counts).reduce((one, other) => one + other, 0)
 
-  it('calls by method add up to all calls, errors by status and by code to all errors', () => {
+  it('bot call counts by method sum up to all calls, by status or code to all errors', () => {
     fc.assert(
       fc.property(fc.array(count), (counts) => {
         const { calls, errors } = callMetrics(counts)
@@ -26,7 +26,7 @@ describe('call counts', () => {
     )
   })
 
-  it('call metrics count by method, HTTP status and failure code', () => {
+  it('bot call metrics count by method, HTTP status and failure code', () => {
     expect(
       callMetrics([
         { method: 'sendMessage', status: 200, code: '', calls: 3 },
@@ -45,7 +45,7 @@ describe('call counts', () => {
 })
 
 describe('percentiles', () => {
-  it('percentile is the smallest value that at least the given share does not exceed', () => {
+  it('percentile p is the smallest value that at least p percent of the values do not exceed', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(1_000), { minLength: 1 }), fc.integer({ min: 1, max: 100 }), (values, percent) => {
         const sorted = values.toSorted((one, other) => one - other)

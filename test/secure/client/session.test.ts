@@ -53,7 +53,7 @@ describe('encrypted call', () => {
     expect(timers.running()).toBe(0)
   })
 
-  it('encrypted call carries its query, with repeated names as arrays', async () => {
+  it('encrypted call sends its query with repeated names as arrays', async () => {
     const { server, session } = setup()
     await session.send({ method: 'GET', path: '/api/v1/x?a=1&b=%26&b=2&__proto__=p', headers: {} })
     expect(server.processed[0]?.query).toEqual([
@@ -64,7 +64,7 @@ describe('encrypted call', () => {
     ])
   })
 
-  it('encrypted call reports a refusal of the endpoint as not succeeded', async () => {
+  it('encrypted call that the endpoint refuses returns the refusal as not succeeded', async () => {
     const { server, send } = setup()
     server.answer = () => refusal(409, 'VOUCHER_ALREADY_REDEEMED')
     expect(await send()).toMatchObject({ ok: true, encrypted: true, succeeded: false, response: { status: 409 } })
@@ -72,7 +72,7 @@ describe('encrypted call', () => {
     expect(await send()).toMatchObject({ ok: true, succeeded: false, response: { status: 200 } })
   })
 
-  it('encrypted call reuses the session with a fresh rid and IV', async () => {
+  it('second encrypted call reuses the session with a new rid and IV', async () => {
     const { server, send } = setup()
     for (let i = 0; i < 3; i++) expect((await send()).ok).toBe(true)
     expect(server.count(sessionPath)).toBe(1)
@@ -82,7 +82,7 @@ describe('encrypted call', () => {
     expect(new Set(envelopes.map(({ sid }) => sid)).size).toBe(1)
   })
 
-  it('session and dispatch carry the origin, and the keys are bound to it', async () => {
+  it('session and dispatch requests have the Origin header, and the keys are bound to the origin', async () => {
     const { server, send } = setup({ origin: 'https://console.example' })
     expect((await send()).ok).toBe(true)
     expect(server.requests.map(({ headers }) => headers.origin)).toEqual([
@@ -92,7 +92,7 @@ describe('encrypted call', () => {
     ])
   })
 
-  it("timestamps follow the server's clock even if the client's is an hour off", async () => {
+  it("encrypted call is dated by the server's clock even if the client's is an hour off", async () => {
     for (const off of [-3_600_000, 3_600_000]) {
       const { server, send, clock, advance } = setup()
       clock.client += off
@@ -104,7 +104,7 @@ describe('encrypted call', () => {
     }
   })
 
-  it('bootstrap, session and dispatch responses are accepted inside the usual envelope', async () => {
+  it('transport responses are accepted even if the usual response envelope wraps them', async () => {
     const { server, send } = setup()
     server.intercept = (_, next) => {
       const answer = next()
@@ -115,7 +115,7 @@ describe('encrypted call', () => {
 })
 
 describe('session renewal', () => {
-  it('renews the session 5 s before its expiry, not earlier', async () => {
+  it('client renews the encrypted session 5 s before its expiry, not earlier', async () => {
     const { server, send, advance } = setup()
     await send()
     advance(594_999)
@@ -126,7 +126,7 @@ describe('session renewal', () => {
     expect(server.count(sessionPath)).toBe(2)
   })
 
-  it('opens one session for 100 parallel calls, initially and at the renewal instant', async () => {
+  it('client opens one session for 100 concurrent calls, at first and at the renewal', async () => {
     const { server, send, advance } = setup()
     const burst = async () => (await Promise.all(Array.from({ length: 100 }, send))).every(({ ok }) => ok)
     expect(await burst()).toBe(true)
@@ -138,7 +138,7 @@ describe('session renewal', () => {
     expect(server.processed).toHaveLength(200)
   })
 
-  it('opens one session and resends each call once if the server loses its sessions', async () => {
+  it('client opens one session and resends each call once if the server loses its sessions', async () => {
     const { server, send } = setup()
     await send()
     server.sessions.clear()
@@ -149,7 +149,7 @@ describe('session renewal', () => {
     expect(server.processed).toHaveLength(101)
   })
 
-  it('a delayed SECURE_SESSION_EXPIRED of the old session does not renew the new one', async () => {
+  it('late SECURE_SESSION_EXPIRED for the old session does not end the renewed session', async () => {
     const { server, send } = setup()
     await send()
     server.sessions.clear()
@@ -170,7 +170,7 @@ describe('session renewal', () => {
     expect(server.count(sessionPath)).toBe(2)
   })
 
-  it('failed negotiation fails every waiting call, and the next call tries again', async () => {
+  it('session that cannot be opened fails every waiting call; the next call tries again', async () => {
     const { server, send } = setup()
     server.intercept = () => refusal(503, 'SERVICE_UNAVAILABLE')
     const outcomes = await Promise.all([send(), send(), send()])
@@ -181,7 +181,7 @@ describe('session renewal', () => {
     expect((await send()).ok).toBe(true)
   })
 
-  it('session uses the new key after the server rotated it between bootstrap and session', async () => {
+  it('client uses the new server key if the server rotated it between bootstrap and session', async () => {
     const { server, send, advance } = setup()
     await send()
     server.intercept = (request, next) => {
@@ -206,7 +206,7 @@ describe('session renewal', () => {
 
 describe('resend of an encrypted call', () => {
   it.each(['SECURE_SESSION_EXPIRED', 'SECURE_SESSION_MISMATCH'])(
-    'resends once after %s, with a new session, rid, IV and ts',
+    'client resends a call once after %s, with a new session, rid, IV and timestamp',
     async (code) => {
       const { server, send, advance } = setup()
       await send()
@@ -226,7 +226,7 @@ describe('resend of an encrypted call', () => {
     },
   )
 
-  it('a resent call is not resent again', async () => {
+  it('client does not resend a call that it has already resent', async () => {
     const { server, send } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? refusal(409, 'SECURE_SESSION_EXPIRED') : next())
     expect(await send()).toMatchObject({ ok: false, code: 'SECURE_SESSION_EXPIRED', maybeProcessed: false })
@@ -240,18 +240,21 @@ describe('resend of an encrypted call', () => {
     [403, 'SECURE_SESSION_ORIGIN_MISMATCH', 1],
     [409, 'REQUEST_REPLAYED', 1],
     [400, 'SECURE_ENVELOPE_INVALID', 1],
-  ] as const)('does not resend after %i %s; the next call uses session %i', async (status, code, sessions) => {
-    const { server, send } = setup()
-    server.intercept = (request, next) => (request.path === dispatch ? refusal(status, code) : next())
-    const maybeProcessed = code === 'REQUEST_REPLAYED'
-    expect(await send()).toMatchObject({ ok: false, code, phase: 'dispatch', maybeProcessed })
-    expect(server.count(dispatch)).toBe(1)
-    server.intercept = (_, next) => next()
-    expect((await send()).ok).toBe(true)
-    expect(server.count(sessionPath)).toBe(sessions)
-  })
+  ] as const)(
+    'client does not resend a call after %i %s; the next call uses session number %i',
+    async (status, code, sessions) => {
+      const { server, send } = setup()
+      server.intercept = (request, next) => (request.path === dispatch ? refusal(status, code) : next())
+      const maybeProcessed = code === 'REQUEST_REPLAYED'
+      expect(await send()).toMatchObject({ ok: false, code, phase: 'dispatch', maybeProcessed })
+      expect(server.count(dispatch)).toBe(1)
+      server.intercept = (_, next) => next()
+      expect((await send()).ok).toBe(true)
+      expect(server.count(sessionPath)).toBe(sessions)
+    },
+  )
 
-  it('does not resend after a network error and reports its cause', async () => {
+  it('client does not resend a call after a network error and returns the cause', async () => {
     const { server, send } = setup()
     for (const [error, maybeProcessed] of [
       [new Error('reset'), true],
@@ -267,7 +270,7 @@ describe('resend of an encrypted call', () => {
     }
   })
 
-  it("fetches the server's clock again after REQUEST_TIMESTAMP_OUT_OF_RANGE", async () => {
+  it("client measures the server's clock again after REQUEST_TIMESTAMP_OUT_OF_RANGE", async () => {
     const { server, send, clock } = setup()
     await send()
     clock.server += 120_000
@@ -278,7 +281,7 @@ describe('resend of an encrypted call', () => {
 })
 
 describe('timeouts of encrypted calls', () => {
-  it('dispatch without a response times out as possibly processed', async () => {
+  it('encrypted call without a response times out and is reported as possibly processed', async () => {
     const { server, session, timers } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? new Promise(() => {}) : next())
     const call = session.send({ ...redeem, timeoutMs: 2_000 })
@@ -289,7 +292,7 @@ describe('timeouts of encrypted calls', () => {
     expect(server.requests.at(-1)?.signal?.aborted).toBe(true)
   })
 
-  it('call times out while it waits for a negotiation, which continues for other calls', async () => {
+  it('call times out while a session is opened, which continues for other calls', async () => {
     const { server, session, send, timers } = setup()
     let answer = () => {}
     server.intercept = (request, next) =>
@@ -305,12 +308,12 @@ describe('timeouts of encrypted calls', () => {
     expect(await hasty).toMatchObject({ code: 'SECURE_TIMEOUT', phase: 'bootstrap', maybeProcessed: false })
     answer()
     expect((await patient).ok).toBe(true)
-    // A call that timed out is not sent later.
+    // The client must not send a call after its timeout.
     expect(server.count(dispatch)).toBe(1)
     expect(server.processed).toHaveLength(1)
   })
 
-  it('negotiation times out after 15 s', async () => {
+  it('opening of a session times out after 15 s', async () => {
     const { server, send, session, timers } = setup()
     server.intercept = () => new Promise(() => {})
     const call = session.send({ ...redeem, timeoutMs: 60_000 })
@@ -322,7 +325,7 @@ describe('timeouts of encrypted calls', () => {
   })
 
   it.each([0, 3_600_000, -3_600_000])(
-    'measures a server clock %i ms ahead at the middle of the bootstrap exchange',
+    'client measures a server clock %i ms ahead as of the middle of the bootstrap exchange',
     async (ahead) => {
       const { server, clock, advance, send } = setup()
       clock.server += ahead
@@ -338,7 +341,7 @@ describe('timeouts of encrypted calls', () => {
     },
   )
 
-  it('attempt ends after 15 s of a 30 s call, which leaves time for a retry', async () => {
+  it('attempt of a call with a timeout of 30 s ends after 15 s, which leaves time for a retry', async () => {
     const { server, session, timers } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? new Promise(() => {}) : next())
     const call = session.send({ ...redeem, timeoutMs: 30_000 })
@@ -348,7 +351,7 @@ describe('timeouts of encrypted calls', () => {
     expect(server.requests.at(-1)?.signal?.aborted).toBe(true)
   })
 
-  it('timeout is 15 s for a call that sets none', async () => {
+  it('encrypted call without a timeout of its own times out after 15 s', async () => {
     const { server, send, timers } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? new Promise(() => {}) : next())
     const call = send()
@@ -359,7 +362,7 @@ describe('timeouts of encrypted calls', () => {
     expect(await call).toMatchObject({ code: 'SECURE_TIMEOUT' })
   })
 
-  it('negotiation ends when its last caller aborts, and the next call starts another', async () => {
+  it('opening of a session ends when its last waiting call is aborted; the next call restarts it', async () => {
     const { server, session, send } = setup()
     server.intercept = () => new Promise(() => {})
     const abort = new AbortController()
@@ -378,7 +381,7 @@ describe('timeouts of encrypted calls', () => {
     expect(server.count(bootstrap)).toBe(2)
   })
 
-  it('call ends immediately when its caller aborts, and never starts if aborted before', async () => {
+  it('encrypted call ends immediately when its caller aborts it, or is never sent', async () => {
     const { server, session } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? new Promise(() => {}) : next())
     const abort = new AbortController()
@@ -396,14 +399,14 @@ describe('timeouts of encrypted calls', () => {
 describe('key pins', () => {
   const pinOf = (index: 0 | 1) => secure.pinOf(Buffer.from(serverKeys[index].publicKey, 'base64url'))
 
-  it('accepts a server key that matches one of up to two pins', async () => {
+  it('client accepts a server key that matches one of up to two pins', async () => {
     for (const pins of [[pinOf(0)], [pinOf(1), pinOf(0)]]) {
       const { send } = setup({ pins })
       expect((await send()).ok).toBe(true)
     }
   })
 
-  it('fails on a server key without a pin before it requests a session', async () => {
+  it('client with pins refuses another server key before it requests a session', async () => {
     const { send, server } = setup({ pins: [pinOf(1)] })
     expect(await send()).toMatchObject({ ok: false, code: 'SECURE_PIN_MISMATCH', maybeProcessed: false })
     expect(server.requests.map(({ path }) => path)).toEqual([bootstrap])
@@ -411,17 +414,17 @@ describe('key pins', () => {
 
   it.each([
     ['three pins', [pinOf(0), pinOf(1), pinOf(0)]],
-    ['one without its prefix', [pinOf(0).slice(7)]],
-    ['one that is too short', [pinOf(0).slice(0, -1)]],
-    ['one with a trailing line feed', [`${pinOf(0)}\n`]],
-    ['one that is not canonical', [`sha256:${'A'.repeat(42)}B`]],
-  ])('rejects invalid pins: %s', (_, pins) => {
+    ['one pin without its prefix', [pinOf(0).slice(7)]],
+    ['one pin that is too short', [pinOf(0).slice(0, -1)]],
+    ['one pin with a trailing line feed', [`${pinOf(0)}\n`]],
+    ['one pin that is not canonical base64url', [`sha256:${'A'.repeat(42)}B`]],
+  ])('client rejects the option pins with %s', (_, pins) => {
     expect(() => setup({ pins })).toThrow(TypeError)
   })
 })
 
 test.each(['console.example', 'https://console.example/', 'https://Console.example', '*', 'null'])(
-  'rejects the origin %s',
+  'client rejects the option origin %s',
   (origin) => {
     expect(() => setup({ origin })).toThrow(TypeError)
   },
@@ -437,14 +440,14 @@ describe('request that cannot be encrypted', () => {
     ['headers', { headers: { authorization: 'a\r\nb: c' } }],
     ['body', { body: 'not JSON' }],
     ['body', { method: 'GET', body: '{}' }],
-  ] as const)('fails before sending anything if its %s is invalid: %j', async (part, change) => {
+  ] as const)('encrypted call fails before sending anything if its %s is invalid: %j', async (part, change) => {
     const { server, session } = setup()
     const outcome = await session.send({ ...redeem, ...change })
     expect(outcome).toMatchObject({ ok: false, code: 'SECURE_REQUEST_INVALID', phase: 'local', part })
     expect(server.requests).toEqual([])
   })
 
-  it('fails if the request exceeds the size limit by one byte, not at the limit', async () => {
+  it('encrypted call fails one byte above the size limit, not at the limit', async () => {
     const { server, session } = setup()
     const sized = (length: number) => session.send({ ...redeem, body: JSON.stringify('x'.repeat(length)) })
     let [most, tooMany] = [0, 262_144]

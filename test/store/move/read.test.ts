@@ -6,7 +6,7 @@ import type { MoveSource, Table } from '../../../src/store/move/session.js'
 import type { ExportedTable } from '../../../src/store/move/tables.js'
 import { exportOf, inPieces } from '../../support/move.js'
 
-/** A store without a database: these tests concern only the file. */
+/** A source of an export that holds its rows in memory instead of a database. */
 function sourceOf(
   content: Partial<Record<ExportedTable, readonly Record<string, string | number | null>[]>>,
 ): MoveSource {
@@ -42,7 +42,7 @@ async function read(text: string | Buffer, bytes?: number): Promise<Record<strin
   return found
 }
 
-/** The message of the refusal, or a fixed text if the export was accepted. */
+/** The message with which an export file is refused, or a fixed text if the file is accepted. */
 async function refusalOf(text: string | Buffer): Promise<string> {
   try {
     await read(text)
@@ -56,17 +56,17 @@ async function refusalOf(text: string | Buffer): Promise<string> {
 const withLines = (change: (all: string[]) => string[]) => `${change([...lines]).join('\n')}\n`
 
 describe('export file', () => {
-  it('export file is read as written, in chunks of any size', async () => {
+  it('export file read in chunks of any size gives the rows that were written', async () => {
     for (const bytes of [1, 7, 100, 64 * 1024]) expect(await read(whole, bytes)).toEqual(content)
   })
 
-  it('export of an empty store consists of header and end', async () => {
+  it('export of an empty store consists of the header line and the end line', async () => {
     const empty = await exportOf(sourceOf({}))
     expect(empty.split('\n').length).toBe(3)
     expect(await read(empty)).toEqual({})
   })
 
-  it('hashes and counts in the end line equal those of sha256sum', async () => {
+  it('end line of an export has the row counts and SHA-256 hashes of its lines', async () => {
     const { createHash } = await import('node:crypto')
     const hash = (text: readonly string[]) =>
       createHash('sha256')
@@ -80,7 +80,7 @@ describe('export file', () => {
 })
 
 describe('refusal of an export file', () => {
-  it('export truncated at any byte but the last line feed is refused', async () => {
+  it('export truncated by any number of bytes, except the last line feed, is refused', async () => {
     const bytes = Buffer.from(whole)
     for (let length = 0; length < bytes.length - 1; length++)
       expect([length, await refusalOf(bytes.subarray(0, length))]).not.toEqual([length, 'it was accepted'])
@@ -97,15 +97,18 @@ describe('refusal of an export file', () => {
     }
   })
 
-  it.each(lines.map((_, n) => n))('export with line %i (from 0) missing, duplicated or moved is refused', async (n) => {
-    const twice = withLines((all) => all.toSpliced(n, 0, all[n] as string))
-    expect(await refusalOf(withLines((all) => all.toSpliced(n, 1)))).not.toBe('it was accepted')
-    expect(await refusalOf(twice)).toMatch(n === 0 ? /line 2 is no row/ : new RegExp(`line ${n + 2}`))
-    const moved = withLines((all) => [...all.toSpliced(n, 1), all[n] as string])
-    if (n < lines.length - 1) expect(await refusalOf(moved)).not.toBe('it was accepted')
-  })
+  it.each(lines.map((_, n) => n))(
+    'export in which line %i (from 0) is missing, duplicated or moved is refused',
+    async (n) => {
+      const twice = withLines((all) => all.toSpliced(n, 0, all[n] as string))
+      expect(await refusalOf(withLines((all) => all.toSpliced(n, 1)))).not.toBe('it was accepted')
+      expect(await refusalOf(twice)).toMatch(n === 0 ? /line 2 is no row/ : new RegExp(`line ${n + 2}`))
+      const moved = withLines((all) => [...all.toSpliced(n, 1), all[n] as string])
+      if (n < lines.length - 1) expect(await refusalOf(moved)).not.toBe('it was accepted')
+    },
+  )
 
-  it('export with two swapped lines is refused with the affected table', async () => {
+  it('export with two swapped lines is refused with the name of the table', async () => {
     const swapped = withLines(([head, a, b, ...rest]) => [head, b, a, ...rest] as string[])
     expect(await refusalOf(swapped)).toBe('the rows of applications (lines 2 to 4) are not those that were written')
     const apart = withLines((all) => all.with(4, all[6] as string).with(6, all[4] as string))

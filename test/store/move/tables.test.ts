@@ -10,11 +10,11 @@ interface Column {
   readonly table: string
   readonly name: string
   readonly type: string
-  /** Position in the primary key, 0 if the column is not part of it. */
+  /** Position of the column in the primary key; 0 if the primary key does not have the column. */
   readonly key: number
   /** Whether the column has a default or a sequence. */
   readonly counts: boolean
-  /** Null on SQLite. */
+  /** Collation of a text column on PostgreSQL; null on SQLite. */
   readonly collation: string | null
 }
 
@@ -68,7 +68,7 @@ describe('tables of an export', () => {
     expect(tables.sort()).toEqual([...exportedTables, ...(onPostgres ? onlyPostgres : [])].sort())
   })
 
-  it('exported columns have only text and integer types, which both engines and JSON represent', () => {
+  it('exported columns have only text and integer types, which SQLite, PostgreSQL and JSON have', () => {
     const known = onPostgres ? ['text', 'integer', 'bigint'] : ['text', 'integer']
     expect(columns.filter((it) => !known.includes(it.type))).toEqual([])
   })
@@ -79,19 +79,19 @@ describe('tables of an export', () => {
     if (onPostgres) expect(keys.filter((it) => it.type === 'text' && it.collation !== 'C')).toEqual([])
   })
 
-  it('columns that the export replaces exist', () => {
+  it('columns whose values the export replaces exist in their tables', () => {
     for (const [table, replaced] of Object.entries(columnOverrides)) {
       const names = columns.filter((it) => it.table === table).map((it) => it.name)
       expect(names).toEqual(expect.arrayContaining(Object.keys(replaced)))
     }
   })
 
-  it('exported tables have no defaults or sequences, which an import could not restore', () => {
+  it('exported tables have neither defaults nor sequences, which an import could not restore', () => {
     const names: readonly string[] = [...exportedTables, ...headerTables]
     expect(columns.filter((it) => it.counts && names.includes(it.table))).toEqual([])
   })
 
-  it.runIf(onPostgres)('exported tables have the same columns on both engines', () => {
+  it.runIf(onPostgres)('exported tables have the same columns on SQLite and PostgreSQL', () => {
     const named = (all: readonly Column[]) =>
       all
         .filter((it) => exportedTables.some((name) => name === it.table))

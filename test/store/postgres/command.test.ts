@@ -5,7 +5,7 @@ import { cli, temporaryDir } from '../../support/cli.js'
 import { emptyDatabase, takeDatabase } from '../../support/postgres-database.js'
 import { query } from '../../support/postgres-query.js'
 
-/** Messages for a real database; the flags are tested in test/cli/commands/server/database-url.test.ts. */
+/** Tests messages about a real database; test/cli/commands/server/database-url.test.ts tests the flags. */
 
 const errorOf = (stderr: string) => (JSON.parse(stderr) as { error: { code: string; message: string } }).error
 
@@ -78,7 +78,7 @@ describe('server start on a database that another server uses', () => {
     }
   }
 
-  it('server start succeeds with the same key file as the other server', () =>
+  it('server start on a database in use succeeds with the key file of the other server', () =>
     withDatabase(async (url) => {
       const [first, second] = [temporaryDir(), temporaryDir()]
       expect((await start(url, first)).stderr).toBe('')
@@ -86,7 +86,7 @@ describe('server start on a database that another server uses', () => {
       expect([exit, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ store: 'postgres' })])
     }))
 
-  it('server start with other or no keys is refused with the missing keys and advice', () =>
+  it('server start on a database in use with other or no keys is refused with the missing keys', () =>
     withDatabase(async (url) => {
       const [first, second, third] = [temporaryDir(), temporaryDir(), temporaryDir()]
       await start(url, first)
@@ -96,7 +96,7 @@ describe('server start on a database that another server uses', () => {
         code: 'KEYS_UNUSABLE',
         message: expect.stringMatching(/keys\.json does not exist\. .*--key-file/),
       })
-      // The keys of a server with another database.
+      // Make the key file of a server with another database.
       const elsewhere = takeDatabase()
       await start(await elsewhere.url, third)
       elsewhere.release()
@@ -108,7 +108,7 @@ describe('server start on a database that another server uses', () => {
       })
     }))
 
-  it('server start with a key of the same id but another value is refused', () =>
+  it('server start on a database in use with another key of the same id is refused', () =>
     withDatabase(async (url) => {
       const [first, second] = [temporaryDir(), temporaryDir()]
       await start(url, first)

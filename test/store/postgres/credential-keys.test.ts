@@ -8,9 +8,9 @@ import { query } from '../../support/postgres-query.js'
 import { type LiveServer, liveServer } from '../../support/server.js'
 import { until } from '../../support/server-deliveries.js'
 
-/** Rotation of the credential key on servers that share a PostgreSQL database. */
+/** Tests the rotation of the credential key on servers that share a PostgreSQL database. */
 
-/** A database in use with one key, and three data folders: that key, an added key, the added key as current. */
+/** A database of servers with one credential key, and data folders for the steps of a rotation to a second key. */
 async function fleet() {
   const database = takeDatabase()
   onTestFinished(() => database.release())
@@ -31,7 +31,7 @@ async function fleet() {
   }
   write(added, keys)
   write(current, { ...keys, current: 'key_further' })
-  /** Runs `server start` of the built command, which exits once the server is ready. */
+  /** Runs `server start` of the built command with a signal that ends the server as soon as it is ready. */
   const start = (dir: string) =>
     cli(`server start --port 0 --log-level silent --data ${dir} --json`, {
       env: { VOUCHERCTL_DATABASE_URL: url },
@@ -42,10 +42,10 @@ async function fleet() {
 
 const advisoryLocks = `from pg_locks where locktype = 'advisory'
   and database = (select oid from pg_database where datname = current_database())`
-/** Advisory locks of credential keys have two numbers; those of operations have one. */
+/** Selects the advisory locks of credential keys, which have two numbers (objsubid 2); other locks have one. */
 const keyLocks = `${advisoryLocks} and objsubid = 2`
 
-it('refuses to start, and registers nothing, if a running server lacks the current key', async () => {
+it('server start with a new current key is refused if a running server lacks that key', async () => {
   const { url, current, start } = await fleet()
   const [{ pid }] = (await query(url, `select pid ${keyLocks}`)) as [{ pid: number }]
   const { exit, stdout, stderr } = await start(current)
@@ -59,7 +59,7 @@ it('refuses to start, and registers nothing, if a running server lacks the curre
   expect(await query(url, 'select key_id from credential_keys')).toHaveLength(1)
 })
 
-it('accepts a new current key once every running server has restarted with it', async () => {
+it('server start with a new current key succeeds once every running server has that key', async () => {
   const { old, added, current, live, first, start } = await fleet()
   const second = await live(old)
   await first.close()
@@ -69,20 +69,20 @@ it('accepts a new current key once every running server has restarted with it', 
   expect(await start(current)).toMatchObject({ exit: 0, stderr: '' })
 })
 
-it('accepts a new current key once the server that lacks it has stopped', async () => {
+it('server start with a new current key succeeds once the server that lacks it has stopped', async () => {
   const { current, first, start } = await fleet()
   await first.close()
   expect(await start(current)).toMatchObject({ exit: 0, stderr: '' })
 })
 
-it('refuses to start if a server that lacks the current key has reconnected', async () => {
+it('server start is refused if a server that reconnected lacks the current key', async () => {
   const { url, current, start } = await fleet()
   const [{ pid }] = (await query(url, `select pid, pg_terminate_backend(pid) ${keyLocks}`)) as [{ pid: number }]
   await until(async () => (await query(url, `select 1 ${keyLocks} and pid <> ${pid}`)).length > 0)
   expect((await start(current)).exit).toBe(1)
 })
 
-it('starts only one of two concurrent servers if one lacks the current key of the other', async () => {
+it('only one of two concurrent server starts succeeds if one lacks the key of the other', async () => {
   const { url, old, current, live, first } = await fleet()
   await first.close()
   const waiting = async (count: number) =>

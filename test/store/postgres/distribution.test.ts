@@ -9,7 +9,7 @@ import { type TestDatabase, takeDatabase } from '../../support/postgres-database
 import { testApp } from '../../support/server-app.js'
 import { codeOf, newTenant } from '../../support/server-tenant.js'
 
-/** What store/README.md says of distributing the schema by application, checked in the catalogue of a real database. */
+/** Tests that tables can be distributed by application as store/README.md says, against the catalogue of a database. */
 let database: TestDatabase
 let client: Client
 beforeAll(async () => {
@@ -46,20 +46,23 @@ describe('runtime tables', () => {
     expect(unique.filter((it) => it.first !== 'application_id')).toEqual([])
   })
 
-  it.each(runtimeTables)('table %s has no foreign keys in either direction and no triggers', async (table) => {
-    const found = await rows(
-      `select conname from pg_constraint where contype = 'f' and '${table}'::regclass in (conrelid, confrelid)
+  it.each(runtimeTables)(
+    'runtime table %s has no triggers and no foreign keys from or to other tables',
+    async (table) => {
+      const found = await rows(
+        `select conname from pg_constraint where contype = 'f' and '${table}'::regclass in (conrelid, confrelid)
        union all select tgname from pg_trigger where tgrelid = '${table}'::regclass`,
-    )
-    expect(found).toEqual([])
-  })
+      )
+      expect(found).toEqual([])
+    },
+  )
 
-  it('the schema has no sequences, which a single node would have to serve', async () => {
+  it('database schema has no sequences, which a single node would have to serve', async () => {
     expect(await rows("select relname from pg_class where relkind = 'S'")).toEqual([])
   })
 })
 
-/** Records every statement of every operation. */
+/** Wraps a store: passes the SQL statements of each operation to `record`. */
 function recording(store: Store, record: (statements: readonly Statement[]) => void): Store {
   const recorded = <T>(op: () => Op<T>) =>
     function* (): Op<T> {
@@ -85,7 +88,7 @@ function recording(store: Store, record: (statements: readonly Statement[]) => v
 
 const RUNTIME = new RegExp(`\\b(?:from|join|into|update) (${runtimeTables.join('|')})\\b( [a-z]\\b)?`, 'g')
 
-/** The application ids that a statement's runtime rows are restricted to; null if a table is not restricted. */
+/** The application ids to which a statement restricts the rows of runtime tables; null if it does not restrict one. */
 function applicationsOf({ sql, params }: Statement): string[] | null {
   const found = new Set<string>()
   if (/^\s*insert/.test(sql)) {
@@ -96,7 +99,7 @@ function applicationsOf({ sql, params }: Statement): string[] | null {
     for (const [, , alias = ''] of sql.matchAll(RUNTIME)) {
       const column = `${alias.trim() === '' ? '' : `${alias.trim()}.`}application_id`
       const [, place] = new RegExp(`\\b${column} = \\$(\\d+)`).exec(sql) ?? []
-      // A table joined on the application id of another.
+      // A table joined by application_id to a restricted table is restricted too.
       const isJoined = new RegExp(`\\b${column} = \\w+\\.application_id`).test(sql)
       if (place === undefined && !isJoined) return null
       if (place !== undefined) found.add(String(params[Number(place) - 1]))
@@ -106,7 +109,7 @@ function applicationsOf({ sql, params }: Statement): string[] | null {
 }
 
 describe('runtime operations', () => {
-  it('every statement of a runtime operation is restricted to one application', async () => {
+  it('every SQL statement of a runtime operation is restricted to rows of one application', async () => {
     const touched: string[][] = []
     const boundless: string[] = []
     let isRecording = false

@@ -4,7 +4,7 @@ import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { count, counter, counterValue, holdLock } from '../../support/postgres-counters.js'
 import { takeDatabase } from '../../support/postgres-database.js'
 
-/** Timeouts in the database; test/store/postgres/driver.test.ts shows that connections set them. */
+/** Tests timeouts that the database enforces; test/store/postgres/driver.test.ts tests that connections set them. */
 
 async function openStore() {
   const database = takeDatabase()
@@ -17,7 +17,7 @@ async function openStore() {
   return { store, url }
 }
 
-it('operation that waits for a row lock longer than 5 s is unavailable and writes nothing', async () => {
+it('operation that waits for a row lock longer than 5 s fails as unavailable, writes nothing', async () => {
   const { store, url } = await openStore()
   for (const id of ['a', 'b']) await store.write(() => counter(id))
   await holdLock(url, "select * from credential_keys where key_id = 'a' for update", async () => {
@@ -25,7 +25,7 @@ it('operation that waits for a row lock longer than 5 s is unavailable and write
       yield* count('b')
       yield* count('a')
     })
-    // The database ended the statement (lock_timeout); the client did not give up on it.
+    // 55P03: the database ended the statement by lock_timeout, not the client by a timeout of its own.
     await expect(waiting).rejects.toMatchObject({ name: 'StoreUnavailable', cause: { state: '55P03' } })
   })
   expect([await counterValue(store, 'a'), await counterValue(store, 'b')]).toEqual([0, 0])
@@ -41,6 +41,6 @@ it('statement that takes longer than 5.5 s is ended by the database and fails as
   ])
   const left = `select query from pg_stat_activity
                 where datname = current_database() and state = 'active' and pid <> pg_backend_pid()`
-  // The caller receives the error a moment before pg_stat_activity shows the end.
+  // pg_stat_activity shows the end of the statement a moment after the caller receives the error.
   await vi.waitFor(async () => expect(await store.read(() => all(left))).toEqual([]), { timeout: 30_000 })
 })

@@ -27,13 +27,13 @@ const valueOf = (id: string) => counterValue(store, id)
 const holding = async (sql: string, use: () => Promise<void>) => holdLock(await database.url, sql, use)
 
 describe('concurrent operations of two processes', () => {
-  it('two processes lose no update if they read before they write', async () => {
+  it('operations of two processes that read and then write a row lose no write', async () => {
     await store.write(() => counter('a'))
     await Promise.all(Array.from({ length: 40 }, (_, n) => (n % 2 === 0 ? store : other).write(() => count('a'))))
     expect(await valueOf('a')).toBe(40)
   })
 
-  it('both operations complete after a deadlock, which is retried', async () => {
+  it('two operations that deadlock both complete because one is retried', async () => {
     await store.write(() => counter('a'))
     await store.write(() => counter('b'))
     const both = (first: string, second: string) =>
@@ -46,7 +46,7 @@ describe('concurrent operations of two processes', () => {
     expect([await valueOf('a'), await valueOf('b')]).toEqual([2, 2])
   })
 
-  it('both operations complete under serializable isolation: a failure is retried', async () => {
+  it('two operations complete under serializable isolation: a serialization failure is retried', async () => {
     const env = { PGOPTIONS: '-c default_transaction_isolation=serializable' }
     const url = await database.url
     const strict = await Promise.all([openPostgresStore({ url, env }), openPostgresStore({ url, env })])
@@ -63,7 +63,7 @@ describe('concurrent operations of two processes', () => {
     expect([await valueOf('a'), runs]).toEqual([2, 3])
   })
 
-  it("two operations that insert the same row: the second retries and finds the first's row", async () => {
+  it("second of two operations that insert the same row is retried and finds the first's row", async () => {
     const insertOrFind = function* (): Op<string> {
       const found = yield* one('select key_id from credential_keys where key_id = $1', ['a'])
       if (found !== undefined) return 'found'
@@ -75,7 +75,7 @@ describe('concurrent operations of two processes', () => {
     expect(done.sort()).toEqual(['found', 'made'])
   })
 
-  it('operations that lock the same subject run one after another', async () => {
+  it('operations that lock the same name run one after another', async () => {
     const limited = function* (): Op<boolean> {
       yield* lock('a limit')
       const { n } = (yield* one<{ n: number }>('select count(*) as n from credential_keys')) as { n: number }
@@ -87,7 +87,7 @@ describe('concurrent operations of two processes', () => {
     expect(done.filter(Boolean).length).toBe(3)
   })
 
-  it('operations that skip locked rows divide the rows among them', async () => {
+  it('operations that skip locked rows divide the rows between them', async () => {
     for (const id of ['a', 'b']) await store.write(() => counter(id))
     await holding("select * from credential_keys where key_id = 'a' for update", async () => {
       const free = await store.write(() => all('select key_id from credential_keys order by key_id', [], 'skip'))
@@ -95,7 +95,7 @@ describe('concurrent operations of two processes', () => {
     })
   })
 
-  it("expiry sweeps divide the expired rows: neither waits for the other's locks", async () => {
+  it('concurrent expiry sweeps divide the expired rows without waiting for locks', async () => {
     await store.write(() =>
       run(`insert into idempotency_keys select 'app_1', 'k' || n, 'f', 201, 'vch_1', null, 0, n
            from generate_series(1, 20) n`),
@@ -107,7 +107,7 @@ describe('concurrent operations of two processes', () => {
     expect(await store.read(() => one('select count(*) as n from idempotency_keys'))).toEqual({ n: 0 })
   })
 
-  it('notifications reach the other process after the commit, never after a rollback', async () => {
+  it('notifications reach the other process after a commit, never after a rollback', async () => {
     const heard: string[] = []
     other.listen((subject) => heard.push(subject))
     await store.write(() => notify('one'))
@@ -124,7 +124,7 @@ describe('concurrent operations of two processes', () => {
 })
 
 describe('PostgreSQL operation', () => {
-  it('superseded operation is retried, and fails as unavailable if it is always superseded', async () => {
+  it('superseded PostgreSQL operation is retried, and fails as unavailable if always superseded', async () => {
     let runs = 0
     const late = function* (): Op<number> {
       runs += 1
@@ -140,7 +140,7 @@ describe('PostgreSQL operation', () => {
     await expect(store.write(never)).rejects.toBeInstanceOf(StoreUnavailable)
   })
 
-  it('writes of an operation are invisible to reads before its commit', async () => {
+  it('writes of a PostgreSQL operation are invisible to reads before its commit', async () => {
     await store.write(() => counter('a'))
     await holding("update credential_keys set created_at = 7 where key_id = 'a'", async () => {
       expect(await valueOf('a')).toBe(0)
@@ -148,7 +148,7 @@ describe('PostgreSQL operation', () => {
     expect(await valueOf('a')).toBe(7)
   })
 
-  it('connections set the lock, statement and idle timeouts in the database', async () => {
+  it('PostgreSQL connections set the lock, statement and idle timeouts in the database', async () => {
     const [row] = await store.read(() =>
       all(
         `select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement,
@@ -158,7 +158,7 @@ describe('PostgreSQL operation', () => {
     expect(row).toEqual({ lock: '5s', statement: '5500ms', idle: '10s' })
   })
 
-  it('all statements of a read see the same snapshot', async () => {
+  it('all statements of a PostgreSQL read see the same snapshot', async () => {
     await store.write(() => counter('a'))
     const reading = store.read(function* () {
       const before = yield* one('select created_at from credential_keys')
@@ -173,14 +173,14 @@ describe('PostgreSQL operation', () => {
     await writing
   })
 
-  it('failing read does not fail the reads sent with it', async () => {
+  it('failing PostgreSQL read does not fail the other reads of its batch', async () => {
     const broken = () => one('select key_id from credential_keys where created_at = 1 / $1::integer', [0])
     const read = () => one('select 1 as n')
     const outcomes = await Promise.allSettled([read, broken, read, broken, read].map((op) => store.read(op)))
     expect(outcomes.map((it) => it.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled'])
   })
 
-  it('running operations end before close() resolves', async () => {
+  it('close() of the PostgreSQL store resolves after all running operations', async () => {
     const own = await openPostgresStore({ url: await database.url, env: {} })
     const ended: string[] = []
     const sleep = () => one('select pg_sleep(0.1)')
@@ -195,7 +195,7 @@ describe('PostgreSQL operation', () => {
     await expect(own.read(sleep)).rejects.toBeInstanceOf(StoreUnavailable)
   })
 
-  it('read by a text that PostgreSQL cannot store returns nothing', async () => {
+  it('read with a parameter that PostgreSQL cannot store, such as U+0000, finds no row', async () => {
     expect(await store.read(() => one('select key_id from credential_keys where key_id = $1', ['a\0b']))).toBe(
       undefined,
     )
@@ -225,7 +225,7 @@ describe('group commit', () => {
     expect(transactions?.n).toBeLessThan(10)
   })
 
-  it('operations of a group run alone if one of them fails, and the others complete', async () => {
+  it('operations of a group commit run alone if one of them fails, and the others complete', async () => {
     await store.write(() => counter('k1'))
     const done = await Promise.allSettled([
       store.write(() => add('k0'), grouped('0')),
@@ -246,7 +246,7 @@ describe('group commit', () => {
   })
 })
 
-it('PGOPTIONS applies to the connections of operations', async () => {
+it('environment variable PGOPTIONS applies to the connections of operations', async () => {
   const own = await openPostgresStore({
     url: await database.url,
     env: { PGOPTIONS: '-c plan_cache_mode=force_generic_plan' },
@@ -256,11 +256,11 @@ it('PGOPTIONS applies to the connections of operations', async () => {
   expect(row).toEqual({ mode: 'force_generic_plan' })
 })
 
-it('connections with prepared statements keep working after a newer version adds a column', async () => {
+it('connections with prepared statements keep working after a migration adds a column', async () => {
   const select = () => store.write(() => one('select * from credential_keys where key_id = $1', ['a'], 'row'))
   const read = () => store.read(() => one('select * from credential_keys where key_id = $1', ['a']))
   await store.write(() => counter('a'))
-  // Several connections of the pool have prepared the statement.
+  // Let several connections of the pool prepare the statement.
   await Promise.all(Array.from({ length: 10 }, select))
   await Promise.all(Array.from({ length: 10 }, read))
   const client = new Client({ connectionString: await database.url })
@@ -275,7 +275,7 @@ it('connections with prepared statements keep working after a newer version adds
   }
 })
 
-it('superseded operation is retried again when it finds a schema with an added column', async () => {
+it('superseded operation is retried again if the schema got another column meanwhile', async () => {
   const select = () => one('select * from credential_keys where key_id = $1', ['a'], 'row')
   await store.write(() => counter('a'))
   await store.write(select)
@@ -296,7 +296,7 @@ it('superseded operation is retried again when it finds a schema with an added c
   }
 })
 
-it('plan prepared on an empty table is replaced before the table has a thousand rows', async () => {
+it('query plan prepared on an empty table is replaced before the table has 1,000 rows', async () => {
   const client = new Client({ connectionString: await database.url })
   await client.connect()
   await client.query(
@@ -326,7 +326,7 @@ it('plan prepared on an empty table is replaced before the table has a thousand 
 })
 
 describe('connections terminated by the database', () => {
-  // Stores of this test only: a store may still be replacing its connections when the test ends.
+  // Open separate stores: when a test ends, its store may still be replacing connections.
   const openStores = async () => {
     const own = takeDatabase()
     const url = await own.url
@@ -343,7 +343,7 @@ describe('connections terminated by the database', () => {
     return { stores, endAll }
   }
 
-  it('terminated connections are replaced: the next write and the next read succeed', async () => {
+  it('terminated database connections are replaced: the next write and the next read succeed', async () => {
     const { stores, endAll } = await openStores()
     const [own] = stores
     await own.write(() => counter('a'))
@@ -353,7 +353,7 @@ describe('connections terminated by the database', () => {
     expect(await counterValue(own, 'a')).toBe(1)
   })
 
-  it('terminated listener is told that it may have missed notifications, and receives new ones', async () => {
+  it('listener whose connection was terminated learns of it and receives later notifications', async () => {
     const { stores, endAll } = await openStores()
     const [own, listening] = stores
     const heard: string[] = []

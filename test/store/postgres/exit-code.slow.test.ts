@@ -7,8 +7,8 @@ import { bundleProgram } from '../../support/bundle.js'
 
 const program = fileURLToPath(new URL('../../support/exit-code-program.ts', import.meta.url))
 
-// Otherwise tests and campaigns on PostgreSQL would exit with 0 even if they failed.
-it('process that used its own PostgreSQL server exits with the code that it set', async () => {
+// Tests and campaigns start PostgreSQL servers: if that changed the exit code to 0, their failures would go unnoticed.
+it('process that started a PostgreSQL server exits with the exit code that it set', async () => {
   const file = await bundleProgram(program, 'exit-code')
   onTestFinished(() => rmSync(file))
   const child = spawn(process.execPath, [file], { stdio: 'ignore' })

@@ -26,7 +26,7 @@ describe('PostgreSQL migrations', () => {
     expect(await query(url, 'select version from voucherctl_schema')).toEqual([{ version: migrations.length }])
   })
 
-  it('dry run prints the SQL of the migrations and changes nothing', async () => {
+  it('dry run of migrations returns their SQL and changes nothing in the database', async () => {
     const url = await emptyDatabase()
     const { steps } = await migrate(url, true)
     expect(await tablesOf(url)).toEqual([])
@@ -39,9 +39,9 @@ describe('PostgreSQL migrations', () => {
     expect(await tablesOf(other)).toEqual(tables)
   })
 
-  it('failed migration leaves no tables', async () => {
+  it('failed migration of an empty database leaves no tables', async () => {
     const url = await emptyDatabase()
-    // A type occupies a name that the schema needs.
+    // Occupy a name that the migrations need with another type.
     await query(url, 'create type bots as enum ()')
     await expect(migrate(url)).rejects.toMatchObject({ name: 'StoreUnusable' })
     expect(await tablesOf(url)).toEqual([])
@@ -52,7 +52,7 @@ describe('PostgreSQL migrations', () => {
     await migrate(url)
     const atWork = new Client({ connectionString: url })
     await atWork.connect()
-    // With this timeout the migration detects the deadlock first, so PostgreSQL ends the migration.
+    // PostgreSQL ends the statement that detects a deadlock first: with this timeout that is the migration.
     await atWork.query("set deadlock_timeout = '1min'")
     await atWork.query('begin; lock table tokens')
     const { config, name } = await connectionOf({ url, env: {} })
@@ -69,7 +69,7 @@ describe('PostgreSQL migrations', () => {
     expect((await migrating).to).toBe(migrations.length + 1)
   })
 
-  it('migrate refuses the database of another program or a newer version with advice', async () => {
+  it('migration refuses the database of another program or a newer version with advice', async () => {
     const foreign = await emptyDatabase()
     await query(foreign, 'create table invoices (id integer)')
     await expect(migrate(foreign)).rejects.toMatchObject({
@@ -85,7 +85,7 @@ describe('PostgreSQL migrations', () => {
     })
   })
 
-  it('migrate reports why a database is unusable, never its password', async () => {
+  it('migration reports why a database is unusable, never the password', async () => {
     const server = inject('postgresUrl')
     const messageOf = (url: string) => migrate(url).then(String, (error: Error) => error.message)
     const wrong = await messageOf(server.replace('a%20password', 'some-secret'))

@@ -82,7 +82,7 @@ describe('export of PostgreSQL', () => {
     const source = await fromPostgres(url)
     await exportOf(source)
     const server = appOn(store)
-    // The snapshot is still open.
+    // The export still holds its snapshot, and this write must not wait.
     await newTenant(server)
     await expect(source.all('delete from tokens')).rejects.toThrow(/25006/)
     await source.close()
@@ -90,7 +90,7 @@ describe('export of PostgreSQL', () => {
     await store.close()
   })
 
-  it('export of an older schema keeps that schema version', async () => {
+  it('export of a database with an older schema has that schema version in its header', async () => {
     addLaterMigration()
     const url = await emptyDatabase()
     await query(url, `${postgresMigrations[0]?.sql}; create table voucherctl_schema (version integer)`)
@@ -119,7 +119,7 @@ describe('import', () => {
     return textOf(fromSqlite(path))
   }
 
-  it('import is refused by a store that has rows, even if only the keys of its first start', async () => {
+  it('import is refused by a store that has rows, even if only transport keys', async () => {
     const text = await filled()
     const [url, path] = [await emptyDatabase(), filePath()]
     await moveInto(await toPostgres(url), text)
@@ -136,7 +136,7 @@ describe('import', () => {
     })
   })
 
-  it('import keeps tables partitioned by application, and their export has the same order', async () => {
+  it('import into tables partitioned by application keeps the partitions and the row order', async () => {
     const text = await filled()
     const url = await emptyDatabase()
     await createPartitioned(url, 4)
@@ -146,7 +146,7 @@ describe('import', () => {
     expect(rowLinesOf(await textOf(fromPostgres(url)))).toEqual(rowLinesOf(text))
   })
 
-  it('import with a wrong line leaves an empty PostgreSQL database and no SQLite file', async () => {
+  it('failed import of a wrong line leaves an empty PostgreSQL database and no SQLite file', async () => {
     const lines = (await filled()).split('\n')
     const cut = lines.slice(0, -2).join('\n')
     const other = lines.with(-3, (lines.at(-3) as string).replace('"status":', '"state":')).join('\n')
@@ -167,7 +167,7 @@ describe('import', () => {
     }
   })
 
-  it('import makes a starting server wait and then see every imported row', async () => {
+  it('server that starts during an import waits and then sees every imported row', async () => {
     const url = await emptyDatabase()
     const target = await toPostgres(url)
     let opened = false
@@ -181,7 +181,7 @@ describe('import', () => {
     const store = await starting
     await store.close()
     expect(await query(url, 'select count(*)::int as n from vouchers')).toEqual([{ n: 1 }])
-    // In this test no other process waits for that lock.
+    // In this test only the starting server can wait for an advisory lock.
     async function waitsForLock(): Promise<void> {
       const waiting = `select 1 from pg_locks l join pg_database d on d.oid = l.database
         where not l.granted and l.locktype = 'advisory' and d.datname = '${url.split('/').at(-1)}'`
@@ -189,7 +189,7 @@ describe('import', () => {
     }
   })
 
-  it('import makes a running server wait with its writes', async () => {
+  it('write of a running server waits until an import has committed', async () => {
     const url = await emptyDatabase()
     const store = await openPostgresStore({ url, env: {} })
     const order: string[] = []
@@ -210,7 +210,7 @@ describe('import', () => {
     await store.close()
   })
 
-  it('import fails if the store returns missing or changed rows, and leaves nothing', async () => {
+  it('import fails if the rows that it reads back are missing or changed', async () => {
     const text = await filled()
     const careless: ((rows: readonly Row[]) => readonly Row[])[] = [
       (rows) => rows.slice(1),
@@ -227,7 +227,7 @@ describe('import', () => {
     }
   })
 
-  it('import into a database with another encoding is refused, with nothing written', async () => {
+  it('import of text that the encoding of the database lacks is refused and writes nothing', async () => {
     const server = inject('postgresUrl')
     await query(server, "create database latin1 encoding 'LATIN1' template template0 locale 'C'")
     onTestFinished(async () => void (await query(server, 'drop database latin1 with (force)')))
@@ -241,7 +241,7 @@ describe('import', () => {
 })
 
 describe('lease in an export', () => {
-  it('export drops leases: deliveries wait as before, and the running attempt is not counted', async () => {
+  it('export omits delivery leases: leased deliveries are due again after the import', async () => {
     const url = await emptyDatabase()
     const store = await openPostgresStore({ url, env: {} })
     const server = appOn(store)
@@ -249,7 +249,7 @@ describe('lease in an export', () => {
     await server.close()
     await store.close()
     await query(url, "update deliveries set attempt_count = 2, next_attempt_at = 5 where status = 'failed'")
-    // In order of id: a manual retry, a repeated attempt, a first attempt.
+    // By id: a manual retry, a repeated attempt, first attempts.
     const ids = (await query(url, "select id from deliveries where status <> 'delivering' order by id")).map(
       (it) => it.id,
     )

@@ -44,7 +44,7 @@ describe('move from SQLite to PostgreSQL and back', () => {
     const other = filePath()
     await moveInto(await openSqliteTarget(other), second)
     expect(rowLinesOf(await textOf(fromSqlite(other)))).toEqual(rowLinesOf(first))
-    // Without leases, the export equals the tables.
+    // No delivery has a lease, so the export has exactly the rows of the tables.
     const rows = (from: string, table: string) => {
       const db = openDatabase(from)
       try {
@@ -72,7 +72,7 @@ describe('export of an older schema', () => {
     return textOf(fromSqlite(path))
   }
 
-  it('export of an older schema is imported into either engine with the current schema', async () => {
+  it('export of an older schema is imported into PostgreSQL and SQLite with the current schema', async () => {
     addLaterMigration()
     const text = await olderText()
     expect(JSON.parse(text.split('\n')[0] as string)).toMatchObject({ schema: 1 })
@@ -86,7 +86,7 @@ describe('export of an older schema', () => {
       expect(await source.schema()).toBe(migrations.length)
       expect(rowLinesOf(await textOf(source))).toEqual(rowLinesOf(text))
     }
-    // All rows are there: a server continues with them.
+    // A server must accept the imported rows.
     const store = await openPostgresStore({ url: fresh, env: {} })
     const server = appOn(store)
     await makeDeliveries(server)

@@ -29,7 +29,7 @@ afterEach(async () => {
 
 type Engine = 'SQLite' | 'PostgreSQL'
 
-/** A data folder, with an empty database if the engine is PostgreSQL. */
+/** Creates a data folder and, if the engine is PostgreSQL, an empty database. */
 async function newPlace(name: string, engine: Engine): Promise<MovePlace> {
   const dataDir = join(folder, name)
   mkdirSync(dataDir)
@@ -43,7 +43,7 @@ interface Live {
   close(): Promise<void>
 }
 
-/** The real server on the engine of the place. */
+/** Starts a server on a data folder and its database. */
 async function start(place: MovePlace, receiverPort: number): Promise<Live> {
   const options = { port: 0, rateLimits: 'off', webhookLoopbackPorts: [receiverPort], logLevel: 'silent' } as const
   const running = await startServer({ ...place, ...options })
@@ -63,7 +63,7 @@ const take = (place: MovePlace, path: string) => importStore(place, createReadSt
 
 const SECRET = 'CANARYwebhookSecretThatIsSealed8Rk2'
 
-/** What clients hold of a store, and a delivery that waits in it. */
+/** Makes calls whose results clients keep (tokens, vouchers, replays), and a delivery that is pending. */
 async function fill(server: Live, hook: string) {
   const tenant = await newTenant(server)
   const { id: templateId } = await tenant.template()
@@ -90,7 +90,7 @@ describe.each<[Engine, Engine]>([
   ['SQLite', 'PostgreSQL'],
   ['PostgreSQL', 'SQLite'],
 ])('export of %s imported into %s with the same key file', (from, to) => {
-  it('import keeps vouchers, replays, tokens, deliveries and keys, and the file holds no secret', async () => {
+  it('import keeps vouchers, replays, tokens, deliveries and keys; the file contains no secret', async () => {
     const receiver = await newReceiver()
     const source = await newPlace('source', from)
     const before = await start(source, receiver.port)
@@ -117,7 +117,7 @@ describe.each<[Engine, Engine]>([
     expect([repeated.status, repeated.sameness]).toEqual([200, redeemed.sameness])
     expect((await moved.redeem(issued.data)).externalIssueId).toBe('order-1')
     expect((await moved.console(contract.tokens.list, { appId: tenant.appId })).data.items.length).toBe(1)
-    // Clients that pin the key of the encrypted transport keep working.
+    // Clients that pin the transport key must keep working.
     expect(await kidOf(after)).toBe(kid)
 
     await moved.operator(contract.platform.enableBot, { botId: bot.id })
@@ -146,7 +146,7 @@ describe.each<[Engine, Engine]>([
     expect(leaksIn(readFileSync(path), planted)).toEqual([])
   })
 
-  it('import with another or no key file is refused before anything is written', async () => {
+  it('import with another key file or none is refused before it writes anything', async () => {
     const source = await newPlace('source', from)
     await (await start(source, 1)).close()
     const path = join(folder, 'export.ndjson')
@@ -181,7 +181,7 @@ describe.each<[Engine, Engine]>([
   })
 })
 
-/** Terminates the connections of the move once there is one. */
+/** Waits until the export or import has a connection to the database and terminates it. */
 const endConnections = ({ databaseUrl = '' }: MovePlace): Promise<void> =>
   until(async () => {
     const ours = "datname = current_database() and application_name = 'voucherctl'"
@@ -189,7 +189,7 @@ const endConnections = ({ databaseUrl = '' }: MovePlace): Promise<void> =>
   })
 
 describe('import into PostgreSQL', () => {
-  it('import whose connection breaks writes nothing and can be repeated', async () => {
+  it('import whose database connection breaks writes nothing and can be repeated', async () => {
     const source = await newPlace('source', 'SQLite')
     await (await start(source, 1)).close()
     const path = join(folder, 'export.ndjson')
@@ -213,7 +213,7 @@ describe('import into PostgreSQL', () => {
 })
 
 describe('export of PostgreSQL', () => {
-  it('export whose connection breaks fails with DATABASE_UNREACHABLE', async () => {
+  it('export whose database connection breaks fails with DATABASE_UNREACHABLE', async () => {
     const source = await newPlace('source', 'PostgreSQL')
     await (await start(source, 1)).close()
     const writing = exportStore(source, {
@@ -230,7 +230,7 @@ describe('export of PostgreSQL', () => {
   })
 })
 
-/** Reads the keys in the form in which a server on SQLite stores them. */
+/** The transport key file of a server on SQLite by its kids. */
 function transportKeysOf({ dataDir }: MovePlace): Record<string, string> {
   const { keys } = JSON.parse(readFileSync(join(dataDir, 'secure-keys.json'), 'utf8')) as {
     keys: { private_key: string; state: string }[]
@@ -239,7 +239,7 @@ function transportKeysOf({ dataDir }: MovePlace): Record<string, string> {
 }
 
 describe('transport keys already in the data folder', () => {
-  it('import accepts identical transport keys in the folder and never overwrites others', async () => {
+  it('import accepts equal transport keys in the data folder and never overwrites others', async () => {
     const source = await newPlace('source', 'SQLite')
     await (await start(source, 1)).close()
     const path = join(folder, 'export.ndjson')

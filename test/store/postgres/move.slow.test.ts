@@ -20,7 +20,7 @@ import { commands, setUp } from '../../support/voucher-steps.js'
 const filePath = databaseFiles()
 
 describe('move from PostgreSQL to SQLite and back', () => {
-  it('move to SQLite and back keeps every row of a store on which every operation ran', async () => {
+  it('move to SQLite and back keeps every row of a store after calls of every kind', async () => {
     const url = await emptyDatabase()
     const store = await openPostgresStore({ url, env: {} })
     await fillStore(store)
@@ -35,7 +35,7 @@ describe('move from PostgreSQL to SQLite and back', () => {
     expect(rowLinesOf(await textOf(fromPostgres(again)))).toEqual(rowLinesOf(first))
   })
 
-  it('move to PostgreSQL and back keeps every row of a store filled by random commands', async () => {
+  it('move to PostgreSQL and back keeps every row of a store after random commands', async () => {
     await fc.assert(
       fc.asyncProperty(commands(25), async (sequence) => {
         const path = filePath()

@@ -9,9 +9,9 @@ import { until } from '../../support/server-deliveries.js'
 import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
 import { tcpGate } from '../../support/tcp-gate.js'
 
-/** A PostgreSQL server of this file, with fsync on, that tests stop and kill. */
+/** A separate PostgreSQL server with fsync on, which the tests stop and kill. */
 let postgres: PostgresServer
-/** Holds the credential keys of the vouchers. */
+/** Data folder of the voucher server, with its credential keys. */
 const dataDir = temporaryFolder()
 beforeAll(async () => {
   postgres = await startPostgres({ durable: true })
@@ -31,7 +31,7 @@ const live = async (url: string): Promise<LiveServer> => {
 class Load {
   readonly answered = new Map<string, Answer>()
   readonly calls = new Map<string, () => Promise<Answer>>()
-  /** Failed responses: status, code and Retry-After. */
+  /** Responses to failed calls. */
   readonly refusals: Answer[] = []
   #over = false
   #clerks: Promise<unknown> = Promise.resolve()
@@ -73,7 +73,7 @@ class Load {
   }
 }
 
-/** Every refusal during an outage is a 503 with Retry-After. */
+/** Expects every refusal during an outage of PostgreSQL to be a 503 with Retry-After. */
 function expectOutage(refusals: readonly Answer[]): void {
   const kinds = new Set(refusals.map((it) => `${it.status} ${it.code} ${it.headers['retry-after'] ?? 'none'}`))
   expect(kinds).toEqual(new Set(['503 SERVICE_UNAVAILABLE 1']))
@@ -81,7 +81,7 @@ function expectOutage(refusals: readonly Answer[]): void {
 
 describe('PostgreSQL restarted under load', () => {
   it.each(['stopped', 'killed'] as const)(
-    'PostgreSQL %s: returns 503 with Retry-After, recovers, and loses or repeats no success',
+    'server whose PostgreSQL is %s returns 503, recovers, and loses or repeats no call',
     async (how) => {
       const server = await live(postgres.url)
       const tenant = await newTenant(server)
@@ -118,7 +118,7 @@ describe('PostgreSQL restarted under load', () => {
 })
 
 describe('PostgreSQL crash', () => {
-  it('crash of PostgreSQL loses transport sessions with their replay marks, but not the keys', async () => {
+  it('crash of PostgreSQL loses encrypted sessions with their replay marks, but no transport key', async () => {
     const server = await live(postgres.url)
     const tenant = await newTenant(server)
     const client = { now: Date.now }
@@ -133,7 +133,7 @@ describe('PostgreSQL crash', () => {
     await postgres.stop()
     await postgres.start()
     await until(async () => (await server.send({ method: 'GET', path: '/readyz' })).status === 200)
-    // A surviving session without its marks would accept the recorded call again.
+    // If the session survived without its replay marks, the server would accept the recorded request again.
     expect((await server.send(sent)).code).toBe('SECURE_SESSION_EXPIRED')
     expect((await server.send(before.seal(call))).code).toBe('SECURE_SESSION_EXPIRED')
     const after = await wireSession(server.send, client)
@@ -143,7 +143,7 @@ describe('PostgreSQL crash', () => {
 })
 
 describe('PostgreSQL that does not respond', () => {
-  it('every call gets 503 while PostgreSQL is silent, and succeeds once it responds again', async () => {
+  it('calls get 503 while PostgreSQL does not respond, and succeed once it responds again', async () => {
     const gate = await tcpGate(postgres.port)
     onTestFinished(() => gate.remove())
     const server = await live(postgres.url.replace(`:${postgres.port}/`, `:${gate.port}/`))

@@ -6,7 +6,7 @@ import { liveServer, temporaryFolder } from '../../support/server.js'
 import { newTenant } from '../../support/server-tenant.js'
 import { tcpGate } from '../../support/tcp-gate.js'
 
-it('call whose commit result is lost gets 503, and its repeat returns the committed result', async () => {
+it('call whose commit result is lost gets 503; its repeat returns the committed result', async () => {
   const database = takeDatabase()
   const url = new URL(await database.url)
   const gate = await tcpGate(Number(url.port))
@@ -23,11 +23,11 @@ it('call whose commit result is lost gets 503, and its repeat returns the commit
   const { id: templateId } = await tenant.template({ issue_limit: 3 })
   const input = { template_id: templateId, external_issue_id: 'o-1', recipient_user_id: 'u' }
   const issue = () => tenant.runtime(contract.vouchers.issue, input, { key: 'lost' })
-  // An issue with another key prepares the statements, so that the commit is a message of its own.
+  // Issue another voucher first: once the statements are prepared, the commit is a message of its own.
   await tenant.runtime(contract.vouchers.issue, { ...input, external_issue_id: 'o-0' })
   let commits = 0
   gate.cutWhen = (sent) => {
-    // Bind, Execute and Sync of a prepared statement without parameters.
+    // A commit is Bind, Execute and Sync of a prepared statement without parameters: a short message with B first.
     const commit = sent[0] === 'B'.charCodeAt(0) && sent.length < 60
     if (commit) commits += 1
     return commit && commits === 1

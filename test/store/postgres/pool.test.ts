@@ -8,7 +8,7 @@ import { authenticationOk, postgresError, readyForQuery } from '../../support/po
 
 const ends = postgresError('57P01', 'terminating connection due to administrator command')
 
-/** A server that sends these messages in one chunk to every connection and closes it. */
+/** Starts a fake PostgreSQL server that sends these messages in one chunk to each connection and closes it. */
 async function databaseThatSays(...messages: readonly Buffer[]): Promise<Connections> {
   const server = createServer((socket) => {
     socket.once('data', () => socket.end(Buffer.concat(messages)))
@@ -20,7 +20,7 @@ async function databaseThatSays(...messages: readonly Buffer[]): Promise<Connect
 }
 
 describe('database that closes a connection', () => {
-  it('query fails as an outage if the chunk that opened the connection also ended it', async () => {
+  it('query fails as an outage if the chunk that opened the database connection also ended it', async () => {
     const fatal: Error[] = []
     const note = (error: Error) => fatal.push(error)
     process.on('uncaughtExceptionMonitor', note)
@@ -36,7 +36,7 @@ describe('database that closes a connection', () => {
 
   it.each([
     ['before it is open', [ends]],
-    ['without a word', []],
+    ['without a message', []],
   ])('connecting fails as an outage if the database closes the connection %s', async (_when, messages) => {
     const connections = await databaseThatSays(...messages)
     await expect(connections.lend('reads')).rejects.toMatchObject({ problem: 'away', isOutage: true })

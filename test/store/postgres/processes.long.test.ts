@@ -25,9 +25,9 @@ describe('races between two processes', () => {
 })
 
 describe('deliveries of several processes', () => {
-  it('each delivery is sent once, in the order of its chat, with several processes', async () => {
+  it('several server processes send each delivery once, in the order of its chat', async () => {
     const receiver = await newReceiver()
-    // Servers of this test: the other processes may not reach the receiver.
+    // Start separate servers: those of the other tests may not deliver to the loopback receiver.
     const [own, keys] = [takeDatabase(), temporaryFolder()]
     const startOwn = async () => startServerChild(keys, 'silent', true, receiver.port, await own.url)
     const both = [await startOwn(), await startOwn()]
@@ -61,7 +61,7 @@ describe('deliveries of several processes', () => {
 })
 
 describe('two processes killed in turn under load', () => {
-  it('no success is lost or repeated, and a retry at the other process returns the same response', async () => {
+  it('two processes killed in turn lose or repeat no call; retries at the other are replayed', async () => {
     const both = [servers.first, servers.second] as [ServerChild, ServerChild]
     const tenant = await newTenant(both[0])
     const { id: templateId } = await tenant.template({ issue_limit: 100_000 })
@@ -77,7 +77,7 @@ describe('two processes killed in turn under load', () => {
           answered.set(key, answer)
           return answer
         } catch {
-          // Connection lost: repeat the call at the process that runs on this port by then.
+          // The connection is lost: repeat the call at the restarted process.
           await setTimeout(20)
         }
       }

@@ -15,7 +15,7 @@ const servers = serverPair()
 const spread: typeof servers.spread = (...call) => servers.spread(...call)
 
 describe('races between two processes', () => {
-  it('one of 100 concurrent redeems with 100 keys succeeds, the others name its redemption', async () => {
+  it('one of 100 concurrent redeems at two processes succeeds; refusals name its redemption', async () => {
     const tenant = await newTenant(servers.first)
     const voucher = await tenant.issue()
     const answers = await spread(100, tenant, (to, index) =>
@@ -27,7 +27,7 @@ describe('races between two processes', () => {
     expect(named).toEqual(new Set([won?.data.id]))
   })
 
-  it('60 concurrent issues against a quota of 20 create 20 different vouchers', async () => {
+  it('60 concurrent issues at two processes against a quota of 20 create 20 vouchers', async () => {
     const tenant = await newTenant(servers.first)
     const { id } = await tenant.template({ issue_limit: 20 })
     const answers = await spread(60, tenant, (to, index) =>
@@ -40,7 +40,7 @@ describe('races between two processes', () => {
   })
 
   it.each(['issue', 'redeem', 'reverse'] as const)(
-    '100 concurrent calls of %s with the same key have one effect and equal responses',
+    '100 concurrent calls of %s with one key at two processes have one effect, equal responses',
     async (what) => {
       const tenant = await newTenant(servers.first)
       const { id: templateId } = await tenant.template()
@@ -74,13 +74,13 @@ describe('races between two processes', () => {
     }
   })
 
-  it('concurrent creates stop at 50 applications per account', async () => {
+  it('concurrent creates at two processes stop at 50 applications of an account', async () => {
     const tenant = await newTenant(servers.first)
     const answers = await spread(60, tenant, (to) => to.console(contract.apps.create, { name: 'Shop' }))
     expect(tally(answers)).toEqual({ null: 49, APPLICATION_LIMIT_REACHED: 11 })
   })
 
-  it('updates of a bot are numbered without gaps, whichever process creates them', async () => {
+  it('updates of a bot have ids without gaps, whichever of two processes creates them', async () => {
     const tenant = await newTenant(servers.first)
     const bot = await tenant.bot()
     const made = await spread(60, tenant, (to) =>
@@ -105,7 +105,7 @@ describe('changes that reach the other process', () => {
     expect((await other.runtime(contract.templates.list, {})).status).toBe(200)
   })
 
-  it('held poll is woken by an update that the other process creates', async () => {
+  it('held poll returns an update that the other process creates', async () => {
     const tenant = await newTenant(servers.first)
     const bot = await tenant.bot()
     const held = callerOf(servers.second.send, bot.token)(contract.bots.updates, { timeout: 30 })
@@ -115,7 +115,7 @@ describe('changes that reach the other process', () => {
     expect((await held).data.items.length).toBeGreaterThan(0)
   })
 
-  it('newer poll at one process ends the older poll at the other', async () => {
+  it('newer poll at one process ends the older poll at the other process', async () => {
     const tenant = await newTenant(servers.first)
     const bot = await tenant.bot()
     const polls = [servers.first, servers.second].map((server) => callerOf(server.send, bot.token))
@@ -139,14 +139,14 @@ describe('changes that reach the other process', () => {
     expect(await webhookCode(tenant, bot.id)).toBe(null)
   })
 
-  /** Reads the database: a call would set a webhook. */
+  /** Whether the database records an open poll of the bot. */
   const isHeld = async (botId: string) =>
     (await query(await servers.url, `select holder from open_polls where bot_id = '${botId}'`)).length > 0
 
   const webhookCode = async (tenant: Tenant, botId: string) =>
     (await tenant.console(contract.webhook.set, { botId, url: 'https://93.184.215.14/hook' })).code
 
-  it('encrypted session works at both processes, and each envelope is accepted only once', async () => {
+  it('encrypted session works at two processes, which accept each envelope only once', async () => {
     const tenant = await newTenant(servers.first)
     const session = await wireSession(servers.first.send, { now: Date.now })
     const call = {
@@ -166,7 +166,7 @@ describe('changes that reach the other process', () => {
     }
   })
 
-  it('transport keys are the same at both processes, and a rotation reaches the other', async () => {
+  it('two processes have the same transport keys, also after a rotation at one of them', async () => {
     const kidAt = async (server: ServerChild) => {
       const bootstrap = await server.send({ method: 'GET', path: '/api/v1/secure/bootstrap' })
       return (JSON.parse(bootstrap.text) as { kid: string }).kid
@@ -179,7 +179,7 @@ describe('changes that reach the other process', () => {
     await until(async () => (await kidAt(servers.second)) === after)
   })
 
-  it('database alone opens neither a session nor a transport key without the key file', async () => {
+  it('database content without the key file reveals neither sessions nor transport keys', async () => {
     const session = await wireSession(servers.first.send, { now: Date.now })
     const rows = await query(
       await servers.url,
@@ -197,7 +197,7 @@ describe('changes that reach the other process', () => {
 })
 
 describe('process with other credential keys', () => {
-  it('process with other credential keys does not start and names the missing keys', async () => {
+  it('process with other credential keys refuses to start and names the missing keys', async () => {
     const other = temporaryFolder()
     const starting = startServerChild(other, 'silent', true, 0, await servers.url)
     await expect(starting).rejects.toThrow(/keys\.json does not exist.*vouchers this server shall serve/s)

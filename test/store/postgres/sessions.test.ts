@@ -7,7 +7,7 @@ import { takeDatabase } from '../../support/postgres-database.js'
 
 const sealing = { seal: () => 'x', open: (sid: string) => ({ sid, expiresAt: 0 }) }
 
-it('expired sessions are deleted with their replay marks in bounded transactions', async () => {
+it('expired encrypted sessions are deleted with their replay marks in bounded transactions', async () => {
   const database = takeDatabase()
   const store = await openPostgresStore({ url: await database.url, env: {} })
   onTestFinished(async () => {
@@ -43,7 +43,7 @@ it('expired sessions are deleted with their replay marks in bounded transactions
   }
   const sessions = sharedSessions({ ...store, write }, sealing)
   await sessions.forget(50)
-  // The last two writes find neither expired sessions nor sessions beyond the limits.
+  // The last two writes delete nothing: no session is expired or beyond the limits.
   expect(left).toEqual([6_520, 5_020, 20, 10, 10, 10])
   expect(await sessions.find('left')).toBeDefined()
 })
@@ -58,7 +58,7 @@ async function sessionsWith(limits: SessionLimits) {
   return sharedSessions(store, sealing, limits)
 }
 
-it('sessions beyond the limit are evicted oldest first, those with a successful call last', async () => {
+it('encrypted sessions beyond the limit are evicted oldest first, successful ones last', async () => {
   const sessions = await sessionsWith({ sessions: 3, ridsOfSession: 10, rids: 100 })
   for (const [n, sid] of ['worked', 'b', 'c'].entries()) await sessions.add({ sid, expiresAt: n })
   await sessions.confirm('worked')
@@ -75,7 +75,7 @@ it('sessions beyond the limit are evicted oldest first, those with a successful 
   expect(await found('worked', 'c', 'd', 'e')).toEqual([undefined, true, true, false])
 })
 
-it('replay marks beyond the limit evict the session with the most, unconfirmed ones first', async () => {
+it('replay marks beyond the limit evict the session with most marks and no successful call', async () => {
   const sessions = await sessionsWith({ sessions: 10, ridsOfSession: 10, rids: 6 })
   for (const sid of ['worked', 'few', 'many']) await sessions.add({ sid, expiresAt: 100 })
   await sessions.confirm('worked')

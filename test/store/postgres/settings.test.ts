@@ -12,7 +12,7 @@ const configOf = async (url: string, env: Record<string, string> = {}) =>
   (await connectionOf({ url, env: { PGPASSFILE: none, PGSSLMODE: 'disable', ...env } })).config
 
 describe('database URL', () => {
-  it('database URL sets host, port, database, user and password, and its name hides the password', async () => {
+  it('database URL sets host, port, database, user and password; messages omit the password', async () => {
     const url = 'postgres://ann:p%40ss@db.example:6000/shop'
     expect(await configOf(url)).toMatchObject({
       host: 'db.example',
@@ -25,7 +25,7 @@ describe('database URL', () => {
     expect(name).toBe('postgres://ann@db.example:6000/shop')
   })
 
-  it('PG variables supply what the database URL leaves out', async () => {
+  it('PG environment variables set the connection settings that the database URL omits', async () => {
     const env = { PGHOST: 'h', PGPORT: '7', PGUSER: 'u', PGDATABASE: 'd', PGPASSWORD: 'p', PGAPPNAME: 'shop' }
     const whole = { host: 'h', port: 7, user: 'u', database: 'd', password: 'p', application_name: 'shop' }
     expect(await configOf('postgres://', env)).toMatchObject(whole)
@@ -33,7 +33,7 @@ describe('database URL', () => {
     expect(await configOf('postgres://x:1/', env)).toMatchObject({ ...whole, host: 'x', port: 1 })
   })
 
-  it('database URL accepts a socket folder, and host and port as parameters', async () => {
+  it('database URL may name a socket folder, or host and port as parameters', async () => {
     expect(await configOf('postgres:///shop?host=/run/pg&port=6000&user=ann')).toMatchObject({
       host: '/run/pg',
       port: 6000,
@@ -66,18 +66,18 @@ describe('password file', () => {
     return typeof password === 'function' ? password() : password
   }
 
-  it('password file supplies the password of the first matching line', async () => {
+  it('PostgreSQL password file supplies the password of its first matching line', async () => {
     write('# a comment\nother:*:*:*:no\n*:6000:shop:ann:by port\n*:*:*:*:any\n')
     expect(await passwordOf('postgres://ann@h:6000/shop')).toBe('by port')
     expect(await passwordOf('postgres://ann@h:6001/shop')).toBe('any')
   })
 
-  it('password file supports escaped colons and backslashes', async () => {
+  it('PostgreSQL password file may contain escaped colons and backslashes', async () => {
     write('h:*:*:an\\:n:a\\\\b\\:c\n')
     expect(await passwordOf('postgres://an%3An@h/d')).toBe('a\\b:c')
   })
 
-  it('password file is ignored if others can read it or the URL has a password', async () => {
+  it('PostgreSQL password file is ignored if others can read it or the URL has a password', async () => {
     write('*:*:*:*:any\n', 0o640)
     expect(await passwordOf('postgres://ann@h/d')).toBe('')
     write('*:*:*:*:any\n')
@@ -104,7 +104,7 @@ describe('sslmode', () => {
     expect(await sslOf('', { PGSSLMODE: 'verify-full', PGSSLROOTCERT: 'system' })).toEqual({ rejectUnauthorized: true })
   })
 
-  it('verify-ca checks the host name too if no root certificate is given', async () => {
+  it('sslmode=verify-ca checks the host name too if no root certificate is given', async () => {
     const named = await sslOf(`sslmode=verify-ca&sslrootcert=${ca}`)
     expect(named).toMatchObject({ rejectUnauthorized: true, checkServerIdentity: expect.any(Function) })
     expect(await sslOf('sslmode=verify-ca&sslrootcert=system')).toEqual({ rejectUnauthorized: true })

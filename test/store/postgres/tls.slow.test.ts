@@ -9,7 +9,7 @@ import { type Certificate, newAuthority } from '../../support/certificates.js'
 import { cli } from '../../support/cli.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
 
-/** A PostgreSQL server of this file with TLS and a certificate that each test chooses. */
+/** Issues the certificates of a separate PostgreSQL server with TLS. */
 const authority = newAuthority('voucherctl test authority')
 const stranger = newAuthority('another authority')
 const folder = mkdtempSync(join(tmpdir(), 'voucherctl-test-'))
@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Installs the certificate in the data folder under PostgreSQL's file names, readable only by its user. */
+/** Makes PostgreSQL use the certificate: writes it to the data folder, readable only by the user. */
 async function present({ cert, key }: Certificate): Promise<void> {
   const { data_directory: data } = (await admin.query('show data_directory')).rows[0] as { data_directory: string }
   const { uid, gid } = statSync(data)
@@ -47,7 +47,7 @@ async function present({ cert, key }: Certificate): Promise<void> {
   await reload()
 }
 
-/** Waits until new connections use the reloaded settings. */
+/** Makes PostgreSQL reload its settings and waits until new connections use them. */
 async function reload(): Promise<void> {
   const loaded = async () =>
     ((await admin.query('select pg_conf_load_time()::text as at')).rows[0] as { at: string }).at
@@ -58,7 +58,7 @@ async function reload(): Promise<void> {
 
 const urlOf = (host: string, query: string) => `${postgres.url.replace('127.0.0.1', host)}?${query}`
 
-/** 1 if the connection is encrypted. */
+/** Connects to the URL; returns 1 if the connection is encrypted, otherwise 0. */
 async function encryption(url: string) {
   const store = await openPostgresStore({ url, env: { HOME: folder } })
   try {
@@ -82,25 +82,28 @@ describe('database with TLS', () => {
     ['', 1],
     ['sslmode=require', 1],
     ['sslmode=disable', 0],
-  ])('connection with parameters %j uses TLS: %j', async (query, encrypted) => {
+  ])('database URL with the parameters %j uses TLS: %j', async (query, encrypted) => {
     expect(await encryption(urlOf('127.0.0.1', query))).toBe(encrypted)
   })
 
-  it.each(['localhost', '127.0.0.1'])('verify-full accepts the host %s if the certificate names it', async (host) => {
-    expect(await encryption(urlOf(host, `sslmode=verify-full&sslrootcert=${caFile}`))).toBe(1)
-  })
+  it.each(['localhost', '127.0.0.1'])(
+    'sslmode=verify-full accepts the host %s if the certificate names it',
+    async (host) => {
+      expect(await encryption(urlOf(host, `sslmode=verify-full&sslrootcert=${caFile}`))).toBe(1)
+    },
+  )
 
   it.each([
     ['verify-full', 'verify-full'],
     ['verify-ca', 'verify-ca'],
-    ['require with a root', 'require'],
-  ])('%s refuses a certificate of another authority and names the sslrootcert setting', async (_name, mode) => {
+    ['require with a root certificate', 'require'],
+  ])('sslmode=%s refuses a certificate of another authority and names the sslrootcert setting', async (_name, mode) => {
     const refused = await refusal(urlOf('localhost', `sslmode=${mode}&sslrootcert=${strangerFile}`))
     expect(refused).toMatchObject({ exit: 1, code: 'DATABASE_UNREACHABLE' })
     expect(refused.message).toMatch(/not signed by an authority that is trusted here.*sslrootcert/)
   })
 
-  it('verify-full without a root certificate refuses an authority unknown to the system', async () => {
+  it('sslmode=verify-full without sslrootcert refuses an authority unknown to the system', async () => {
     const refused = await refusal(urlOf('localhost', 'sslmode=verify-full'))
     expect(refused).toMatchObject({ exit: 1, message: expect.stringMatching(/sslrootcert/) })
   })
@@ -109,7 +112,7 @@ describe('database with TLS', () => {
 describe('certificate for another host', () => {
   beforeAll(() => present(authority.issue(['localhost'])))
 
-  it('certificate for another host is refused by verify-full and accepted by verify-ca', async () => {
+  it('certificate for another host is refused by sslmode=verify-full, accepted by verify-ca', async () => {
     const root = `sslrootcert=${caFile}`
     expect(await encryption(urlOf('localhost', `sslmode=verify-full&${root}`))).toBe(1)
     expect(await encryption(urlOf('127.0.0.1', `sslmode=verify-ca&${root}`))).toBe(1)

@@ -17,7 +17,7 @@ async function migrate(url: string, known: typeof migrations) {
   return migratePostgres(config, name, false, known)
 }
 
-/** A server on the database with the keys of a folder. */
+/** Starts a server on the database with the key file of the folder. */
 async function serverOn(databaseUrl: string, dataDir: string) {
   const server = await liveServer({ dataDir, databaseUrl, testClock: false })
   onTestFinished(() => server.close())
@@ -30,7 +30,7 @@ function folderOfTest(): string {
   return folder
 }
 
-/** A change that a later version may make: additions that keep the meaning of existing data. */
+/** A migration as a later version may bring it: it only adds columns, tables and indexes. */
 const LATER = `alter table vouchers add column note text;
 alter table redemptions add column note text, add column weight bigint not null default 0;
 alter table idempotency_keys add column note text;
@@ -39,7 +39,7 @@ alter table tokens add column note text;
 create table notes (application_id text not null, id text not null, primary key (application_id, id));
 create index vouchers_by_recipient on vouchers (application_id, recipient_user_id);`
 
-it('no call fails at an older server while a newer one extends the schema', async () => {
+it('calls at an older server all succeed while a newer version extends the schema', async () => {
   const url = await emptyDatabase()
   const server = await serverOn(url, folderOfTest())
   const tenant = await newTenant(server)
@@ -74,13 +74,13 @@ it('no call fails at an older server while a newer one extends the schema', asyn
     "select external_issue_id as key from vouchers where state = 'redeemed' order by 1",
   )
   expect(stored.map((it) => it.key)).toEqual([...redeemed].sort())
-  // A server of the older version cannot start on the extended schema.
+  // The older version refuses to start on the extended schema.
   await expect(liveServer({ dataDir: server.running.dataDir, databaseUrl: url, testClock: false })).rejects.toThrow(
     /newer voucherctl/,
   )
 })
 
-it('rows and idempotency records from before the last migration still work after it', async () => {
+it('vouchers and idempotency records from before a migration work after the migration', async () => {
   addLaterMigration(LATER)
   const keys = folderOfTest()
   const now = await emptyDatabase()
@@ -90,7 +90,7 @@ it('rows and idempotency records from before the last migration still work after
   const input = { template_id: id, external_issue_id: 'o-1', recipient_user_id: 'u' }
   const issued = await tenant.runtime(contract.vouchers.issue, input, { key: 'issue' })
 
-  // The same rows in a database with the previous schema.
+  // Copy the rows to a database with the previous schema.
   const before = await emptyDatabase()
   await migrate(before, migrations.slice(0, -1))
   const tables = await query<{ name: string }>(

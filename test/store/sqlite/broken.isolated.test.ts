@@ -16,7 +16,7 @@ let rollbacks = 0
 let journalRemovals = 0
 let journalRemovalFails = false
 
-/** The real database with commits that fail on request. */
+/** Wraps the real SQLite database: commits fail while `commitFails` is set. */
 vi.mock(import('../../../src/store/sqlite/open.js'), async (original) => {
   const module = await original()
   const openSqliteFile = (): SqliteDatabase => {
@@ -60,7 +60,7 @@ beforeEach(() => {
   commits = rollbacks = journalRemovals = 0
 })
 
-it('store accepts no writes after a failed fsync', async () => {
+it('SQLite store refuses all writes after a failed fsync', async () => {
   const store = openSqliteStore('/nowhere.db')
   await store.write(note('a'))
   commitFails = IOERR_FSYNC
@@ -76,7 +76,7 @@ it('store accepts no writes after a failed fsync', async () => {
   expect(journalRemovals).toBe(0)
 })
 
-it('commit that fails because the disk is full or the file busy can be repeated', async () => {
+it('SQLite write whose commit failed on a full disk or a busy file can be repeated', async () => {
   const store = openSqliteStore('/nowhere.db')
   for (const code of [FULL, BUSY]) {
     commitFails = code
@@ -89,7 +89,7 @@ it('commit that fails because the disk is full or the file busy can be repeated'
   expect(journalRemovals).toBe(1)
 })
 
-it('failed commit rejects exactly the operations that shared it', async () => {
+it('failed SQLite commit rejects exactly the operations that it contained', async () => {
   const store = openSqliteStore('/nowhere.db')
   commitFails = FULL
   const failed = await Promise.allSettled([store.write(note('a')), store.write(note('b'))])
@@ -100,7 +100,7 @@ it('failed commit rejects exactly the operations that shared it', async () => {
   await store.close()
 })
 
-it('close() succeeds if the disk is too full for the last checkpoint, and keeps the journal', async () => {
+it('close() of a SQLite store keeps the WAL if the disk is too full for the last checkpoint', async () => {
   const store = openSqliteStore('/nowhere.db')
   await store.write(note('a'))
   journalRemovalFails = true

@@ -27,7 +27,7 @@ function* notes(): Op<string[]> {
   return (yield* all<{ key_id: string }>('select key_id from credential_keys order by key_id')).map((row) => row.key_id)
 }
 
-/** Name, size and hash of every file, to show that a refused file is unchanged. */
+/** Size and hash of every file in a folder by name, to prove that a refused database is unchanged. */
 function fingerprintOf(where: string): Record<string, string> {
   const names = readdirSync(where).sort()
   const hash = (name: string) =>
@@ -47,14 +47,14 @@ function refusalOf(open: () => Store): StoreUnusable {
   throw new Error('the file was opened')
 }
 
-/** A database of several pages. */
+/** Creates a database of several pages. */
 async function filled(): Promise<void> {
   const store = openSqliteStore(path)
   await Promise.all(Array.from({ length: 200 }, (_, index) => store.write(() => note(`n${index}`, 'x'.repeat(500)))))
   await store.close()
 }
 
-/** Changes the file as another program would. */
+/** Changes the database file with plain SQL, as another program could. */
 function altered(sql: string): void {
   const db = openDatabase(path)
   db.exec(sql)
@@ -90,7 +90,7 @@ describe('opening a database file', () => {
     await again.close()
   })
 
-  it('connection has the settings for durable, crash-safe writes', async () => {
+  it('SQLite connection has the settings for durable, crash-safe writes', async () => {
     const store = openSqliteStore(path)
     const pragma = (name: string) => store.read(() => one(`pragma ${name}`))
     expect(await pragma('journal_mode')).toEqual({ journal_mode: 'wal' })
@@ -100,7 +100,7 @@ describe('opening a database file', () => {
     await store.close()
   })
 
-  it('empty file counts as a new database', async () => {
+  it('empty file is opened as a new database', async () => {
     writeFileSync(path, '')
     const store = openSqliteStore(path)
     expect(await store.read(notes)).toEqual([])
@@ -191,13 +191,13 @@ describe('two connections to one file', () => {
     ['3.52.0', true],
     ['3.100.0', true],
     ['4.0.0', true],
-  ])('SQLite %s is safe with two connections: %s', (version, safe) =>
+  ])('isSafeWithTwoConnections() for SQLite version %s returns %s', (version, safe) =>
     expect(isSafeWithTwoConnections(version)).toBe(safe),
   )
 })
 
 describe('full disk', () => {
-  it('writes fail while the disk is full, reads succeed, and writes recover with the space', async () => {
+  it('SQLite writes fail while the disk is full, reads succeed, writes succeed with new space', async () => {
     const store = openSqliteStore(path)
     await store.write(() => note('a'))
     const pages = (await store.read(() => one<{ page_count: number }>('pragma page_count')))?.page_count as number
@@ -222,7 +222,7 @@ describe('full disk', () => {
   })
 })
 
-it('checkpoint moves the journal into the file, and the journal is overwritten from its start', async () => {
+it('checkpoint moves the WAL into the database file, and the WAL does not grow further', async () => {
   const store = openSqliteStore(path)
   const write = (round: number) =>
     store.write(function* () {

@@ -15,19 +15,19 @@ function reader() {
 }
 
 describe('cached row', () => {
-  it('cached row is read once per list of parameters', () => {
+  it('row cache reads a row once per list of parameters', () => {
     const { read } = reader()
     expect([read('a'), read('b'), read('a'), read('b')]).toEqual(['row 1', 'row 2', 'row 1', 'row 2'])
   })
 
-  it('absence of a row is cached too', () => {
+  it('row cache also caches that a row does not exist', () => {
     const { memo } = reader()
     let reads = 0
     const absent = () => memo.row({ kind: 'one', sql: READ, params: ['a'] }, () => void reads++)
     expect([absent(), absent(), reads]).toEqual([undefined, undefined, 1])
   })
 
-  it("cached row distinguishes a number from its digits as text, and null from 'null'", () => {
+  it("row cache distinguishes a number from its digits as text, and null from 'null'", () => {
     const { read } = reader()
     expect([read(1), read('1'), read(null), read('null')]).toEqual(['row 1', 'row 2', 'row 3', 'row 4'])
   })
@@ -45,7 +45,7 @@ describe('cached row', () => {
     'update applications set status = $1',
     ' INSERT INTO Tokens (id) values ($1)',
     'insert\n   into applications (id) values ($1)',
-  ])('cached row is read again after: %s', (sql) => {
+  ])('cached row of tokens and applications is read again after the statement: %s', (sql) => {
     const { memo, read } = reader()
     read('a')
     memo.written(sql)
@@ -53,7 +53,7 @@ describe('cached row', () => {
   })
 
   it.each(['insert into vouchers (id) values ($1)', 'update templates set issued_count = 1'])(
-    'cached row stays cached after: %s',
+    'cached row of tokens and applications stays cached after the statement: %s',
     (sql) => {
       const { memo, read } = reader()
       read('a')
@@ -69,7 +69,7 @@ describe('cached row', () => {
     expect(read('a')).toBe('row 2')
   })
 
-  it('cached row is read again after a write to a table that was cached only later', () => {
+  it('row cached after a first write to its table is read again after the next write', () => {
     const { memo, read } = reader()
     read('a')
     memo.written('update vouchers set state = $1')
@@ -113,7 +113,7 @@ describe.each(engines)('cached row on $name', ({ create }) => {
     expect(await kept()).toEqual({ key_check: 'one' })
   })
 
-  it('write operation reads from the database, not the cache', async () => {
+  it('write operation reads from the database, not from the row cache', async () => {
     await store.write(() => set('one'))
     await kept()
     const seen = await store.write(function* (): Op<unknown> {
