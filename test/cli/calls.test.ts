@@ -7,7 +7,7 @@ import { closedPort } from '../support/closed-port.js'
 
 const redeem = `vouchers redeem --code ${redeemCode} --json`
 
-test('a command exits with the code that the failure table gives for each error code', async () => {
+test('a command exits with the exit code that the failure table lists for each error code', async () => {
   for (const [code, { status, exit }] of Object.entries(failures)) {
     const { baseUrl } = await stub(() => refusal(status, code))
     const ran = await cli(`${redeem} --retries 0 --base-url ${baseUrl}`, { env: secrets })
@@ -41,7 +41,7 @@ test('every retry of a command sends the same idempotency key and body', async (
   expect(new Set(received.map((it) => JSON.stringify(it.body))).size).toBe(1)
 })
 
-test('--idempotency-key sends the given key', async () => {
+test('--idempotency-key sends its value as the Idempotency-Key header', async () => {
   const { baseUrl, received } = await stub(() => success(redemption))
   await cli(`${redeem} --idempotency-key mine --base-url ${baseUrl}`, { env: secrets })
   expect(received[0]?.headers['idempotency-key']).toBe('mine')
@@ -56,7 +56,7 @@ test('a lost response exits 9 and names the idempotency key for a safe retry', a
   expect(error.hint).toMatch(/may have been done.*--idempotency-key key-1/)
 })
 
-test('a lost response of a call without a key exits 9 and names the command to check the outcome', async () => {
+test('a command without idempotency key exits 9 after a lost response and names a check command', async () => {
   const { baseUrl, received } = await stub(() => ({ drop: true }))
   const ran = await cli(`apps create --name Shop --json --base-url ${baseUrl}`, { env: secrets })
   expect(ran.exit).toBe(9)
@@ -75,7 +75,7 @@ test('--retries 1 makes two attempts, and --retries 0 makes one', async () => {
   }
 })
 
-test('a call without a response within --timeout exits 9', async () => {
+test('an API call that gets no response within --timeout exits 9', async () => {
   const { createServer } = await import('node:http')
   const { listen } = await import('../support/listen.js')
   const port = await listen(createServer(() => {}))
@@ -84,7 +84,7 @@ test('a call without a response within --timeout exits 9', async () => {
   expect(JSON.parse(ran.stderr).error.code).toBe('TIMEOUT')
 })
 
-test('an interrupted call exits 130 with ABORTED and its idempotency key', async () => {
+test('a command that is interrupted during an API call exits 130 and prints the idempotency key', async () => {
   const interruption = new AbortController()
   const { createServer } = await import('node:http')
   const { listen } = await import('../support/listen.js')
@@ -94,7 +94,7 @@ test('an interrupted call exits 130 with ABORTED and its idempotency key', async
   expect(JSON.parse(ran.stderr).error).toMatchObject({ code: 'ABORTED', details: { idempotency_key: 'key-1' } })
 })
 
-test('command exits 9 if the response is not JSON', async () => {
+test('a command exits 9 if the response is not JSON', async () => {
   const { createServer } = await import('node:http')
   const { listen } = await import('../support/listen.js')
   const port = await listen(createServer((_request, response) => response.end('<html>')))
@@ -108,7 +108,7 @@ test('a refused connection exits 9 with a hint in table format', async () => {
   expect(ran.stderr).toMatch(/^error: No connection .*\nhint: .*profile show --explain/)
 })
 
-test('verify exits 0 for a voucher that is not redeemable, and 6 with --check', async () => {
+test('vouchers verify exits 0 for a voucher that is not redeemable, and 6 with --check', async () => {
   const spent = { ...verification, redeemable: false, reason: 'already_redeemed' }
   const { baseUrl } = await stub(() => success(spent))
   const plain = await cli(`vouchers verify --code ${redeemCode} --json --base-url ${baseUrl}`, { env: secrets })
@@ -120,7 +120,7 @@ test('verify exits 0 for a voucher that is not redeemable, and 6 with --check', 
   expect(checked.stderr).toBe('')
 })
 
-test('a mistyped redeem code is rejected before the call, on a loopback server only', async () => {
+test('vouchers redeem rejects a mistyped code without an API call, for loopback servers only', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
   const mistyped = 'M9S3-46Q3-D25V-T4FK'
   const ran = await cli(`vouchers redeem --code ${mistyped} --json --base-url ${baseUrl}`, { env: secrets })
@@ -132,7 +132,7 @@ test('a mistyped redeem code is rejected before the call, on a loopback server o
   expect(elsewhere.exit).toBe(0)
 })
 
-test('--code - and --qr-token - read stdin without its line end', async () => {
+test('--code - and --qr-token - read the secret from stdin and remove its line end', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
   await cli(`vouchers verify --code - --base-url ${baseUrl}`, { env: secrets, stdin: `${redeemCode}\n` })
   await cli(`vouchers verify --qr-token - --base-url ${baseUrl}`, { env: secrets, stdin: 'VQ1-X\r\n' })
@@ -181,7 +181,7 @@ test('the flags of a command become the members of the request body', async () =
   ])
 })
 
-test('templates create reads the template from stdin and overrides it with flags', async () => {
+test('templates create reads a template from stdin, and flags override its members', async () => {
   const { baseUrl, received } = await stub(() => success(template))
   const definition = {
     external_template_id: 'e',
@@ -202,7 +202,7 @@ test('templates create reads the template from stdin and overrides it with flags
   expect(received[0]?.body).toEqual({ ...definition, name: 'Other' })
   const broken = await cli(`templates create --file - --base-url ${baseUrl}`, { env: secrets, stdin: '[1]' })
   expect(broken.exit).toBe(2)
-  // `ok` must not be mistaken for the result of the file reader.
+  // The file reader returns `{ ok, … }` too; a template member of that name must not confuse it.
   const withOk = { ...definition, ok: false }
   const sent = await cli(`templates create --file - --base-url ${baseUrl}`, {
     env: secrets,
@@ -211,7 +211,7 @@ test('templates create reads the template from stdin and overrides it with flags
   expect([sent.exit, received[1]?.body]).toEqual([0, withOk])
 })
 
-test('templates create --submit sends both calls and names the second when it fails', async () => {
+test('templates create --submit creates and submits; if submitting fails, it names that command', async () => {
   const { args = '' } = leafCalls['templates create'] ?? {}
   const good = await stub(({ path }) =>
     success({ ...template, status: path.endsWith('/submit') ? 'reviewing' : 'draft' }),
@@ -251,7 +251,7 @@ test('templates list --all merges every page into one list', async () => {
   })
 })
 
-test('the flags for filters and pages of a list become query parameters', async () => {
+test('the filter and page flags of a list command become query parameters', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf()))
   await cli(`templates list --status active --external-id coffee --page 2 --limit 5 --base-url ${baseUrl}`, {
     env: secrets,
@@ -264,18 +264,18 @@ test('the flags for filters and pages of a list become query parameters', async 
   ])
 })
 
-/** Commands that fail if members of the response data are missing. */
-const restingOnMembers =
+/** Commands that exit 9 for response data `{}` or null, because they require some members. */
+const requiresMembers =
   /^(?:server keys rotate|tokens create|vouchers (?:issue|verify|redeem|reverse)|bots (?:apply|regenerate-token|updates)|platform (?:reviews|chats messages)|webhook deliveries|.* list)$/
 
 test.each(Object.entries(leafCalls))(
-  '%s fails on missing response members only if a success requires them',
+  '%s exits 9 for response data without members only if it requires some',
   async (path, { args }) => {
     for (const data of [{}, null]) {
       const { baseUrl } = await stub(() => success(data))
       for (const format of ['', '--json', '-o csv']) {
         const ran = await cli(`${path} ${args} ${format} --base-url ${baseUrl}`, { env: secrets })
-        if (restingOnMembers.test(path)) {
+        if (requiresMembers.test(path)) {
           expect([ran.exit, ran.stdout]).toEqual([9, ''])
           expect(ran.stderr).toMatch(/Not a response of a voucher service \(status 200\): data\.\w+ is missing/)
         } else expect([ran.exit, ran.stderr]).toEqual([0, ''])
@@ -285,9 +285,9 @@ test.each(Object.entries(leafCalls))(
   },
 )
 
-test('an unexpected exception exits 1 without its message', async () => {
-  const ran = await cli('apps create', { terminal: true, answers: [], env: { NO_COLOR: '1' } })
+test('an unexpected exception exits 1 and its message is not printed', async () => {
+  const ran = await cli('apps create', { terminal: true, replies: [], env: { NO_COLOR: '1' } })
   expect(ran.exit).toBe(1)
   expect(ran.stderr).toMatch(/^error: voucherctl failed unexpectedly/)
-  expect(ran.stderr).not.toMatch(/No answer is left/)
+  expect(ran.stderr).not.toMatch(/No reply is left/)
 })

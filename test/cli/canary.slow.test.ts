@@ -9,7 +9,7 @@ import { page } from '../../src/cli/program.js'
 import { run as runSources } from '../../src/cli/run.js'
 import { bundle } from '../support/built-cli.js'
 import { environment, handedIn, handedOut, leaksBelow, leaksIn } from '../support/canary.js'
-import { cli, type Given, redeemCode, type StubAnswer, stub, success, temporaryDir } from '../support/cli.js'
+import { cli, type Given, redeemCode, type StubResponse, stub, success, temporaryDir } from '../support/cli.js'
 import { matrix } from '../support/cli-matrix.js'
 import { issuedVoucher, leafCalls } from '../support/cli-samples.js'
 import { closedPort } from '../support/closed-port.js'
@@ -21,7 +21,7 @@ for (const entry of page) {
   for (const [names, it] of leavesOf(node)) leaves.push([[node.name, ...names].join(' '), it])
 }
 
-/** Commands whose result is a secret, which they print once on stdout. */
+/** Commands that print a new secret on stdout, with the names of these secrets. */
 const prints: Readonly<Record<string, readonly string[]>> = {
   'tokens create': ['new token'],
   'bots get': ['new bot token'],
@@ -29,7 +29,7 @@ const prints: Readonly<Record<string, readonly string[]>> = {
   'webhook set': ['new webhook secret'],
   'vouchers issue': ['new code', 'new QR token'],
 }
-/** Commands that print whole responses; canary-story.slow.test.ts checks the log of the server. */
+/** Commands that print whole responses; canary-session.slow.test.ts checks that the server logs no secret. */
 const printAll = ['api', 'secure call', 'server logs']
 
 const credentials = [
@@ -37,8 +37,8 @@ const credentials = [
   { type: 'qr_token', value: handedOut['new QR token'] },
 ]
 
-/** Response data for a command with a secret in every member that may contain one. */
-function answerTo(path: string): unknown {
+/** Response data for a command; every member that may hold a secret holds one. */
+function responseDataFor(path: string): unknown {
   const data = leafCalls[path]?.data as Record<string, unknown> | undefined
   if (data === undefined) return { ...issuedVoucher, credentials, items: [], jwt: handedOut['new JWT'] }
   return {
@@ -50,29 +50,29 @@ function answerTo(path: string): unknown {
   }
 }
 
-/** An error response that echoes the whole request, like that of a careless proxy. */
-const repeating = (status: number, { headers, path, body }: { headers: object; path: string; body: unknown }) => {
-  const seen = { headers, path, body, all: JSON.stringify({ headers, path, body }) }
-  const errors = [{ pointer: '/credential', code: 'x', message: seen.all, suggestion: seen.all }]
-  const said = { success: false, code: status === 400 ? 'VALIDATION_FAILED' : 'BROKEN', message: seen.all }
-  return { status, body: { ...said, retryable: false, details: { seen, errors }, requestId: 'req_1' } }
+/** An error response that echoes the whole request, as a careless proxy may send. */
+const echoing = (status: number, { headers, path, body }: { headers: object; path: string; body: unknown }) => {
+  const echo = { headers, path, body, all: JSON.stringify({ headers, path, body }) }
+  const errors = [{ pointer: '/credential', code: 'x', message: echo.all, suggestion: echo.all }]
+  const error = { success: false, code: status === 400 ? 'VALIDATION_FAILED' : 'BROKEN', message: echo.all }
+  return { status, body: { ...error, retryable: false, details: { echo, errors }, requestId: 'req_1' } }
 }
 
-interface Scene {
+interface Fixture {
   readonly home: string
   readonly files: Readonly<Record<'token' | 'secret' | 'body' | 'rows', string>>
 }
 
-function scene(baseUrl: string, { stored }: { stored: boolean }): Scene {
+function fixture(baseUrl: string, { stored }: { stored: boolean }): Fixture {
   const home = temporaryDir()
   const dir = join(home, '.config', 'voucherctl')
   mkdirSync(dir, { recursive: true, mode: 0o700 })
-  const kept = (value: string) => ({ value, origin: new URL(baseUrl).origin })
+  const credentialOf = (value: string) => ({ value, origin: new URL(baseUrl).origin })
   const own = {
-    token: kept(handedIn['token of the profile']),
-    bot: kept(handedIn['bot token of the profile']),
-    jwt: kept(handedIn['account JWT of the profile']),
-    operator: kept(handedIn['operator key of the profile']),
+    token: credentialOf(handedIn['token of the profile']),
+    bot: credentialOf(handedIn['bot token of the profile']),
+    jwt: credentialOf(handedIn['account JWT of the profile']),
+    operator: credentialOf(handedIn['operator key of the profile']),
   }
   const profiles = { default: { base_url: baseUrl, ...(stored ? { credentials: own } : {}) } }
   writeFileSync(join(dir, 'config.json'), JSON.stringify({ current: 'default', profiles }), { mode: 0o600 })
@@ -96,8 +96,8 @@ function scene(baseUrl: string, { stored }: { stored: boolean }): Scene {
   return { home, files: { token: put('token'), secret: put('secret'), body: put('body'), rows: put('rows') } }
 }
 
-/** A valid value for a flag or an operand, chosen by its name or by trial. */
-function valueFor(name: string, flag: Pick<Flag<unknown>, 'read' | 'choices'> | undefined, { files }: Scene): string {
+/** A valid value for a flag or an operand, chosen by the name or by parsing candidates. */
+function valueFor(name: string, flag: Pick<Flag<unknown>, 'read' | 'choices'> | undefined, { files }: Fixture): string {
   if (/secret-file/.test(name)) return files.secret
   if (/body|input|headers/.test(name)) return files.body
   if (name === 'qr-token') return handedIn['QR token that is redeemed']
@@ -106,7 +106,7 @@ function valueFor(name: string, flag: Pick<Flag<unknown>, 'read' | 'choices'> | 
   if (name === 'METHOD') return 'POST'
   if (name === 'PATH') return '/api/v1/open-platform/vouchers/verify'
   if (name === 'out' || name === 'errors') return join(files.rows, '..', `${name}.txt`)
-  const tries = [
+  const candidates = [
     flag?.choices?.[0] ?? 'x_01',
     '0',
     '1',
@@ -115,11 +115,11 @@ function valueFor(name: string, flag: Pick<Flag<unknown>, 'read' | 'choices'> | 
     'http://127.0.0.1:9/hook',
     '2026-11-21T10:00:00Z',
   ]
-  return tries.find((it) => flag?.read([it]).ok ?? true) ?? 'x_01'
+  return candidates.find((it) => flag?.read([it]).ok ?? true) ?? 'x_01'
 }
 
-/** A command with all required values; with `all` also every flag that takes a secret or prints more. */
-function lineOf(path: string, { flags = {}, positional, second }: Leaf, at: Scene, all: boolean): string[] {
+/** A command line with all required values; with `all`, also each flag that takes a secret or adds output. */
+function lineOf(path: string, { flags = {}, positional, second }: Leaf, at: Fixture, all: boolean): string[] {
   const sample = leafCalls[path]?.args
     .replace(redeemCode, handedIn['code that is redeemed'])
     .split(' ')
@@ -140,51 +140,51 @@ function lineOf(path: string, { flags = {}, positional, second }: Leaf, at: Scen
   return args
 }
 
-let answering: (request: Parameters<Parameters<typeof stub>[0]>[0]) => StubAnswer = () => success({})
+let respond: (request: Parameters<Parameters<typeof stub>[0]>[0]) => StubResponse = () => success({})
 let serving: Awaited<ReturnType<typeof stub>> | undefined
 
-/** Starts one server for all runs of a test. */
+/** Starts the server of a test, which `respond` controls. */
 async function server() {
-  serving = await stub((request) => answering(request))
+  serving = await stub((request) => respond(request))
   return serving.baseUrl
 }
 
-/** Commands that keep running are ended after this time in ms. */
+/** Every command is aborted after this time in ms, because some run until Ctrl-C. */
 const RUN_MS = 150
 
-/** Runs a command and finds secrets: `beside` on stderr, `printed` on stdout, where some are expected. */
-async function look(args: readonly string[], given: Given) {
+/** Runs a command and searches its output for secrets: `onStderr` and `onStdout`. */
+async function runAndSearch(args: readonly string[], given: Given) {
   const ran = await cli(args, { ...given, signal: AbortSignal.timeout(RUN_MS) })
-  return { ran, beside: leaksIn(ran.stderr, planted), printed: leaksIn(ran.stdout, planted) }
+  return { ran, onStderr: leaksIn(ran.stderr, planted), onStdout: leaksIn(ran.stdout, planted) }
 }
 
 interface Situation {
   readonly name: string
   readonly formats: readonly string[]
   readonly url: string
-  readonly answer: typeof answering
+  readonly handler: typeof respond
   readonly flags?: readonly string[]
 }
 
-/** All formats run only for commands that print a secret, since all commands share the encoders. */
+/** Only commands that print a secret run in every output format: all commands share the encoders. */
 function situationsOf(path: string, baseUrl: string, down: string, all: boolean): Situation[] {
   const response: Situation = {
     name: 'response',
     formats: path in prints ? formats : ['table', 'json'],
     url: baseUrl,
-    answer: () => success(answerTo(path)),
+    handler: () => success(responseDataFor(path)),
   }
   const format = all ? ['json'] : ['table']
-  const dryRun = { ...response, name: 'dry run', formats: format, answer: () => success({}), flags: ['--dry-run'] }
-  // A command that calls no server behaves the same in the other situations.
+  const dryRun = { ...response, name: 'dry run', formats: format, handler: () => success({}), flags: ['--dry-run'] }
+  // Error responses cannot reach a command that calls no server.
   if (matrix[path]?.local) return [{ ...response, formats: format }, dryRun]
   return [
     response,
     dryRun,
-    { name: 'refusal', formats: format, url: baseUrl, answer: (request) => repeating(400, request) },
+    { name: 'refusal', formats: format, url: baseUrl, handler: (request) => echoing(400, request) },
     all
-      ? { name: 'failure', formats: format, url: baseUrl, answer: (request) => repeating(500, request) }
-      : { name: 'no response', formats: format, url: down, answer: () => ({ drop: true }) },
+      ? { name: 'failure', formats: format, url: baseUrl, handler: (request) => echoing(500, request) }
+      : { name: 'no response', formats: format, url: down, handler: () => ({ drop: true }) },
   ]
 }
 
@@ -193,22 +193,22 @@ async function leaksOf(path: string, it: Leaf, run = bundle.run): Promise<string
   const baseUrl = await server()
   const down = `http://127.0.0.1:${await closedPort()}`
   for (const all of [false, true]) {
-    const at = scene(baseUrl, { stored: all })
+    const at = fixture(baseUrl, { stored: all })
     const line = lineOf(path, it, at, all)
     const kept = all && line.includes('--save')
     const allowed = kept ? [] : (prints[path] ?? (printAll.includes(path) ? Object.keys(handedOut) : []))
-    for (const { name: situation, formats, url, answer, flags = [] } of situationsOf(path, baseUrl, down, all)) {
-      answering = answer
+    for (const { name: situation, formats, url, handler, flags = [] } of situationsOf(path, baseUrl, down, all)) {
+      respond = handler
       for (const format of formats) {
         const more = ['--debug', '--retries', '0', '--no-input', '--base-url', url, '-o', format]
-        // A token file fits one kind of credential, but every command gets one.
+        // One run gets the credential from a file, also if the command needs another kind.
         const file = all && situation === 'refusal' ? ['--token-file', at.files.token] : []
         const given = { home: at.home, run, ...(all ? {} : { env: environment }) }
-        const { beside, printed } = await look([...line, ...more, ...flags, ...file], given)
+        const { onStderr, onStdout } = await runAndSearch([...line, ...more, ...flags, ...file], given)
         const where = `${line.join(' ')} (${situation}, ${format})`
-        for (const name of beside) found.add(`${name} on stderr of ${where}`)
+        for (const name of onStderr) found.add(`${name} on stderr of ${where}`)
         const mayPrint = situation === 'response' ? allowed : []
-        for (const name of printed.filter((one) => !mayPrint.includes(one))) found.add(`${name} on stdout of ${where}`)
+        for (const name of onStdout.filter((one) => !mayPrint.includes(one))) found.add(`${name} on stdout of ${where}`)
       }
     }
     rmSync(join(at.home, 'given'), { recursive: true })
@@ -218,17 +218,17 @@ async function leaksOf(path: string, it: Leaf, run = bundle.run): Promise<string
   return [...found]
 }
 
-test.each(leaves)('%s leaks no secret on stderr, in a refusal, in a dry run or in a file', async (path, it) => {
+test.each(leaves)('%s writes no secret to stderr or a file and prints none in a dry run or for a refusal', async (path, it) => {
   expect(await leaksOf(path, it)).toEqual([])
 })
 
-test.each(Object.entries(prints))('%s prints its one-time secrets and no other secret', async (path, names) => {
+test.each(Object.entries(prints))('%s prints the one-time secrets of its response and no other secret', async (path, names) => {
   const baseUrl = await server()
-  const at = scene(baseUrl, { stored: true })
+  const at = fixture(baseUrl, { stored: true })
   const it = leaves.find(([name]) => name === path)?.[1] as Leaf
-  answering = () => success(answerTo(path))
-  const { printed } = await look([...lineOf(path, it, at, false), '--json', '--base-url', baseUrl], { home: at.home })
-  expect(printed.sort()).toEqual([...names].sort())
+  respond = () => success(responseDataFor(path))
+  const { onStdout } = await runAndSearch([...lineOf(path, it, at, false), '--json', '--base-url', baseUrl], { home: at.home })
+  expect(onStdout.sort()).toEqual([...names].sort())
 })
 
 const leaky = (name: string, run: Leaf['run']) =>
@@ -262,18 +262,18 @@ test.each<[string, Leaf['run'], RegExp]>([
     },
     /file cache\.bin: account JWT of the environment/,
   ],
-])('leak check reports a secret %s of a newly added command', async (where, run, told) => {
+])('the secret search of this test finds a secret that a new command writes %s', async (where, run, report) => {
   const node = leaky('leaky', run)
   const entry: Entry = { name: 'leaky', summary: where, section: 'x', load: async () => node }
   ;(page as Entry[]).push(entry)
   try {
-    expect((await leaksOf('leaky', node, runSources)).join('\n')).toMatch(told)
+    expect((await leaksOf('leaky', node, runSources)).join('\n')).toMatch(report)
   } finally {
     ;(page as Entry[]).pop()
   }
 })
 
-test.each(Object.entries(planted))('leaksIn finds the %s in each of its encodings', (name, secret) => {
+test.each(Object.entries(planted))('the test helper leaksIn finds the "%s" in JSON, hex, base64, a URL and lower case', (name, secret) => {
   const bytes = Buffer.from(secret)
   for (const text of [
     `a${secret}b`,

@@ -19,7 +19,7 @@ async function parse(argv: readonly string[]) {
   return { line, refusal }
 }
 
-/** Long and short form of each flag that takes a value. */
+/** The long and short spelling of each flag that takes a value. */
 function spellings(flags: NonNullable<(typeof leaves)[number]['leaf']['flags']>) {
   return Object.entries(flags)
     .filter(([, { value }]) => value !== undefined)
@@ -32,9 +32,9 @@ const likeFlags = ['-h', '--version', '--json', '--', '--help', '-x']
 const values = ['-', '-5', '-0.5', '']
 
 test.each(leaves.map(({ path, leaf }) => [path.join(' '), path, leaf] as const))(
-  '%s never reads the word after a flag with a value as another flag',
+  '%s refuses a flag-like word where a flag needs a value, unless it follows =',
   async (_name, path, leaf) => {
-    // Global flags are parsed the same for all commands, so one command in a group and one outside suffice.
+    // All commands share the parser of global flags, so one command in a group and one outside suffice.
     const isSample = ['vouchers redeem', 'whoami'].includes(path.join(' '))
     const own = spellings(leaf.flags ?? {})
     for (const { name, written } of isSample ? [...own, ...spellings(globalFlags)] : own) {
@@ -56,7 +56,7 @@ test.each(leaves.map(({ path, leaf }) => [path.join(' '), path, leaf] as const))
 )
 
 test.each(leaves.filter(({ leaf }) => leaf.flags).map(({ path, leaf }) => [path.join(' '), path, leaf] as const))(
-  '%s refuses its flag before the command name and shows where it belongs',
+  '%s refuses its own flags before the command name and prints the correct order',
   async (name, path, leaf) => {
     for (const [flag, { value, letter }] of Object.entries(leaf.flags ?? {})) {
       for (const written of [`--${flag}`, ...(letter === undefined ? [] : [`-${letter}`])]) {
@@ -72,7 +72,7 @@ test.each(leaves.filter(({ leaf }) => leaf.flags).map(({ path, leaf }) => [path.
 )
 
 test.each(leaves.map(({ path }) => [path.join(' '), path] as const))(
-  '%s accepts global flags before, between and after the names',
+  '%s accepts global flags before, between and after the words of the command name',
   async (_name, path) => {
     for (let at = 0; at <= path.length; at += 1) {
       const words = ['-o', 'json', '--timeout=5s', '-qn']
@@ -96,7 +96,7 @@ test.each([
   ['apps get -- --', '--'],
   ['apps get -5', '-5'],
   ['apps get -', '-'],
-])('%s parses the last word as an operand', async (typed, operand) => {
+])('the parser reads the last word of "%s" as an operand', async (typed, operand) => {
   const { line, refusal } = await parse(typed.split(' '))
   expect([refusal, line.path, line.shows, line.given.size]).toEqual([undefined, ['apps', 'get'], undefined, 0])
   expect(line.operands).toEqual([operand])
@@ -110,17 +110,17 @@ test.each([
   ['help voucher', 'help', ['vouchers']],
   ['apps --version', 'version', ['apps']],
   ['', 'help', []],
-])('the command line "%s" shows help or version for the right command', async (typed, shows, path) => {
+])('the command line "%s" selects help or version of the command that it names', async (typed, shows, path) => {
   const { line, refusal } = await parse(typed.split(' ').filter((it) => it !== ''))
   expect([refusal, line.shows, line.path]).toEqual([undefined, shows, path])
 })
 
-test('api -i routes refuses the flag of the group before the name of a subcommand', async () => {
+test('api -i routes is refused, because -i is a flag of api and not of api routes', async () => {
   const { refusal } = await parse(['api', '-i', 'routes'])
   expect(refusal).toMatchObject({ code: 'USAGE', message: "`voucherctl api routes` has no option '--include'." })
 })
 
-test('--version and --help do not hide the error of a flag without its value', async () => {
+test('a flag without its value is an error even if --version or --help is given', async () => {
   for (const typed of ['vouchers redeem --help --code', 'vouchers redeem --version --code', '--help --output']) {
     expect((await parse(typed.split(' '))).refusal?.message).toMatch(/needs a value/)
   }

@@ -52,7 +52,7 @@ test('commands --json gives every command and every flag the same members', asyn
   }
 })
 
-test('--help --json of a command prints its document of commands --json', async () => {
+test('--help --json of a command prints the document that commands --json lists for it', async () => {
   const { items } = await listing()
   for (const { command } of items.slice(0, 3).concat(items.at(-1))) {
     const [one] = JSON.parse((await cli(`${command.replace('voucherctl ', '')} --help --json`)).stdout)
@@ -94,7 +94,7 @@ test.each([
   ['help enviroment', /environment/],
   ['help outptu', /output/],
   ['help confg', /config/],
-])('%s exits 2 and suggests the correct topic', async (args, hint) => {
+])('%s exits 2 and suggests the help topic of the correct spelling', async (args, hint) => {
   const { exit, stdout, stderr } = await cli(args)
   expect([exit, stdout]).toEqual([2, ''])
   expect(stderr).toMatch(/Did you mean/)

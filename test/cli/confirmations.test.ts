@@ -18,8 +18,8 @@ function withProfiles(stored: Record<string, unknown>): string {
 const sop = 'sop_old0123456789abcdef0123456789'
 const newToken = 'sop_new0123456789abcdef0123456789'
 
-/** Destructive commands with a pattern of their confirmation prompt. */
-const losing: [line: string, lost: RegExp][] = [
+/** Destructive commands, each with the warning that its confirmation prompt must contain. */
+const destructive: [line: string, warning: RegExp][] = [
   ['profiles remove default', /settings for .* and the application token sop_old0… for .* are lost/],
   ['tokens create --app app_01 --scope vouchers:read --save', /Profile default holds sop_old0… for .*not shown again/],
   ['tokens revoke tok_01 --app app_01', /Every client that uses this token is refused/],
@@ -31,14 +31,14 @@ const losing: [line: string, lost: RegExp][] = [
   ['login --with-token new.txt', /Profile default holds sop_old0… for/],
 ]
 
-const answers: Record<string, unknown> = {
+const responses: Record<string, unknown> = {
   DELETE: { ...app, ...token },
   GET: pageOf(),
   POST: { ...token, token: newToken, bot_id: 'bot_01', one_time_token: 'sbot_new', token_prefix: 'sbot_new' },
 }
 
 async function shop() {
-  const { baseUrl, received } = await stub(({ method }) => success(answers[method]))
+  const { baseUrl, received } = await stub(({ method }) => success(responses[method]))
   const stored = { base_url: baseUrl, credentials: { token: { value: sop, origin: baseUrl } } }
   const home = withProfiles({ default: stored })
   const inbox = join(home, '.local', 'share', 'voucherctl', 'inbox')
@@ -51,28 +51,28 @@ async function shop() {
   return { given: { home, env }, isKept }
 }
 
-test.each(losing)('%s requires --yes without a terminal and prints the command to run', async (line, lost) => {
+test.each(destructive)('%s without a terminal exits 3 and prints the same command with --yes', async (line, warning) => {
   const { given, isKept } = await shop()
   const ran = await cli(`${line} --json --timeout 10s`, given)
   const { code, message, hint } = JSON.parse(ran.stderr).error
   expect([ran.exit, ran.stdout, code, isKept()]).toEqual([3, '', 'CONFIRMATION_REQUIRED', true])
-  expect(message).toMatch(lost)
-  // The suggested command succeeds as printed.
+  expect(message).toMatch(warning)
+  // A user can run the suggested command as printed.
   const [, command = ''] = /`voucherctl (.*)`/.exec(hint) ?? []
   expect(command).toMatch(/--timeout 10000ms|--timeout 10s/)
   expect((await cli(command, given)).exit).toBe(0)
 })
 
-test.each(losing)('%s asks for confirmation on a terminal and changes nothing after a no', async (line, lost) => {
+test.each(destructive)('%s asks for confirmation on a terminal and changes nothing if the user declines', async (line, warning) => {
   const { given, isKept } = await shop()
-  const no = await cli(line, { ...given, terminal: true, answers: [false] })
+  const no = await cli(line, { ...given, terminal: true, replies: [false] })
   expect([no.exit, no.asked.length, isKept()]).toEqual([3, 1, true])
-  expect(no.stderr).toMatch(lost)
-  const yes = await cli(line, { ...given, terminal: true, answers: [true] })
+  expect(no.stderr).toMatch(warning)
+  const yes = await cli(line, { ...given, terminal: true, replies: [true] })
   expect([yes.exit, yes.asked.length]).toEqual([0, 1])
 })
 
-test.each(losing.filter(([line]) => !line.startsWith('login')))(
+test.each(destructive.filter(([line]) => !line.startsWith('login')))(
   '%s does not ask for confirmation in a dry run',
   async (line) => {
     const { given, isKept } = await shop()
@@ -81,7 +81,7 @@ test.each(losing.filter(([line]) => !line.startsWith('login')))(
   },
 )
 
-test('the built command removes a profile only with --yes', async () => {
+test('profiles remove in a separate process removes a profile only with --yes', async () => {
   const home = withProfiles({ default: {}, shop: {} })
   const refused = await built.run(['profile', 'remove', 'shop'], home)
   expect([refused.exit, Object.keys(profiles(home))]).toEqual([3, ['default', 'shop']])
@@ -90,7 +90,7 @@ test('the built command removes a profile only with --yes', async () => {
   expect(Object.keys(profiles(home))).toEqual(['default'])
 })
 
-test('the suggested command quotes words for a shell, also values that begin with a dash', async () => {
+test('the suggested --yes command quotes its words for a shell, also values that begin with -', async () => {
   const home = withProfiles({ default: {} })
   mkdirSync(join(home, 'my inbox'))
   const line = ['webhook', 'inbox', 'clear', '--inbox', 'my inbox', '--fields=-x', '-q']

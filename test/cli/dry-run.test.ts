@@ -7,7 +7,7 @@ import { page } from '../../src/cli/program.js'
 import { cli, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { leafCalls } from '../support/cli-samples.js'
 
-/** Arguments of commands that change something and do not make exactly one call; `{home}` is the home folder. */
+/** Arguments of commands with side effects that send no or several API calls; `{home}` is the home folder. */
 const others: Readonly<Record<string, string>> = {
   quickstart: '',
   login: '--with-token -',
@@ -25,13 +25,13 @@ const others: Readonly<Record<string, string>> = {
   'webhook trigger': 'ping --secret-file {home}/secret',
   'webhook listen': '--port 0 --secret-file {home}/secret --inbox {home}/inbox',
   'webhook bridge': '--forward-to http://127.0.0.1:9 --secret-file {home}/secret',
-  'scenario run': '{home}/story.yaml',
+  'scenario run': '{home}/scenario.yaml',
   'completion install': '--shell zsh',
   'completion uninstall': '--shell zsh',
 }
 
-/** Commands whose dry run needs more set-up; their own test files cover it. */
-const elsewhere = ['project allow', 'project deny', 'webhook replay', 'server migrate', 'server import']
+/** Commands whose dry run needs more set-up; other test files test them. */
+const testedInOtherFiles = ['project allow', 'project deny', 'webhook replay', 'server migrate', 'server import']
 
 const changing = (
   await Promise.all(
@@ -42,8 +42,8 @@ const changing = (
   )
 ).flat()
 
-test('the dry-run tests cover every command that changes something', () => {
-  const known = [...Object.keys(leafCalls), ...Object.keys(others), ...elsewhere]
+test('the dry-run tests cover every command with side effects', () => {
+  const known = [...Object.keys(leafCalls), ...Object.keys(others), ...testedInOtherFiles]
   expect(changing.filter((it) => !known.includes(it))).toEqual([])
 })
 
@@ -52,7 +52,7 @@ function homeWithFiles(): string {
   mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
   const config = { current: 'default', profiles: { default: {}, shop: { base_url: 'http://127.0.0.1:9' } } }
   writeFileSync(join(home, '.config/voucherctl/config.json'), JSON.stringify(config), { mode: 0o600 })
-  // The record of a running server, which a dry run must not call.
+  // A dry run must not call this server, which seems to run.
   const data_dir = join(home, '.local/share/voucherctl')
   mkdirSync(data_dir, { recursive: true })
   const server = { pid: process.pid, base_url: 'http://127.0.0.1:9', data_dir, operator_key_file: null }
@@ -60,7 +60,7 @@ function homeWithFiles(): string {
   writeFileSync(join(home, 'body.json'), '{"credential":{"type":"redeem_code","value":"M9S3-46Q3-D25V-T4FJ"}}')
   writeFileSync(join(home, 'rows.csv'), 'external_issue_id,recipient_user_id\norder-1,user-1\n')
   writeFileSync(join(home, 'secret'), 'a-secret-of-a-webhook\n')
-  writeFileSync(join(home, 'story.yaml'), 'steps:\n  - name: look\n    call: templates.list\n')
+  writeFileSync(join(home, 'scenario.yaml'), 'steps:\n  - name: look\n    call: templates.list\n')
   return home
 }
 
@@ -73,10 +73,10 @@ function snapshot(dir: string): Record<string, string> {
 }
 
 const runs = [...new Set([...changing, ...Object.keys(others)])]
-  .filter((it) => !elsewhere.includes(it))
+  .filter((it) => !testedInOtherFiles.includes(it))
   .map((it) => [it, leafCalls[it]?.args ?? others[it] ?? ''])
 
-test.each(runs)('%s --dry-run prints a plan, sends nothing and changes no file', async (path, args) => {
+test.each(runs)('%s --dry-run prints the planned requests, sends nothing and changes no file', async (path, args) => {
   const { baseUrl, received } = await stub(() => success({}))
   const home = homeWithFiles()
   const before = snapshot(home)

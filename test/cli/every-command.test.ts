@@ -16,7 +16,7 @@ for (const entry of page) {
 const calls = Object.entries(leafCalls)
 const once = '--retries 0'
 
-test('the test matrix has exactly the commands of the command tree', () => {
+test('the test matrix has a row for every command of the CLI and no other row', () => {
   expect(leaves.map(([path]) => path).sort(), howToAdd).toEqual(Object.keys(matrix).sort())
 })
 
@@ -30,7 +30,7 @@ test.each(leaves)('%s has a summary, an example and help that fits 80 columns', 
   expect(lines.filter((line) => line.length > 80)).toEqual([])
 })
 
-test('no flag of a command reuses the name or letter of a global flag', () => {
+test('no command has a flag with the name or letter of a global flag', () => {
   const letters = new Map(
     Object.entries(globalFlags).flatMap(([name, flag]) => ('letter' in flag ? [[flag.letter, name]] : [])),
   )
@@ -43,12 +43,12 @@ test('no flag of a command reuses the name or letter of a global flag', () => {
   }
 })
 
-test.each(leaves)('%s is marked as changing something if its sample is', (path, leaf) => {
+test.each(leaves)('%s is marked as having side effects exactly if its sample call is', (path, leaf) => {
   if (leafCalls[path] !== undefined) expect(leaf.changes ?? false).toBe(leafCalls[path]?.changes ?? false)
 })
 
 test.each(calls)(
-  '%s --json prints the response data as one document on stdout and nothing on stderr',
+  '%s --json prints the response data as one JSON document and nothing on stderr',
   async (path, { args, data }) => {
     const { baseUrl } = await stub(() => success(data))
     const ran = await cli(`${path} ${args} --json --base-url ${baseUrl}`, { env: secrets })
@@ -59,7 +59,7 @@ test.each(calls)(
 )
 
 test.each(calls)(
-  '%s prints a table on stdout and nothing on stderr without a terminal',
+  '%s without --json prints a table on stdout and nothing on stderr',
   async (path, { args, data }) => {
     const { baseUrl } = await stub(() => success(data))
     const ran = await cli(`${path} ${args} --base-url ${baseUrl}`, { env: secrets })
@@ -87,15 +87,15 @@ async function expectRefusal(path: string, status: number, code: string, exit: n
   expect(JSON.parse(ran.stderr).error).toMatchObject({ code, status, request_id: 'req_2' })
 }
 
-test.each(refusals)('the response %i %s exits with %i for a read and for a mutation', async (status, code, exit) => {
+test.each(refusals)('a read and a mutation that get a %i response with the error code %s exit %i', async (status, code, exit) => {
   for (const path of ['templates list', 'vouchers redeem']) await expectRefusal(path, status, code, exit)
 })
 
-test.each(calls)('%s --json prints the error object of a refusal on stderr', async (path) => {
+test.each(calls)('%s --json exits 5 for a 404 response and prints its error object on stderr', async (path) => {
   await expectRefusal(path, 404, 'TEMPLATE_NOT_FOUND', 5)
 })
 
-test.each(calls)('%s --json exits 9 without a server', async (path, { args }) => {
+test.each(calls)('%s --json exits 9 if no server listens', async (path, { args }) => {
   const baseUrl = `http://127.0.0.1:${await closedPort()}`
   const ran = await cli(`${path} ${args} --json ${once} --base-url ${baseUrl}`, { env: secrets })
   expect(ran.stdout).toBe('')
@@ -104,7 +104,7 @@ test.each(calls)('%s --json exits 9 without a server', async (path, { args }) =>
 })
 
 test.each(calls.filter(([, it]) => it.bare !== undefined))(
-  '%s exits 3 and names a missing value without a terminal',
+  '%s without arguments and without a terminal exits 3 and names a missing value',
   async (path, { bare }) => {
     const { baseUrl, received } = await stub(() => success({}))
     const ran = await cli(`${path} --json --base-url ${baseUrl}`, { env: secrets })
@@ -116,7 +116,7 @@ test.each(calls.filter(([, it]) => it.bare !== undefined))(
   },
 )
 
-test.each(calls)('%s exits 3 without a credential and says how to give one', async (path, { args }) => {
+test.each(calls)('%s exits 3 without a credential and says how to provide one', async (path, { args }) => {
   const { baseUrl, received } = await stub(() => success({}))
   const ran = await cli(`${path} ${args} --base-url ${baseUrl}`)
   expect(ran.exit).toBe(3)
@@ -125,7 +125,7 @@ test.each(calls)('%s exits 3 without a credential and says how to give one', asy
 })
 
 test.each(calls)(
-  '%s --dry-run sends nothing and prints method, URL and headers without secrets',
+  '%s --dry-run prints the request without secrets and sends nothing',
   async (path, { args }) => {
     const { baseUrl, received } = await stub(() => success({}))
     for (const format of ['--json', '']) {

@@ -13,7 +13,7 @@ interface Page {
   readonly headers?: Record<string, string>
 }
 
-/** Responds to every request with one page, like the captive portal of a network. */
+/** Starts a server that responds to every request with this page, like the captive portal of a network. */
 async function portal({ status, body, headers = {} }: Page): Promise<string> {
   const server = createServer((request, response) => {
     request.resume()
@@ -54,7 +54,7 @@ const run = (args: readonly string[], baseUrl: string, home = temporaryDir()) =>
   cli([...args, '--retries', '0', '--base-url', baseUrl], { home, env: secrets })
 
 test.each(Object.entries(pages))(
-  'every command exits 9 for %s, which is not a response of a voucher service',
+  'commands exit 9 for %s, because a voucher service sends no such response',
   async (_name, page) => {
     const baseUrl = await portal(page)
     for (const [name, args] of Object.entries(commands)) {
@@ -64,7 +64,7 @@ test.each(Object.entries(pages))(
       expect(error).toMatchObject({ code: 'INVALID_RESPONSE', status: page.status })
       expect(error.message).toContain('Not a response of a voucher service')
       expect(error.hint).toContain('Check the base URL')
-      // A mutation may have taken effect, except after a 429.
+      // The hint must not claim an unknown outcome for reads or after a 429, which means "not processed".
       const changes = /issue|redeem|reverse|create|apply|api POST/.test(name) && page.status !== 429
       expect([name, error.hint.includes('may have been done')]).toEqual([name, changes])
     }
@@ -88,7 +88,7 @@ test('doctor fails the server and credential checks when a captive portal respon
   expect(failed.map((it: { name: string }) => it.name)).toContain('server')
 })
 
-test('api -i prints a whole foreign response and exits 9', async () => {
+test('api -i prints the whole page of a captive portal and exits 9', async () => {
   const { exit, stdout } = await run(
     ['api', 'GET', '/open-platform/applications', '-i'],
     await portal(pages['a login page'] as Page),
@@ -120,9 +120,9 @@ describe('successes that do not match the call', () => {
     ['templates list', { pagination: { page: 1, limit: 20, total: 1, pages: 1 } }, 'data.items is missing'],
     ['api POST', template, 'data.status is not "succeeded"'],
   ]
-  test.each(cases)(
-    '%s exits 9 and names the member that does not match the call, case %#',
-    async (name, data, says) => {
+  test.each(cases.map(([name, data, says]) => [name, says, data] as const))(
+    '%s exits 9 for a response that does not match the request: %s',
+    async (name, says, data) => {
       const { baseUrl } = await stub(() => success(data))
       const { exit, stdout, stderr } = await run(commands[name] ?? [], baseUrl)
       expect([exit, stdout]).toEqual([9, ''])
@@ -136,7 +136,7 @@ describe('issue-many', () => {
   const start = (bulk: Bulk, baseUrl: string, ...more: string[]) => bulk.run(baseUrl, ['--json', ...more])
 
   test.each(Object.entries(pages).filter(([, { status }]) => status !== 429))(
-    'issue-many exits 9 and keeps no file when every row gets %s',
+    'issue-many exits 9 and leaves no file if the response to every row is %s',
     async (_name, page) => {
       const bulk = Bulk.of(idsOf(20))
       const { exit, stdout, stderr } = await start(bulk, await portal(page))
@@ -147,7 +147,7 @@ describe('issue-many', () => {
     },
   )
 
-  test('issue-many keeps no file when no row gets a redeem code or QR token', async () => {
+  test('issue-many exits 9 and leaves no file if no voucher has a redeem code or QR token', async () => {
     const bulk = Bulk.of(idsOf(20))
     const credentials = [{ type: 'coupon', value: 'x' }]
     const server = await issuer((externalIssueId) => success({ ...issuedVoucher, externalIssueId, credentials }, 201))
@@ -156,16 +156,16 @@ describe('issue-many', () => {
     for (const file of ['out.csv', 'out.csv.journal']) expect(existsSync(join(bulk.dir, file))).toBe(false)
   })
 
-  test('issue-many --resume issues the rows that got the voucher of another row', async () => {
+  test('issue-many --resume issues the rows that got the voucher of a different row', async () => {
     const ids = idsOf(20)
     const bulk = Bulk.of(ids)
-    let isFair = false
+    let isCorrect = false
     const server = await issuer(() => {
-      return isFair ? undefined : success({ ...issuedVoucher, externalIssueId: 'order-3' }, 201)
+      return isCorrect ? undefined : success({ ...issuedVoucher, externalIssueId: 'order-3' }, 201)
     })
     expect((await start(bulk, server.baseUrl)).exit).toBe(9)
     if (existsSync(bulk.out)) expect(bulk.ids()).toEqual(['order-3'])
-    isFair = true
+    isCorrect = true
     expect((await start(bulk, server.baseUrl, '--resume')).exit).toBe(0)
     expect(bulk.ids().sort()).toEqual([...ids].sort())
   })

@@ -10,8 +10,8 @@ const write = `vouchers redeem --code ${redeemCode}`
 const given = { env: { ...secrets, NO_COLOR: '1' } }
 const good = JSON.stringify({ success: true, data: pageOf(template), requestId: 'req_1' })
 
-/** A server that sends the same bytes to every client and repeats `more` until the client disconnects. */
-async function speaking(
+/** Starts a server that sends `bytes` to every client and then repeats `more` until the client disconnects. */
+async function serverSending(
   bytes: string | Buffer,
   more?: string,
 ): Promise<{ baseUrl: string; connections: () => number }> {
@@ -22,11 +22,11 @@ async function speaking(
     socket.once('data', () => {
       socket.write(bytes)
       if (more === undefined) return void socket.end()
-      const goOn = () => {
-        if (!socket.destroyed && socket.write(more)) setImmediate(goOn)
+      const writeMore = () => {
+        if (!socket.destroyed && socket.write(more)) setImmediate(writeMore)
       }
-      socket.on('drain', goOn)
-      goOn()
+      socket.on('drain', writeMore)
+      writeMore()
     })
   })
   return { baseUrl: `http://127.0.0.1:${await listen(server)}`, connections: () => connections }
@@ -45,14 +45,14 @@ const hostile: Record<string, [bytes: string | Buffer, more?: string]> = {
   'a body without end': [head('200 OK', json, 'Content-Length: 1000000000000000'), ' '.repeat(65_536)],
   'chunks without end': [head('200 OK', json, 'Transfer-Encoding: chunked'), `1000\r\n${' '.repeat(4096)}\r\n`],
   'chunk extensions without end': [head('200 OK', 'Transfer-Encoding: chunked') + '1;', 'a'.repeat(4096)],
-  'two lengths': [head('200 OK', json, 'Content-Length: 2', `Content-Length: ${good.length}`) + good],
-  'a length and chunks': [head('200 OK', json, 'Transfer-Encoding: chunked', 'Content-Length: 5') + '0\r\n\r\n'],
+  'two Content-Length headers': [head('200 OK', json, 'Content-Length: 2', `Content-Length: ${good.length}`) + good],
+  'both a length and chunks': [head('200 OK', json, 'Transfer-Encoding: chunked', 'Content-Length: 5') + '0\r\n\r\n'],
   'a negative length': [head('200 OK', json, 'Content-Length: -1') + good],
   'a status of two digits': [head('99 Odd', json, `Content-Length: ${good.length}`) + good],
-  'no status': ['HTTP/1.1\r\n\r\n'],
-  'another version': ['HTTP/9.9 200 OK\r\n\r\n'],
+  'a status line without a status': ['HTTP/1.1\r\n\r\n'],
+  'the version HTTP/9.9': ['HTTP/9.9 200 OK\r\n\r\n'],
   'a null byte in a header': [head('200 OK', 'X-A: \0', `Content-Length: ${good.length}`) + good],
-  'no bytes': [''],
+  'no bytes at all': [''],
   'a complete empty response': [head('200 OK', 'Content-Length: 0')],
   'no content': [head('204 No Content')],
   'a partial content response': [head('206 Partial Content', 'Content-Length: 5') + '{"suc'],
@@ -71,22 +71,22 @@ const hostile: Record<string, [bytes: string | Buffer, more?: string]> = {
 }
 
 test.each(Object.entries(hostile))(
-  'a command exits 9 in time, with the idempotency key of a mutation, for: %s',
+  'a command exits 9 within its time limit if the server sends: %s',
   async (_what, [bytes, more]) => {
     for (const command of [read, write]) {
-      const { baseUrl } = await speaking(bytes, more)
+      const { baseUrl } = await serverSending(bytes, more)
       const ran = await cli(`${command} --json --retries 0 --timeout 300ms --base-url ${baseUrl}`, given)
       expect([ran.exit, ran.stdout], ran.stderr).toEqual([9, ''])
       const { error } = JSON.parse(ran.stderr)
       expect(ran.stderr).not.toContain('CANARY')
-      // A mutation with an unknown outcome names its key for a retry; a 503 was not processed.
+      // The user needs the idempotency key to retry, except after a 503, which means "not processed".
       if (command === write && error.status !== 503) expect(error.details.idempotency_key).toBe('key-1')
     }
   },
 )
 
-test('a response nested 50,000 levels deep causes no unexpected exception in any output format', async () => {
-  const { baseUrl } = await speaking(head('200 OK', json, `Content-Length: ${deep.length}`) + deep)
+test('a command prints or refuses a response nested 50,000 levels deep in any output format', async () => {
+  const { baseUrl } = await serverSending(head('200 OK', json, `Content-Length: ${deep.length}`) + deep)
   for (const format of ['', '--json', '-o yaml', '-o csv', '-o jsonl', '--fields id', '--jq length']) {
     const ran = await cli(`${read} ${format} --retries 0 --base-url ${baseUrl}`, given)
     expect([0, 2, 9], `${format}: ${ran.stderr.slice(0, 500)}`).toContain(ran.exit)
@@ -94,7 +94,7 @@ test('a response nested 50,000 levels deep causes no unexpected exception in any
   }
 })
 
-test.each([301, 302, 303, 307, 308])('a redirect (%i) is not followed and exits 9', async (status) => {
+test.each([301, 302, 303, 307, 308])('a command exits 9 for a redirect with status %i and does not follow it', async (status) => {
   const target = await stub(() => success(pageOf(template)))
   const elsewhere = { location: `${target.baseUrl}/api/v1/open-platform/vouchers/templates` }
   const { baseUrl, received } = await stub(() => ({ status, headers: elsewhere, body: {} }))
@@ -106,13 +106,13 @@ test.each([301, 302, 303, 307, 308])('a redirect (%i) is not followed and exits 
   expect([received.length, target.received.length]).toEqual([2, 0])
 })
 
-test('a Retry-After beyond --timeout ends the command without a retry', async () => {
+test('a command does not retry if Retry-After is longer than --timeout', async () => {
   const body = JSON.stringify({ success: false, code: 'RATE_LIMITED', message: 'Slow down.' })
-  const { baseUrl, connections } = await speaking(
+  const { baseUrl, connections } = await serverSending(
     head('429 Slow', json, 'Retry-After: 86400', `Content-Length: ${body.length}`) + body,
   )
   expect((await cli(`${read} --timeout 2s --base-url ${baseUrl}`, given)).exit).toBe(7)
-  // A wait would have ended with TIMEOUT.
+  // One connection proves that the command has not retried.
   expect(connections()).toBe(1)
 })
 
@@ -152,12 +152,12 @@ async function expectNoBug(path: string, args: string, format: string, data: rea
   }
 }
 
-// Each command has its own view, which reads other members.
+// Every command formats its table with its own code, so all commands run.
 test.each(Object.entries(leafCalls))(dataOfWrongType, async (path, { args }) => {
   await expectNoBug(path, args, '', wrongTypes)
 })
 
-// All commands print JSON with the same code, so a list, a record and a mutation suffice.
+// All commands share the code that prints JSON, so a list, a single object and a mutation suffice.
 test.each(['templates list', 'apps get', 'vouchers redeem'])(`${dataOfWrongType} (--json)`, async (path) => {
   await expectNoBug(path, leafCalls[path]?.args ?? '', '--json', wrongTypes)
 })

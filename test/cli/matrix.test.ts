@@ -16,14 +16,14 @@ for (const entry of page) {
   for (const [names] of leavesOf(node)) paths.push([node.name, ...names].join(' '))
 }
 
-/** One command of each kind; commands of a kind share the code that prints their results. */
+/** One command of each kind of result: commands of one kind share the code that prints it. */
 const shapes = [
-  'apps get', // one record
-  'apps list', // a page of records
-  'vouchers issue', // a call that changes something
-  'profiles show', // no call
-  'webhook bridge', // a stream until Ctrl-C
-  'scenario run', // a verdict
+  'apps get', // one object
+  'apps list', // a page of objects
+  'vouchers issue', // result of a mutation
+  'profiles show', // result without an API call
+  'webhook bridge', // lines until Ctrl-C
+  'scenario run', // results of tests, printed also if they fail
 ]
 
 const env = { ...secrets, VOUCHERCTL_WEBHOOK_SECRET: 'whsec_0123456789abcdef0123456789abcdef', NO_COLOR: '1' }
@@ -36,25 +36,25 @@ function exitOf({ local, exits = {} }: MatrixRow, column: Column): number {
 
 async function addressOf(column: Column, data: unknown, onRequest: (index: number) => void): Promise<string> {
   if (column === 'refused') return `http://127.0.0.1:${await closedPort()}`
-  const answers = { '4xx': refusal(404, 'TEMPLATE_NOT_FOUND'), '5xx': refusal(503, 'UNAVAILABLE') }
-  const answer = column === '4xx' || column === '5xx' ? answers[column] : success(data)
+  const refusals = { '4xx': refusal(404, 'TEMPLATE_NOT_FOUND'), '5xx': refusal(503, 'UNAVAILABLE') }
+  const response = column === '4xx' || column === '5xx' ? refusals[column] : success(data)
   const server = await stub((_request, index) => {
     onRequest(index)
-    return answer
+    return response
   })
   return server.baseUrl
 }
 
 async function cell(path: string, row: MatrixRow, column: Column, format: string): Promise<Ran> {
   const stop = new AbortController()
-  // Interrupt an endless command at its first output, its ready file or its second request.
+  // An endless command ends only by an interrupt: at its first output, ready file or second request.
   const baseUrl = await addressOf(column, row.data, (index) => row.endless && index > 0 && stop.abort())
   const home = temporaryDir()
   for (const [name, content] of Object.entries(row.files ?? {})) {
     mkdirSync(dirname(join(home, name)), { recursive: true, mode: 0o700 })
     writeFileSync(join(home, name), content, { mode: 0o600 })
   }
-  // A bare endless command would use its default port, which may be taken.
+  // Without arguments, an endless command would listen on its default port, which may be in use.
   const bare = column === 'bare' && (!row.endless || row.exits?.bare !== undefined)
   const args = bare ? '' : row.args.replaceAll('{url}', baseUrl).replaceAll('{home}', home)
   const interrupt = () => row.endless && stop.abort()
@@ -66,7 +66,7 @@ async function cell(path: string, row: MatrixRow, column: Column, format: string
   return cli(`${path} ${args} ${format} --retries 0 --base-url ${baseUrl}`, {
     home,
     env,
-    // A closed stdin reads as empty.
+    // Commands read a stdin that is not given as empty.
     ...(row.stdin === undefined || bare ? {} : { stdin: row.stdin }),
     ...(row.endless ? { signal: stop.signal, onStdout: interrupt, onStderr: interrupt } : {}),
     ...(column === 'broken pipe' ? { linesTaken: 0 } : {}),
@@ -98,18 +98,18 @@ async function expectDocument(path: string, column: Column): Promise<void> {
   }
 }
 
-test.each(paths)('%s --json prints one document or nothing and exits as the matrix says', async (path) => {
+test.each(paths)('%s --json prints one JSON document or nothing and exits with the code of the matrix', async (path) => {
   const row = rowOf(path)
   await expectDocument(path, 'ok')
   if (row.exits?.bare !== undefined) await expectDocument(path, 'bare')
   if (!row.local) await expectDocument(path, '4xx')
 })
 
-test.each(shapes)('%s --json prints one document or nothing in every column of the matrix', async (path) => {
+test.each(shapes)('%s --json prints one JSON document or nothing for every outcome of the matrix', async (path) => {
   for (const column of columns) await expectDocument(path, column)
 })
 
-test.each(shapes)('%s in table format exits as with --json and prints failures on stderr only', async (path) => {
+test.each(shapes)('%s exits in table format with the same code as with --json and prints errors on stderr', async (path) => {
   const row = rowOf(path)
   for (const column of columns.filter((it) => it === '4xx' || it === 'refused' || it === 'bare')) {
     const ran = await cell(path, row, column, '')
@@ -121,7 +121,7 @@ test.each(shapes)('%s in table format exits as with --json and prints failures o
   }
 })
 
-test.each(shapes)('%s prints valid yaml and jsonl, exits as in json, and --jq filters', async (path) => {
+test.each(shapes)('%s prints valid yaml, jsonl and --jq output and exits with the same code as with --json', async (path) => {
   const row = rowOf(path)
   const exit = exitOf(row, 'ok')
   const yaml = await cell(path, row, 'ok', '-o yaml')
@@ -130,7 +130,7 @@ test.each(shapes)('%s prints valid yaml and jsonl, exits as in json, and --jq fi
   expect([yaml.exit, csv.exit, jsonl.exit]).toEqual([exit, exit, exit])
   if (!row.stream) expect(() => parseYaml(yaml.stdout)).not.toThrow()
   expect(jsonl.stdout.split('\n').filter((it) => it !== '' && !isJson(it))).toEqual([])
-  // jq may take longer to start than the command runs.
+  // The interrupt may end an endless command before jq has started.
   if (row.endless) return
   const filtered = await cell(path, row, 'ok', '--jq type')
   expect([filtered.exit, filtered.stdout]).toEqual([exit, expect.stringMatching(/^(?:(?:object|array|string)\n)*$/)])

@@ -7,7 +7,7 @@ import { findLocalServer, isSameProcess } from '../../src/cli/config/local-serve
 import { built, firstLine } from '../support/built-cli.js'
 import { cli, temporaryDir } from '../support/cli.js'
 
-test('SIGHUP ends server start and quickstart with 129, and their folders are removed', async () => {
+test('server start and quickstart exit 129 on SIGHUP and remove their temporary folders', async () => {
   const home = temporaryDir()
   const temporary = mkdtempSync(join(home, 'tmp-'))
   const hangUp = async (...args: string[]) => {
@@ -21,11 +21,11 @@ test('SIGHUP ends server start and quickstart with 129, and their folders are re
   expect(await hangUp('quickstart')).toEqual([129, []])
 })
 
-/** Options of an in-process command that starts the built server as another process. */
+/** Options for a command that runs in this process and starts the built server as another process. */
 const atHome = (home: string) =>
   ({ home, now: Date.now(), env: { PATH: process.env.PATH ?? '' }, self: [process.execPath, built.bin] }) as const
 
-test('server start --detach prints absolute paths and records the process of the server', async () => {
+test('server start --detach prints absolute paths and records the id of the server process', async () => {
   const home = temporaryDir()
   const run = (...args: string[]) => cli([...args, '--data', 'here', '--json'], atHome(home))
   const { stdout } = await run('server', 'start', '--detach', '--port', '0')
@@ -137,13 +137,13 @@ test('server status, logs and stop find a detached server by its data folder', a
   ).toContainEqual(expect.objectContaining({ msg: 'stopped' }))
 })
 
-test('a closed stdout neither prevents the clean-up of quickstart nor hides a failure', async () => {
+test('quickstart with a closed stdout removes its files; a failing command keeps its exit code', async () => {
   const home = temporaryDir()
   const temporary = mkdtempSync(join(home, 'tmp-'))
-  const story = built.start(['quickstart'], home, { TMPDIR: temporary })
-  await firstLine(story)
-  story.stdout?.destroy()
-  expect((await once(story, 'exit'))[0]).toBe(0)
+  const quickstart = built.start(['quickstart'], home, { TMPDIR: temporary })
+  await firstLine(quickstart)
+  quickstart.stdout?.destroy()
+  expect((await once(quickstart, 'exit'))[0]).toBe(0)
   expect(readdirSync(temporary)).toEqual([])
 
   const failing = built.start(['apps', 'get', 'nope'], home)
@@ -152,7 +152,7 @@ test('a closed stdout neither prevents the clean-up of quickstart nor hides a fa
   expect((await once(failing, 'exit'))[0]).toBe(3)
 })
 
-test('withProgress shows a spinner on a terminal during a long call', async () => {
+test('withProgress() shows a spinner on a terminal while its promise is pending', async () => {
   const load = createRequire(import.meta.url)
   const { withProgress } = load('../../dist/chunks/progress.cjs')
   let text = ''

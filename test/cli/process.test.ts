@@ -35,13 +35,13 @@ test('--help loads neither run.cjs nor node:child_process', () => {
   expect(modules).not.toContain('NativeModule child_process')
 })
 
-test('redeem --reference accepts the next word as its value or exits 2', async () => {
+test('vouchers redeem --reference exits 2 if a flag follows, and accepts any value after =', async () => {
   const { baseUrl, received } = await stub(() => success(redemption))
   const home = temporaryDir()
   const words = ['-h', '--help', '--version', '--json', '--dry-run', '--']
   const redeem = async (...more: string[]) => {
     const args = ['vouchers', 'redeem', '--code', redeemCode, ...more, '--base-url', baseUrl]
-    // Only the process has the fast paths for help and version.
+    // Only the separate process has shortcuts for --help and --version, which must not apply here.
     return more.join().endsWith('--help') || more.join().endsWith('--version')
       ? await built.run(args, home, secrets)
       : await cli(args, { home, env: secrets })
@@ -73,7 +73,7 @@ test('server start --json prints one line when it is ready and exits 143 on SIGT
 test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)('a call that is interrupted by %s exits %i with its idempotency key', async (signal, exit) => {
+] as const)('a command interrupted by %s during an API call exits %i and prints its idempotency key', async (signal, exit) => {
   let child: ChildProcess | undefined
   const port = await listen(createServer(() => child?.kill(signal)))
   const args = ['vouchers', 'redeem', '--code', redeemCode, '--json', '--base-url', `http://127.0.0.1:${port}`]
@@ -87,7 +87,7 @@ test.each([
   })
 })
 
-test('a reader that closes the pipe early causes exit 0 and no error', async () => {
+test('templates list exits 0 without an error if the reader closes the pipe early', async () => {
   const many = pageOf(
     ...Array.from({ length: 100 }, (_, i) => ({ ...template, id: `tpl_${i}`, description: 'd'.repeat(5_000) })),
   )
@@ -100,7 +100,7 @@ test('a reader that closes the pipe early causes exit 0 and no error', async () 
   expect(stderr).toBe('')
 })
 
-test('the OpenAPI document describes the responses of /healthz and /readyz', async () => {
+test('the OpenAPI document describes the /healthz and /readyz responses of a real server', async () => {
   const { paths } = JSON.parse((await cli('server openapi --json')).stdout)
   const server = await liveServer()
   for (const path of ['/healthz', '/readyz']) {
@@ -118,7 +118,7 @@ test('server openapi prints an OpenAPI 3.1 document with and without --json', as
   expect(JSON.parse((await cli('server openapi')).stdout)).toEqual(JSON.parse(stdout))
 })
 
-test('quickstart --json prints all 24 steps as one document and leaves no file', async () => {
+test('quickstart --json prints all 24 steps as one JSON document and removes its files', async () => {
   const home = temporaryDir()
   const temporary = mkdtempSync(join(home, 'tmp-'))
   vi.stubEnv('TMPDIR', temporary)
@@ -142,14 +142,14 @@ test('quickstart --json prints all 24 steps as one document and leaves no file',
   expect(readdirSync(home)).toHaveLength(1)
 })
 
-test('quickstart prints each step with its command and suggests the next command', async () => {
+test('quickstart prints the command of each step and suggests the next command', async () => {
   const { exit, stdout, stderr } = await cli('quickstart')
   expect([exit, stderr]).toEqual([0, ''])
   expect(stdout.match(/^ {6}\$ voucherctl /gm)).toHaveLength(24)
   expect(stdout).toContain('$ voucherctl server start --detach')
 })
 
-test('quickstart wraps its commands to the width of the terminal', async () => {
+test('quickstart wraps long commands to the width of the terminal', async () => {
   const { exit, stdout } = await cli('quickstart', { terminal: true, columns: 60, env: { NO_COLOR: '1' } })
   expect(exit).toBe(0)
   const lines = stdout.split('\n').filter((line) => / --.* --| --.*\\$/.test(line))
@@ -162,7 +162,7 @@ function shell(script: string) {
   return spawn('sh', ['-c', script, process.execPath, built.bin], { cwd: home, env: built.environment(home) })
 }
 
-test('a result that cannot be written exits 1 with a message without a stack trace', async () => {
+test('a command that cannot write its result exits 1 with a message and no stack trace', async () => {
   const child = shell('exec "$0" "$1" profile list > /dev/full')
   let stderr = ''
   child.stderr.on('data', (chunk) => (stderr += chunk))
@@ -189,7 +189,7 @@ async function interrupt(child: ChildProcess) {
 test('one SIGTERM ends a command that reads stdin', async () => {
   const child = built.start(['vouchers', 'redeem', '--code', '-', '--base-url', 'http://127.0.0.1:9'], temporaryDir())
   child.stdin?.on('error', () => {})
-  // More than a pipe buffer, so a complete write means that the command reads.
+  // 4 MB exceed the pipe buffer, so a completed write proves that the command is reading.
   await new Promise((resolve) => child.stdin?.write(Buffer.alloc(4_000_000), resolve))
   await interrupt(child)
 })
@@ -198,7 +198,7 @@ test('one SIGTERM ends a command that reads a FIFO', async () => {
   const home = temporaryDir()
   execFileSync('mkfifo', [join(home, 'fifo')])
   const child = built.start(['apps', 'list', '--token-file', 'fifo', '--base-url', 'http://127.0.0.1:9'], home)
-  // Resolves when the command has opened its end.
+  // Opening a FIFO for writing waits until the command has opened it for reading.
   const writer = await open(join(home, 'fifo'), 'w')
   await interrupt(child)
   await writer.close()

@@ -13,7 +13,7 @@ test.each([
   ['apps list --jsn', /Unknown option '--jsn'/, /--json/],
   ['help vouchrs', /Unknown command 'vouchrs'/, /vouchers/],
   ['vouchers isue --help', /Unknown command 'isue'/, /issue/],
-])('%s exits 2 and suggests the intended name', async (args, message, hint) => {
+])('%s exits 2 and suggests the similar valid name', async (args, message, hint) => {
   const { exit, stdout, stderr } = await cli(args)
   expect([exit, stdout]).toEqual([2, ''])
   const [first, second] = stderr.split('\n')
@@ -34,13 +34,13 @@ test.each([
   ['-v', 'Did you mean --version?'],
   ['--json', 'It takes one of quickstart, doctor, login, logout'],
   ['-q', 'It takes one of quickstart, doctor, login, logout'],
-])('%s exits 2 with a hint for the known part of the command', async (args, hint) => {
+])('%s exits 2 with the hint "%s"', async (args, hint) => {
   const { exit, stderr } = await cli(args)
   expect(exit).toBe(2)
   expect(stderr).toContain(args === '--json' ? `"hint":"${hint}` : `hint: ${hint}`)
 })
 
-test('a missing argument is named once in text and as details in JSON', async () => {
+test('apps get names its missing argument once in text and in the details of the JSON error', async () => {
   const args = 'apps get --base-url http://127.0.0.1:1'
   expect((await cli(args)).stderr.split('\n')).toEqual([
     'error: Missing: APP_ID.',
@@ -120,12 +120,12 @@ test('wrong usage with --json prints one error object', async () => {
   }
 })
 
-test('the error for an invalid base URL does not quote it, since it may contain a password', async () => {
+test('the error for an invalid base URL does not contain the URL, which may hold a password', async () => {
   const { stderr } = await cli('apps list --base-url http://user:hunter2@host')
   expect(stderr).not.toContain('hunter2')
 })
 
-test('global flags are accepted before and after the command, long and short, with and without =', async () => {
+test('vouchers verify accepts global flags before and after it, short or long, with or without =', async () => {
   const { baseUrl } = await stub(() => success(verification))
   for (const args of [
     `--base-url ${baseUrl} -o json ${verify}`,
@@ -139,7 +139,7 @@ test('global flags are accepted before and after the command, long and short, wi
   }
 })
 
-test('the singular of a group name selects the same group', async () => {
+test('the singular of a command group name selects that group', async () => {
   const { baseUrl } = await stub(() => success(verification))
   const { exit } = await cli(`voucher verify --code ${redeemCode} --base-url ${baseUrl}`, { env: secrets })
   expect(exit).toBe(0)
@@ -158,7 +158,7 @@ test('--version prints the version, with --json as a document', async () => {
   expect(JSON.parse((await cli('--version --json')).stdout)).toEqual({ version: '9.9.9' })
 })
 
-test('help with --json prints a document for the main page, a group, a command and a topic', async () => {
+test('help --json prints a JSON document for the main page, a group, a command or a topic', async () => {
   expect(JSON.parse((await cli('--help --json')).stdout).groups).toContainEqual(
     expect.objectContaining({ name: 'apps', alias: 'app' }),
   )
@@ -168,7 +168,7 @@ test('help with --json prints a document for the main page, a group, a command a
   expect(JSON.parse((await cli('help exit-codes --json')).stdout)).toContainEqual(expect.objectContaining({ exit: 5 }))
 })
 
-test('a guide is printed as Markdown with wrapped prose, and as its whole text with --json', async () => {
+test('help first-steps prints a guide as Markdown wrapped to 80 columns, with --json as JSON', async () => {
   const { exit, stdout } = await cli('help first-steps')
   expect(exit).toBe(0)
   expect(stdout).toMatch(/^# First steps\n/)
@@ -181,12 +181,12 @@ test('a guide is printed as Markdown with wrapped prose, and as its whole text w
 
 const guides = Object.entries(topics).flatMap(([name, summary]) => (summary.startsWith('Guide: ') ? [name] : []))
 
-test.each(guides)('the guide %s names its topic', async (name) => {
+test.each(guides)('the guide %s mentions the help command that prints it', async (name) => {
   const { text } = JSON.parse((await cli(`help ${name} --json`)).stdout)
   expect(text).toContain(`\`voucherctl help ${name}\` prints this page`)
 })
 
-test('--jq filters the documents of help and version', async () => {
+test('--jq filters the JSON documents of help and --version', async () => {
   expect(await cli(['--version', '--jq', '.version'])).toMatchObject({ exit: 0, stdout: '9.9.9\n' })
   expect((await cli(['help', 'vouchers', 'issue', '--json', '--jq', '.[].command'])).stdout).toBe(
     'voucherctl vouchers issue\n',
@@ -198,7 +198,7 @@ test('--jq filters the documents of help and version', async () => {
 })
 
 test.each(['vouchers issue', 'vouchers redeem', 'vouchers reverse'])(
-  'help of %s states the business rules of the service',
+  'the help of %s states the business rules for credentials and authorization',
   async (path) => {
     const text = (await cli(`${path} --help`)).stdout.replace(/\s+/g, ' ')
     expect(text).toMatch(/trusted servers/)
@@ -209,17 +209,17 @@ test.each(['vouchers issue', 'vouchers redeem', 'vouchers reverse'])(
   },
 )
 
-test('a flag accepts a value that begins with a dash after =', async () => {
+test('--reason=-n passes a value that begins with a dash', async () => {
   const { baseUrl, received } = await stub(() => success(voucher))
   await cli(['vouchers', 'reverse', 'rdm_01', '--reason=-n', '--base-url', baseUrl], { env: secrets })
   expect(received[0]?.body).toEqual({ reason: '-n' })
 })
 
-test('--version after a command prints the version', async () => {
+test('apps list --version prints the version', async () => {
   expect(await cli('apps list --version')).toMatchObject({ exit: 0, stdout: '9.9.9\n' })
 })
 
-test('a usage error after -ojson is printed as JSON', async () => {
+test('a command with -ojson prints a usage error as JSON', async () => {
   expect(JSON.parse((await cli('apps list -ojson --nope')).stderr).error.code).toBe('USAGE')
 })
 

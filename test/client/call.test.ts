@@ -10,18 +10,18 @@ import * as vouchers from '../../src/contract/vouchers.js'
 const token = `sop_${'a'.repeat(36)}`
 const credential = { type: 'redeem_code', value: 'ABCD' } as const
 
-function recorder(answer: Partial<TransportResponse> | TransportError) {
+function recorder(result: Partial<TransportResponse> | TransportError) {
   const requests: TransportRequest[] = []
   const transport: Transport = async (request) => {
     requests.push(request)
-    if (answer instanceof TransportError) throw answer
-    return { status: 200, headers: {}, body: '{}', ...answer }
+    if (result instanceof TransportError) throw result
+    return { status: 200, headers: {}, body: '{}', ...result }
   }
   const call = createCall(transport, { token, newIdempotencyKey: () => 'fresh-key', userAgent: 'test/1' })
   return { requests, call }
 }
 
-test('a call sends its credential, media types and user agent as headers', async () => {
+test('the client sends the credential, media types and a user agent as headers', async () => {
   const { requests, call } = recorder({})
   await call(vouchers.verify, { credential })
   expect(requests[0]).toMatchObject({
@@ -37,13 +37,13 @@ test('a call sends its credential, media types and user agent as headers', async
   })
 })
 
-test('a call without a body sends no Content-Type header', async () => {
+test('the client sends no Content-Type header for a request without a body', async () => {
   const { requests, call } = recorder({})
   await call(templates.list, {})
   expect(requests[0]?.headers).not.toHaveProperty('content-type')
 })
 
-test('only issue, redeem and reverse send an Idempotency-Key: the given one or a generated one', async () => {
+test('the client sends a given or generated Idempotency-Key for issue, redeem and reverse only', async () => {
   const { requests, call } = recorder({})
   await call(vouchers.redeem, { credential })
   await call(vouchers.reverse, { redemptionId: 'rdm_1' }, { idempotencyKey: 'mine' })
@@ -51,7 +51,7 @@ test('only issue, redeem and reverse send an Idempotency-Key: the given one or a
   expect(requests.map(({ headers }) => headers['idempotency-key'])).toEqual(['fresh-key', 'mine', undefined])
 })
 
-test('only reads and idempotent calls are marked as repeatable', async () => {
+test('the client marks only reads and idempotent requests as repeatable for its transport', async () => {
   const { requests, call } = recorder({})
   await call(templates.list, {})
   await call(vouchers.verify, { credential })
@@ -61,7 +61,7 @@ test('only reads and idempotent calls are marked as repeatable', async () => {
   expect(requests.map(({ repeatable }) => repeatable)).toEqual([true, true, true, false, false])
 })
 
-test('a token function receives the credential kind of the endpoint and chooses the credential', async () => {
+test('the client passes the credential kind of an endpoint to a token function, sends its result', async () => {
   const sent: (string | undefined)[] = []
   const call = createCall(
     async ({ headers }) => {
@@ -97,7 +97,7 @@ test.each([
   })
 })
 
-test('a read whose response is lost returns outcomeUnknown false', async () => {
+test('a read request whose response is lost returns outcomeUnknown false', async () => {
   const { call } = recorder(new TransportError('lost', 'gone'))
   expect(await call(vouchers.verify, { credential })).toMatchObject({ ok: false, outcomeUnknown: false })
   expect(await call(templates.list, {})).toMatchObject({ ok: false, outcomeUnknown: false })
@@ -117,12 +117,12 @@ test.each([
   expect(await call(apps.create, { name: 'Shop' })).toMatchObject({ ok: false, status, outcomeUnknown })
 })
 
-test('a failure returns outcomeUnknown true when an earlier attempt may have been processed', async () => {
+test('a redeem with a 429 returns outcomeUnknown true if an earlier attempt may have succeeded', async () => {
   const { call } = recorder({ status: 429, body: '', maybeProcessed: true })
   expect(await call(vouchers.redeem, { credential })).toMatchObject({ status: 429, outcomeUnknown: true })
 })
 
-test('a path parameter of ".." returns INVALID_INPUT and sends nothing', async () => {
+test('the client returns INVALID_INPUT for the path parameter ".." and sends nothing', async () => {
   const { requests, call } = recorder({})
   expect(await call(vouchers.getRedemption, { redemptionId: '..' })).toMatchObject({
     ok: false,
@@ -135,7 +135,7 @@ test('a path parameter of ".." returns INVALID_INPUT and sends nothing', async (
 })
 
 test.each(['a\nb', 'é', 'a\u0000'])(
-  'a credential or key %j that is invalid in a header is neither sent nor quoted',
+  'the client neither sends nor quotes the credential or key %j, which is invalid in headers',
   async (text) => {
     const transport: Transport = async () => expect.unreachable('sent')
     const failure = await createCall(transport, { token: text })(templates.list, {})
@@ -147,7 +147,7 @@ test.each(['a\nb', 'é', 'a\u0000'])(
   },
 )
 
-test('a failure hides the credential that a response echoes', async () => {
+test('the client hides its credential in a failure if the response contains the credential', async () => {
   const { call } = recorder({
     status: 400,
     headers: { 'x-echo': `Bearer ${token}` },
@@ -160,14 +160,14 @@ test('a failure hides the credential that a response echoes', async () => {
   expect(JSON.stringify(page)).not.toContain('sop_')
 })
 
-test('an exception that is not a TransportError is thrown instead of returned as a failure', async () => {
+test('the client throws an exception of its transport that is not a TransportError', async () => {
   const call = createCall(async () => {
     throw new RangeError('bug')
   })
   await expect(call(templates.list, {})).rejects.toThrow(RangeError)
 })
 
-test('a call of a streaming endpoint throws TypeError without createStream', async () => {
+test('the client throws TypeError for a streaming endpoint without createStream', async () => {
   const { call } = recorder({})
   await expect(call(platform.requests, {})).rejects.toThrow(TypeError)
 })

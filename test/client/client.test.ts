@@ -16,7 +16,7 @@ test('the client has a method for every endpoint of the contract', () => {
   }
 })
 
-test('a client method sends path, body and key through the given transport', async () => {
+test('a client method sends path, body and idempotency key through the given transport', async () => {
   const app = Fastify()
   app.post('/api/v1/open-platform/vouchers/redemptions/:id/reverse', async (request) => ({
     success: true,
@@ -57,7 +57,7 @@ test('a client without a transport option sends over HTTP', async () => {
   expect(await client.templates.list()).toMatchObject({ ok: true, data: { items: [] } })
 })
 
-test('a streaming endpoint returns its entries as an async iterable', async () => {
+test('a client method of a streaming endpoint returns its entries as an async iterable', async () => {
   const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n{"status":200}'))
   const result = await createClient({ baseUrl: server.baseUrl }).platform.requests()
   if (!result.ok) return expect.unreachable()

@@ -10,7 +10,7 @@ interface Vectors {
 const vectors = JSON.parse(readFileSync(new URL('../vectors/credentials.json', import.meta.url), 'utf8')) as Vectors
 const { alphabet, redeem_codes: codes, normalises_to: forms } = vectors
 
-test.each(codes)('$redeem_code is accepted with its own check symbol only', ({ redeem_code: code }) => {
+test.each(codes)('checkRedeemCode accepts $redeem_code only with the correct check symbol', ({ redeem_code: code }) => {
   const accepted = [...alphabet].filter((symbol) => checkRedeemCode(code.slice(0, -1) + symbol) === 'ok')
   expect(accepted).toEqual([code.slice(-1)])
 })

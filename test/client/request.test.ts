@@ -7,7 +7,7 @@ import * as tokens from '../../src/contract/tokens.js'
 import * as vouchers from '../../src/contract/vouchers.js'
 import { anyCharacter } from '../support/any-character.js'
 
-test('the body of a POST holds the input members', () => {
+test('buildRequest puts the input members of a POST endpoint in the body', () => {
   const credential = { type: 'redeem_code', value: 'ABCD' }
   expect(buildRequest(vouchers.redeem, { credential, reference: 'till 7' })).toEqual({
     ok: true,
@@ -17,7 +17,7 @@ test('the body of a POST holds the input members', () => {
   })
 })
 
-test('path parameters are percent-encoded and left out of the body', () => {
+test('buildRequest percent-encodes path parameters and omits them from the body', () => {
   expect(buildRequest(tokens.revoke, { appId: 'a/b', tokenId: 'é %?#' })).toEqual({
     ok: true,
     method: 'DELETE',
@@ -25,7 +25,7 @@ test('path parameters are percent-encoded and left out of the body', () => {
   })
 })
 
-test('input members of a GET that are not path parameters become its query', () => {
+test('buildRequest puts input members of a GET that are not path parameters in the query', () => {
   expect(buildRequest(templates.list, { page: 2, status: 'active', limit: undefined })).toEqual({
     ok: true,
     method: 'GET',
@@ -33,7 +33,7 @@ test('input members of a GET that are not path parameters become its query', () 
   })
 })
 
-test('an empty body is sent only where the endpoint requires a body', () => {
+test('buildRequest adds an empty body only for an endpoint that requires a body', () => {
   expect(buildRequest(vouchers.reverse, { redemptionId: 'rdm_1', reason: undefined })).not.toHaveProperty('body')
   expect(buildRequest(vouchers.reverse, { redemptionId: 'rdm_1', reason: 'wrong till' })).toHaveProperty(
     'body',
@@ -42,7 +42,7 @@ test('an empty body is sent only where the endpoint requires a body', () => {
   expect(buildRequest(vouchers.issue, {})).toHaveProperty('body', '{}')
 })
 
-test('unknown input members are sent, so that the server can reject them', () => {
+test('buildRequest keeps unknown input members, so that the server can reject them', () => {
   expect(buildRequest(vouchers.issue, { external_isue_id: '1' })).toHaveProperty('body', '{"external_isue_id":"1"}')
   expect(buildRequest(apps.get, { appId: 'a', pgae: 1 })).toHaveProperty(
     'path',
@@ -51,7 +51,7 @@ test('unknown input members are sent, so that the server can reject them', () =>
 })
 
 test.each([undefined, null, '', '.', '..', '\ud800'])(
-  'a failure for the invalid path parameter %j names the parameter',
+  'buildRequest names the path parameter whose value %j is invalid',
   (redemptionId) => {
     expect(buildRequest(vouchers.getRedemption, { redemptionId })).toMatchObject({
       ok: false,
@@ -60,7 +60,7 @@ test.each([undefined, null, '', '.', '..', '\ud800'])(
   },
 )
 
-test('a URL parser reads any path parameter as exactly one path segment', () => {
+test('buildRequest encodes any path parameter as exactly one segment of the URL path', () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter, minLength: 1 }), (redemptionId) => {
       const built = buildRequest(vouchers.getRedemption, { redemptionId })

@@ -5,14 +5,14 @@ import { readRetryAfter } from '../../src/client/retry-after.js'
 import type { TransportErrorKind, TransportRequest } from '../../src/client/transport.js'
 import { TransportError } from '../../src/client/transport.js'
 
-type Answer = { status: number; headers?: Record<string, string>; body?: string }
-type Step = Answer | TransportErrorKind
+type StepResponse = { status: number; headers?: Record<string, string>; body?: string }
+type Step = StepResponse | TransportErrorKind
 
 const ok = { status: 200 }
 const read: TransportRequest = { method: 'GET', path: '/x', headers: {}, repeatable: true }
 const mutation: TransportRequest = { method: 'POST', path: '/x', headers: {}, repeatable: false }
 
-/** A transport that returns the steps in order; only sleeps and calls (10 ms each) advance its clock. */
+/** A retrying transport over a fake one that returns these steps; the clock advances 10 ms per request. */
 function setup(steps: Step[], options: RetryOptions = {}) {
   const sleeps: number[] = []
   const sent: TransportRequest[] = []
@@ -62,8 +62,8 @@ describe('repeatable calls', () => {
     expect(sent).toHaveLength(2)
   })
 
-  test.each<Answer>([{ status: 200 }, { status: 302 }, { status: 400 }, { status: 404 }, { status: 426 }, reused])(
-    'a repeatable call is not retried after %j',
+  test.each<StepResponse>([{ status: 200 }, { status: 302 }, { status: 400 }, { status: 404 }, { status: 426 }, reused])(
+    'withRetry does not retry a repeatable request after %j',
     async (step) => {
       const { send, sent } = setup([step])
       expect(await send(read)).toMatchObject(step)
@@ -71,13 +71,13 @@ describe('repeatable calls', () => {
     },
   )
 
-  test('a repeatable call is not retried after an abort', async () => {
+  test('withRetry does not retry a repeatable request after an abort', async () => {
     const { send, sent } = setup(['aborted'])
     await expect(send(read)).rejects.toMatchObject({ kind: 'aborted' })
     expect(sent).toHaveLength(1)
   })
 
-  test('a retry sends the same request', async () => {
+  test('withRetry sends the same request with each retry', async () => {
     const { send, sent } = setup(['lost', ok])
     const request = { ...read, method: 'POST', body: '{"a":1}', headers: { 'idempotency-key': 'k' } }
     await send(request)
@@ -87,7 +87,7 @@ describe('repeatable calls', () => {
 
 describe('other mutations', () => {
   test.each<Step>(['refused', { status: 429 }, { status: 503 }])(
-    'a mutation without a key is retried after %j, because it was not processed',
+    'withRetry retries a mutation without idempotency key after %j, which means unprocessed',
     async (step) => {
       const { send, sent } = setup([step, ok])
       expect(await send(mutation)).toMatchObject(ok)
@@ -96,7 +96,7 @@ describe('other mutations', () => {
   )
 
   test.each<TransportErrorKind>(['lost', 'timeout', 'aborted'])(
-    'a mutation without a key is not retried after `%s`',
+    'withRetry does not retry a mutation without idempotency key after the error `%s`',
     async (kind) => {
       const { send, sent } = setup([kind])
       await expect(send(mutation)).rejects.toMatchObject({ kind, maybeProcessed: true })
@@ -104,8 +104,8 @@ describe('other mutations', () => {
     },
   )
 
-  test.each<Answer>([{ status: 500 }, { status: 502 }, { status: 504 }, inProgress])(
-    'a mutation without a key is not retried after %j',
+  test.each<StepResponse>([{ status: 500 }, { status: 502 }, { status: 504 }, inProgress])(
+    'withRetry does not retry a mutation without idempotency key after %j',
     async (step) => {
       const { send, sent } = setup([step])
       expect(await send(mutation)).toMatchObject(step)
@@ -115,7 +115,7 @@ describe('other mutations', () => {
 })
 
 describe('attempts and delays', () => {
-  test('a call returns the last outcome after 4 failed attempts', async () => {
+  test('withRetry returns the outcome of the last of 4 failed attempts', async () => {
     const { send, sent, repeats } = setup(['refused', { status: 503 }, 'lost', { status: 502, body: 'last' }])
     expect(await send(read)).toMatchObject({ status: 502, body: 'last' })
     expect(sent).toHaveLength(4)
@@ -126,13 +126,13 @@ describe('attempts and delays', () => {
     ])
   })
 
-  test('a call is sent once with `tries: 1`', async () => {
+  test('withRetry sends a request once with `tries: 1`', async () => {
     const { send, sent } = setup([{ status: 503 }], { tries: 1 })
     expect(await send(read)).toMatchObject({ status: 503 })
     expect(sent).toHaveLength(1)
   })
 
-  test('the retry delay is a random share of a bound that doubles up to 5 s', async () => {
+  test('withRetry waits a random part of a backoff that doubles up to 5 s', async () => {
     const shares = [0, 0.5, 0.25, 0.5, 0.5, 0.5, 0.5]
     const { send, sleeps } = setup([...shares.map(() => 'lost' as const), ok], {
       tries: 8,
@@ -142,31 +142,31 @@ describe('attempts and delays', () => {
     expect(sleeps).toEqual([0, 200, 200, 800, 1600, 2500, 2500])
   })
 
-  test('a retry waits at least as long as Retry-After says', async () => {
+  test('withRetry waits at least as long as Retry-After demands', async () => {
     const { send, sleeps } = setup([{ status: 429, headers: { 'retry-after': '7' } }, ok])
     await send(read)
     expect(sleeps).toEqual([7000])
   })
 
-  test('a retry waits for its backoff when Retry-After is shorter', async () => {
+  test('withRetry waits for its backoff if Retry-After is shorter', async () => {
     const { send, sleeps } = setup([{ status: 429, headers: { 'retry-after': '0' } }, ok])
     await send(read)
     expect(sleeps).toEqual([200])
   })
 
-  test('a call returns the failure without a wait when Retry-After exceeds its time limit', async () => {
+  test('withRetry returns the failure without a wait if Retry-After exceeds the time limit', async () => {
     const { send, sleeps } = setup([{ status: 429, headers: { 'retry-after': '60' } }])
     expect(await send({ ...read, timeoutMs: 30_000 })).toMatchObject({ status: 429 })
     expect(sleeps).toEqual([])
   })
 
-  test('each attempt gets the rest of the time limit', async () => {
+  test('withRetry passes the remaining time limit to each attempt', async () => {
     const { send, sent } = setup(['lost', 'lost', ok])
     await send({ ...read, timeoutMs: 1000 })
     expect(sent.map(({ timeoutMs }) => timeoutMs)).toEqual([1000, 790, 380])
   })
 
-  test('an abort during the sleep before a retry rejects with `aborted`', async () => {
+  test('withRetry rejects with `aborted` if the signal fires during the wait before a retry', async () => {
     const controller = new AbortController()
     const { send } = setup(['refused'], {
       sleep: async () => {
@@ -190,7 +190,7 @@ describe('attempts and delays', () => {
     await expect(send({ ...read, signal: controller.signal })).rejects.toMatchObject({ kind: 'aborted' })
   })
 
-  test('the default sleep resolves after its delay', async () => {
+  test('withRetry without a custom sleep waits for real time before a retry', async () => {
     let tries = 0
     const send = withRetry(async () => ({ status: (tries += 1) < 2 ? 503 : 200, headers: {}, body: '' }), {
       random: () => 0,
@@ -200,23 +200,23 @@ describe('attempts and delays', () => {
 })
 
 describe('maybeProcessed after retries', () => {
-  test('maybeProcessed stays true when a later attempt gets no connection', async () => {
+  test('withRetry keeps maybeProcessed true if a later attempt gets no connection', async () => {
     const { send } = setup(['lost', 'refused', 'refused', 'refused'])
     await expect(send(read)).rejects.toMatchObject({ kind: 'refused', maybeProcessed: true })
   })
 
-  test('maybeProcessed stays true when a later attempt gets a response', async () => {
+  test('withRetry keeps maybeProcessed true if a later attempt gets a response', async () => {
     const { send } = setup([{ status: 504 }, { status: 401 }])
     expect(await send(read)).toMatchObject({ status: 401, maybeProcessed: true })
   })
 
-  test('maybeProcessed is absent when no attempt can have been processed', async () => {
+  test('withRetry omits maybeProcessed if the server cannot have processed any attempt', async () => {
     const { send } = setup(['refused', { status: 429 }, { status: 503 }, { status: 401 }])
     expect(await send(read)).not.toHaveProperty('maybeProcessed')
   })
 })
 
-test('an exception that is not a TransportError is thrown without a retry', async () => {
+test('withRetry throws an exception that is not a TransportError without a retry', async () => {
   let tries = 0
   const send = withRetry(async () => {
     tries += 1

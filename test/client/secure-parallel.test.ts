@@ -9,7 +9,7 @@ import { codeOf, newTenant } from '../support/server-tenant.js'
 
 const CALLS = 40
 
-/** Counts the calls of each protocol path. */
+/** Counts the requests to each path of the encryption protocol. */
 function counted(transport: Transport) {
   const counts = { bootstrap: 0, session: 0, dispatch: 0, other: 0 }
   const names = Object.fromEntries(Object.entries(paths).map(([name, path]) => [path, name as keyof typeof paths]))
@@ -37,7 +37,7 @@ async function callAll(client: Client, credential: ReturnType<typeof codeOf>) {
   expect(results.filter((it) => !it.ok)).toEqual([])
 }
 
-test('40 parallel calls share one negotiation at first use and one exactly at the renewal time', async () => {
+test('40 parallel client calls share one session negotiation, at first use and at renewal time', async () => {
   const server = testApp()
   const tenant = await newTenant(server)
   const credential = codeOf(await tenant.issue())
@@ -56,7 +56,7 @@ test('40 parallel calls share one negotiation at first use and one exactly at th
   await server.close()
 })
 
-test('40 parallel calls that span the renewal time cause one negotiation and no resends', async () => {
+test('40 parallel client calls across the renewal time negotiate once and resend no request', async () => {
   const server = testApp()
   const tenant = await newTenant(server)
   const credential = codeOf(await tenant.issue())
@@ -64,7 +64,7 @@ test('40 parallel calls that span the renewal time cause one negotiation and no 
   let dispatches = 0
   const moving: Transport = async (request) => {
     if (request.path === paths.dispatch) dispatches += 1
-    // After the first call and half of the others, time reaches the renewal.
+    // Reach the renewal time after the first call and half of the parallel calls.
     if (dispatches === 1 + CALLS / 2) server.clock.advance(1)
     return send(request)
   }
@@ -78,11 +78,11 @@ test('40 parallel calls that span the renewal time cause one negotiation and no 
   await server.close()
 })
 
-test('a server restart during 40 parallel calls causes one negotiation, and one resend per call', async () => {
+test('40 parallel client calls during a server restart negotiate once and resend requests once', async () => {
   const before = testApp()
   const tenant = await newTenant(before)
   const credential = codeOf(await tenant.issue())
-  // The same database in a new process, which has no sessions.
+  // A restarted server has the same database but no encrypted sessions.
   const after = testApp({ store: before.deps.store, clock: before.clock })
   const servers: Record<'before' | 'after', TestApp> = { before, after }
   let dispatches = 0
@@ -103,7 +103,7 @@ test('a server restart during 40 parallel calls causes one negotiation, and one 
   await before.close()
 })
 
-test('40 parallel calls over sockets succeed with one negotiation after the server was restarted', async () => {
+test('40 parallel client calls over sockets succeed with one negotiation after a server restart', async () => {
   await inFolder(async (dataDir) => {
     const first = await liveServer({ dataDir })
     const tenant = await newTenant(first)

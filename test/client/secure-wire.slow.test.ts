@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 const key = 'canary-key-1'
-/** Values that must not appear on the wire, verbatim or in the encodings a client might use. */
+/** Values that must not appear in the network traffic: verbatim, in base64 and percent-encoded. */
 const canaries = () =>
   [tenant.token, code, code.replaceAll('-', ''), key, 'open-platform', 'redeem', 'Bearer', 'idempotency', 'canary-till']
     .flatMap((it) => [it, Buffer.from(it).toString('base64').slice(1, -4), encodeURIComponent(it)])
@@ -61,7 +61,7 @@ const redeem = (client: ReturnType<typeof clientOf>, timeoutMs = 5_000) =>
   )
 
 test.each(transports)(
-  'an encrypted call over the %s transport succeeds and leaves nothing readable on the wire',
+  'an encrypted request over the %s transport succeeds and sends no readable content',
   async (_, create) => {
     const proxy = await recordingProxy(server.baseUrl)
     expect(await redeem(clientOf(proxy, create))).toMatchObject({ ok: true, data: { reference: 'canary-till' } })
@@ -70,7 +70,7 @@ test.each(transports)(
   },
 )
 
-test('the search for canaries finds them when the call is sent in plain text', async () => {
+test('the search for readable content finds every value in an unencrypted request', async () => {
   const proxy = await recordingProxy(server.baseUrl)
   const client = createClient({ baseUrl: proxy.baseUrl, token: tenant.token })
   expect(await redeem(client)).toMatchObject({ ok: true })
@@ -80,7 +80,7 @@ test('the search for canaries finds them when the call is sent in plain text', a
   }
 })
 
-/** Only broken connections and redirects behave differently per transport; the rest is session code. */
+/** Transports differ only in broken connections and redirects; session code handles the other faults. */
 const dependsOnTransport = ({ how, name }: SecureFault) => typeof how === 'string' || name === 'redirects'
 const cases = transports.flatMap(([name, create]) =>
   secureFaults
@@ -88,7 +88,7 @@ const cases = transports.flatMap(([name, create]) =>
     .map((fault) => [name, fault.at.split('/').at(-1) ?? '', fault.name, create, fault] as const),
 )
 test.each(cases)(
-  '%s transport in required mode leaks no business byte when the %s call %s',
+  'the %s transport in mode required sends no readable content if the %s request %s',
   async (_n, _at, _f, create, fault) => {
     const proxy = await recordingProxy(server.baseUrl)
     proxy.meddle = (path) => (path === fault.at ? fault.how : 'pass')
@@ -96,7 +96,7 @@ test.each(cases)(
     const timeoutMs = fault.how === 'hang' ? 300 : 5_000
     const failed = await redeem(client, timeoutMs)
     expect(failed).toMatchObject({ ok: false, code: fault.code })
-    // Repeat with the state that the client has now, then without the fault.
+    // A repeated request must also fail, and the client must recover once the fault is gone.
     expect((await redeem(client, timeoutMs)).ok).toBe(false)
     proxy.meddle = () => 'pass'
     expect(await redeem(client)).toMatchObject({ ok: true })
@@ -104,7 +104,7 @@ test.each(cases)(
   },
 )
 
-test('a server that responds 200 with a plain success to everything receives no request body', async () => {
+test('a client in mode required sends no request body to a server without encryption', async () => {
   const bodies: string[] = []
   const impostor = http.createServer((request, response) => {
     request.on('data', (chunk: Buffer) => bodies.push(chunk.toString('latin1')))

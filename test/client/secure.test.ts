@@ -25,7 +25,7 @@ function setup(options: Partial<SecureOptions> = {}) {
   return { server, send }
 }
 
-/** A typed client of the fake server whose retries do not sleep. */
+/** A typed client of the fake server that retries without a delay. */
 function clientOf(server: FakeServer, retry: RetryOptions = {}, transport: Transport = server.send) {
   const sleeps: number[] = []
   const client = createClient({
@@ -47,7 +47,7 @@ const failureOf = (sent: Promise<unknown>) =>
 const credential = { type: 'redeem_code', value: 'CANA-RYCA-NARY-CODE' } as const
 
 describe('encrypted and plain paths', () => {
-  it('runtime, console and bot calls are sent encrypted', async () => {
+  it('withSecure encrypts runtime, console and bot requests', async () => {
     const { server, send } = setup()
     const base = '/api/v1'
     for (const path of [read.path, `${base}/console/open-platform/apps`, `${base}/bot/getMe`, `${base}/x`]) {
@@ -57,14 +57,14 @@ describe('encrypted and plain paths', () => {
     expect(server.processed).toHaveLength(4)
   })
 
-  it('operator API, health and metrics calls are sent in plain text over a trusted channel', async () => {
+  it('withSecure sends operator, health and metrics requests in plain text on a trusted channel', async () => {
     const { server, send } = setup({ trustedChannel: true })
     const plain = ['/_platform/v1/reviews?kind=bot', '/healthz', '/readyz', '/metrics']
     for (const path of plain) await send({ ...read, path })
     expect(server.requests.map(({ path }) => path)).toEqual(plain)
   })
 
-  it('required mode refuses operator API calls over an untrusted channel (SECURE_PLAIN_REFUSED)', async () => {
+  it('withSecure in mode required refuses operator API requests on an untrusted channel', async () => {
     const { server, send } = setup()
     const error = await failureOf(send({ ...read, path: '/_platform/v1/reviews' }))
     expect(error).toMatchObject({ kind: 'secure', maybeProcessed: false, secure: { code: 'SECURE_PLAIN_REFUSED' } })
@@ -95,7 +95,7 @@ describe('encrypted and plain paths', () => {
     expect(auto.server.processed).toEqual([])
   })
 
-  it('the typed client returns INVALID_INPUT for a path or size that cannot be encrypted', async () => {
+  it('the client returns INVALID_INPUT for a path or body size that cannot be encrypted', async () => {
     const server = makeFakeServer(() => START)
     const { client } = clientOf(server)
     const umlaut = await client.vouchers.redemption({ redemptionId: 'ä' })
@@ -110,7 +110,7 @@ describe('encrypted and plain paths', () => {
 
 describe('failures of encrypted calls', () => {
   it.each(['refused', 'lost', 'timeout'] as const)(
-    'a network failure (%s) keeps its kind; maybeProcessed is true only after a dispatch',
+    'withSecure returns the network failure "%s" as it is, maybeProcessed only after a dispatch',
     async (kind) => {
       for (const at of [paths.bootstrap, paths.session, paths.dispatch]) {
         const { server, send } = setup()
@@ -127,7 +127,7 @@ describe('failures of encrypted calls', () => {
     },
   )
 
-  it('a protocol failure has its code, its phase and the status of the outer response', async () => {
+  it('a protocol failure contains its code, the protocol phase and the HTTP status', async () => {
     const { server, send } = setup()
     server.intercept = (request, next) => (request.path === paths.dispatch ? refusal(400, 'DECRYPTION_FAILED') : next())
     expect(await failureOf(send(redeem))).toMatchObject({
@@ -138,7 +138,7 @@ describe('failures of encrypted calls', () => {
     })
   })
 
-  it('a voucher error code in an unencrypted response returns SECURE_ANSWER_REFUSED', async () => {
+  it('withSecure returns SECURE_ANSWER_REFUSED for a voucher error in an unencrypted response', async () => {
     const server = makeFakeServer(() => START)
     const { client } = clientOf(server)
     server.intercept = (request, next) =>
@@ -146,7 +146,7 @@ describe('failures of encrypted calls', () => {
     expect(await client.vouchers.redeem({ credential })).toMatchObject({ code: 'SECURE_ANSWER_REFUSED', status: 409 })
   })
 
-  it('an outer response whose code does not match its status returns HTTP_500 without the code', async () => {
+  it('withSecure returns HTTP_500 for an unencrypted error whose code does not match its status', async () => {
     const server = makeFakeServer(() => START)
     const { client } = clientOf(server, { tries: 1 })
     server.intercept = () => refusal(500, 'TOKEN_INVALID')
@@ -173,7 +173,7 @@ describe('failures of encrypted calls', () => {
     expect(server.processed).toHaveLength(1)
   })
 
-  it('an exception that is not a TransportError passes through withSecure unchanged', async () => {
+  it('withSecure throws an exception that is not a TransportError unchanged', async () => {
     const bug = new RangeError('a bug')
     const send = withSecure(() => Promise.reject(bug), { mode: 'required' })
     await expect(send(redeem)).rejects.toBe(bug)
@@ -181,7 +181,7 @@ describe('failures of encrypted calls', () => {
 })
 
 describe('retries of encrypted calls', () => {
-  it('each retry sends a new envelope with the same body and key inside', async () => {
+  it('each retry encrypts the same body and idempotency key in a new envelope', async () => {
     const server = makeFakeServer(() => START)
     const { client } = clientOf(server)
     let failures = 2
@@ -197,7 +197,7 @@ describe('retries of encrypted calls', () => {
     expect(server.count(paths.session)).toBe(1)
   })
 
-  it('a dispatch without a response in 15 s is retried within the 30 s of the call', async () => {
+  it('the client retries a dispatch without a response in 15 s, within a time limit of 30 s', async () => {
     const server = makeFakeServer(() => START)
     const timers = makeTimers()
     let elapsed = 0
@@ -218,7 +218,7 @@ describe('retries of encrypted calls', () => {
     expect(server.count(paths.dispatch)).toBe(2)
   })
 
-  it('a mutation without a key is retried after a failed handshake, because it was not sent', async () => {
+  it('a mutation without idempotency key is retried after a failed handshake, as it was not sent', async () => {
     for (const at of [paths.bootstrap, paths.session]) {
       const server = makeFakeServer(() => START)
       const { client } = clientOf(server)
@@ -232,22 +232,22 @@ describe('retries of encrypted calls', () => {
     }
   })
 
-  it('a mutation without a key is not retried after a lost dispatch, and its outcome is unknown', async () => {
+  it('a mutation without idempotency key is not retried after a lost dispatch (outcome unknown)', async () => {
     const server = makeFakeServer(() => START)
     const { client } = clientOf(server)
     server.intercept = (request, next) => {
-      const answer = next()
+      const response = next()
       if (request.path === paths.dispatch) throw new TransportError('lost', 'The wire broke')
-      return answer
+      return response
     }
     expect(await client.apps.create({ name: 'Shop' })).toMatchObject({ code: 'NETWORK_ERROR', outcomeUnknown: true })
     expect(server.processed).toHaveLength(1)
-    // A redemption has a key and is retried.
+    // A redemption has an idempotency key, so the client does retry it.
     await client.vouchers.redeem({ credential })
     expect(server.processed).toHaveLength(5)
   })
 
-  it('retries wait for the Retry-After of a 429 in the handshake and return its code', async () => {
+  it('the client waits for the Retry-After of a 429 in the handshake and returns its code', async () => {
     const server = makeFakeServer(() => START)
     const { client, sleeps } = clientOf(server, { tries: 3 })
     const limited = refusal(429, 'RATE_LIMITED')
@@ -262,11 +262,11 @@ describe('retries of encrypted calls', () => {
     expect(sleeps).toEqual([7000, 7000])
   })
 
-  it('a refused dispatch and a response that cannot be verified are not retried', async () => {
-    for (const answer of [refusal(400, 'DECRYPTION_FAILED'), json(200, { success: true, data: {} })]) {
+  it('the client retries neither a refused dispatch nor one with an unverifiable response', async () => {
+    for (const response of [refusal(400, 'DECRYPTION_FAILED'), json(200, { success: true, data: {} })]) {
       const server = makeFakeServer(() => START)
       const { client } = clientOf(server)
-      server.intercept = (request, next) => (request.path === paths.dispatch ? answer : next())
+      server.intercept = (request, next) => (request.path === paths.dispatch ? response : next())
       expect(await client.vouchers.redeem({ credential })).toMatchObject({ ok: false })
       expect(server.count(paths.dispatch)).toBe(1)
     }
@@ -274,7 +274,7 @@ describe('retries of encrypted calls', () => {
 })
 
 describe('modes off, auto and required', () => {
-  it('mode off sends plain text and sets the downgrade protection after a 426', async () => {
+  it('withSecure in mode off sends plain text and turns on downgrade protection after a 426', async () => {
     let latched = 0
     const latch = { isSet: () => latched > 0, set: () => void (latched += 1) }
     const { server, send } = setup({ mode: 'off', latch })
@@ -286,7 +286,7 @@ describe('modes off, auto and required', () => {
     expect(server.requests.map(({ path }) => path)).toEqual([redeem.path, redeem.path])
   })
 
-  it('mode auto falls back to plain text on a trusted channel without downgrade protection only', async () => {
+  it('withSecure auto uses plain text only on trusted channels without downgrade protection', async () => {
     const latch = { isSet: () => true, set: () => {} }
     for (const [options, plain] of [
       [{ trustedChannel: true }, true],
@@ -301,7 +301,7 @@ describe('modes off, auto and required', () => {
     }
   })
 
-  it('withSecure sends the given origin and throws TypeError for malformed origins and pins', async () => {
+  it('withSecure sends the origin option and throws TypeError for malformed origins and pins', async () => {
     const origin = 'https://shop.example'
     const pins = [pinOf(Buffer.from(serverKeys[0].publicKey, 'base64url'))]
     const { server, send } = setup({ origin, pins })

@@ -15,7 +15,7 @@ async function collect(data: AsyncIterable<unknown>): Promise<unknown[]> {
   return items
 }
 
-test('a stream yields one document per line wherever the bytes are split', async () => {
+test('a stream yields one document per line wherever the network splits the bytes', async () => {
   const bytes = Buffer.from('{"path":"é"}\n\n{"path":null}\n{"path":"last"}')
   const server = await rawServer((socket) => {
     socket.write(head)
@@ -30,7 +30,7 @@ test('a stream yields one document per line wherever the bytes are split', async
   expect(server.received[0]?.toLowerCase()).toContain('authorization: bearer opk_x')
 })
 
-test('a stream yields a document before its end and closes the connection when the loop breaks', async () => {
+test('a stream yields documents while it is open and closes the connection on `break`', async () => {
   let closed: () => void = () => {}
   const closing = new Promise<void>((resolve) => {
     closed = resolve
@@ -49,7 +49,7 @@ test('a stream yields a document before its end and closes the connection when t
   await closing
 })
 
-test('an abort makes an open stream throw `aborted`', async () => {
+test('an open stream throws `aborted` when its signal fires', async () => {
   const controller = new AbortController()
   const server = await rawServer((socket) => {
     socket.write(head)
@@ -63,7 +63,7 @@ test('an abort makes an open stream throw `aborted`', async () => {
   await expect(entries.next()).rejects.toMatchObject({ kind: 'aborted' })
 })
 
-test('a stream that ends without its last chunk throws `lost`', async () => {
+test('a stream throws `lost` if the chunked response ends without its last chunk', async () => {
   const server = await rawServer((socket) => {
     socket.write(head)
     socket.end(chunk(Buffer.from('{"path":"a"}\n')))
@@ -73,14 +73,14 @@ test('a stream that ends without its last chunk throws `lost`', async () => {
   await expect(collect(result.data)).rejects.toMatchObject({ name: 'TransportError', kind: 'lost' })
 })
 
-test('a stream line that is not JSON throws `lost`', async () => {
+test('a stream throws `lost` for a line that is not JSON', async () => {
   const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\noops'))
   const result = await createStream(server.baseUrl)(requests, {})
   if (!result.ok) return expect.unreachable()
   await expect(collect(result.data)).rejects.toMatchObject({ kind: 'lost' })
 })
 
-test('a stream request that gets a 401 returns a failure with its code', async () => {
+test('a stream request returns a failure with the error code of a 401 response', async () => {
   const body = '{"success":false,"code":"TOKEN_INVALID","message":"No."}'
   const server = await rawServer((socket) =>
     socket.end(`HTTP/1.1 401 No\r\nContent-Length: ${body.length}\r\n\r\n${body}`),

@@ -34,7 +34,7 @@ describe.each([
   ['http', createHttpTransport],
   ['pool', pooled],
 ])('%s transport', (_name, create) => {
-  test('a transport sends method, prefixed path, headers and body and returns the response', async () => {
+  test('a transport sends method, path below the base URL, headers and body, returns the response', async () => {
     const server = await rawServer((socket) =>
       socket.end(
         'HTTP/1.1 201 Created\r\nX-Request-Id: req_1\r\nVary: a\r\nVary: b\r\nContent-Length: 8\r\n\r\n{"b":1}\n',
@@ -74,13 +74,13 @@ describe.each([
     })
   })
 
-  test('a transport rejects with `refused` and maybeProcessed false without a connection', async () => {
+  test('a transport rejects with `refused` and maybeProcessed false if no server listens', async () => {
     const error = await failureOf(create(`http://127.0.0.1:${await closedPort()}`)(post))
     expect(error).toMatchObject({ name: 'TransportError', kind: 'refused', maybeProcessed: false })
     expect(error.message).toContain('ECONNREFUSED')
   })
 
-  test('a transport rejects with `refused` when the server closes during the TLS handshake', async () => {
+  test('a transport rejects with `refused` if the server closes during the TLS handshake', async () => {
     const port = await listen(createNetServer((socket) => socket.on('data', () => socket.destroy())))
     const error = await failureOf(create(`https://127.0.0.1:${port}`)(post))
     expect(error).toMatchObject({ kind: 'refused', maybeProcessed: false })
@@ -99,55 +99,55 @@ describe.each([
     expect(requests).toBe(0)
   })
 
-  test('a transport rejects with `lost` when the connection closes before the response', async () => {
+  test('a transport rejects with `lost` if the connection closes before the response', async () => {
     const server = await rawServer((socket) => socket.destroy())
     const error = await failureOf(create(server.baseUrl)(post))
     expect(error).toMatchObject({ kind: 'lost', maybeProcessed: true })
   })
 
-  test('a transport rejects with `lost` when the body is shorter than its Content-Length', async () => {
+  test('a transport rejects with `lost` if the response body is shorter than its Content-Length', async () => {
     const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}'))
     expect(await failureOf(create(server.baseUrl)(post))).toMatchObject({ kind: 'lost', maybeProcessed: true })
   })
 
-  test('a transport rejects with `lost` when a chunked body has no last chunk', async () => {
+  test('a transport rejects with `lost` if a chunked response has no last chunk', async () => {
     const server = await rawServer((socket) =>
       socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n'),
     )
     expect(await failureOf(create(server.baseUrl)(post))).toMatchObject({ kind: 'lost', maybeProcessed: true })
   })
 
-  test('a transport rejects with `lost` when the response is not HTTP', async () => {
+  test('a transport rejects with `lost` if the response is not HTTP', async () => {
     const server = await rawServer((socket) => socket.end('SSH-2.0-server\r\n\r\n'))
     expect(await failureOf(create(server.baseUrl)(post))).toMatchObject({ kind: 'lost' })
   })
 
-  test('a transport rejects with `timeout` without a response in time', async () => {
+  test('a transport rejects with `timeout` if no response arrives within the time limit', async () => {
     const server = await rawServer(() => {})
     const error = await failureOf(create(server.baseUrl)({ ...post, timeoutMs: 100 }))
     expect(error).toMatchObject({ kind: 'timeout', maybeProcessed: true })
   })
 
-  test('a transport rejects with `timeout` when the body is not complete in time', async () => {
+  test('a transport rejects with `timeout` if the body is incomplete at the time limit', async () => {
     const server = await rawServer((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}'))
     expect(await failureOf(create(server.baseUrl)({ ...post, timeoutMs: 100 }))).toMatchObject({ kind: 'timeout' })
   })
 
-  test('a transport rejects with `aborted` when the signal fires during the call', async () => {
+  test('a transport rejects with `aborted` if the signal fires during the request', async () => {
     const controller = new AbortController()
     const server = await rawServer(() => controller.abort())
     const error = await failureOf(create(server.baseUrl)({ ...post, signal: controller.signal }))
     expect(error).toMatchObject({ kind: 'aborted', maybeProcessed: true })
   })
 
-  test('a transport sends nothing when the signal has fired already', async () => {
+  test('a transport sends nothing if its signal has already fired', async () => {
     const server = await rawServer(() => {})
     const error = await failureOf(create(server.baseUrl)({ ...post, signal: AbortSignal.abort() }))
     expect(error).toMatchObject({ kind: 'aborted', maybeProcessed: false })
     expect(server.received).toEqual([])
   })
 
-  test('a transport rejects with `lost` when the response exceeds 64 MiB', async () => {
+  test('a transport rejects with `lost` if the response exceeds 64 MiB', async () => {
     const server = await rawServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
       const chunk = Buffer.alloc(1024 * 1024, 'x')
@@ -185,7 +185,7 @@ describe.each([
   )
 })
 
-test('the pool reuses connections for consecutive calls', async () => {
+test('the pool transport reuses its connection for consecutive requests', async () => {
   let connections = 0
   const server = createServer((request, response) => request.resume().on('end', () => response.end('{}')))
   server.on('connection', () => {
@@ -196,7 +196,7 @@ test('the pool reuses connections for consecutive calls', async () => {
   expect(connections).toBeLessThan(3)
 })
 
-test('isTransportError recognises an error by its code, even from another copy of the module', () => {
+test('isTransportError accepts an error with the right code from another copy of the module', () => {
   const other = Object.assign(new Error('No connection'), { code: 'TRANSPORT_ERROR' })
   expect(
     [other, new TransportError('refused', 'No connection'), new Error('No connection')].map(isTransportError),

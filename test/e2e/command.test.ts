@@ -10,7 +10,7 @@ const installed = JSON.parse(readFileSync(join(folder, 'node_modules', 'voucherc
   version: string
 }
 
-test('the tests run the packed package on the Node major version of VOUCHERCTL_E2E_MAJOR', async () => {
+test('the Node binary under test has the major version of VOUCHERCTL_E2E_MAJOR', async () => {
   const { stdout } = await execa(node, ['-p', 'process.versions.node'], { extendEnv: false })
   expect(stdout.split('.', 1)[0]).toBe(major)
 })
@@ -39,19 +39,19 @@ test('--help lists the command groups', async () => {
   }
 })
 
-test('help prints a guide of the package', async () => {
+test('help local-webhooks prints a guide of the installed package', async () => {
   const { stdout, stderr, exitCode } = await voucherctl('help', 'local-webhooks')
   expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 })
   expect(stdout).toMatch(/^# Webhooks on your own machine\n/)
 })
 
-test('an unknown command exits with 2 and suggests a command', async () => {
+test('an unknown command exits 2 and suggests a similar command', async () => {
   const { stdout, stderr, exitCode } = await voucherctl('vuchers')
   expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 })
   expect(stderr).toContain('vouchers')
 })
 
-test('quickstart --json prints one document with the steps from issue to a verified signature', async () => {
+test('quickstart --json prints its steps, from issue to a verified signature, as one document', async () => {
   const { stdout, stderr, exitCode } = await voucherctl('quickstart', '--json')
   expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 })
   const document = JSON.parse(stdout) as unknown
@@ -60,7 +60,7 @@ test('quickstart --json prints one document with the steps from issue to a verif
     expect(text).toContain(step)
 })
 
-test('server openapi prints the interface as OpenAPI 3.1 with the package version', async () => {
+test('server openapi prints an OpenAPI 3.1 document with the version of the package', async () => {
   const { stdout, exitCode } = await voucherctl('server', 'openapi', '--json')
   expect(exitCode).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ openapi: '3.1.0', info: { version: installed.version } })

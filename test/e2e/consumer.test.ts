@@ -32,9 +32,9 @@ export const suite: 'P256-HKDF-SHA256-A256GCM' = SUITE
 const headers: SignedWebhookHeaders = signWebhook({ rawBody: '{}', secrets: ['s'], timestamp: 1, updateId: 1 })
 export const verified: boolean = verifyWebhook({ headers, rawBody: '{}', secrets: ['s'] }).ok
 
-// @ts-expect-error an input without its credential
+// @ts-expect-error the required member `credential` is missing
 void client.vouchers.redeem({ reference: 'till-7' })
-// @ts-expect-error a member that the record has not
+// @ts-expect-error an application has no member `colour`
 void client.apps.get({ appId: 'app_1' }).then((result) => result.ok && result.data.colour)
 `
 
@@ -71,7 +71,7 @@ afterAll(() => {
   removeHome()
 })
 
-test('a strict TypeScript project compiles against the three libraries with skipLibCheck false', async () => {
+test('a strict TypeScript project with skipLibCheck false compiles against the three libraries', async () => {
   const { stdout, exitCode } = await execaNode({ cwd: folder, reject: false })(
     join(packageFolder('typescript'), 'bin', 'tsc'),
     ['-p', 'tsconfig.json'],
@@ -79,7 +79,7 @@ test('a strict TypeScript project compiles against the three libraries with skip
   expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 0 })
 })
 
-test('voucherctl/client returns failures as values from one-shot calls and from the pool', async () => {
+test('voucherctl/client returns an unreachable server as a failure, with and without the pool', async () => {
   const { stdout, stderr, exitCode } = await run('consumer.mjs')
   expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 })
   const refused = { code: 'NETWORK_ERROR', outcomeUnknown: false }

@@ -9,11 +9,11 @@ afterAll(removeHome)
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0
 
-/** The runtime and console endpoints: sections A and C of the interface. */
+/** The runtime and console endpoints: sections A and C of the API specification. */
 const walked = endpoints.filter(({ path }) => path.startsWith('/api/v1/open-platform/'))
 
 test.skipIf(!hasCurl)(
-  `curl calls every runtime and console endpoint${hasCurl ? '' : ': skipped, no curl'}`,
+  `curl gets the expected status from every runtime and console endpoint${hasCurl ? '' : ': skipped, no curl'}`,
   async () => {
     const script = join(import.meta.dirname, 'curl-walk.sh')
     const bin = join(folder, 'node_modules', 'voucherctl', 'bin', 'voucherctl.js')

@@ -9,16 +9,16 @@ function required(name: string): string {
   return value
 }
 
-/** Folder that the packed package is installed in. */
+/** Folder in which .ci/run has installed the packed package. */
 export const folder = required('VOUCHERCTL_E2E_FOLDER')
-/** Node binary to test with, and its expected major version. */
+/** Path of the Node binary to test with; `major` is its expected major version. */
 export const node = required('VOUCHERCTL_E2E_NODE')
 export const major = required('VOUCHERCTL_E2E_MAJOR')
 
 export const home = mkdtempSync(join(tmpdir(), 'voucherctl-e2e-home-'))
 export const removeHome = () => rmSync(home, { recursive: true, force: true })
 
-/** Runs a script with that Node, an empty home and an environment without other variables. */
+/** Runs a script with the Node binary under test, an empty home folder and only HOME and PATH set. */
 export function run(script: string, ...args: string[]) {
   return execa(node, [script, ...args], {
     cwd: folder,

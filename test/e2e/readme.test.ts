@@ -7,7 +7,7 @@ import { folder, major, node } from './installed.js'
 
 type Documents = Readonly<Record<string, readonly RegExp[]>>
 
-/** The front page, with what its blocks print. */
+/** The front page, with patterns that the output of its code blocks must match. */
 const frontPage: Documents = {
   'README.md': [
     /Every row has its voucher: 2 of 2\./,
@@ -16,7 +16,7 @@ const frontPage: Documents = {
     /One free coffee.*active/s,
   ],
 }
-/** The guides, with what their blocks print. */
+/** The guides, with patterns that the output of their code blocks must match. */
 const guides: Documents = {
   'src/cli/README.md': [/Reversed\./, /(?:Every row has its voucher: 100 of 100\.[^]*){2}/, /CI shop/],
   'src/workbench/README.md': [
@@ -31,10 +31,10 @@ const guides: Documents = {
   'src/cli/commands/scenario/README.md': [/2 passed, 0 failed/],
   'src/server/README.md': [/Exported (\d+) rows of .*Imported \1 rows into /s],
 }
-// The guides take a minute on three Node versions, so only the oldest one runs them.
+// The guides take a minute, so they run only on the oldest of the three Node versions.
 const documents = major === '20' ? { ...frontPage, ...guides } : frontPage
-/** Programs of other packages, which webhook-servers.test.ts runs. */
-const runElsewhere = ['express.mjs', 'fastify.mjs']
+/** Programs that import other packages; webhook-servers.test.ts runs them. */
+const runByOtherTest = ['express.mjs', 'fastify.mjs']
 
 const installed = join(folder, 'node_modules', 'voucherctl')
 const textOf = (document: string) => readFileSync(join(installed, document), 'utf8')
@@ -42,14 +42,14 @@ const blocksOf = (document: string) =>
   [...textOf(document).matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', block = '']) => ({
     language,
     block,
-    /** Named by the first line of a program or a scenario. */
+    /** File name in a comment on the first line of a program or a scenario. */
     file: /^(?:\/\/|#) (\S+\.\w+)\n/.exec(block)?.[1],
   }))
 
-/** Installing is what .ci/run does. */
+/** Skip installation commands, because .ci/run has installed the package. */
 const isRun = (block: string) => !block.includes('npm ')
 
-/** One script of all blocks, in order: files are written, commands are run. */
+/** A script of all code blocks in order, which writes the files and runs the commands. */
 const scriptOf = (document: string) =>
   blocksOf(document)
     .map(({ language, block, file }) => {
@@ -62,7 +62,7 @@ let bin: string
 
 beforeAll(() => {
   bin = mkdtempSync(join(folder, 'bin-'))
-  // The same Node for the command and for the programs.
+  // `node` and `voucherctl` in the scripts must use the Node binary under test.
   for (const [name, line] of [
     ['node', `exec '${node}' "$@"`],
     ['voucherctl', `exec '${node}' '${join(installed, 'bin', 'voucherctl.js')}' "$@"`],
@@ -73,7 +73,7 @@ beforeAll(() => {
 afterAll(() => rmSync(bin, { recursive: true, force: true }))
 
 describe.each(Object.entries(documents))('%s', (document, printed) => {
-  // Below the installed package, so that programs import it.
+  // Programs in a subfolder of the installation can import voucherctl.
   const home = join(folder, `home-${document.replaceAll(/\W/g, '-')}`)
   const bash = (script: string) =>
     execa('bash', ['-euo', 'pipefail', '-c', script], {
@@ -90,18 +90,18 @@ describe.each(Object.entries(documents))('%s', (document, printed) => {
     rmSync(home, { recursive: true, force: true })
   })
 
-  test('every block is a command, a named file, or marked as text', () => {
+  test('every code block of the page is a command, a named file or text', () => {
     for (const { language, block, file } of blocksOf(document)) {
       expect(['sh', 'shell', 'text', 'js', 'mjs', 'yaml'], block).toContain(language)
       if (['sh', 'shell', 'text'].includes(language)) continue
       expect(file, block).toBeDefined()
       const name = file as string
       const commands = blocksOf(document).filter((it) => it.language === 'sh')
-      expect(runElsewhere.includes(name) || commands.some((it) => it.block.includes(name)), name).toBe(true)
+      expect(runByOtherTest.includes(name) || commands.some((it) => it.block.includes(name)), name).toBe(true)
     }
   })
 
-  test('its blocks run in order', async () => {
+  test('the code blocks of the page run in order and print the expected output', async () => {
     const [port, appPort] = [await closedPort(), await closedPort()]
     const script = scriptOf(document)
       .replaceAll(/server start(?!.*--port)/g, 'server start --port 0')
@@ -112,7 +112,7 @@ describe.each(Object.entries(documents))('%s', (document, printed) => {
     for (const pattern of printed) expect(stdout).toMatch(pattern)
   })
 
-  test('its links to files of the package lead somewhere', () => {
+  test('the links of the page to files of the package are valid', () => {
     const links = [...textOf(document).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link)
     expect(links.filter((link) => !existsSync(join(installed, document, '..', link)))).toEqual([])
   })

@@ -11,16 +11,16 @@ const installed = join(folder, 'node_modules', 'voucherctl')
 const guide = readFileSync(join(installed, 'src', 'webhook', 'README.md'), 'utf8')
 const programs = [...guide.matchAll(/^```mjs\n(.*?)^```/gms)].map((match) => match[1] as string)
 const named = (words: string) => programs.filter((it) => it.includes(words))
-// Below the installed packages, so that the programs import express, fastify and voucherctl/webhook.
+// Programs in a subfolder of the installation can import express, fastify and voucherctl/webhook.
 const dir = join(folder, 'webhook-servers')
 const secret = 'whsec_test_secret_0123456789abcdef'
-/** Pause between body pieces in ms; `webhook trigger` waits 2 s, which would slow the test. */
+/** Pause in ms between the parts of a slow body; the 2 s of `webhook trigger` would slow the test. */
 const PACE_MS = 200
 
 beforeAll(() => mkdirSync(dir, { recursive: true }))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
-/** Starts the README program that contains the given words. */
+/** Starts the program of the webhook guide that contains `words`. */
 function start(words: string, port: number, ...nodeOptions: readonly string[]) {
   const file = join(dir, `${words.replaceAll(/\W/g, '')}.mjs`)
   writeFileSync(file, named(words)[0] as string)
@@ -34,7 +34,7 @@ function start(words: string, port: number, ...nodeOptions: readonly string[]) {
   return { child, output }
 }
 
-/** Preloaded module that reports the port of a server to its parent process. */
+/** Module to preload with --import: a server sends its port to the parent process. */
 const reportPort = `data:text/javascript,${encodeURIComponent(`
   import { Server } from 'node:net'
   const { listen } = Server.prototype
@@ -43,7 +43,7 @@ const reportPort = `data:text/javascript,${encodeURIComponent(`
   }
 `)}`
 
-test('the README contains a sender and one server each for node:http, Express and Fastify', () => {
+test('the webhook guide has a sender and one server each for node:http, Express and Fastify', () => {
   for (const words of ["'node:http'", "'express'", "'fastify'", 'fetch(']) expect(named(words)).toHaveLength(1)
   expect(programs).toHaveLength(4)
 })
@@ -52,7 +52,7 @@ describe.each([
   ['node-http', "'node:http'"],
   ['express', "'express'"],
   ['fastify', "'fastify'"],
-])('README server: %s', (_name, words) => {
+])('server of the webhook guide: %s', (_name, words) => {
   let server: ReturnType<typeof start>
   let port: number
   let url: URL
@@ -71,7 +71,7 @@ describe.each([
   const body = Buffer.from('{ "update_id": 41,\r\n "type": "ping", "text": "ü" }\n')
   const signing = () => ({ secret, timestamp: Math.floor(Date.now() / 1000) })
 
-  test('a README server accepts a delivery, ignores its duplicate and explains refusals', async () => {
+  test('a server of the guide accepts a delivery, ignores its duplicate and explains refusals', async () => {
     const send = (bytes: Buffer) => {
       const { headers } = signWithFault({ updateId: '41', body }, signing(), undefined)
       return post({ url, headers, body: bytes, timeoutMs: 5_000 })
@@ -86,7 +86,7 @@ describe.each([
     expect(server.output.stderr).not.toContain(secret)
   })
 
-  test('a README server responds 401 to every fault except those that must be accepted', async () => {
+  test('a server of the guide responds 401 to each fault that a receiver must refuse', async () => {
     const postOf = async (fault: (typeof faults)[number]) => {
       const { headers, body: sent, paceMs } = signWithFault({ updateId: '41', body }, signing(), fault)
       const pace = paceMs === undefined ? {} : { paceMs: PACE_MS }
@@ -98,7 +98,7 @@ describe.each([
     }
   })
 
-  test('a README server accepts the delivery of the README sender', async () => {
+  test('a server of the guide accepts the delivery that the sender of the guide sends', async () => {
     const { child, output } = start('fetch(', port)
     await once(child, 'close')
     expect(output.stdout).toBe('204\n')

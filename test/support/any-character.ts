@@ -3,8 +3,8 @@ import fc from 'fast-check'
 const SURROGATES = 0x800
 
 /**
- * A unit of fc.string: any code point except surrogates. The unit 'binary' of fast-check first builds a map of all
- * 1.1 million characters, which takes 1 s.
+ * Any code point except surrogates, as `unit` of fc.string. The built-in unit 'binary' needs 1 s to build a map of all
+ * 1.1 million characters.
  */
 export const anyCharacter = fc
   .integer({ min: 0, max: 0x10ffff - SURROGATES })

@@ -7,19 +7,19 @@ import { listen } from './listen.js'
 
 const LIMIT = 100
 
-/** A server with this many pages of 100 templates of 4 KiB each, generated per request. */
+/** Starts a server with a list of `pages` pages; each page has 100 templates of 4 KiB. */
 export async function manyTemplates(pages: number) {
   const items = Array.from({ length: LIMIT }, () => ({ ...template, description: 'd'.repeat(4_096) }))
   const text = JSON.stringify(items)
-  let asked = 0
+  let requestCount = 0
   const server = createServer((request, response) => {
-    asked += 1
+    requestCount += 1
     const at = Number(new URL(request.url ?? '', 'http://x').searchParams.get('page'))
     const pagination = JSON.stringify({ page: at, limit: LIMIT, total: pages * LIMIT, pages })
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(`{"success":true,"data":{"items":${text},"pagination":${pagination}},"requestId":"r"}`)
   })
-  return { baseUrl: `http://127.0.0.1:${await listen(server)}`, asked: () => asked }
+  return { baseUrl: `http://127.0.0.1:${await listen(server)}`, requestCount: () => requestCount }
 }
 
 interface Shell {
@@ -28,7 +28,7 @@ interface Shell {
   readonly stderr: string
 }
 
-/** Runs a line of bash in which `cli` is the built command line. */
+/** Runs a line of bash in which the function `cli` runs the built command line. */
 export function bash(line: string, env: Record<string, string> = {}): Promise<Shell> {
   const home = temporaryDir()
   const options = {
@@ -40,6 +40,6 @@ export function bash(line: string, env: Record<string, string> = {}): Promise<Sh
     const child = execFile('bash', ['-c', script], options, (_error, stdout, stderr) =>
       resolve({ exit: child.exitCode, stdout, stderr }),
     )
-    // stdin stays open like that of a background job, so a command that waits for it would never end.
+    // stdin stays open, as for a background job, so a command that waits for input would never end.
   })
 }

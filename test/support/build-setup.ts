@@ -1,6 +1,6 @@
 import { buildPackage } from './bundle.js'
 
-/** Bundles the command line once for all test files if a source is newer than the bundle. */
+/** Global set-up of the tests: builds the command line if a source file is newer than the bundle. */
 export function setup(): void {
   buildPackage('--bundle')
 }

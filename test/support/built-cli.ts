@@ -9,17 +9,17 @@ export interface Finished {
   readonly stderr: string
 }
 
-/** A command may end before the test has written to it; the test checks its exit code. */
+/** Ignores EPIPE on stdin: a command may end before the test has written its input. */
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') throw error
 }
 
 const shipped = fileURLToPath(new URL('../../dist/cli/main.cjs', import.meta.url))
 
-/** The built bundle, loaded into the test process. */
+/** The built command line, loaded into the test process. */
 export const bundle = createRequire(import.meta.url)(shipped) as typeof import('../../src/cli/main.js')
 
-/** The built command line as a separate process; the global set-up builds it once. */
+/** Runs the built command line as a separate process; build-setup.ts has built it. */
 export const built = {
   bin: fileURLToPath(new URL('../../bin/voucherctl.js', import.meta.url)),
 
@@ -45,7 +45,7 @@ export const built = {
   },
 } as const
 
-/** Reads the first line of the stdout of a process. */
+/** Resolves with the first line that a process prints on stdout. */
 export async function firstLine(child: ChildProcess): Promise<string> {
   let text = ''
   for await (const chunk of child.stdout ?? []) {

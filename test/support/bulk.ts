@@ -1,15 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Received, Stub, StubAnswer } from './cli.js'
+import type { Received, Stub, StubResponse } from './cli.js'
 import { cli, secrets, stub, success, temporaryDir } from './cli.js'
 import { voucher } from './cli-samples.js'
 
-/** Redeem code of a fake voucher. */
+/** Redeem code of the fake voucher with this external issue id. */
 export const codeOf = (id: string) => `CODE-${id}`
 
-/** A server that issues each external id once and returns the same voucher for a repeated request. */
+/** A fake server that issues one voucher per external issue id and returns a replay for a repeated request. */
 export async function issuer(
-  refuse: (id: string, call: number, request: Received) => StubAnswer | undefined = () => undefined,
+  refuse: (id: string, call: number, request: Received) => StubResponse | undefined = () => undefined,
 ) {
   const issued = new Map<string, number>()
   const server: Stub = await stub((request, index) => {
@@ -31,7 +31,7 @@ export async function issuer(
 
 export const idsOf = (count: number) => Array.from({ length: count }, (_, i) => `order-${i}`)
 
-/** A folder with an input file, and `vouchers issue-many` on it. */
+/** A folder with an input file of `vouchers issue-many`, its command line and its results. */
 export class Bulk {
   readonly dir = temporaryDir()
   readonly input: string
@@ -63,14 +63,14 @@ export class Bulk {
     return readFileSync(join(this.dir, name), 'utf8')
   }
 
-  /** Rows of a CSV file without quoted values. */
+  /** Parses an output file of the folder: CSV without quoted values. */
   rows(name = 'out.csv'): Record<string, string>[] {
     const [head = '', ...lines] = this.read(name).trimEnd().split('\n')
     const names = head.split(',')
     return lines.map((line) => Object.fromEntries(line.split(',').map((value, i) => [names[i], value])))
   }
 
-  /** External ids of the results. */
+  /** External issue ids in the results file. */
   ids(): string[] {
     return this.rows().map((it) => it.external_issue_id as string)
   }

@@ -4,7 +4,7 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 
-// Below node_modules, so that the program can import packages.
+// A program in a subfolder of node_modules can import packages.
 const folder = fileURLToPath(new URL('../../node_modules/.cache/programs', import.meta.url))
 
 export async function bundleProgram(input, name) {

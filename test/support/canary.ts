@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Unique secrets by name. */
+/** Unique fake secrets by name, for which a test searches files and output. */
 export type Planted = Readonly<Record<string, string>>
 
-/** A fake secret that no text contains by chance. */
+/** A fake secret that no other text contains by chance. */
 const canary = (prefix: string, name: string) => `${prefix}CANARY${name.replaceAll(/\W/g, '')}x7Qm2Vp9Kd4Zt6`
 
 /** Secrets that a user passes to a command; no output may contain them. */
@@ -20,12 +20,12 @@ export const handedIn = {
   'operator key of the profile': canary('opk_', 'profileOperator'),
   'token of a file': canary('sop_', 'fileToken'),
   'webhook secret of a file': canary('', 'fileWebhook'),
-  // Differs from the code of the examples, which help and `commands` show.
+  // Not the redeem code of the examples, because help and `commands` print that one.
   'code that is redeemed': '5CNR-YK3T-W8HQ-2MPX',
   'QR token that is redeemed': 'VQ1-PENECFSECZP11HYGCPWPQ5E6EYCNDY0YZ',
 } as const
 
-/** Environment with every credential. */
+/** Environment variables with every kind of credential. */
 export const environment = {
   VOUCHERCTL_TOKEN: handedIn['token of the environment'],
   VOUCHERCTL_BOT_TOKEN: handedIn['bot token of the environment'],
@@ -34,7 +34,7 @@ export const environment = {
   VOUCHERCTL_WEBHOOK_SECRET: handedIn['webhook secret of the environment'],
 }
 
-/** Secrets that a server returns once. */
+/** One-time secrets in the responses of a fake server. */
 export const handedOut = {
   'new token': canary('sop_', 'newToken'),
   'new bot token': canary('sbot_', 'newBot'),
@@ -44,12 +44,12 @@ export const handedOut = {
   'new QR token': 'VQ1-7K2M9QXR4TVBN8WD7K2M9QXR4TVBN8WDZ',
 } as const
 
-/** A secret in every encoding that a program might use. */
+/** The spellings of a secret in all encodings that a program might use. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret)
   const inBase64 = [0, 1, 2].flatMap((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
-    // The first and last symbols depend on adjacent bytes.
+    // In base64, the first and last symbols of the secret depend on adjacent bytes.
     const inner = text.slice(before === 0 ? 0 : 4, -4)
     return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')]
   })
@@ -80,7 +80,7 @@ export function leaksBelow(dir: string, planted: Planted): string[] {
   })
 }
 
-/** Secrets in the arguments and the environment of a process, which other processes may read. Linux only. */
+/** `cmdline: name` or `environ: name` of each secret that other processes can read in /proc. Linux only. */
 export function leaksInProcess(pid: number, planted: Planted): string[] {
   if (process.platform !== 'linux') return []
   return ['cmdline', 'environ'].flatMap((what) =>

@@ -1,16 +1,16 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { isIPv4 } from 'node:net'
 
-/** A generated X.509 v3 certificate: ECDSA on P-256, valid from an hour ago for two hours. */
+/** A generated X.509 v3 certificate with its private key: ECDSA on P-256, valid for one more hour. */
 export interface Certificate {
-  /** PEM */
+  /** Certificate in PEM format. */
   readonly cert: string
-  /** PEM */
+  /** Private key in PEM format. */
   readonly key: string
 }
 
 export interface Authority extends Certificate {
-  /** Issues a server certificate for DNS names or IPv4 addresses. */
+  /** Issues a server certificate for these DNS names or IPv4 addresses. */
   issue(names: readonly string[]): Certificate
 }
 

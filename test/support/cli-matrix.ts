@@ -1,26 +1,26 @@
 import { secrets } from './cli.js'
 import { issuedVoucher, leafCalls, pageOf, template } from './cli-samples.js'
 
-/** Columns of the matrix: outcomes that each command is tested with. */
+/** Situations that matrix.test.ts runs each command in: server responses, a closed pipe, no arguments. */
 export const columns = ['ok', '4xx', '5xx', 'refused', 'broken pipe', 'bare'] as const
 export type Column = (typeof columns)[number]
 
 export interface MatrixRow {
-  /** Arguments of the command; {url} is the server, {home} the working folder. */
+  /** Arguments of the command; {url} stands for the server URL, {home} for the working folder. */
   readonly args: string
-  /** Response data of the server in column ok. */
+  /** Response data of the server, except in columns 4xx and 5xx. */
   readonly data?: unknown
-  /** Exit codes that differ from the default: 0, 5 (404), 9 (503), 9, 0; bare is a run without arguments. */
+  /** Exit codes per column if not the default: ok 0, 4xx 5, 5xx 9, refused 9, broken pipe 0, bare as ok. */
   readonly exits?: Partial<Record<Column, number>>
-  /** The command calls no server, so every column ends like the first. */
+  /** The command calls no server, so its exit code in every column is that of `ok`. */
   readonly local?: true
-  /** Runs until Ctrl-C, sent after the first output, after {home}/ready.json exists or at the second request. */
+  /** The command runs until Ctrl-C; the test sends it after the first output, ready.json or second request. */
   readonly endless?: true
-  /** Prints one document per line. */
+  /** The command prints one JSON document per line. */
   readonly stream?: true
-  /** Prints its findings even with an exit code other than 0. */
+  /** The command prints its result on stdout even if it exits with another code than 0. */
   readonly verdict?: true
-  /** Files of the working folder. */
+  /** Content of the files to create in the working folder, by path. */
   readonly files?: Readonly<Record<string, string>>
   readonly stdin?: string
 }
@@ -32,15 +32,15 @@ const profile = { '.config/voucherctl/config.json': '{"current":"default","profi
 
 const project = { 'voucherctl.json': '{"base_url":"https://vouchers.example"}' }
 
-/** Exit codes for a server that does not speak the encrypted transport. */
+/** Exit codes of a command that encrypts its requests, on a server without the encrypted transport. */
 const unsealed = { ok: 10, '4xx': 10, 'broken pipe': 10 }
 
-/** Commands that make no call or several; cli-samples.ts has those that make one. */
+/** Commands that send no or several API requests; cli-samples.ts has those that send one. */
 const others: Readonly<Record<string, MatrixRow>> = {
   api: { args: 'GET /open-platform/vouchers/templates', data: pageOf(template), exits: { bare: 3 } },
   'api routes': { args: '', local: true },
   quickstart: { args: '', local: true },
-  // Its check of the server fails.
+  // Without a base URL, the server check of doctor fails.
   doctor: { args: '', local: true, verdict: true, exits: { ok: 1 } },
   login: { args: '--with-token -', stdin: secrets.VOUCHERCTL_TOKEN, data: pageOf(template), exits: { bare: 3 } },
   logout: { args: '', local: true },
@@ -54,14 +54,14 @@ const others: Readonly<Record<string, MatrixRow>> = {
   'project allow': { args: '', files: project, local: true },
   'project deny': { args: '', files: project, local: true },
   'server start': { args: '--memory --port 0 --log-level silent', local: true, endless: true },
-  // No server runs.
+  // Exits 1 because no server runs.
   'server status': { args: '', local: true, verdict: true, exits: { ok: 1 } },
   'server stop': { args: '', local: true },
   'server logs': { args: '', stream: true },
   'server openapi': { args: '', local: true },
-  // Without a database URL.
+  // Exits 2 because no database URL is given.
   'server migrate': { args: '', local: true, exits: { ok: 2 } },
-  // No server has been started on the data folder.
+  // Exits 5 because the data folder has no database.
   'server export': { args: '--out {home}/export.ndjson', local: true, exits: { ok: 5 } },
   'server import': {
     args: '{home}/export.ndjson',
@@ -102,7 +102,7 @@ const others: Readonly<Record<string, MatrixRow>> = {
     exits: { bare: 3 },
   },
   'webhook sign': { args: signed, files, local: true, exits: { bare: 3 } },
-  // Prints the delivery even if the receiver rejects it.
+  // stdout has a line for each delivery, even if the receiver responds with an error.
   'webhook trigger': {
     args: 'ping --url {url}/hook --secret-file secret.txt',
     files,
@@ -118,7 +118,7 @@ const others: Readonly<Record<string, MatrixRow>> = {
   },
   'webhook listen': { args: '--port 0 --ready-file {home}/ready.json', local: true, endless: true, stream: true },
   'webhook inbox list': { args: '', local: true },
-  // Nothing was recorded.
+  // Exits 5 because the inbox is empty.
   'webhook inbox show': { args: '1-1', local: true, exits: { ok: 5, bare: 3 } },
   'webhook inbox clear': { args: '--yes', local: true, exits: { bare: 3 } },
   'webhook replay': { args: '--last', local: true, stream: true, exits: { ok: 5, bare: 2 } },
@@ -135,4 +135,4 @@ export const matrix: Readonly<Record<string, MatrixRow>> = {
 }
 
 export const howToAdd =
-  "Every command has a row: one of one call in leafCalls of test/support/cli-samples.ts, any other in others of test/support/cli-matrix.ts, such as 'webhook sign': { args: '--body-file body.json' }."
+  "Every command needs a row: a command that sends one API request in leafCalls of test/support/cli-samples.ts, any other command in others of test/support/cli-matrix.ts, such as 'webhook sign': { args: '--body-file body.json' }."

@@ -247,15 +247,15 @@ export const pageOf = (...items: readonly unknown[]) => ({
 })
 
 export interface LeafCall {
-  /** Arguments with every required value. */
+  /** Arguments for a valid API request. */
   readonly args: string
-  /** What the failure without a terminal names as missing. */
+  /** Text that the error must contain if the command runs without arguments and without a terminal. */
   readonly bare?: string
   readonly data: unknown
   readonly changes?: true
 }
 
-/** Every command that makes one call, by its path. A test compares the list with the command tree. */
+/** Every command that sends exactly one API request, by its name. every-command.test.ts checks that none is missing. */
 export const leafCalls: Readonly<Record<string, LeafCall>> = {
   'apps list': { args: '', data: pageOf(app) },
   'apps create': { args: '--name Shop', bare: '--name', data: app, changes: true },
@@ -392,7 +392,7 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
   'platform faults clear': { args: '', data: { removed: 1 }, changes: true },
 }
 
-/** Commands that make no call or several; each has its own tests. */
+/** Commands that send no or several API requests; their own test files test them. */
 export const otherLeaves = [
   'scenario run',
   'commands',

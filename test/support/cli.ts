@@ -10,24 +10,24 @@ import { listen } from './listen.js'
 export interface Given {
   readonly env?: Record<string, string>
   readonly stdin?: string
-  /** stdin, stdout and stderr are a terminal. */
+  /** Whether stdin, stdout and stderr are a terminal. */
   readonly terminal?: boolean
   readonly columns?: number
-  /** Replies to prompts, in order; undefined is Ctrl-C. */
-  readonly answers?: readonly (string | boolean | readonly string[] | undefined)[]
+  /** Replies to the prompts in order; undefined means Ctrl-C. */
+  readonly replies?: readonly (string | boolean | readonly string[] | undefined)[]
   readonly home?: string
   readonly cwd?: string
   readonly signal?: AbortSignal
   readonly self?: Host['self']
-  /** Lines after which the reader of stdout closes the pipe. */
+  /** Number of lines after which the reader of stdout closes the pipe. */
   readonly linesTaken?: number
-  /** Called with each text on stderr, as it is written. */
+  /** Called with each text that the command writes to stderr. */
   readonly onStderr?: (text: string) => void
-  /** Called with each text on stdout, as it is written. */
+  /** Called with each text that the command writes to stdout. */
   readonly onStdout?: (text: string) => void
-  /** Start of the clock in ms, default 0; each read advances it by 1 ms. */
+  /** First time of the fake clock in Unix ms, default 0; each reading advances the clock by 1 ms. */
   readonly now?: number
-  /** Runs this program instead of the built bundle, for a test that adds a command to the sources. */
+  /** Function to run instead of that of the built bundle, for a test that adds a command to the sources. */
   readonly run?: typeof bundle.run
 }
 
@@ -44,7 +44,7 @@ export function temporaryDir(): string {
   return dir
 }
 
-/** Home folders of this test in which no command has written a file. */
+/** Unused home folders, which later commands of the test file reuse. */
 const emptyHomes: string[] = []
 
 function emptyHome(): string {
@@ -54,19 +54,19 @@ function emptyHome(): string {
   return temporaryDir()
 }
 
-/** Runs the built bundle in this process with an injected host. */
+/** Runs a command of the built bundle in this process, with fake streams, environment and clock. */
 export async function cli(args: string | readonly string[], given: Given = {}): Promise<Ran> {
   const argv = typeof args === 'string' ? args.split(' ').filter((it) => it !== '') : args
   const home = given.home ?? emptyHome()
   const written = { stdout: '', stderr: '' }
   const asked: string[] = []
-  const answers = [...(given.answers ?? [])]
-  const answer = async (message: string) => {
+  const replies = [...(given.replies ?? [])]
+  const reply = async (message: string) => {
     asked.push(message)
-    if (answers.length === 0) throw new Error(`No answer is left for: ${message}`)
-    return answers.shift() as never
+    if (replies.length === 0) throw new Error(`No reply is left for: ${message}`)
+    return replies.shift() as never
   }
-  const questions: Questions = { text: answer, secret: answer, confirm: answer, choose: answer, chooseSome: answer }
+  const questions: Questions = { text: reply, secret: reply, confirm: reply, choose: reply, chooseSome: reply }
   const out = (name: keyof typeof written) => ({
     write: (text: string | Uint8Array) => {
       const shown = typeof text === 'string' ? text : Buffer.from(text).toString('latin1')
@@ -79,7 +79,7 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
   })
   const gone = new AbortController()
   const { linesTaken = Number.POSITIVE_INFINITY } = given
-  // A failed write to a pipe is reported later.
+  // A real pipe reports a failed write after the write has returned.
   const settled = async () => {
     await new Promise((resolve) => setImmediate(resolve))
     if (written.stdout.split('\n').length - 1 > linesTaken) gone.abort()
@@ -107,7 +107,7 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
     questions: async () => questions,
   }
   const exit = await (given.run ?? bundle.run)(argv, host)
-  // Reuse the folder: creating and removing one takes longer than many commands.
+  // Creating and removing a folder takes longer than many commands, so reuse an empty one.
   if (given.home === undefined && readdirSync(home).length === 0) emptyHomes.push(home)
   return { exit, ...written, asked }
 }
@@ -119,11 +119,11 @@ export interface Received {
   readonly body: unknown
 }
 
-export interface StubAnswer {
+export interface StubResponse {
   readonly status?: number
   readonly body?: unknown
   readonly headers?: Record<string, string>
-  /** Closes the connection instead. */
+  /** Close the connection instead of a response. */
   readonly drop?: boolean
 }
 
@@ -132,8 +132,8 @@ export interface Stub {
   readonly received: Received[]
 }
 
-/** An HTTP server that responds with what the callback returns and records its requests. */
-export async function stub(answer: (request: Received, index: number) => StubAnswer): Promise<Stub> {
+/** Starts an HTTP server that records its requests and sends the responses that the callback returns. */
+export async function stub(respond: (request: Received, index: number) => StubResponse): Promise<Stub> {
   const received: Received[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
@@ -143,7 +143,7 @@ export async function stub(answer: (request: Received, index: number) => StubAns
       const { method = '', url = '', headers } = request
       const one = { method, path: url, headers, body: text === '' ? null : JSON.parse(text) }
       const index = received.push(one) - 1
-      const { status = 200, body, headers: more = {}, drop } = answer(one, index)
+      const { status = 200, body, headers: more = {}, drop } = respond(one, index)
       if (drop) return request.socket.destroy()
       response.writeHead(status, { 'content-type': 'application/json', ...more })
       return response.end(JSON.stringify(body))
@@ -152,17 +152,17 @@ export async function stub(answer: (request: Received, index: number) => StubAns
   return { baseUrl: `http://127.0.0.1:${await listen(server)}`, received }
 }
 
-export const success = (data: unknown, status = 200): StubAnswer => ({
+export const success = (data: unknown, status = 200): StubResponse => ({
   status,
   body: { success: true, data, requestId: 'req_1' },
 })
 
-export const refusal = (status: number, code: string, details: Record<string, unknown> = {}): StubAnswer => ({
+export const refusal = (status: number, code: string, details: Record<string, unknown> = {}): StubResponse => ({
   status,
   body: { success: false, code, message: `Refused as ${code}.`, retryable: false, details, requestId: 'req_2' },
 })
 
-/** A fake credential of each kind, long enough to be found in output where it must not be. */
+/** A fake credential of each kind; tests search output for the word CANARY. */
 export const secrets = {
   VOUCHERCTL_TOKEN: 'sop_CANARYtokenCANARYtokenCANARYtoken123456',
   VOUCHERCTL_BOT_TOKEN: 'sbot_CANARYbotCANARYbotCANARYbotCANARY12345',

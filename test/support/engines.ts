@@ -15,7 +15,7 @@ export interface Database {
 
 export interface Engine {
   readonly name: string
-  /** True if operations run sequentially, in the order of their calls. */
+  /** True if the store runs operations sequentially, in the order in which they were started. */
   readonly hasOneWriter: boolean
   create(): Database
 }
@@ -49,21 +49,21 @@ const partitioned: Engine = {
   create: postgresWith(() => lentPostgresStore(4)),
 }
 
-/** Engines on which the store suites run. */
+/** Engines on which the tests of test/store run. */
 export const engines: readonly Engine[] = onPostgres ? [postgres] : sqlite
 
-/** The same engines with stores that close their connections, for tests of opening and closing. */
+/** Engines whose stores close their connections on close(); `engines` may reuse them. */
 export const closingEngines: readonly Engine[] = onPostgres
   ? [{ ...postgres, create: postgresWith(ownPostgresStore) }]
   : sqlite
 
-/** Engines for voucher operations: on PostgreSQL also one with tables partitioned by application. */
+/** Engines for tests of voucher operations; on PostgreSQL also one with tables partitioned by application. */
 export const voucherEngines: readonly Engine[] = onPostgres ? [postgres, partitioned] : sqlite
 
-/** An empty store for a server under test, on the engine of this run. */
+/** Opens an empty store on the engine of this test run. */
 export const openTestStore = (): Store => (onPostgres ? lentPostgresStore() : openSqliteStore(':memory:'))
 
-/** Gives each test of a suite an empty store and removes it afterwards. */
+/** Passes an empty store to `use` before each test of a suite and removes the store after the test. */
 export function beforeEachStore(create: () => Database, use: (store: Store) => void): void {
   let database: Database
   let store: Store

@@ -1,4 +1,4 @@
 import type { BundledFile } from '../../src/build/bundle.js'
 
-/** Bundled files that the command line may load without starting a server. */
+/** Paths of the bundled files that load no code of src/server/. */
 export function filesWithoutServer(program: Readonly<Record<string, BundledFile>>): string[]

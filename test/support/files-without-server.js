@@ -1,4 +1,4 @@
-/** Bundled files that the command line may load without starting a server. */
+/** Paths of the bundled files that load no code of src/server/. */
 export function filesWithoutServer(program) {
   const files = new Set(['cli/main.cjs'])
   for (const file of files) {

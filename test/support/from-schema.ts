@@ -22,15 +22,15 @@ interface Schema {
   readonly maxProperties?: number
 }
 
-/** Characters that every text rule allows, of one to four bytes. */
+/** Characters of one to four UTF-8 bytes that every text member accepts. */
 const symbol = fc.constantFrom('a', 'Z', '7', '-', 'é', 'ß', '名', '🎟')
 
-/** Dates that stay within valid years after any validity is added. */
+/** Dates to which a test can add any validity without leaving the valid years. */
 const instant = fc
   .date({ min: new Date('2027-04-01T00:00:00Z'), max: new Date('2030-01-01T00:00:00Z'), noInvalidDate: true })
   .map((it) => it.toISOString())
 
-/** Built once (200 ms): a pattern does not describe a URL completely. */
+/** fast-check needs 200 ms to build this; not every text that matches the URL pattern is a valid URL. */
 const url = fc.webUrl({ validSchemes: ['https'] })
 
 function textOf({ pattern, minLength = 0, maxLength = 40 }: Schema): fc.Arbitrary<string> {
@@ -42,7 +42,7 @@ function textOf({ pattern, minLength = 0, maxLength = 40 }: Schema): fc.Arbitrar
   return fc.oneof({ weight: 5, arbitrary: some }, { weight: 1, arbitrary: fc.constant(longest) })
 }
 
-/** Values that a schema allows, including its limits. */
+/** Generates values that the schema allows, including the longest and largest ones. */
 export function allowedBy(schema: AnySchema | Schema): fc.Arbitrary<unknown> {
   const it = schema as Schema
   if (it.anyOf !== undefined) return fc.oneof(...it.anyOf.map(allowedBy))
@@ -88,7 +88,7 @@ function objectOf(it: Schema): fc.Arbitrary<unknown> {
   return fc.record(members, { requiredKeys: [...(it.required ?? [])], noNullPrototype: true })
 }
 
-/** Values that the schema of a member refuses, each by another rule. */
+/** Generates values that the schema refuses, for each of its rules. */
 export function refusedBy(schema: AnySchema | Schema): fc.Arbitrary<unknown> {
   const it = schema as Schema
   const types = it.anyOf?.map(({ type }) => type) ?? [it.type].flat()

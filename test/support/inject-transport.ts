@@ -3,7 +3,7 @@ import { throwIfAborted, watchLifetime } from '../../src/client/lifetime.js'
 import type { Transport } from '../../src/client/transport.js'
 import { TransportError } from '../../src/client/transport.js'
 
-/** The part of an in-process server (server-app.ts) or a Fastify instance that the transport uses. */
+/** The method of TestApp (server-app.ts) and of Fastify instances that the transport calls. */
 export interface Injectable {
   inject(request: {
     method: 'GET'
@@ -13,7 +13,7 @@ export interface Injectable {
   }): Promise<{ statusCode: number; headers: Record<string, string | string[] | number | undefined>; body: string }>
 }
 
-/** Calls a server in the same process, without a socket. */
+/** A transport that sends requests to a server in the same process, without a socket. */
 export function createInjectTransport(app: Injectable): Transport {
   return async (request) => {
     throwIfAborted(request)
@@ -36,7 +36,7 @@ export function createInjectTransport(app: Injectable): Transport {
   }
 }
 
-/** Reports a connection that the server destroyed. */
+/** Throws the transport error for a connection that the server has closed. */
 function lost(): never {
   throw new TransportError('lost', 'The connection broke before an answer arrived')
 }

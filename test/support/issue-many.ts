@@ -5,7 +5,7 @@ import { contract } from '../../src/contract/index.js'
 import { temporaryDir } from './cli.js'
 import { type Tenant, templateBody } from './server-tenant.js'
 
-/** Arguments, environment and files of `vouchers issue-many` against a running server. */
+/** Arguments, environment and files of a `vouchers issue-many` command that uses a real server. */
 export class IssueManyRun {
   readonly home = temporaryDir()
   readonly out = join(this.home, 'out.csv')
@@ -25,7 +25,7 @@ export class IssueManyRun {
     return statSync(this.out, { throwIfNoEntry: false })?.size ?? 0
   }
 
-  /** Checks that the results hold each input row once, with unique voucher and codes. */
+  /** Asserts that the results file has each input row once, with a unique voucher id and unique codes. */
   expectWhole(rows: number): void {
     const lines = readFileSync(this.out, 'utf8')
       .trimEnd()
@@ -41,7 +41,7 @@ export class IssueManyRun {
   }
 }
 
-/** Creates an active template and returns its id. */
+/** Creates a template, activates it and returns its id. */
 export async function activeTemplate(tenant: Tenant, issueLimit: number): Promise<string> {
   const { data } = await tenant.runtime(contract.templates.create, templateBody({ issue_limit: issueLimit }))
   await tenant.runtime(contract.templates.submit, { templateId: data.id })

@@ -21,14 +21,14 @@ const tables = [
   'credential_keys',
 ] as const
 
-/** All stored rows by table. */
+/** Reads all rows of the tables above, by table name. */
 export function* everything(): Op<Record<string, unknown[]>> {
   const rows: Record<string, unknown[]> = {}
   for (const table of tables) rows[table] = yield* all(`select * from ${table}`)
   return rows
 }
 
-/** An application with one active template, and its voucher operations with minimal inputs. */
+/** Runs voucher operations with minimal inputs on one application with one active template. */
 export class Ledger {
   #made = 0
   constructor(
@@ -43,7 +43,7 @@ export class Ledger {
     return this.openTemplate(issueLimit, validity)
   }
 
-  /** Creates only the template, for a second ledger of the same application. */
+  /** Creates only the template, so that a second Ledger can share the application of the first one. */
   async openTemplate(issueLimit = 10, validity?: string): Promise<this> {
     const { store, applicationId, templateId } = this
     const ids = { application_id: applicationId, id: templateId, external_template_id: templateId }

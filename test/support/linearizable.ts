@@ -1,4 +1,4 @@
-/** One call of a client with its start and end on a shared counter; `op` holds request and result. */
+/** One client call: start and end are values of a shared counter, `op` is the request with its result. */
 export interface Event<Op> {
   readonly client: number
   readonly began: number
@@ -7,10 +7,10 @@ export interface Event<Op> {
 }
 
 /**
- * Returns whether overlapping calls could have run sequentially, each at some instant between its start and its end.
- * Search of Wing and Gong: tries every call that began before the first open end, and visits no combination of finished
- * calls and state twice.
- * @param after returns the state after a call, null if the call cannot have this result in this state
+ * Returns whether some sequential order of the calls explains all results, where each call takes effect between its
+ * start and its end. Algorithm of Wing and Gong: tries next every call that began before the earliest end of the
+ * remaining calls, and skips combinations of executed calls and state that it has already searched.
+ * @param after returns the state after a call, or null if the call cannot have its result in that state
  */
 export function isLinearizable<State, Op>(
   history: readonly Event<Op>[],
@@ -35,16 +35,16 @@ export function isLinearizable<State, Op>(
   return search(initial, new Set())
 }
 
-/** Records calls with their start and end. */
+/** Records the start and end of client calls for isLinearizable(). */
 export class History<Op> {
   readonly events: Event<Op>[] = []
   #ticks = 0
 
-  /** @param read converts a response to the operation of the specification */
-  async call<Answer>(client: number, send: () => Promise<Answer>, read: (answer: Answer) => Op): Promise<Answer> {
+  /** @param read converts the response to an `op` */
+  async call<T>(client: number, send: () => Promise<T>, read: (response: T) => Op): Promise<T> {
     const began = ++this.#ticks
-    const answer = await send()
-    this.events.push({ client, began, ended: ++this.#ticks, op: read(answer) })
-    return answer
+    const response = await send()
+    this.events.push({ client, began, ended: ++this.#ticks, op: read(response) })
+    return response
   }
 }

@@ -8,11 +8,11 @@ import { liveServer } from './server.js'
 
 const NAME_LENGTH = 3_500
 
-/** Data folder of a stopped server with applications of 3.5 KB each, and an export of it. */
+/** The data folder of a stopped server with applications of 3.5 KB each, and an export of that folder. */
 export interface MoveFolders {
   readonly source: string
   readonly file: string
-  /** Creates a folder that holds only the keys of the source. */
+  /** Creates a data folder with the keys of the source and no database. */
   newTarget(): string
 }
 

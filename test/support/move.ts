@@ -21,10 +21,10 @@ import { Scene, samples } from './server-scene.js'
 import { newTenant } from './server-tenant.js'
 import { newDelivery } from './server-webhooks.js'
 
-/** Header members of an export, the same in every test. */
+/** Members of the export header that are equal in every test. */
 const facts = { version: '0.0.0', exported_at: new Date(START_MS).toISOString(), transport_keys: null }
 
-/** Creates a folder for each test; the returned function makes paths of new database files in it. */
+/** Creates a folder before each test; returns a function that returns a new database path in that folder. */
 export function databaseFiles(): () => string {
   let folder: string
   let made = 0
@@ -46,7 +46,7 @@ export const fromPostgres = (url: string) => openPostgresSource({ url, env: {} }
 export const toPostgres = (url: string) => openPostgresTarget({ url, env: {} })
 export const fromSqlite = (path: string) => openSqliteSource(path) as MoveSource
 
-/** Exports a source and closes it. */
+/** Returns the export of a source as text and closes the source. */
 export async function textOf(source: MoveSource | Promise<MoveSource>): Promise<string> {
   const opened = await source
   try {
@@ -56,13 +56,13 @@ export async function textOf(source: MoveSource | Promise<MoveSource>): Promise<
   }
 }
 
-/** An export in chunks, as from a socket. */
+/** Yields an export in chunks, as a socket would. */
 export async function* inPieces(text: string | Buffer, bytes = 64 * 1024): AsyncGenerator<Uint8Array> {
   const all = Buffer.from(text as string)
   for (let at = 0; at < all.length; at += bytes) yield all.subarray(at, at + bytes)
 }
 
-/** Imports an export and closes the target. @throws like `server import` */
+/** Imports an export into the target and closes the target. @throws the errors of `server import` */
 export async function moveInto(target: MoveTarget, text: string | Buffer): Promise<void> {
   try {
     await requireEmpty(target)
@@ -73,17 +73,17 @@ export async function moveInto(target: MoveTarget, text: string | Buffer): Promi
   }
 }
 
-/** The row lines of an export, which are equal in two exports of the same content. */
+/** The row lines of an export; unlike its first and last line, they depend on the rows only. */
 export const rowLinesOf = (text: string): readonly string[] => text.split('\n').slice(1, -2)
 
-/** A server on a store of any engine, independent of the engine of the run. */
+/** A server on a store of either engine, whichever engine the test run uses. */
 export function appOn(store: Store): TestApp {
   if (store.name === 'postgres') return testApp({ store })
   const { secure } = testDeps({ store })
   return testApp({ store, polls: new Polls({ across: false }), secure: { ...secure, sessions: memorySessions() } })
 }
 
-/** Calls every endpoint at least once, so that no table stays empty. */
+/** Sends a request to every endpoint, so that every table gets rows. */
 export async function fillStore(store: Store): Promise<void> {
   const server = appOn(store)
   try {
@@ -91,8 +91,8 @@ export async function fillStore(store: Store): Promise<void> {
     for (const endpoint of endpoints) {
       if (samples[endpoint.id] === undefined) continue
       const scene = await Scene.of(server, endpoint)
-      const answer = await scene.send()
-      if (answer.status >= 400) throw new Error(`${endpoint.id}: ${answer.text}`)
+      const response = await scene.send()
+      if (response.status >= 400) throw new Error(`${endpoint.id}: ${response.text}`)
       await scene.close()
     }
     await fillTexts(server)
@@ -104,7 +104,7 @@ export async function fillStore(store: Store): Promise<void> {
   }
 }
 
-/** Stores texts with characters that are often encoded wrongly. */
+/** Stores messages with characters that programs often encode wrongly. */
 async function fillTexts(server: TestApp): Promise<void> {
   const tenant = await newTenant(server)
   const bot = await tenant.bot()
@@ -123,7 +123,7 @@ async function fillTexts(server: TestApp): Promise<void> {
   }
 }
 
-/** Makes a failed delivery, a delivered one and one in flight. */
+/** Creates one failed delivery, one successful delivery and one in flight. */
 export async function makeDeliveries(server: TestApp): Promise<void> {
   const { store } = server.deps
   for (const failed of [true, false, null]) {

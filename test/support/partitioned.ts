@@ -1,12 +1,12 @@
 import { Client } from 'pg'
 import { migrations } from '../../src/store/postgres/migrations.js'
 
-/** Tables that can be partitioned by application. */
+/** Tables that an operator may partition by application. */
 export const runtimeTables = ['templates', 'vouchers', 'redemptions', 'idempotency_keys'] as const
 
 /**
- * The migrated schema with the runtime tables partitioned by a hash of application_id and otherwise unchanged; proves
- * that PostgreSQL accepts the tables as partitioned.
+ * SQL of the current schema in which the runtime tables are partitioned by a hash of application_id and otherwise
+ * unchanged. Proves that an operator can partition these tables.
  */
 export function partitionedSchema(partitions: number): string {
   let sql = migrations.map((it) => it.sql).join('\n')

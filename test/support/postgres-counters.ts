@@ -2,11 +2,11 @@ import { Client } from 'pg'
 import { type Op, one, run } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
 
-/** Creates a counter, a row of a small table of the schema. */
+/** Creates a counter, which is a row of the table credential_keys. */
 export const counter = (id: string): Op<number> =>
   run('insert into credential_keys (key_id, key_check, created_at) values ($1, $2, 0)', [id, 'x'])
 
-/** Increments a counter under a row lock; returns its previous value. */
+/** Locks the row of a counter and increments it; returns the previous value. */
 export function* count(id: string): Op<number> {
   const row = yield* one<{ created_at: number }>(
     'select created_at from credential_keys where key_id = $1',
@@ -22,7 +22,7 @@ export const counterValue = async (store: Store, id: string): Promise<number | u
   return (await store.read(read))?.created_at
 }
 
-/** Holds a lock in a separate transaction while `use` runs. */
+/** Runs `use` while another transaction holds the locks of this SQL statement. */
 export async function holdLock(url: string, sql: string, use: () => Promise<void>): Promise<void> {
   const client = new Client({ connectionString: url })
   await client.connect()

@@ -3,10 +3,10 @@ import { inject, onTestFinished } from 'vitest'
 import { createPartitioned } from './partitioned.js'
 import { query } from './postgres-query.js'
 
-/** Databases that tests of this process currently use. */
+/** Names of the databases that tests of this process are using. */
 const taken = new Set<string>()
 
-/** Initial content: nothing, all tables, or all tables with the runtime tables in this number of partitions. */
+/** Initial content: no tables, all tables, or all tables with this number of partitions per runtime table. */
 type Content = 'nothing' | 'tables' | number
 
 export interface TestDatabase {
@@ -16,20 +16,20 @@ export interface TestDatabase {
 }
 
 /**
- * A database with all tables and no rows. Workers reuse a few databases, since creating one takes longer than
- * emptying it.
+ * Returns a database with all tables and no rows. Tests reuse a few databases, because creating a database takes longer
+ * than deleting its rows.
  * @param partitions number of partitions of each runtime table
  */
 export const takeDatabase = (partitions = 0): TestDatabase => take(partitions === 0 ? 'tables' : partitions)
 
-/** A database without tables, until the test ends. */
+/** Returns the URL of a database without tables, which the test may use until it ends. */
 export function emptyDatabase(): Promise<string> {
   const database = take('nothing')
   onTestFinished(database.release)
   return database.url
 }
 
-/** The URL of another database of the run's server. */
+/** The URL of a database on the PostgreSQL server of this test run. */
 export const urlOf = (name: string): string => inject('postgresUrl').replace(/\/postgres$/, `/${name}`)
 
 function take(content: Content): TestDatabase {
@@ -57,7 +57,7 @@ async function prepare(name: string, content: Content): Promise<string> {
   return url
 }
 
-/** A failed test may have left servers connected. */
+/** Ends the connections that a failed test may have left open. */
 const END_OTHERS = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid()`
 

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 
-/** Runs SQL on a new connection; several statements in one text return no rows. */
+/** Runs SQL on a new connection and returns the rows; a text of several statements returns none. */
 export async function query<Row = Record<string, unknown>>(url: string, sql: string): Promise<Row[]> {
   const client = new Client({ connectionString: url })
   try {

@@ -7,22 +7,22 @@ import { embeddedPostgres } from './embedded-postgres.js'
 import { removeWithParent } from './postgres-watch.js'
 
 export interface PostgresServer {
-  /** URL of the database `postgres` with user and password of the superuser. */
+  /** URL of the database `postgres` with the name and password of the superuser. */
   readonly url: string
   readonly port: number
   start(): Promise<void>
-  /** Stops the server, cancels running queries and waits for its end. */
+  /** Stops the server, which cancels running queries; resolves when the server has ended. */
   stop(): Promise<void>
-  /** Sends SIGKILL; data that is not on disk is lost. */
+  /** Sends SIGKILL to the server, which loses all data that is not on disk. */
   kill(): void
-  /** Stops the server and removes its data. */
+  /** Stops the server and removes its data folder. */
   remove(): Promise<void>
 }
 
-/** Starts a PostgreSQL on a free port without an installation, as any user. @param durable fsync as in production */
+/** Starts a PostgreSQL server from an npm package on a free port. @param durable whether to fsync, as in production */
 export async function startPostgres({ durable = false, flags = [] as string[] } = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'voucherctl-postgres-'))
-  // Under root, another user runs it and needs access to the folder.
+  // As root, tests run PostgreSQL as another user, who needs access to the folder.
   chmodSync(folder, 0o755)
   removeWithParent(folder)
   const port = await closedPort()
@@ -44,7 +44,7 @@ export async function startPostgres({ durable = false, flags = [] as string[] } 
       user: 'postgres',
       password: 'a password',
       createPostgresUser: process.getuid?.() === 0,
-      // A run opens thousands of connections, so the password is hashed once only.
+      // A test run opens thousands of connections; the default of 4,096 hash iterations would slow each one.
       initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync', '-c', 'scram_iterations=1'],
       postgresFlags: [...settings, ...flags].flatMap((it) => ['-c', it]),
       onLog: (message) => log.push(String(message)),

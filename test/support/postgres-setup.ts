@@ -10,7 +10,7 @@ declare module 'vitest' {
   }
 }
 
-/** Starts one server for the run and creates the template from which test databases are made. */
+/** Global set-up: starts the PostgreSQL server of the test run and a template for test databases. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startPostgres()
   await query(server.url, 'create database voucherctl_template')

@@ -4,17 +4,17 @@ import type { GroupCommit, Store } from '../../src/store/store.js'
 import { StoreUnavailable } from '../../src/store/store.js'
 import { DELETE_ALL, takeDatabase } from './postgres-database.js'
 
-/** A store on its own database whose close ends its connections. */
+/** Opens a store on a database of its own; close() ends its connections. */
 export function ownPostgresStore(): Store {
   const database = takeDatabase()
   const opening = database.url.then((url) => openPostgresStore({ url, env: {} }))
   return usableSoon(opening, (store) => store.close().finally(database.release))
 }
 
-/** Idle open stores by number of partitions; opening one takes ten times as long as emptying it. */
+/** Open stores for reuse, by number of partitions: opening a store takes ten times as long as emptying it. */
 const idle = new Map<number, Store[]>()
 
-/** An empty store. Its close finishes queued operations and leaves its connections to the next test. */
+/** Returns an empty store; close() waits for queued operations and keeps the connections for the next test. */
 export function lentPostgresStore(partitions = 0): Store {
   const stores = idle.get(partitions) ?? []
   idle.set(partitions, stores)
@@ -26,7 +26,7 @@ export function lentPostgresStore(partitions = 0): Store {
   return usableSoon(opening, async (store) => void stores.push(store))
 }
 
-/** A store that accepts calls before it is open, so that tests create servers synchronously. */
+/** A store that queues operations until it is open, so that tests can create servers synchronously. */
 function usableSoon(opening: Promise<Store>, end: (store: Store) => Promise<void>): Store {
   opening.catch(() => {})
   let closing: Promise<void> | undefined

@@ -2,29 +2,29 @@ import http from 'node:http'
 import net from 'node:net'
 import { listen } from './listen.js'
 
-/** What the proxy does with a request: forward it, respond itself or break the connection. */
+/** What the proxy does with a request: forward it, respond without the server or inject a fault. */
 export type Meddling =
   | 'pass'
-  /** The connection breaks before a response. */
+  /** Closes the client connection without a response. */
   | 'drop'
-  /** The connection breaks in the middle of the server response. */
+  /** Sends half of the response body and closes the client connection. */
   | 'cut'
-  /** There is never a response. */
+  /** Keeps the connection open and never responds. */
   | 'hang'
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body: string }
-  /** The server response gets another body. */
+  /** Replaces the body of the server response. */
   | ((body: string) => string)
 
 export interface RecordingProxy {
   readonly baseUrl: string
-  /** Every byte that clients sent, in the order of arrival. */
+  /** Returns all bytes that clients have sent, in the order of arrival. */
   sent(): string
-  /** Each request as `POST /api/v1/secure/dispatch`. */
+  /** Method and path of each request, such as `POST /api/v1/secure/dispatch`. */
   readonly requests: string[]
   meddle: (path: string) => Meddling
 }
 
-/** A proxy that records every byte of the client and injects faults with `meddle`. */
+/** Starts a proxy that records every byte of its clients; `meddle` decides per path what happens. */
 export async function recordingProxy(target: string): Promise<RecordingProxy> {
   const bytes: Buffer[] = []
   const { hostname, port } = new URL(target)
@@ -43,18 +43,18 @@ export async function recordingProxy(target: string): Promise<RecordingProxy> {
         return response.writeHead(meddling.status, meddling.headers).end(meddling.body)
       }
       const options = { hostname, port, method, path: url, headers: request.headers, agent: false }
-      const outer = http.request(options, (answer) => {
+      const outer = http.request(options, (upstream) => {
         const parts: Buffer[] = []
-        answer.on('data', (chunk: Buffer) => parts.push(chunk))
-        answer.on('end', () => {
+        upstream.on('data', (chunk: Buffer) => parts.push(chunk))
+        upstream.on('end', () => {
           const whole = Buffer.concat(parts)
           if (meddling === 'cut') {
-            response.writeHead(answer.statusCode ?? 0, { ...answer.headers, 'content-length': String(whole.length) })
+            response.writeHead(upstream.statusCode ?? 0, { ...upstream.headers, 'content-length': String(whole.length) })
             response.write(whole.subarray(0, whole.length / 2), () => request.socket.destroy())
             return
           }
           const body = typeof meddling === 'function' ? Buffer.from(meddling(whole.toString('utf8'))) : whole
-          response.writeHead(answer.statusCode ?? 0, { ...answer.headers, 'content-length': String(body.length) })
+          response.writeHead(upstream.statusCode ?? 0, { ...upstream.headers, 'content-length': String(body.length) })
           response.end(body)
         })
       })

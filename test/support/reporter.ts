@@ -1,10 +1,10 @@
 import { DefaultReporter, type TestCase, type TestModule } from 'vitest/node'
 
 const SLOWEST = 10
-/** Print a progress line after this many files if no terminal shows a live count. */
+/** Without a terminal, which shows a live count, print a progress line after this many test files. */
 const FILES_PER_LINE = 25
 
-/** Prints failures, progress, the slowest files and the count; files that passed get no line. */
+/** Test reporter that prints failures, progress, the slowest files and totals, but no line per passed file. */
 export default class Reporter extends DefaultReporter {
   #seconds = new Map<string, number>()
   #tests = 0

@@ -1,6 +1,6 @@
 import type { RedemptionRow, TemplateRow, VoucherRow } from '../../src/domain/rows.js'
 
-/** Rows with plausible values; a test overrides the members that it is about. */
+/** Functions that return database rows with plausible values; a test overrides the members that it needs. */
 
 export const templateRow = (overrides: Partial<TemplateRow> = {}): TemplateRow => ({
   application_id: 'app_1',

@@ -8,7 +8,7 @@ const json = (status: number, body: unknown, headers: Record<string, string> = {
 })
 const refusal = (status: number, code: string) => json(status, { success: false, code, message: `Refused: ${code}` })
 
-/** Flips the last bit of the ciphertext, which belongs to the authentication tag. */
+/** Flips the last bit of the ciphertext, which is part of the authentication tag. */
 const withOtherTag = (body: string) => {
   const envelope = JSON.parse(body) as { ciphertext: string }
   const sealed = Buffer.from(envelope.ciphertext, 'base64url')
@@ -18,13 +18,13 @@ const withOtherTag = (body: string) => {
 
 export interface SecureFault {
   readonly name: string
-  /** Path of the call that gets the fault. */
+  /** Protocol path (bootstrap, session or dispatch) at which the proxy injects the fault. */
   readonly at: string
   readonly how: Meddling
-  /** Failure code and exit code of a command without retries. */
+  /** Error code of a command with --retries 0; `exit` is its exit code. */
   readonly code: string
   readonly exit: number
-  /** Part of its error text. */
+  /** Pattern that the error message of the command must match. */
   readonly says: RegExp
 }
 
@@ -87,13 +87,13 @@ const anywhere = (at: string): readonly SecureFault[] => {
   ]
 }
 
-/** A valid point of the curve whose private key no server has. */
+/** A valid public key on P-256 that belongs to no server. */
 const otherKey = 'BGsX0fLhLEJH-Lzm5WOkQPJ3A32BLeszoPShOUXYmMKWT-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU'
 
 const change = (members: Record<string, unknown>) => (body: string) =>
   JSON.stringify({ ...(JSON.parse(body) as object), ...members })
 
-/** Faults between a client and its server, by call of the protocol. */
+/** Faults that a proxy between client and server injects, with the failure that they must cause. */
 export const secureFaults: readonly SecureFault[] = [
   ...[paths.bootstrap, paths.session, paths.dispatch].flatMap(anywhere),
   {

@@ -2,7 +2,7 @@ import { createSecureSession, type SecureSessionOptions } from '../../src/secure
 import { START_MS } from './server-app.js'
 import { Answer, type Send } from './server-client.js'
 
-/** Sends requests through an encrypted session with the server behind `send`. */
+/** Wraps `send`, so that requests go through an encrypted session. */
 export function securely(send: Send, options: Partial<SecureSessionOptions> = {}): Send {
   const session = createSecureSession({
     mode: 'required',

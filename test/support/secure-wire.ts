@@ -10,19 +10,19 @@ export interface InnerCall {
   readonly body?: unknown
 }
 
-/** An encrypted session in which a test controls every byte. */
+/** An encrypted session without client logic, so that a test can alter any byte. */
 export interface WireSession extends secure.ClientSession {
-  /** Encrypts a call as a dispatch request; `ts` is the time of the server. */
+  /** Encrypts an API request as a dispatch request; `ts` is its timestamp in Unix ms. */
   seal(call: InnerCall | Uint8Array, ts?: number): WireRequest & { readonly body: string }
-  /** Decrypts the inner response. @throws if the outer response failed or belongs to another request */
+  /** Decrypts the response to `sent`. @throws if `outer` is an error or the response to another request */
   open(sent: WireRequest, outer: Answer): Answer
-  /** Encrypts a call, sends it and decrypts the response. */
+  /** Encrypts an API request, sends it and decrypts the response. */
   call(call: InnerCall | Uint8Array): Promise<Answer>
 }
 
 let opened = 0
 
-/** Opens a session with the server behind `send`. */
+/** Negotiates an encrypted session over `send`. */
 export async function wireSession(send: Send, { origin = '', now = () => START_MS } = {}): Promise<WireSession> {
   const random = seededRandom(`client ${++opened}`)
   const bootstrap = secure.readBootstrap(await exchange(send, secure.bootstrapRequest), [])

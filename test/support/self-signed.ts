@@ -1,4 +1,4 @@
-/** An untrusted certificate for 127.0.0.1, valid for 100 years. The key protects nothing. */
+/** A self-signed certificate for 127.0.0.1, valid for 100 years. The private key is public and protects nothing. */
 export const selfSigned = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBkDCCATagAwIBAgIUAu/7/WbtdadFiA9yF6rtBkALCgkwCgYIKoZIzj0EAwIw

@@ -24,12 +24,12 @@ import { onPostgres } from './engine-name.js'
 import { openTestStore } from './engines.js'
 import { inject, injectInto, type Send } from './server-client.js'
 
-/** Start of the clock in every test: 2027-03-01T12:00:00.000Z. */
+/** Time at which the clock of every test server starts: 2027-03-01T12:00:00.000Z. */
 export const START_MS = Date.UTC(2027, 2, 1, 12)
 
 export const DAY_MS = 86_400_000
 
-/** A deterministic byte source: equal seeds give equal bytes. */
+/** A deterministic source of random bytes: equal seeds give equal bytes. */
 export function seededRandom(seed: string): RandomBytes {
   let drawn = 0
   return (size) => {
@@ -50,17 +50,17 @@ export const operatorKey = makeToken('opk_', seededRandom('operator'))
 export interface TestApp {
   readonly app: FastifyInstance
   readonly deps: Deps
-  /** Moves only when a test advances it. */
+  /** The clock of the server, which only the test advances. */
   readonly clock: TestClock
   readonly send: Send
-  /** Like `send`, for a custom transport. */
+  /** Like `send`, but with the request and response types of Fastify, for createInjectTransport(). */
   inject(options: InjectOptions): Promise<Response>
   readonly operatorKey: string
   readonly errors: unknown[]
   close(): Promise<void>
 }
 
-/** An in-memory key file of the encrypted transport. */
+/** A key file of the encrypted transport that exists only in memory. */
 export function keyFileInMemory(): SecureKeyFile {
   let text: string | null = null
   return {
@@ -76,7 +76,7 @@ let onSharedStore = 0
 
 export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock: TestClock } {
   const clock = new TestClock({ now: () => START_MS })
-  // Two servers on one store must not draw the same ids.
+  // Two servers on one store need different seeds, or they would create the same ids.
   const random = seededRandom(overrides.store === undefined ? 'server' : `server ${++onSharedStore}`)
   const store = overrides.store ?? openTestStore()
   const deps = {
@@ -115,7 +115,7 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
   return { ...deps, ...overrides } as typeof deps
 }
 
-/** The whole server in process without a socket, with a fixed clock and deterministic ids and keys. */
+/** A complete server in this process, without a socket, with a fixed clock, deterministic ids and keys. */
 export function testApp(overrides: Partial<Deps> = {}, events: Partial<AppEvents> = {}): TestApp {
   const deps = testDeps(overrides)
   const errors: unknown[] = []

@@ -4,7 +4,7 @@ import { contract } from '../../src/contract/index.js'
 import type { Update } from '../../src/contract/updates.js'
 import { serial, type Tenant, type TestBot } from './server-tenant.js'
 
-/** Starts a chat of a user with a bot. */
+/** Starts a chat between a user and a bot. */
 export async function newChat(
   tenant: Tenant,
   bot: Pick<TestBot, 'id'>,
@@ -20,7 +20,7 @@ export async function say(tenant: Tenant, chat: Pick<Chat, 'id'>, text: string):
 
 export type PollInput = InputOf<typeof contract.bots.updates>
 
-/** Updates that getUpdates returns. */
+/** Returns the bot updates of one getUpdates request. */
 export async function pollOf(bot: TestBot, input: PollInput = {}): Promise<Update[]> {
   return (await bot.call(contract.bots.updates, input)).data.items
 }

@@ -10,11 +10,11 @@ const program = fileURLToPath(new URL('server-program.cjs', import.meta.url))
 export interface ServerChild {
   readonly send: Send
   readonly operatorKey: string
-  /** Output on stdout and stderr so far. */
+  /** Returns what the server has printed on stdout and stderr so far. */
   output(): string
   /** Sends SIGKILL; resolves when the process has ended. */
   kill(): Promise<void>
-  /** Sends SIGTERM; resolves with the exit code, or null if SIGKILL was needed after `msMax`. */
+  /** Sends SIGTERM, and SIGKILL after `msMax` ms; resolves with the exit code, null for SIGKILL. */
   stop(msMax: number): Promise<number | null>
   readonly pid: number
   readonly port: number
@@ -23,9 +23,9 @@ export interface ServerChild {
 
 /**
  * Starts the built server as a separate process and waits until it is ready.
- * @param readsStderr false leaves its stderr unread
- * @param loopbackPort port of a receiver on this machine that webhooks may use
- * @param databaseUrl of PostgreSQL; the folder then holds only keys
+ * @param readsStderr false leaves the stderr of the server unread
+ * @param loopbackPort port of 127.0.0.1 to which the server may send webhooks
+ * @param databaseUrl PostgreSQL database; with it, `dataDir` holds only keys
  */
 export async function startServerChild(
   dataDir: string,

@@ -6,7 +6,7 @@ import type { Envelope } from '../../src/contract/envelope.js'
 
 export interface WireRequest {
   readonly method: string
-  /** Path and query. */
+  /** Path with query string. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Buffer
@@ -23,7 +23,7 @@ export class Answer<Data = unknown> {
     return JSON.parse(this.text) as Envelope<Data>
   }
 
-  /** @throws if the call was refused, so that no test continues without data */
+  /** Data of a success response. @throws for an error response, so that no test continues without data */
   get data(): Data {
     const { envelope } = this
     if (!envelope.success) throw new Error(`expected a success, got ${this.status} ${this.text}`)
@@ -40,7 +40,7 @@ export class Answer<Data = unknown> {
     return envelope.success ? {} : (envelope.details ?? {})
   }
 
-  /** The body without its requestId, equal in two identical responses. */
+  /** The body without its requestId, which differs even if the responses are otherwise equal. */
   get sameness(): string {
     return this.text.replace(/"requestId":"[^"]*"/, '')
   }
@@ -53,7 +53,7 @@ type Headers = Readonly<Record<string, string | string[] | number | undefined>>
 const flat = (headers: Headers): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
 
-/** Calls the server in process through the handler that connections use. */
+/** Passes a request to the handler of the server without a socket. */
 export async function inject(app: FastifyInstance, options: InjectOptions): Promise<Response> {
   await app.ready()
   return injectTo(app.respond, options)
@@ -71,7 +71,7 @@ export function injectInto(app: FastifyInstance): Send {
   }
 }
 
-/** Sends requests over sockets with keep-alive. */
+/** Returns a function that sends requests over sockets, with the connections of `agent`. */
 export function sendTo(baseUrl: string, agent: http.Agent): Send {
   return ({ method, path, headers, body }) =>
     new Promise((resolve, reject) => {
@@ -91,7 +91,7 @@ export function sendTo(baseUrl: string, agent: http.Agent): Send {
     })
 }
 
-/** Builds the request of an endpoint from a flat input: path parameters, query members, and the rest as body. */
+/** Builds the HTTP request of an endpoint: `input` has path parameters, query members and body members. */
 export function wireOf(endpoint: Endpoint, input: Readonly<Record<string, unknown>> = {}): WireRequest {
   const rest = { ...input }
   let path: string = endpoint.path
@@ -119,7 +119,7 @@ export type Caller = <E extends Endpoint>(endpoint: E, input: InputOf<E>, extra?
 let keysMade = 0
 export const freshKey = (): string => `key-${++keysMade}`
 
-/** Typed calls with one credential; idempotent ones get a new key unless one is given. */
+/** Typed API calls with one credential; idempotent calls get a new idempotency key unless a test gives one. */
 export function callerOf(send: Send, credential: string): Caller {
   return async <E extends Endpoint>(endpoint: E, input: InputOf<E>, { key, headers }: Extra = {}) => {
     const wire = wireOf(endpoint, input as Readonly<Record<string, unknown>>)

@@ -11,7 +11,7 @@ import { listen } from './listen.js'
 import { type TestApp, testApp } from './server-app.js'
 import { newTenant, type Tenant, type TestBot } from './server-tenant.js'
 
-/** A delivery that a receiver got. */
+/** A webhook delivery that a receiver got. */
 export interface Received {
   readonly path: string
   readonly headers: IncomingHttpHeaders
@@ -25,13 +25,13 @@ export interface Receiver {
   readonly port: number
   readonly url: string
   readonly calls: Received[]
-  /** Deliveries without a response: their current number and their maximum. */
+  /** Number of deliveries that wait for a response: `now` and the maximum so far, `most`. */
   readonly held: { now: number; most: number }
-  /** Returns the response of each delivery. */
+  /** Returns the response to a delivery; a test may replace this function. */
   answer: (call: Received) => ReceiverAnswer | Promise<ReceiverAnswer>
 }
 
-/** A receiver on a loopback port that responds 200 by default. */
+/** Starts a webhook receiver on a loopback port; it responds 200 unless a test replaces `answer`. */
 export async function newReceiver(): Promise<Receiver> {
   const calls: Received[] = []
   const held = { now: 0, most: 0 }
@@ -56,18 +56,18 @@ export async function newReceiver(): Promise<Receiver> {
   return receiver
 }
 
-/** Polls a condition on sockets or the store until it holds or the test times out. */
+/** Checks a condition every ms until it is true; the test time-out limits the wait. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  // Yield to the work that is awaited.
+  // The timer lets the sockets and the store make progress.
   while (!(await holds())) await setTimeout(1)
 }
 
 export const SECRET = 'a-secret-that-signs'
 
-/** A server with its delivery worker, an account and a bot, on a clock that only tests advance. */
+/** A server with a delivery worker, an account and a bot; only the test advances the server clock. */
 export class DeliveryScene {
   #worker: DeliveryWorker | undefined
-  /** Real time, with which deliveries are signed. */
+  /** Real time in Unix ms, which the worker uses to sign deliveries. */
   trueNow = Date.now()
   readonly workerErrors: unknown[] = []
 
@@ -113,11 +113,11 @@ export class DeliveryScene {
   }
 
   set(receiver: Pick<Receiver, 'url'>, input: Partial<InputOf<typeof contract.webhook.set>> = {}, bot = this.bot) {
-    const wish = { url: receiver.url, secret_token: SECRET, ...input }
-    return this.tenant.console(contract.webhook.set, { botId: bot.id, ...wish })
+    const webhook = { url: receiver.url, secret_token: SECRET, ...input }
+    return this.tenant.console(contract.webhook.set, { botId: bot.id, ...webhook })
   }
 
-  /** Adds a ping, which belongs to no chat. Returns its update_id. */
+  /** Adds a ping update to a bot and returns its update_id; a ping needs no chat. */
   async ping(bot = this.bot): Promise<number> {
     const input = { botId: bot.id, type: 'ping' as const, payload: {} }
     const made = await this.tenant.operator(contract.platform.addUpdate, input)

@@ -6,14 +6,14 @@ import { type ServerChild, startServerChild } from './server-child.js'
 import type { Answer } from './server-client.js'
 import { type Place, Tenant } from './server-tenant.js'
 
-/** The tenant, calling another server of the same database. */
+/** Returns the tenant as a client of another server that uses the same database. */
 export const at = (place: Place, { accountId, jwt, appId, token, tokenId }: Tenant): Tenant =>
   new Tenant(place, accountId, jwt, appId, token, tokenId)
 
-/** Number of responses per error code; successes count as `null`. */
-export const tally = (answers: readonly Answer[]) => {
+/** Counts responses by error code; a success counts under the key `null`. */
+export const tally = (responses: readonly Answer[]) => {
   const counts: Record<string, number> = {}
-  for (const { code } of answers) counts[String(code)] = (counts[String(code)] ?? 0) + 1
+  for (const { code } of responses) counts[String(code)] = (counts[String(code)] ?? 0) + 1
   return counts
 }
 
@@ -21,13 +21,13 @@ export interface ServerPair {
   first: ServerChild
   second: ServerChild
   readonly url: Promise<string>
-  /** Starts another process on the same database and keys. */
+  /** Starts another server process with the same database and keys. */
   start(): Promise<ServerChild>
-  /** Makes calls concurrently, alternating between the two processes. */
+  /** Runs `call` `count` times concurrently, alternately with the first and the second server. */
   spread<T>(count: number, tenant: Tenant, call: (to: Tenant, index: number) => Promise<T>): Promise<T[]>
 }
 
-/** Two server processes on one PostgreSQL database with shared keys, for all tests of a file. */
+/** Starts two server processes with one PostgreSQL database and shared keys, for all tests of a file. */
 export function serverPair(): ServerPair {
   let folder: string
   let database: TestDatabase
@@ -44,7 +44,7 @@ export function serverPair(): ServerPair {
   beforeAll(async () => {
     folder = temporaryFolder()
     database = takeDatabase()
-    // The first process creates the keys.
+    // The first server creates the keys, so the second one must start after it.
     pair.first = await pair.start()
     pair.second = await pair.start()
   }, 60_000)

@@ -1,4 +1,4 @@
-// Runs the built server for server-child.ts: prints its address and closes on SIGTERM.
+// Server program that server-child.ts starts: prints the address of the server and closes it on SIGTERM.
 const { startServer } = require('../../dist/chunks/listen.cjs')
 
 const [dataDir, logLevel, loopbackPort, databaseUrl] = process.argv.slice(2)

@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
 import { Answer } from './server-client.js'
 
-/** Makes an app listen on a free loopback port until the app closes. */
+/** Makes a Fastify app listen on a free loopback port; returns the port. */
 export async function portOf(app: {
   listen(options: { host: string; port: number }): Promise<unknown>
   readonly server: Server
@@ -10,13 +10,13 @@ export async function portOf(app: {
   return (app.server.address() as AddressInfo).port
 }
 
-/** An authorization header line for a raw request. */
+/** The Authorization header line of a raw HTTP request. */
 export const bearerLine = (token: string) => `Authorization: Bearer ${token}\r\n`
 
-/** A raw GET request; header lines end with CRLF. */
+/** A raw GET request; each line of `headers` must end with CRLF. */
 export const getBytes = (target: string, headers: string) => `GET ${target} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`
 
-/** One connection to which a test writes raw bytes. */
+/** A TCP connection over which a test sends raw bytes and reads HTTP responses. */
 export class RawConnection {
   #received = ''
   #wake: (() => void) | undefined
@@ -29,7 +29,7 @@ export class RawConnection {
       this.#received += chunk.toString('latin1')
       this.#wake?.()
     })
-    // A reset counts as an end; bytes received before it stay readable.
+    // Ignore a reset: `close` follows, and the test can still read what arrived before.
     socket.on('error', () => {})
     socket.on('close', () => {
       this.closed = true
@@ -48,12 +48,12 @@ export class RawConnection {
     return this
   }
 
-  /** Bytes received and not yet read. */
+  /** Text that has arrived and that answer() has not yet returned. */
   get received(): string {
     return this.#received
   }
 
-  /** Returns the next whole response by its Content-Length. @throws if the connection ends before it */
+  /** Resolves with the next response, delimited by Content-Length. @throws if the connection ends before */
   async answer(): Promise<Answer> {
     for (;;) {
       const head = this.#received.indexOf('\r\n\r\n')
@@ -77,7 +77,7 @@ export class RawConnection {
     while (!this.closed) await this.#more()
   }
 
-  /** Half-closes the connection: sends no more, still receives. */
+  /** Half-closes the connection: it can still receive but not send. */
   endSide(): this {
     this.#socket.end()
     return this
@@ -94,7 +94,7 @@ export class RawConnection {
   }
 }
 
-/** Returns the first response to some bytes on a new connection. */
+/** Sends bytes on a new connection and returns the first response. */
 export async function rawAnswer(port: number, bytes: string | Buffer): Promise<Answer> {
   const connection = await RawConnection.to(port)
   try {

@@ -12,7 +12,7 @@ import { type Answer, freshKey, type WireRequest, wireOf } from './server-client
 import { botBody, codeOf, newTenant, serial, type Tenant, type TestBot, templateBody } from './server-tenant.js'
 import { failedDelivery, HOOK_URL } from './server-webhooks.js'
 
-/** Prepares, per endpoint, an input with which the call of a tenant succeeds. */
+/** Per endpoint, a function that creates the required objects and returns an input that succeeds. */
 export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => Promise<Record<string, unknown>>>> = {
   'apps.list': async () => ({}),
   'apps.create': async () => ({ name: 'Shop' }),
@@ -113,11 +113,11 @@ export const unknownCredential = (type: CredentialType = 'redeem_code') => ({
 })
 
 export interface Sent {
-  /** Members that override the sample input. */
+  /** Members that replace those of the sample input. */
   readonly input?: Readonly<Record<string, unknown>>
-  /** Null sends none. */
+  /** Null sends no Authorization header. */
   readonly credential?: string | null
-  /** Null sends none. */
+  /** Idempotency key; null sends no Idempotency-Key header. */
   readonly key?: string | null
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Buffer
@@ -125,7 +125,7 @@ export interface Sent {
   readonly to?: TestApp
 }
 
-/** An endpoint with its own tenant and a call that succeeds. */
+/** An endpoint with a tenant of its own and a sample request that succeeds. */
 export class Scene {
   readonly #closing: (() => Promise<void>)[] = []
   #input: Record<string, unknown> | undefined
@@ -134,7 +134,7 @@ export class Scene {
     readonly server: TestApp,
     readonly endpoint: Endpoint,
     readonly tenant: Tenant,
-    /** The calling bot of a bot endpoint; null for other endpoints. */
+    /** The bot whose token is sent to a bot endpoint; null for other endpoints. */
     readonly bot: TestBot | null,
   ) {}
 
@@ -150,14 +150,14 @@ export class Scene {
     return endpoint.caller === 'jwt' ? tenant.jwt : tenant.place.operatorKey
   }
 
-  /** Another server on the same store with other dependencies, such as clock or limits. */
+  /** Starts another server on the same store with other dependencies, such as a clock or limits. */
   twin(overrides: Partial<Deps>): TestApp {
     const twin = testApp({ store: this.server.deps.store, ...overrides })
     this.#closing.push(() => twin.close())
     return twin
   }
 
-  /** A server on the same store whose clock is some days ahead. */
+  /** Starts a server on the same store with a clock that is `days` ahead. */
   later(days: number): TestApp {
     return this.twin({ clock: new TestClock({ now: () => START_MS + days * 86_400_000 }) })
   }
@@ -166,12 +166,12 @@ export class Scene {
     return this.twin({ limits: createLimits({ [name]: { calls, seconds: 60 } }) })
   }
 
-  /** Closes the servers of `twin`; the scene stays usable. */
+  /** Closes the servers that twin() has started, but not the main server. */
   async close(): Promise<void> {
     for (const close of this.#closing.splice(0)) await close()
   }
 
-  /** Default input of the call: the sample, prepared once. */
+  /** The sample input of the endpoint, which is created at the first call. */
   async input(): Promise<Readonly<Record<string, unknown>>> {
     this.#input ??= await (samples[this.endpoint.id] as NonNullable<(typeof samples)[string]>)(
       this.tenant,
@@ -204,7 +204,7 @@ export class Scene {
     return (sent.to ?? this.server).send(request)
   }
 
-  /** Sends the same request twice; returns the second response. */
+  /** Sends the request twice and returns the second response. */
   async sendTwice(sent: Sent): Promise<Answer> {
     await this.send(sent)
     return this.send(sent)

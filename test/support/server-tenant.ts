@@ -5,7 +5,7 @@ import type { Template, TemplateInput } from '../../src/contract/templates.js'
 import type { Credential, IssuedVoucher, Redemption } from '../../src/contract/vouchers.js'
 import { type Caller, callerOf, type Extra, type Send } from './server-client.js'
 
-/** The server of a tenant. */
+/** The server to which a tenant sends requests. */
 export interface Place {
   readonly send: Send
   readonly operatorKey: string
@@ -13,7 +13,7 @@ export interface Place {
 
 let made = 0
 
-/** A unique number, so that tests that share a server share none of its objects. */
+/** Returns a unique number for names, so that tests that share a server use different objects. */
 export const serial = (): number => ++made
 
 export const templateBody = (overrides: Partial<TemplateInput> = {}): TemplateInput => ({
@@ -37,14 +37,14 @@ export const botBody = (overrides: Partial<Application> = {}): Application => ({
   ...overrides,
 })
 
-/** An approved bot with its token. */
+/** An approved bot with its token and a client for it. */
 export interface TestBot {
   readonly id: string
   readonly token: string
   readonly call: Caller
 }
 
-/** An account with one application and a token that has every scope. */
+/** A client of one account, which has an application and a token with every scope. */
 export class Tenant {
   #bot: Promise<TestBot> | undefined
 
@@ -98,20 +98,20 @@ export class Tenant {
     return (await this.console(contract.bots.apply, botBody(overrides))).data
   }
 
-  /** An approved bot whose one-time token has not been read. */
+  /** Creates an approved bot whose one-time token nobody has read yet. */
   async approvedBot(overrides: Partial<Application> = {}): Promise<Bot> {
     const { id } = await this.appliedBot(overrides)
     return (await this.operator(contract.platform.approveBot, { botId: id })).data
   }
 
-  /** An approved bot with its token; has every scope by default. */
+  /** Creates an approved bot and reads its token; the bot has every scope by default. */
   async bot(granted: readonly BotScope[] = botScopes): Promise<TestBot> {
     const { id } = await this.approvedBot({ scopes: [...granted] })
     const token = (await this.console(contract.bots.get, { botId: id })).data.one_time_token as string
     return { id, token, call: callerOf(this.place.send, token) }
   }
 
-  /** Like `bot`, linked to the application. */
+  /** Creates a bot like bot() and links it to the application. */
   async linkedBot(granted?: readonly BotScope[]): Promise<TestBot> {
     const bot = await this.bot(granted)
     const linked = await this.console(contract.apps.linkBot, { appId: this.appId, botId: bot.id })
@@ -119,7 +119,7 @@ export class Tenant {
     return bot
   }
 
-  /** The linked bot that all samples of the tenant share. */
+  /** The linked bot of this tenant, which is created at the first call. */
   itsBot(): Promise<TestBot> {
     this.#bot ??= this.linkedBot()
     return this.#bot

@@ -4,7 +4,7 @@ import { notify, type Op, run } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
 import type { Tenant, TestBot } from './server-tenant.js'
 
-/** Inserts a minimal webhook for tests that are not about webhooks. */
+/** Inserts a webhook row with minimal values, for tests that only need that one exists. */
 export function* plantWebhook(botId: string): Op<void> {
   yield* run(
     `insert into webhooks (bot_id, url, origin, secret, allowed_ips, max_connections, failing, set_at)
@@ -16,7 +16,7 @@ export function* plantWebhook(botId: string): Op<void> {
 
 export const HOOK_URL = 'https://hooks.example.com/hook'
 
-/** Sets the webhook of a bot and returns a pending delivery. */
+/** Sets the webhook of a bot, adds an update and returns its pending delivery. */
 export async function newDelivery(tenant: Tenant, bot: Pick<TestBot, 'id'>): Promise<Delivery> {
   const botId = bot.id
   await tenant.console(contract.webhook.set, { botId, url: HOOK_URL })
@@ -24,7 +24,7 @@ export async function newDelivery(tenant: Tenant, bot: Pick<TestBot, 'id'>): Pro
   return (await tenant.console(contract.webhook.deliveries, { botId })).data.items[0] as Delivery
 }
 
-/** Like `newDelivery`, after a failed first attempt. */
+/** Creates a delivery like newDelivery() and fails its first attempt. */
 export async function failedDelivery(tenant: Tenant, bot: Pick<TestBot, 'id'>, store: Store): Promise<Delivery> {
   const delivery = await newDelivery(tenant, bot)
   await store.write(() =>

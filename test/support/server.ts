@@ -8,7 +8,7 @@ import { onPostgres } from './engine-name.js'
 import { type TestDatabase, takeDatabase } from './postgres-database.js'
 import { type Send, sendTo } from './server-client.js'
 
-/** A new folder, which the caller removes. */
+/** Creates a temporary folder, which the caller must remove. */
 export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'voucherctl-test-'))
 }
@@ -20,12 +20,12 @@ export interface LiveServer {
   readonly send: Send
   readonly agent: http.Agent
   readonly operatorKey: string
-  /** Log lines so far. */
+  /** Lines that the server has logged so far. */
   readonly logs: string[]
   close(): Promise<void>
 }
 
-/** Starts the server on a free port; in memory unless a folder is given. */
+/** Starts a server on a free port, in memory unless the options name a data folder. */
 export async function liveServer(options: ServerOptions = {}): Promise<LiveServer> {
   const logs: string[] = []
   const place = onPostgres && options.databaseUrl === undefined ? await placeOnPostgres(options.dataDir) : undefined
@@ -55,7 +55,7 @@ export async function liveServer(options: ServerOptions = {}): Promise<LiveServe
   }
 }
 
-/** Databases by key folder, so that a restarted server finds its data. */
+/** PostgreSQL databases by data folder, so that a server restarted with a folder finds its data. */
 const byFolder = new Map<string, TestDatabase>()
 
 async function placeOnPostgres(named: string | undefined) {
@@ -72,7 +72,7 @@ async function placeOnPostgres(named: string | undefined) {
   }
 }
 
-/** Runs a function with a folder that is removed afterwards. */
+/** Runs `use` with a new temporary folder and removes the folder afterwards. */
 export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   const folder = temporaryFolder()
   try {

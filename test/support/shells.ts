@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process'
 
-/** Whether a shell is installed. */
+/** Whether this shell is installed. */
 export const hasShell = (shell: string) => spawnSync(shell, ['--version'], { stdio: 'ignore' }).status === 0
 
 export const nameOf = (shell: string) => (hasShell(shell) ? shell : `${shell} (not on this machine)`)
@@ -8,11 +8,11 @@ export const nameOf = (shell: string) => (hasShell(shell) ? shell : `${shell} (n
 export interface Session {
   readonly home: string
   readonly env: NodeJS.ProcessEnv
-  /** Completion script under test. */
+  /** Path of the completion script under test. */
   readonly script: string
 }
 
-/** Runs a program asynchronously, so that servers of this process can respond, and returns its output lines. */
+/** Runs a program and returns its output lines; asynchronous, so that servers of this process can respond. */
 function run(program: string, args: readonly string[], { home, env }: Session, input = ''): Promise<string[]> {
   return new Promise((resolve) => {
     const child = execFile(program, args, { cwd: home, env }, (_error, stdout) => resolve(stdout.split('\n')))
@@ -20,21 +20,21 @@ function run(program: string, args: readonly string[], { home, env }: Session, i
   })
 }
 
-/** Runs lines in an interactive bash, in which `\t` presses Tab; returns what the commands printed. */
+/** Types lines into an interactive bash, where `\t` is the Tab key; returns what the fake voucherctl printed. */
 export async function bash(lines: readonly string[], session: Session): Promise<string[]> {
   const input = [`. ${session.script}`, ...lines, ''].join('\n')
   const out = await run('bash', ['--noprofile', '--norc', '-i'], session, input)
   return out.filter((it) => it.startsWith('ran:'))
 }
 
-/** Candidates and summaries that fish offers for a line. */
+/** Returns the candidates, with summaries, that fish offers for a line. */
 export async function fish(line: string, session: Session): Promise<string[]> {
   const code = 'source $argv[1]; complete -C $argv[2]'
   const out = await run('fish', ['--no-config', '-c', code, session.script, line], session)
   return out.filter((it) => it !== '')
 }
 
-/** Presses Tab after each line in an interactive zsh on a pseudo-terminal (zpty). */
+/** Types each line and Tab into an interactive zsh on a pseudo-terminal (zpty). */
 export async function zsh(
   lines: readonly string[],
   session: Session,

@@ -3,21 +3,21 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface Gate {
   readonly port: number
-  /** Silently stops all traffic in both directions. */
+  /** Stops forwarding in both directions and keeps the connections open. */
   freeze(): void
   thaw(): void
-  /** Closes all connections and refuses new ones until `open`. */
+  /** Closes all connections and refuses new ones until open() is called. */
   shut(): Promise<void>
   open(): Promise<void>
-  /** Called with client bytes; true forwards them and closes the client before a response. */
+  /** Called with bytes of the client; if it returns true, the server gets them but the client no response. */
   cutWhen: ((sent: Buffer) => boolean) | null
-  /** Called with server bytes; returned bytes replace them, and the connection is closed. */
+  /** Called with bytes of the server; bytes that it returns are sent instead, then the connection closes. */
   cutAfter: ((answered: Buffer) => Buffer | null) | null
-  /** Closes the gate permanently. */
+  /** Closes the proxy and all its connections. */
   remove(): Promise<void>
 }
 
-/** A TCP proxy to a local port that can fail like a network: silently or by refusing connections. */
+/** Starts a TCP proxy to a local port that can simulate network faults. */
 export async function tcpGate(port: number): Promise<Gate> {
   const pairs = new Set<readonly [Socket, Socket]>()
   let frozen = false
@@ -34,7 +34,7 @@ export async function tcpGate(port: number): Promise<Gate> {
     client.on('data', (bytes) => {
       const cut = gate.cutWhen?.(bytes) ?? false
       upstream.write(bytes)
-      // The server gets the bytes; the client gets no response.
+      // The server has received the request, but the client gets no response.
       if (cut) client.destroy()
     })
     upstream.on('data', (bytes) => {

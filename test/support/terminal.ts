@@ -3,18 +3,18 @@ import { existsSync } from 'node:fs'
 import process from 'node:process'
 import { vi } from 'vitest'
 
-/** Whether `script` of util-linux can provide a pseudo-terminal. */
+/** Whether the program `script` of util-linux, which provides the pseudo-terminal, is installed. */
 export const hasTerminal = process.platform === 'linux' && existsSync('/usr/bin/script')
 
 export interface Terminal {
-  /** Output so far. */
+  /** Returns what the terminal has shown so far. */
   readonly shown: () => string
   type(keys: string): void
   until(text: string): Promise<void>
   readonly exit: Promise<number | null>
 }
 
-/** Runs a shell command on a pseudo-terminal to which the test types keys. */
+/** Runs a shell command on a pseudo-terminal, into which the test can type. */
 export function onTerminal(command: string, cwd: string, env: NodeJS.ProcessEnv): Terminal {
   const child = spawn('/usr/bin/script', ['-qefc', command, '/dev/null'], { cwd, env, stdio: 'pipe' })
   let shown = ''

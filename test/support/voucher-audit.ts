@@ -1,7 +1,7 @@
 import { DAY, type VoucherModel } from './voucher-model.js'
 import { Command, expectCounts, make, type Real } from './voucher-steps.js'
 
-/** After the last command, compares every voucher, redemption and earlier write with a valid token. */
+/** At the end of a run, reads every voucher and redemption, repeats every write and compares with the model. */
 export async function audit(model: VoucherModel, real: Real): Promise<void> {
   await expectCounts(model, real)
   if (model.isTokenRevoked) await new Command({ do: 'token' }).run(model, real)
@@ -11,14 +11,14 @@ export async function audit(model: VoucherModel, real: Real): Promise<void> {
     await new Command({ do: 'read', redemption, way: 'plain' }).run(model, real)
   }
   for (const { call, key } of real.history) await make(call, key, 'plain', model, real)
-  await meetEnds(model, real)
+  await verifyAtExpiry(model, real)
   await new Command({ do: 'advance', ms: 400 * DAY }).run(model, real)
   await verifyAll(model, real)
   await expectCounts(model, real)
 }
 
-/** Verifies every voucher in its last valid millisecond and at its end, which few sequences reach. */
-async function meetEnds(model: VoucherModel, real: Real): Promise<void> {
+/** Verifies every voucher in its last valid ms and the next one, times that random sequences rarely reach. */
+async function verifyAtExpiry(model: VoucherModel, real: Real): Promise<void> {
   const byEnd = [...model.vouchers.entries()].sort(([, a], [, b]) => a.until - b.until)
   for (const [voucher, { until }] of byEnd) {
     for (const at of [until - 1, until]) {

@@ -1,6 +1,6 @@
 /**
  * Minimal model of a voucher service: one application, its templates, vouchers, redemptions and idempotency records.
- * It follows DECISIONS.md, not the server code, because tests compare the two.
+ * It is written from DECISIONS.md and not from the server code, because tests compare the model with the server.
  */
 export const DAY = 86_400_000
 
@@ -12,7 +12,7 @@ export interface Window {
 export interface ModelTemplate {
   readonly id: string
   readonly limit: number
-  /** Null if no voucher can be issued any more. */
+  /** Validity of a voucher issued at `now`; null if the template can issue no more vouchers then. */
   readonly windowAt: (now: number) => Window | null
   status: 'draft' | 'reviewing' | 'active' | 'rejected'
   issued: number
@@ -22,37 +22,37 @@ export interface ModelVoucher extends Window {
   readonly template: ModelTemplate
   readonly ext: string
   readonly to: string
-  /** Null while every response with them was lost. */
+  /** Null as long as every response that contained the credentials was lost. */
   credentials: readonly { type: string; value: string }[] | null
   redemption: ModelRedemption | null
 }
 
 export interface ModelRedemption {
-  /** Null while every response with it was lost. */
+  /** Null as long as every response that contained the id was lost. */
   id: string | null
   readonly voucher: ModelVoucher
   readonly at: number
   reversedAt: number | null
 }
 
-interface Kept {
+interface IdempotencyRecord {
   readonly call: string
   readonly status: number
-  /** The response without its requestId; null while it was lost. */
+  /** The response body without its requestId; null as long as the response was lost. */
   sameness: string | null
   readonly expiresAt: number | null
   readonly subject: ModelVoucher | ModelRedemption
 }
 
-/** Expected result of a call: a refusal, or a success with required members of its data. */
+/** Expected response: an error code, or a success with members that the data must contain. */
 export interface Expected {
   readonly status: number
   readonly code: string | null
   readonly replayed?: boolean
   readonly data?: Readonly<Record<string, unknown>>
-  /** Body that a replay must equal, if the first response was received. */
+  /** Response body (without requestId) that a replay must repeat; null if the first response was lost. */
   readonly sameness?: string | null
-  /** Gives the model values that only the response contains. */
+  /** Stores in the model values that only the server knows, such as ids and redeem codes. */
   learn?(data: Record<string, unknown>, sameness: string): void
 }
 
@@ -62,7 +62,7 @@ const instant = (ms: number | null): string | null => (ms === null ? null : new 
 export class VoucherModel {
   readonly vouchers: ModelVoucher[] = []
   readonly redemptions: ModelRedemption[] = []
-  readonly #keys = new Map<string, Kept>()
+  readonly #keys = new Map<string, IdempotencyRecord>()
   isTokenRevoked = false
   isApplicationDisabled = false
 
@@ -71,7 +71,7 @@ export class VoucherModel {
     public now: number,
   ) {}
 
-  /** The refusal of a revoked token or a disabled application, otherwise null. */
+  /** The expected error if the token is revoked or the application is disabled, otherwise null. */
   gate(): Expected | null {
     if (this.isTokenRevoked) return refused(401, 'TOKEN_REVOKED')
     return this.isApplicationDisabled ? refused(403, 'APPLICATION_DISABLED') : null
@@ -96,7 +96,7 @@ export class VoucherModel {
     const existing = this.vouchers.find((it) => it.template === template && it.ext === ext)
     if (existing !== undefined) {
       if (existing.to !== to) return refused(409, 'EXTERNAL_ISSUE_ID_CONFLICT')
-      return this.#done(key, call, 200, existing, this.#face(existing), true)
+      return this.#done(key, call, 200, existing, this.#templateAndState(existing), true)
     }
     if (template.status !== 'active') return refused(409, 'TEMPLATE_NOT_ACTIVE')
     const window = template.windowAt(this.now)
@@ -105,13 +105,13 @@ export class VoucherModel {
     template.issued += 1
     const voucher: ModelVoucher = { ...window, template, ext, to, credentials: null, redemption: null }
     this.vouchers.push(voucher)
-    return this.#done(key, call, 201, voucher, this.#face(voucher), false)
+    return this.#done(key, call, 201, voucher, this.#templateAndState(voucher), false)
   }
 
   verify(voucher: ModelVoucher, to?: string): Expected {
     const reason = this.obstacle(voucher, to)?.[0] ?? null
-    const data = { redeemable: reason === null, reason, checkedAt: instant(this.now), voucher: this.#face(voucher) }
-    return { status: 200, code: null, data, learn: (answer) => this.#learn(voucher, answer.voucher as object) }
+    const data = { redeemable: reason === null, reason, checkedAt: instant(this.now), voucher: this.#templateAndState(voucher) }
+    return { status: 200, code: null, data, learn: (response) => this.#learn(voucher, response.voucher as object) }
   }
 
   redeem(voucher: ModelVoucher, type: string, key: string, to?: string): Expected {
@@ -142,16 +142,16 @@ export class VoucherModel {
     return { status: 200, code: null, data: this.#record(redemption) }
   }
 
-  /** The replay of an earlier success, or the refusal of a reused key; null if the key is unused. */
+  /** The replay of an earlier success or the error for a reused idempotency key; null for an unused key. */
   #recall(key: string, call: string): Expected | null {
-    const kept = this.#keys.get(key)
-    if (kept === undefined || (kept.expiresAt !== null && this.now >= kept.expiresAt)) return null
-    if (kept.call !== call) return refused(409, 'IDEMPOTENCY_KEY_REUSED')
+    const record = this.#keys.get(key)
+    if (record === undefined || (record.expiresAt !== null && this.now >= record.expiresAt)) return null
+    if (record.call !== call) return refused(409, 'IDEMPOTENCY_KEY_REUSED')
     const learn = (data: Record<string, unknown>, sameness: string) => {
-      kept.sameness = sameness
-      this.#learn(kept.subject, data)
+      record.sameness = sameness
+      this.#learn(record.subject, data)
     }
-    return { status: kept.status, code: null, replayed: true, sameness: kept.sameness, learn }
+    return { status: record.status, code: null, replayed: true, sameness: record.sameness, learn }
   }
 
   #done(
@@ -162,20 +162,20 @@ export class VoucherModel {
     data: Expected['data'] & object,
     replayed: boolean,
   ): Expected {
-    // The key of a redemption never expires; those of issue and reverse expire after 30 days.
+    // Idempotency records of redeem never expire; those of issue and reverse expire after 30 days.
     const expiresAt = call.startsWith('["redeem"') ? null : this.now + 30 * DAY
-    const kept: Kept = { call, status, sameness: null, expiresAt, subject }
-    this.#keys.set(key, kept)
-    const learn = (answer: Record<string, unknown>, sameness: string) => {
-      kept.sameness = sameness
-      this.#learn(subject, answer)
+    const record: IdempotencyRecord = { call, status, sameness: null, expiresAt, subject }
+    this.#keys.set(key, record)
+    const learn = (response: Record<string, unknown>, sameness: string) => {
+      record.sameness = sameness
+      this.#learn(subject, response)
     }
     return { status, code: null, replayed, data, learn }
   }
 
-  #learn(subject: ModelVoucher | ModelRedemption, answer: object): void {
+  #learn(subject: ModelVoucher | ModelRedemption, data: object): void {
     if ('template' in subject) {
-      const { credentials, redemptionId } = answer as {
+      const { credentials, redemptionId } = data as {
         credentials?: ModelVoucher['credentials']
         redemptionId?: string
       }
@@ -183,10 +183,10 @@ export class VoucherModel {
       if (subject.redemption !== null && redemptionId) subject.redemption.id ??= redemptionId
       return
     }
-    subject.id ??= (answer as { id: string }).id
+    subject.id ??= (data as { id: string }).id
   }
 
-  #face(voucher: ModelVoucher): Record<string, unknown> {
+  #templateAndState(voucher: ModelVoucher): Record<string, unknown> {
     return {
       templateId: voucher.template.id,
       externalIssueId: voucher.ext,

@@ -9,9 +9,9 @@ import { unknownCredential } from './server-scene.js'
 import { newTenant, type Tenant } from './server-tenant.js'
 import { DAY, type Expected, type ModelTemplate, VoucherModel } from './voucher-model.js'
 
-/** Commands of `fc.commands`: each runs on the model and on the server, and the results must be equal. */
+/** Commands for `fc.commands`: each one runs on the model and on the server, whose results must be equal. */
 
-/** How a call is sent; the response of a lost one never arrives. */
+/** How an API request is sent: in plain text, encrypted, or in plain text with a response that gets lost. */
 type Way = 'plain' | 'sealed' | 'lost'
 
 type Write =
@@ -34,20 +34,20 @@ export type Step =
   | { readonly do: 'token' | 'application' | 'list' }
   | { readonly do: 'submit' | 'approve' | 'reject'; readonly template: number }
 
-/** An index that selects no existing object. */
+/** An index for which which() returns no object. */
 const NOBODY = 99
 
-/** Other indexes wrap around, so that most commands select an existing object. */
+/** Returns the object at an index; indexes wrap around, so that most commands use an existing object. */
 const which = <T>(made: readonly T[], place: number): T | undefined =>
   place === NOBODY ? undefined : made[place % made.length]
 
 type Call = (model: VoucherModel) => { endpoint: Endpoint; input: Record<string, unknown>; expected: Expected | null }
 
-/** The server and the state that the commands of one run share. */
+/** The server and the state that the commands of one test case share. */
 export class Real {
   token: { id: string; value: string }
   readonly sealed: Send
-  /** Writes so far, which later steps repeat. */
+  /** Write requests so far; `again` steps and the final audit repeat them. */
   readonly history: { readonly call: Call; readonly key: string }[] = []
 
   constructor(
@@ -68,7 +68,7 @@ export class Real {
 
 const relative = (days: number) => ({ type: 'relative' as const, duration_days: days })
 
-/** Templates with small quotas and with validities that end, start later or are shortened. */
+/** Creates templates with small quotas and with validities that end, start later or are shortened. */
 export async function setUp(server: TestApp): Promise<{ model: VoucherModel; real: Real }> {
   const tenant = await newTenant(server)
   const now = server.clock.now()
@@ -112,13 +112,13 @@ function callOf(
     if (step.do === 'reverse' || step.do === 'read') {
       const endpoint = step.do === 'read' ? contract.vouchers.redemption : contract.vouchers.reverse
       const redemption = which(model.redemptions, step.redemption)
-      // The id in a lost response is unknown, so the call uses an id that does not exist.
+      // If its response was lost, the id of the redemption is unknown, so the request uses a missing id.
       const known = redemption !== undefined && redemption.id !== null ? redemption : null
       const reason = step.do === 'reverse' ? step.reason : undefined
       const input = { redemptionId: known?.id ?? 'rdm_0', ...(reason === undefined ? {} : { reason }) }
-      const answer = () =>
+      const expectedByModel = () =>
         known === null ? null : step.do === 'read' ? model.read(known) : model.reverse(known, step.key, reason)
-      return { endpoint, input, expected: model.gate() ?? answer() }
+      return { endpoint, input, expected: model.gate() ?? expectedByModel() }
     }
     const voucher = which(model.vouchers, step.voucher)
     const shown = voucher?.credentials?.find((it) => it.type === step.type)
@@ -126,12 +126,12 @@ function callOf(
       credential: shown ?? unknownCredential(),
       ...(step.to === undefined ? {} : { recipient_user_id: step.to }),
     }
-    const answer = () => {
+    const expectedByModel = () => {
       if (voucher === undefined || shown === undefined) return null
       return step.do === 'verify' ? model.verify(voucher, step.to) : model.redeem(voucher, step.type, step.key, step.to)
     }
     const endpoint = step.do === 'verify' ? contract.vouchers.verify : contract.vouchers.redeem
-    return { endpoint, input, expected: model.gate() ?? answer() }
+    return { endpoint, input, expected: model.gate() ?? expectedByModel() }
   }
 }
 
@@ -150,10 +150,10 @@ export async function make(call: Call, key: string, way: Way, model: VoucherMode
     input,
     endpoint.idempotent ? { key } : {},
   )
-  // The call was processed and its response was lost.
+  // The server has processed the request, but the client has no response to compare.
   if (way === 'lost' && answer.code === null) return expect(answer.status).toBe(expected?.status)
   if (expected !== null) return expectAgreement(answer, expected)
-  // An unknown object may be called with a used key: either error is correct, and neither changes anything.
+  // For an unknown object with a used idempotency key, either error is correct, and neither changes any state.
   expect(['VOUCHER_NOT_FOUND', 'REDEMPTION_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED']).toContain(answer.code)
 }
 
@@ -231,7 +231,7 @@ async function decide(what: 'submit' | 'approve' | 'reject', template: ModelTemp
   expectAgreement(answer, { status: 200, code: null, data: { status: template.status, issuedCount: template.issued } })
 }
 
-/** Compares template counts read from the store, independent of the state of token and application. */
+/** Compares the templates in the database with the model; needs no valid token or application. */
 export async function expectCounts({ templates }: VoucherModel, { server, tenant }: Real): Promise<void> {
   const rows = await server.deps.store.read(function* () {
     const sql = `select t.id, t.status, t.issued_count, (select count(*) from vouchers v
@@ -255,7 +255,7 @@ const way = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Way>('lost') },
 )
 const readWay = way.map((it): Way => (it === 'lost' ? 'plain' : it))
-/** Time steps that reach the limits of validities, of 30 days and of 90 days. */
+/** Time steps up to, at and after the limits of validities, 30 days and 90 days. */
 const span = fc
   .tuple(fc.constantFrom(0, 1, 2, 29, 30, 58, 60, 90), fc.constantFrom(-1, 0, 1, 3_600_000))
   .map(([days, more]) => Math.max(0, days * DAY + more))

@@ -1,8 +1,8 @@
 import { type Poll, Polls } from '../../src/server/polls.js'
 
-/** Polls on which a test can await opens, waits and ends, and delay a wait. */
+/** The open polls of a server, with which a test can await that polls open, wait and end. */
 export class WatchedPolls extends Polls {
-  /** Runs between the read of a poll and its wait. */
+  /** Runs after a poll has read the updates and before it waits for new ones. */
   beforeWait: () => Promise<void> = async () => {}
   #opens = 0
   #waits = 0
@@ -32,17 +32,17 @@ export class WatchedPolls extends Polls {
     }
   }
 
-  /** Resolves after `count` polls have opened in total. */
+  /** Resolves when `count` polls in total have opened. */
   async opens(count: number): Promise<void> {
     while (this.#opens < count) await this.#change()
   }
 
-  /** Resolves after `count` waits have begun in total. */
+  /** Resolves when `count` polls in total have begun to wait. */
   async waits(count: number): Promise<void> {
     while (this.#waits < count) await this.#change()
   }
 
-  /** Resolves after `count` polls have ended in total. */
+  /** Resolves when `count` polls in total have ended. */
   async ends(count: number): Promise<void> {
     while (this.#ends < count) await this.#change()
   }

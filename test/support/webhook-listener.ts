@@ -6,14 +6,14 @@ import { emptyResponse, startListener } from '../../src/workbench/listener.js'
 import { temporaryDir } from './cli.js'
 
 export const secret = 'a-secret-of-these-tests'
-/** The clock of a listener under test, in seconds. */
+/** Time of the fixed clock of a listener under test, in Unix seconds. */
 export const nowSeconds = 1_800_000_000
 
 export interface Running extends Listener {
   readonly events: RequestEvent[]
   readonly dir: string
   readonly inbox: InboxWriter
-  /** Resolves when `count` requests have been emitted. */
+  /** Resolves with the request events once the listener has emitted `count` of them. */
   emitted(count: number): Promise<readonly RequestEvent[]>
 }
 
@@ -51,13 +51,13 @@ export const updateBody = (id: number | string, type = 'message', text = 'Hello'
 export const signed = (body: Buffer, id: number | string, secrets: readonly string[] = [secret], at = nowSeconds) =>
   signWebhook({ rawBody: body, secrets, timestamp: at, updateId: id })
 
-/** Sends a signed delivery like the platform does. */
+/** Sends a signed delivery to a listener, as the platform does. */
 export const deliver = (url: string, id: number | string, type = 'message', text = 'Hello') => {
   const body = updateBody(id, type, text)
   return fetch(url, { method: 'POST', body, headers: signed(body, id) })
 }
 
-/** A promise that a test resolves. */
+/** A promise (`opened`) that a test resolves with `open`. */
 export function gate<T = void>() {
   let open!: (value: T) => void
   const opened = new Promise<T>((resolve) => (open = resolve))

@@ -17,12 +17,12 @@ export interface WebhookReceiver {
 }
 
 /**
- * An app that verifies deliveries and responds with the status from `answer`: by default 200, or 401 if invalid;
- * 0 closes the connection. `now` in ms, default the system clock.
+ * Starts an app that verifies deliveries and responds with the status that `statusOf` returns: by default 200, or 401
+ * for an invalid delivery; 0 closes the connection. `now` is the time in Unix ms, by default that of the system clock.
  */
 export async function webhookReceiver(
   secret: string,
-  answer: (delivery: ReceivedDelivery, index: number) => number | Promise<number> = ({ verdict }) =>
+  statusOf: (delivery: ReceivedDelivery, index: number) => number | Promise<number> = ({ verdict }) =>
     verdict.ok ? 200 : 401,
   now?: number,
 ): Promise<WebhookReceiver> {
@@ -35,7 +35,7 @@ export async function webhookReceiver(
     const clock = now === undefined ? {} : { now }
     const verdict = verifyWebhook({ headers, rawBody: body, secrets: [secret], ...clock })
     const delivery = { headers, body, pieces: chunks.map((it) => it.length), verdict }
-    const status = await answer(delivery, received.push(delivery) - 1)
+    const status = await statusOf(delivery, received.push(delivery) - 1)
     if (status === 0) request.socket.destroy()
     else response.writeHead(status).end()
   })

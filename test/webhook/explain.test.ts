@@ -15,7 +15,7 @@ const update = { update_id: 2, type: 'message', message: { text: 'hÃ©llo </a> ðŸ
 const compact = JSON.stringify(update)
 
 interface Planted {
-  /** Signed and verified body; both are the compact update by default. */
+  /** Body that is signed; like `body`, which is verified, the compact update by default. */
   readonly signedBody?: Uint8Array | string
   readonly body?: Uint8Array | string
   readonly signingSecret?: string | Uint8Array
@@ -47,7 +47,7 @@ const milliseconds = { 'X-Platform-Timestamp': `${seconds}000` }
 
 const bytes = Buffer.from('00ff10a0b1c2d3e4f5', 'hex')
 const mark = '\ufeff'
-/** Output of json.dumps(update) in Python and json_encode(update) in PHP. */
+/** The update as json.dumps() of Python and json_encode() of PHP serialise it. */
 const python =
   '{"update_id": 2, "type": "message", "message": {"text": "h\\u00e9llo </a> \\ud83c\\udf81 \\u20ac5 \\u512a\\u60e0\\u2028", "tags": [], "n": [1, {}]}}'
 const php =
@@ -154,35 +154,35 @@ const planted: [MismatchCause, string, Planted][] = [
 ]
 
 describe('explained mismatches', () => {
-  it.each(planted)('explainMismatch returns %s for the mistake: %s', (cause, _, mistake) => {
+  it.each(planted)('explainMismatch returns the cause %s for this mistake: %s', (cause, _, mistake) => {
     expect(verifyWebhook(inputOf(mistake)).ok).toBe(cause === 'old_secret')
     expect(explainMismatch(inputOf(mistake))).toMatchObject({ cause })
   })
 
-  it('the planted mistakes cover every mismatch cause', () => {
+  it('the mistakes in this test file cover every cause that explainMismatch can return', () => {
     expect([...new Set(planted.map(([cause]) => cause))].sort()).toEqual(Object.keys(mismatchCauses).sort())
   })
 
-  it('a mistake is explained when the second secret is the right one', () => {
+  it('explainMismatch detects a mistake if only the second secret is correct', () => {
     const secrets = ['first', secret]
     expect(causeOf({ secrets, body: `${compact}\n` })).toBe('body_trailing_newline_added')
     expect(causeOf({ secrets: ['first', `${secret}\n`] })).toBe('secret_trailing_newline')
     expect(causeOf({ secrets, headers: mac(compact) })).toBe('body_only')
   })
 
-  it('a mistake is explained during secret rotation when only the second signature matches', () => {
+  it('explainMismatch detects a mistake if only the second signature matches (secret rotation)', () => {
     const headers = { ...signature(`${'0'.repeat(64)},${right}`).headers }
     expect(causeOf({ headers, body: `${compact}\n` })).toBe('body_trailing_newline_added')
     expect(causeOf({ headers })).toBeUndefined()
   })
 
-  it('a wrong secret is explained before the age of a stale delivery', () => {
+  it('explainMismatch reports a damaged secret rather than the age of a stale delivery', () => {
     expect(causeOf({ now: (seconds + 9999) * 1000, secrets: [`${secret}\n`] })).toBe('secret_trailing_newline')
     expect(causeOf({ now: (seconds + 9999) * 1000, secrets: ['unrelated'] })).toBe('stale')
   })
 
   it.each(vectors.filter((it) => it.body_text?.includes('update_id')))(
-    'a reserialised body of the vector "$name" is explained',
+    'explainMismatch detects that the body of the vector "$name" was reserialised',
     (vector) => {
       const value: unknown = JSON.parse(vector.body.toString().replace(mark, ''))
       const id = /"update_id":(\d+)/.exec(vector.body.toString())?.[1] ?? ''
@@ -196,13 +196,13 @@ describe('explained mismatches', () => {
         secrets: [vector.secret_token],
         now: seconds * 1000,
       })
-      // Parsing loses line breaks and the byte order mark, so these two cannot be reconstructed.
+      // A parsed body has lost its CRLF line breaks or byte order mark, so no guess can restore it.
       const lost = vector.name === 'crlf' || vector.name === 'bom'
       expect(explained?.cause).toBe(lost ? undefined : 'body_reserialised')
     },
   )
 
-  it('a body with another indentation is explained for any message text', () => {
+  it('explainMismatch detects a changed JSON indentation for any message text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.constantFrom(0, 1, 2, 4, '\t'), (text, indent) => {
         const body = { update_id: 2, message: { text } }
@@ -219,7 +219,7 @@ describe('no explanation', () => {
     expect(explainMismatch(inputOf({}))).toBeNull()
   })
 
-  it('explainMismatch returns null for an unrelated secret and an unrelated body', () => {
+  it('explainMismatch returns null for an unrelated secret or an unrelated body', () => {
     expect(explainMismatch(inputOf({ secrets: ['unrelated'] }))).toBeNull()
     expect(explainMismatch(inputOf({ body: '{"update_id":2,"type":"ping"}' }))).toBeNull()
     fc.assert(
@@ -232,12 +232,12 @@ describe('no explanation', () => {
 })
 
 it.each([
-  ['nested without end', `${'['.repeat(500_000)}${']'.repeat(500_000)}`],
-  ['nested as objects', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
-  ['full of line ends', `${'\n'.repeat(1_000_000)}x`],
-  ['full of carriage returns', `${'\r'.repeat(1_000_000)}x`],
-  ['nearly base64', `${'A'.repeat(1_000_000)}${' '.repeat(40_000)}!`],
-])('explainMismatch returns null for a megabyte %s', (_, body) => {
+  ['of nested arrays', `${'['.repeat(500_000)}${']'.repeat(500_000)}`],
+  ['of nested objects', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
+  ['of line ends', `${'\n'.repeat(1_000_000)}x`],
+  ['of carriage returns', `${'\r'.repeat(1_000_000)}x`],
+  ['of invalid base64', `${'A'.repeat(1_000_000)}${' '.repeat(40_000)}!`],
+])('explainMismatch returns null for a body of a megabyte %s', (_, body) => {
   expect(explainMismatch(inputOf({ body }))).toBeNull()
 })
 
@@ -245,7 +245,7 @@ it('explainMismatch reports malformed_signature for a megabyte of signature pref
   expect(causeOf(signature('a='.repeat(500_000)))).toBe('malformed_signature')
 })
 
-it('each explanation and fix is a sentence without the secret or the body', () => {
+it('explainMismatch returns sentences that contain neither the secret nor the body', () => {
   for (const [, , mistake] of planted) {
     const { explanation, fix } = explainMismatch(inputOf(mistake)) ?? { explanation: '', fix: '' }
     expect(explanation).toMatch(/^[A-Z"].*\.$/)
@@ -255,7 +255,7 @@ it('each explanation and fix is a sentence without the secret or the body', () =
   }
 })
 
-it('explainMismatch throws TypeError for a parsed body and an empty secret', () => {
+it('explainMismatch throws TypeError for a parsed body and for an empty secret', () => {
   expect(() => explainMismatch({ ...inputOf({}), rawBody: update as unknown as string })).toThrow(TypeError)
   expect(() => explainMismatch({ ...inputOf({}), secrets: [''] })).toThrow(TypeError)
 })

@@ -10,7 +10,7 @@ const seconds = 1_735_689_600
 const rawBody = '{"update_id":1,\r\n"type":"ping"}\n'
 const headers = signWebhook({ rawBody, secrets, timestamp: seconds, updateId: 1 })
 
-/** Sends the body over a socket to a receiver like the documented one. */
+/** Sends a delivery over a socket to a receiver that is written as the guide shows. */
 async function deliver(sent: Record<string, string | string[]>): Promise<WebhookVerdict[]> {
   const verdicts: WebhookVerdict[] = []
   const server = createServer(async (incoming, response) => {
@@ -30,13 +30,13 @@ async function deliver(sent: Record<string, string | string[]>): Promise<Webhook
   return verdicts
 }
 
-it('a delivery verifies with both headers and headersDistinct of node:http', async () => {
+it('verifyWebhook accepts a delivery with headers and with headersDistinct of node:http', async () => {
   const accepted = { ok: true, updateId: '1', body: { update_id: 1, type: 'ping' } }
   expect(await deliver({ ...headers })).toMatchObject([accepted, accepted])
 })
 
 it.each(Object.entries(headers))(
-  '%s sent twice is refused as repeated_header with headers and headersDistinct',
+  'verifyWebhook refuses a duplicate %s of node:http as repeated_header',
   async (name, value) => {
     const refused = { ok: false, reason: 'repeated_header', message: `${name} has more than one value.` }
     expect(await deliver({ ...headers, [name]: [value, value] })).toEqual([refused, refused])

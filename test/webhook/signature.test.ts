@@ -49,7 +49,7 @@ describe('signWebhook and the vectors', () => {
     )
   })
 
-  it('signWebhook signs with both secrets, and either verifies the delivery', () => {
+  it('signWebhook signs with two secrets, and verifyWebhook accepts either secret', () => {
     const headers = signed(rawBody, ['new', 'old'])
     expect(headers[signature]).toBe(`${signed(rawBody, ['new'])[signature]},${signed(rawBody, ['old'])[signature]}`)
     expect(verify({ headers, secrets: ['new'] })).toMatchObject({ ok: true, secretIndex: 0 })
@@ -59,7 +59,7 @@ describe('signWebhook and the vectors', () => {
     expect(verify({ headers, secrets: ['older'] })).toEqual(refusal('bad_signature'))
   })
 
-  it('signWebhook rejects a third secret, and timestamps and ids that are not whole numbers', () => {
+  it('signWebhook throws for a third secret and for a timestamp or id that is no whole number', () => {
     const sign = (changed: object) => () =>
       signWebhook({ rawBody, secrets: [secret], timestamp: seconds, updateId: 1, ...changed })
     for (const value of [1.5, -1, Number.NaN, 2 ** 53, '', ' 1', '1\n', '1e3', '0x1', -1n]) {
@@ -81,7 +81,7 @@ describe('altered deliveries', () => {
     )
   const key = fc.string({ unit: fc.constantFrom(...'azAZ09_-'), minLength: 1, maxLength: 256 })
 
-  it('verifyWebhook accepts any body and secret, at any position in the list of secrets', () => {
+  it('verifyWebhook accepts any signed body, with the right secret at any position of the list', () => {
     fc.assert(
       fc.property(body, key, fc.nat(4), (bytes, token, place) => {
         const secrets = ['!1', '!2', '!3', '!4']
@@ -108,7 +108,7 @@ describe('altered deliveries', () => {
     )
   })
 
-  it.each([0, 1])('verifyWebhook refuses signature %i of two when any of its characters is changed', (which) => {
+  it.each([0, 1])('verifyWebhook refuses two signatures if any character of number %i is changed', (which) => {
     const parts = signed(rawBody, [secret, other])[signature].split(',') as [string, string]
     const secrets = [[secret, other][which] as string]
     for (let at = 0; at < 64; at++) {
@@ -157,13 +157,13 @@ describe('timestamps', () => {
     [1, 0, 'stale'],
     [-0.001, 0, 'future'],
     [86_400, 86_400, undefined],
-  ])('a delivery %d s old with toleranceSeconds %s has the refusal reason %s', (ago, toleranceSeconds, reason) => {
+  ])('verifyWebhook of a delivery %d s old with toleranceSeconds %s gives the reason %s', (ago, toleranceSeconds, reason) => {
     const now = (seconds + ago) * 1000
     const verdict = verify({ now, ...(toleranceSeconds === undefined ? {} : { toleranceSeconds }) })
     expect(verdict.ok ? undefined : verdict.reason).toBe(reason)
   })
 
-  it('verifyWebhook uses the system clock without `now`', () => {
+  it('verifyWebhook uses the system clock if `now` is not given', () => {
     const fresh = signWebhook({ rawBody, secrets: [secret], timestamp: Math.floor(Date.now() / 1000), updateId: 1 })
     expect(verifyWebhook({ headers: fresh, rawBody, secrets: [secret] }).ok).toBe(true)
     expect(verifyWebhook({ headers: signed(), rawBody, secrets: [secret] })).toEqual(refusal('stale'))
@@ -180,13 +180,13 @@ describe('timestamps', () => {
     '١٧٣٥٦٨٩٦٠٠',
     '1735689600\n',
     'Infinity',
-  ])('the timestamp %j is malformed', (value) => {
+  ])('verifyWebhook refuses the timestamp %j as malformed', (value) => {
     expect(verify({ ...changed({ [timestamp]: value }), toleranceSeconds: 1e12 })).toEqual(
       refusal('malformed_timestamp'),
     )
   })
 
-  it('a timestamp of 400 digits is refused as future', () => {
+  it('verifyWebhook refuses a timestamp of 400 digits as future', () => {
     expect(verify(changed({ [timestamp]: '9'.repeat(400) }))).toEqual(refusal('future'))
   })
 })
@@ -212,14 +212,14 @@ describe('header containers', () => {
     expect(verify({ headers })).toMatchObject({ ok: true, body: ping })
   })
 
-  it.each(names)('a delivery without %s is refused with the name of the header', (name) => {
+  it.each(names)('verifyWebhook refuses a delivery without %s and names this header', (name) => {
     const present = Object.entries(signed()).filter(([it]) => it !== name)
     expect(verify({ headers: present })).toEqual({ ...refusal('missing_header'), message: `${name} is missing.` })
     expect(verify({ headers: { ...signed(), [name]: undefined } })).toEqual(refusal('missing_header'))
     expect(verify({ headers: { ...signed(), [name]: [] } })).toEqual(refusal('missing_header'))
   })
 
-  it.each(names)('a repeated %s is refused in every header container, also with equal values', (name) => {
+  it.each(names)('verifyWebhook refuses a repeated %s in every header container, also with equal values', (name) => {
     const value = signed()[name as typeof signature]
     const joined = new Headers(signed())
     joined.append(name, value)
@@ -253,11 +253,11 @@ describe('signature format', () => {
     [`${hex}0`, 'too long'],
     [`sha256=${hex}`, 'with a prefix'],
     [Buffer.from(hex, 'hex').toString('base64'), 'in base64'],
-    [`${hex},`, 'with a comma behind it'],
+    [`${hex},`, 'with a comma at the end'],
     [`${hex},${hex},${hex}`, 'of three parts'],
     [`${hex}\n`, 'with a line end'],
     [` ${hex}`, 'with a space'],
-  ])('the signature %j (%s) is malformed', (value) => {
+  ])('verifyWebhook refuses the signature %j (%s) as malformed', (value) => {
     expect(verify(changed({ [signature]: value }))).toEqual(refusal('malformed_signature'))
   })
 })
@@ -273,7 +273,7 @@ describe('bodies with a valid signature', () => {
     "{'update_id':1}",
     new Uint8Array([0xff]),
     Buffer.from('{"update_id":1,"t":"\xe9"}', 'latin1'),
-  ])('the signed body %j is refused because it is not JSON in UTF-8', (text) => {
+  ])('verifyWebhook refuses the signed body %j, which is not JSON in UTF-8', (text) => {
     expect(signedVerdict(text)).toEqual(refusal('body_not_json'))
   })
 
@@ -289,11 +289,11 @@ describe('bodies with a valid signature', () => {
     '{"update_id":-1}',
     '{"update_id":null}',
     '{"update_id":1e300}',
-  ])('the signed body %s is refused because it has no whole number as update_id', (text) => {
+  ])('verifyWebhook refuses the signed body %s, which has no whole number as update_id', (text) => {
     expect(signedVerdict(text)).toEqual(refusal('body_without_update_id'))
   })
 
-  it('a signed body with only an update_id is accepted', () => {
+  it('verifyWebhook accepts a signed body with only an update_id', () => {
     expect(signedVerdict('{"update_id":1}')).toEqual({
       ok: true,
       updateId: '1',
@@ -304,7 +304,7 @@ describe('bodies with a valid signature', () => {
   })
 
   it.each(['2', '01', '1.0', '', ' 1', 'abc', '9007199254740993'])(
-    'a header update id %j that differs from the body is refused',
+    'verifyWebhook refuses the update id %j in the header if the body has another one',
     (id) => {
       expect(verify(changed({ [updateId]: id }))).toEqual(refusal('update_id_mismatch'))
     },
@@ -316,7 +316,7 @@ describe('bodies with a valid signature', () => {
     ['{"update_id":9007199254740993,"a":{"update_id":4}}', '9007199254740993'],
     ['{"update\\u005fid":18446744073709551615,"x":{}}', '18446744073709551615'],
     ['{"update_id":9007199254740993,"update_id":9007199254740995}', '9007199254740995'],
-  ])('the update id of %s keeps all its digits', (text, id) => {
+  ])('verifyWebhook returns all digits of the update_id in %s', (text, id) => {
     expect(signedVerdict(text, id)).toMatchObject({ ok: true, updateId: id })
     expect(signedVerdict(text, '9007199254740992')).toEqual(refusal('update_id_mismatch'))
   })
@@ -367,14 +367,14 @@ describe('caller errors', () => {
     ['no body', { rawBody: undefined }],
     ['an empty secret', { secrets: [''] }],
     ['an empty secret among others', { secrets: [secret, new Uint8Array()] }],
-    ['a secret that is not set', { secrets: [undefined] }],
+    ['an undefined secret', { secrets: [undefined] }],
     ['no secret', { secrets: [] }],
-    ['secrets that are one string', { secrets: secret }],
+    ['a string instead of a list of secrets', { secrets: secret }],
   ])('verifyWebhook throws TypeError for %s', (_, input) => {
     expect(() => verify({ headers, ...input })).toThrow(TypeError)
   })
 
-  it('the TypeError for a parsed body asks for the bytes of the request', () => {
+  it('verifyWebhook asks in the TypeError for a parsed body for the bytes of the request', () => {
     expect(() => verify({ rawBody: ping as unknown as string })).toThrow('the bytes of the request as they came')
   })
 
@@ -389,7 +389,7 @@ describe('caller errors', () => {
     expect(() => verify({ headers, ...input })).toThrow(name)
   })
 
-  it('messages of caller errors contain neither the secret nor the body', () => {
+  it('error messages of verifyWebhook contain neither the secret nor the body', () => {
     const messages = [{ rawBody: { a: 'body' } }, { secrets: ['secret', 5] }].map((input) => {
       try {
         return verify(input as object)
@@ -401,7 +401,7 @@ describe('caller errors', () => {
   })
 })
 
-it('verifyWebhook throws for an empty secret instead of verifying a delivery signed with it', () => {
+it('verifyWebhook throws for an empty secret, even if the delivery was signed with it', () => {
   const forged = createHmac('sha256', '').update(`${seconds}.`).update(rawBody).digest('hex')
   expect(() => verify({ ...changed({ [signature]: forged }), secrets: [''] })).toThrow(TypeError)
 })

@@ -10,8 +10,8 @@ import { deliver, listening } from '../support/webhook-listener.js'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
 
-/** A listener whose application first responds with raw bytes and then with 200. */
-async function listenerBefore(first: RawResponse, timeoutMs?: number) {
+/** Starts a listener in front of an application that sends `first` once and then valid 200 responses. */
+async function startListener(first: RawResponse, timeoutMs?: number) {
   const responses = [first]
   const app = await rawApp(() => responses.shift() ?? OK)
   const forwarder = new Forwarder(timeoutMs)
@@ -26,9 +26,9 @@ async function listenerBefore(first: RawResponse, timeoutMs?: number) {
 
 describe('the listener', () => {
   test.each(Object.entries(invalidResponses))(
-    'the listener responds 502 and records the reason when the application sends: %s',
+    'the listener responds 502 and records the reason if the application sends: %s',
     async (_name, response) => {
-      const { url, emitted, recorded, close } = await listenerBefore(response)
+      const { url, emitted, recorded, close } = await startListener(response)
       expect((await deliver(url, 1)).status).toBe(502)
       const [event] = await emitted(1)
       expect(event).toMatchObject({ verdict: 'ok', status: 502 })
@@ -41,9 +41,9 @@ describe('the listener', () => {
   )
 
   test.each(Object.entries(unendingResponses))(
-    'the listener responds 504 and records the reason when the application sends: %s',
+    'the listener responds 504 and records the reason if the application sends: %s',
     async (_name, response) => {
-      const { url, emitted, recorded, close } = await listenerBefore(response, 300)
+      const { url, emitted, recorded, close } = await startListener(response, 300)
       expect((await deliver(url, 1)).status).toBe(504)
       expect((await emitted(1))[0]).toMatchObject({ reason: 'app_timeout', status: 504 })
       expect(recorded).toMatchObject([{ status: 504, error: expect.stringContaining('did not answer within 0.3 s') }])
@@ -53,9 +53,9 @@ describe('the listener', () => {
   )
 
   test.each(Object.entries(validResponses))(
-    'the listener passes the status back when the application sends: %s',
+    'the listener responds with the status of the application if the application sends: %s',
     async (_name, { response, status }) => {
-      const { url, emitted, close } = await listenerBefore(response)
+      const { url, emitted, close } = await startListener(response)
       const first = await deliver(url, 1)
       expect([first.status, (await emitted(1))[0]?.failure]).toEqual([status, null])
       await first.arrayBuffer()
@@ -64,7 +64,7 @@ describe('the listener', () => {
     },
   )
 
-  test('the listener responds to each sender whatever bytes the application sends', async () => {
+  test('the listener responds to each delivery, whatever bytes the application sends', async () => {
     const responses: RawResponse[] = []
     const app = await rawApp(() => responses.shift() ?? OK)
     const forwarder = new Forwarder(100)
@@ -109,14 +109,14 @@ describe('posts of bridge and trigger', () => {
     ['HTTP/0.9', 'HPE_INVALID_CONSTANT'],
     ['endless headers', 'HPE_HEADER_OVERFLOW'],
     ['no bytes at all', 'ECONNRESET'],
-  ] as const)('a post of bridge or trigger has no status when the receiver sends: %s', async (name, error) => {
+  ] as const)('post() returns an error and no status if the receiver sends: %s', async (name, error) => {
     const url = await rawApp(() => invalidResponses[name] as RawResponse)
     const posted = await post({ url, headers: {}, body: Buffer.from('{}'), timeoutMs: 10_000 })
     expect(posted).toMatchObject({ status: null, error })
   })
 
-  test.each(['silence', 'status 199 alone', 'half a head'])(
-    'a post of bridge or trigger ends at its time-out when the receiver sends: %s',
+  test.each(['silence', 'status 199 alone', 'headers without end'])(
+    'post() returns TIMEOUT if the receiver sends: %s',
     async (name) => {
       const url = await rawApp(() => unendingResponses[name] as RawResponse)
       const posted = await post({ url, headers: {}, body: Buffer.from('{}'), timeoutMs: 200 })

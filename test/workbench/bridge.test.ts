@@ -13,14 +13,14 @@ const refused: PollOutcome<string> = { ok: false, isAway: false, failure: 'Refus
 
 interface BridgeRun {
   readonly polls: readonly PollOutcome<string>[]
-  /** Status of each attempt in order; 200 after the last one. */
+  /** Response status of each delivery attempt in order, null for no response; 200 for further attempts. */
   readonly statuses?: readonly (number | null)[]
   readonly options?: Partial<BridgeOptions<string>>
-  /** The signal fires during this attempt, counted from 1. */
+  /** The abort signal fires during this delivery attempt, counted from 1. */
   readonly signalAt?: number
 }
 
-/** Runs a bridge whose polls return the given outcomes; the signal fires after the last one. */
+/** Runs a bridge whose polls return these outcomes; the abort signal fires after the last outcome. */
 async function runBridge({ polls, statuses = [], options = {}, signalAt }: BridgeRun) {
   const stop = new AbortController()
   const calls: string[] = []
@@ -31,8 +31,8 @@ async function runBridge({ polls, statuses = [], options = {}, signalAt }: Bridg
   const run = bridge<string>({
     async poll(from, hold) {
       calls.push(`poll ${from ?? '-'} ${hold}`)
-      const answer = polls[polled++]
-      if (answer !== undefined) return answer
+      const outcome = polls[polled++]
+      if (outcome !== undefined) return outcome
       stop.abort()
       return found(999)
     },
@@ -76,7 +76,7 @@ async function runBridge({ polls, statuses = [], options = {}, signalAt }: Bridg
 const ending = 'Ending after the delivery in flight.'
 const unconfirmed = 'last deliveries could not be confirmed: they come again with the next run.'
 
-test('the bridge is ready after an unheld first poll and confirms deliveries with its next poll', async () => {
+test('the bridge is ready after a first poll without hold and confirms deliveries with the next', async () => {
   const { calls, end } = await runBridge({ polls: [found(7, 8), found()] })
   expect(end).toBeUndefined()
   expect(calls).toEqual([
@@ -89,7 +89,7 @@ test('the bridge is ready after an unheld first poll and confirms deliveries wit
   ])
 })
 
-test('the bridge confirms earlier updates while it retries a failed one and never skips it', async () => {
+test('the bridge confirms earlier updates while it retries a failed update, and skips none', async () => {
   const { calls, lines } = await runBridge({ polls: [found(7, 8, 9)], statuses: [200, 500, null, 302, 299] })
   expect(calls).toEqual([
     'poll - none',
@@ -114,17 +114,17 @@ test('the bridge confirms earlier updates while it retries a failed one and neve
   ])
 })
 
-test('the bridge finishes and confirms the delivery in flight at the signal and starts no other', async () => {
+test('the bridge completes and confirms the delivery in flight at an abort and starts no other', async () => {
   const { calls } = await runBridge({ polls: [found(7, 8, 9)], signalAt: 2 })
   expect(calls.slice(2)).toEqual(['deliver 7: 200', 'deliver 8: 200', ending, 'confirm 9'])
 })
 
-test('the bridge neither confirms nor retries a delivery in flight that fails after the signal', async () => {
+test('the bridge neither confirms nor retries a delivery that fails after an abort', async () => {
   const { calls } = await runBridge({ polls: [found(7, 8, 9)], statuses: [200, 500], signalAt: 2 })
   expect(calls.slice(2)).toEqual(['deliver 7: 200', 'deliver 8: 500', ending, 'confirm 8'])
 })
 
-test('bridge stops immediately when aborted during a retry delay of an hour', async () => {
+test('the bridge stops immediately at an abort during a retry delay of an hour', async () => {
   const stop = new AbortController()
   const options = { delaysMs: [3_600_000], signal: stop.signal, confirm: async () => true }
   const running = runBridge({ polls: [found(7)], statuses: [500], options })
@@ -132,7 +132,7 @@ test('bridge stops immediately when aborted during a retry delay of an hour', as
   expect((await running).lines).toHaveLength(1)
 })
 
-test('the bridge records a dead letter after the last attempt and delivers the next update', async () => {
+test('the bridge records a dead letter after attemptsMax attempts and delivers the next update', async () => {
   const { calls, letters, lines } = await runBridge({
     polls: [found(7, 8)],
     statuses: [500, null],
@@ -160,13 +160,13 @@ test('the bridge records a dead letter after the last attempt and delivers the n
   ])
 })
 
-test('the bridge ends without confirming the update when its dead letter cannot be recorded', async () => {
+test('the bridge stops without confirming an update if it cannot record the dead letter', async () => {
   const options = { attemptsMax: 1, addDeadLetter: async () => 'Disk full.' }
   const { calls, end } = await runBridge({ polls: [found(7, 8)], statuses: [200, 500], options })
   expect([end, calls.at(-1)]).toEqual(['Disk full.', 'confirm 8'])
 })
 
-test('the bridge uses the retry delays in order and then repeats the last one', async () => {
+test('the bridge waits for each retry delay in order and then repeats the last delay', async () => {
   const delaysMs = [1, 2, 3]
   const { lines } = await runBridge({ polls: [found(7)], statuses: [500, 500, 500, 500, 500], options: { delaysMs } })
   expect(lines.map(({ retry_in_ms }) => retry_in_ms)).toEqual([1, 2, 3, 3, 3, null])
@@ -174,7 +174,7 @@ test('the bridge uses the retry delays in order and then repeats the last one', 
   expect([FAST_DELAYS_MS[0], FAST_DELAYS_MS.at(-1)]).toEqual([100, 10_000])
 })
 
-test('the bridge polls an unreachable server again without hold and reports loss and return', async () => {
+test('the bridge polls an unreachable server without hold and prints when it reconnects', async () => {
   const { calls, end } = await runBridge({ polls: [found(7), away, away, found(8), away, found()] })
   expect(end).toBeUndefined()
   expect(calls).toEqual([
@@ -195,31 +195,31 @@ test('the bridge polls an unreachable server again without hold and reports loss
   ])
 })
 
-test('the bridge ends when the server stays unreachable and reports unconfirmed deliveries', async () => {
+test('the bridge stops if the server stays unreachable and reports unconfirmed deliveries', async () => {
   const { end, calls } = await runBridge({ polls: [found(7), away, away, away] })
   expect(end).toBe(`No connection. The ${unconfirmed}`)
   expect(calls.filter((it) => it.startsWith('confirm'))).toEqual([])
 })
 
-test('the bridge ends without ready when its first poll fails or is refused', async () => {
+test('the bridge stops and never reports ready if its first poll fails or is refused', async () => {
   for (const first of [away, refused]) {
     const { calls, end } = await runBridge({ polls: [first] })
     expect([calls, end]).toEqual([['poll - none'], first.ok ? '' : first.failure])
   }
 })
 
-test('the bridge ends after a refused poll without a further poll, which would end its successor', async () => {
+test('the bridge sends no poll after a refused poll, because it would end another poller', async () => {
   const { calls, end } = await runBridge({ polls: [found(7), refused] })
   expect(end).toBe(`Refused. The ${unconfirmed}`)
   expect(calls.at(-1)).toBe('poll 8 longest')
 })
 
-test('the bridge ends with the refusal, not with the connection failure before it', async () => {
+test('the bridge returns a refusal, not the connection failure that preceded the refusal', async () => {
   const { end } = await runBridge({ polls: [found(), away, refused] })
   expect(end).toBe('Refused.')
 })
 
-test('the bridge warns when its last confirmation fails', async () => {
+test('the bridge warns if it cannot confirm the last deliveries', async () => {
   const { calls, end } = await runBridge({ polls: [found(7)], signalAt: 1, options: { confirm: async () => false } })
   expect([end, calls.at(-1)]).toEqual([undefined, `warning: the ${unconfirmed}`])
 })

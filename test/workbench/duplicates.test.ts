@@ -12,13 +12,13 @@ function first(duplicates: Duplicates<string>, id = '1', body = one) {
   return admission as FirstDelivery<string>
 }
 
-test('a duplicate of a delivery that succeeded is not forwarded', () => {
+test('Duplicates reports a duplicate of a successful delivery as done', () => {
   const duplicates = new Duplicates<string>()
   first(duplicates).settle('done', true)
   expect(duplicates.admit('1', one)).toEqual({ kind: 'done' })
 })
 
-test('duplicates of a delivery in flight get its response, also a failed one', async () => {
+test('Duplicates gives duplicates of a delivery in flight the response of that delivery', async () => {
   const duplicates = new Duplicates<string>()
   const admitted = first(duplicates)
   const repeats = [duplicates.admit('1', one), duplicates.admit('1', one)]
@@ -26,13 +26,13 @@ test('duplicates of a delivery in flight get its response, also a failed one', a
   for (const it of repeats) expect(it.kind === 'in_flight' && (await it.response)).toBe('broken')
 })
 
-test('a duplicate of a failed delivery is forwarded and not marked as idReused', () => {
+test('Duplicates admits a duplicate of a failed delivery without marking it idReused', () => {
   const duplicates = new Duplicates<string>()
   first(duplicates).settle('broken', false)
   expect(first(duplicates).idReused).toBe(false)
 })
 
-test('a delivery that reuses an id with another body is forwarded and marked as idReused', () => {
+test('Duplicates admits a delivery with a used id and another body and marks it idReused', () => {
   const duplicates = new Duplicates<string>()
   const admitted = first(duplicates)
   expect(first(duplicates, '1', other).idReused).toBe(true)
@@ -40,7 +40,7 @@ test('a delivery that reuses an id with another body is forwarded and marked as 
   expect(duplicates.admit('1', one).kind).toBe('done')
 })
 
-test('the given number of ids is remembered, and at most twice as many', () => {
+test('Duplicates remembers at least the last n ids of deliveries and at most 2n', () => {
   const duplicates = new Duplicates<string>(2)
   const ids = ['1', '2', '3', '4', '5']
   for (const id of ids) first(duplicates, id).settle('done', true)
@@ -48,31 +48,31 @@ test('the given number of ids is remembered, and at most twice as many', () => {
   expect(duplicates.admit('1', one).kind).toBe('first')
 })
 
-test('a body is forwarded only while it is neither done nor in flight, in every interleaving', () => {
+test('Duplicates admits a body only if it is neither done nor in flight, in any order of events', () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ id: fc.constantFrom('1', '2'), body: fc.constantFrom(one, other), act: fc.nat(2) })),
       (steps) => {
         const duplicates = new Duplicates<string>()
-        const flying = new Map<string, FirstDelivery<string>>()
-        const answered = new Set<string>()
+        const inFlight = new Map<string, FirstDelivery<string>>()
+        const delivered = new Set<string>()
         const seen = new Map<string, Set<Buffer>>()
         for (const { id, body, act } of steps) {
           const key = `${id} ${body}`
-          const admitted = flying.get(key)
+          const admitted = inFlight.get(key)
           if (act > 0) {
             admitted?.settle('', act === 1)
-            if (admitted !== undefined && act === 1) answered.add(key)
-            flying.delete(key)
+            if (admitted !== undefined && act === 1) delivered.add(key)
+            inFlight.delete(key)
             continue
           }
           const admission = duplicates.admit(id, body)
-          expect(admission.kind).toBe(answered.has(key) ? 'done' : admitted === undefined ? 'first' : 'in_flight')
+          expect(admission.kind).toBe(delivered.has(key) ? 'done' : admitted === undefined ? 'first' : 'in_flight')
           if (admission.kind !== 'first') continue
           const bodies = seen.get(id) ?? new Set()
           expect(admission.idReused).toBe([...bodies].some((it) => it !== body))
           seen.set(id, bodies.add(body))
-          flying.set(key, admission)
+          inFlight.set(key, admission)
         }
       },
     ),

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { InboxWriter } from '../../src/workbench/inbox-writer.js'
 import { temporaryDir } from '../support/cli.js'
 
-/** File size at each sync. */
+/** Size of the inbox file in bytes at each fsync. */
 const synced: number[] = []
 
 vi.mock('node:fs', async (original) => {
@@ -13,7 +13,7 @@ vi.mock('node:fs', async (original) => {
   return { ...fs, fdatasync: vi.fn(note), fdatasyncSync: vi.fn(note) }
 })
 
-test('an inbox writer syncs its file once a second and at its end', async () => {
+test('an inbox writer syncs its file to disk once a second and when it closes', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
   const dir = temporaryDir()

@@ -57,8 +57,8 @@ const ids = (inbox: Inbox, filter: Parameters<Inbox['find']>[0] = {}) => inbox.f
 const fileIn = (dir: string, number = 1) => join(dir, `${String(number).padStart(6, '0')}.ndjson`)
 const refusedIn = (dir: string, number = 1) => join(dir, `${String(number).padStart(6, '0')}.refused.ndjson`)
 
-/** An inbox written by one ended process. */
-async function recorded(dir: string, deliveries: readonly RecordedDelivery[], status: number | null = 200) {
+/** Writes an inbox with these deliveries, each with a response, and closes the writer. */
+async function writeInbox(dir: string, deliveries: readonly RecordedDelivery[], status: number | null = 200) {
   const writer = new InboxWriter(dir)
   for (const it of deliveries) {
     const id = await writer.recordDelivery(it)
@@ -67,7 +67,7 @@ async function recorded(dir: string, deliveries: readonly RecordedDelivery[], st
   await writer.close()
 }
 
-test('an inbox line decodes to the delivery that was encoded, whatever its bytes', () => {
+test('an inbox line decodes to the delivery that was encoded, for any bytes in the delivery', () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 5_000 }),
@@ -86,7 +86,7 @@ test('an inbox line decodes to the delivery that was encoded, whatever its bytes
   )
 })
 
-test('an inbox line with any flipped bit is not decoded', () => {
+test('the inbox decoder rejects a line with any flipped bit', () => {
   const line = Buffer.from(encodeLine(lineOf('1-1', delivery(1))).slice(0, -1))
   for (let bit = 0; bit < line.length * 8; bit++) {
     const bad = Buffer.from(line)
@@ -95,13 +95,13 @@ test('an inbox line with any flipped bit is not decoded', () => {
   }
 })
 
-/** All deliveries of an inbox by id, as JSON. */
+/** All deliveries of an inbox as JSON texts, by inbox id. */
 function contentOf(dir: string): Map<string, string> {
   const inbox = new Inbox(dir)
   return new Map(inbox.find({}).map(({ id }) => [id, JSON.stringify(inbox.read(id))]))
 }
 
-/** Offsets at which the lines of a file start. */
+/** Byte offset of the start of each line. */
 function lineStarts(bytes: Buffer): number[] {
   const starts = [0]
   for (let at = bytes.indexOf(10); at !== -1 && at + 1 < bytes.length; at = bytes.indexOf(10, at + 1))
@@ -109,10 +109,10 @@ function lineStarts(bytes: Buffer): number[] {
   return starts
 }
 
-test('any flipped bit of an inbox file damages only its line, which is reported and not removed', async () => {
+test('a flipped bit in an inbox file damages only its line, which is reported and not removed', async () => {
   const dir = temporaryDir()
   const bodies = [Buffer.from('{"update_id":1,"text":"Grüße"}'), Buffer.from([0, 255, 10, 13]), Buffer.alloc(0)]
-  await recorded(
+  await writeInbox(
     dir,
     bodies.map((body, at) => delivery(at + 1, { body })),
   )
@@ -120,26 +120,26 @@ test('any flipped bit of an inbox file damages only its line, which is reported 
   const good = readFileSync(path)
   const before = contentOf(dir)
   const starts = lineStarts(good)
-  // Lines alternate between deliveries and responses.
+  // The file alternates between a delivery line and the line of its response.
   const ownerOf = (line: number) => `1-${Math.floor(line / 2) + 1}`
   for (let at = 0; at < good.length - 1; at++) {
     const line = starts.findLastIndex((start) => start <= at)
     const isLineEnd = good[at] === 10
-    // Lines are decoded alone in the test above, so a part of the bytes inside a line suffices.
+    // The decoder test above flips every bit of a line, so here a sample of the bytes suffices.
     if (!isLineEnd && at >= 8 && at % 8 !== line % 8) continue
-    // Flip every bit of a line end, and one bit of each other byte.
+    // A line end is tested with every bit, any other byte with one bit, to save time.
     for (const bit of isLineEnd ? [0, 1, 2, 3, 4, 5, 6, 7] : [(at >> 3) % 8]) {
       const bad = Buffer.from(good)
       bad[at] = (bad[at] as number) ^ (1 << bit)
       writeFileSync(path, bad)
       const where = `byte ${at}, bit ${bit}`
-      // Some flips make a line end inside the line, and then both of its parts are damaged.
+      // Only the first damage is compared: a flip may create a line end, which damages two lines.
       expect(new Inbox(dir).damage[0], where).toEqual({ path, line: line + 1 })
       const after = contentOf(dir)
-      // A damaged line end joins two lines.
+      // Without its line end, a line merges with the next one.
       const harmed = [ownerOf(line), ...(isLineEnd ? [ownerOf(line + 1)] : [])]
       for (const [id, content] of before) if (!harmed.includes(id)) expect(after.get(id), where).toBe(content)
-      // Only recorded deliveries and responses are returned.
+      // The inbox must not return a delivery or a response that was never recorded.
       for (const [id, content] of after) {
         const { responses, ...rest } = JSON.parse(content)
         const { responses: written, ...whole } = JSON.parse(before.get(id) as string)
@@ -151,14 +151,14 @@ test('any flipped bit of an inbox file damages only its line, which is reported 
   const bad = Buffer.from(good)
   bad[good.length >> 1] = (bad[good.length >> 1] as number) ^ 4
   writeFileSync(path, bad)
-  await recorded(dir, [delivery(9)])
+  await writeInbox(dir, [delivery(9)])
   expect(readFileSync(path).equals(bad)).toBe(true)
   expect(ids(new Inbox(dir))).toContain('2-1')
 })
 
-test('a damaged line end joins two lines, which are reported as one and skipped', async () => {
+test('an inbox reports two lines merged by a damaged line end as one damage and skips them', async () => {
   const dir = temporaryDir()
-  await recorded(dir, [delivery(1), delivery(2), delivery(3)])
+  await writeInbox(dir, [delivery(1), delivery(2), delivery(3)])
   const bytes = readFileSync(fileIn(dir))
   bytes[(lineStarts(bytes)[3] as number) - 1] = 0x0b
   writeFileSync(fileIn(dir), bytes)
@@ -170,7 +170,7 @@ test('a damaged line end joins two lines, which are reported as one and skipped'
   expect(inbox.damage).toEqual([{ path: fileIn(dir), line: 3 }])
 })
 
-test('an inbox file cut at any byte shows all complete lines and reports no damage', async () => {
+test('an inbox file that is cut at any byte returns its complete lines and reports no damage', async () => {
   const whole = temporaryDir()
   const writer = new InboxWriter(whole)
   const ends: number[] = []
@@ -188,15 +188,15 @@ test('an inbox file cut at any byte shows all complete lines and reports no dama
     if (size % 67 !== 0) continue
     const dir = temporaryDir()
     copyFileSync(path, fileIn(dir))
-    await recorded(dir, [delivery(9)])
+    await writeInbox(dir, [delivery(9)])
     expect(statSync(fileIn(dir)).size).toBe(size)
     expect(ids(new Inbox(dir)).slice(before)).toEqual(['2-1'])
   }
 })
 
-test('megabytes of garbage after the last inbox line are skipped', async () => {
+test('an inbox reader skips megabytes of garbage after the last line', async () => {
   const dir = temporaryDir()
-  await recorded(dir, [delivery(1)])
+  await writeInbox(dir, [delivery(1)])
   appendFileSync(fileIn(dir), Buffer.alloc(9_000_000, 7))
   expect(new Inbox(dir).count).toBe(1)
   appendFileSync(fileIn(dir), `\n${encodeLine(lineOf('1-2', delivery(2)))}`)
@@ -207,7 +207,7 @@ test('megabytes of garbage after the last inbox line are skipped', async () => {
 test.each([
   ['another program', '{"level":"info","message":"started"}\n', /000001\.ndjson is not an inbox file of voucherctl\.$/],
   ['another version', withSum({ v: VERSION + 1 }), /has the inbox format 2; .* reads 1\.$/],
-])('inbox readers, writers and clear refuse a file of %s and leave it unchanged', (_name, text, message) => {
+])('Inbox, InboxWriter and clearInbox() refuse a file of %s and do not change the file', (_name, text, message) => {
   const dir = temporaryDir()
   writeFileSync(fileIn(dir), text)
   for (const use of [() => new Inbox(dir), () => new InboxWriter(dir), () => clearInbox(dir)]) {
@@ -217,7 +217,7 @@ test.each([
   expect(readFileSync(fileIn(dir), 'utf8')).toBe(text)
 })
 
-test('a reader sees written deliveries immediately, by ascending id, with their responses', async () => {
+test('an inbox reader immediately returns written deliveries with responses, by ascending id', async () => {
   const dir = temporaryDir()
   const writer = new InboxWriter(dir)
   const given = await Promise.all([1, 2, 3].map((id) => writer.recordDelivery(delivery(id))))
@@ -242,7 +242,7 @@ test('a reader sees written deliveries immediately, by ascending id, with their 
   await writer.close()
 })
 
-test('the folder of an inbox is 0700 and each of its files 0600', async () => {
+test('the folder of an inbox has mode 0700 and each of its files mode 0600', async () => {
   const dir = join(temporaryDir(), 'a', 'inbox')
   const writer = new InboxWriter(dir)
   await writer.recordDelivery(delivery(1))
@@ -256,7 +256,7 @@ test('the folder of an inbox is 0700 and each of its files 0600', async () => {
   for (const name of readdirSync(dir)) expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600)
 })
 
-test('two inbox writers use separate files, and one that recorded nothing leaves none', async () => {
+test('two inbox writers use separate files, and a writer without deliveries removes its file', async () => {
   const dir = temporaryDir()
   const [one, other, third] = [new InboxWriter(dir), new InboxWriter(dir), new InboxWriter(dir)]
   const given = [await one.recordDelivery(delivery(1)), await other.recordDelivery(delivery(2))]
@@ -272,17 +272,17 @@ test('two inbox writers use separate files, and one that recorded nothing leaves
   expect(inbox.read('1-1')?.responses).toHaveLength(1)
 })
 
-test('the marker of a dead writer does not block inbox clear', async () => {
+test('the marker file of a dead inbox writer does not block clearInbox()', async () => {
   const dir = temporaryDir()
-  await recorded(dir, [delivery(1)])
-  // The PID of this process with another start time, as of a dead process with a reused PID.
+  await writeInbox(dir, [delivery(1)])
+  // The marker names the PID of this process with another start time, as after the reuse of a PID.
   writeFileSync(join(dir, `000001-${process.pid}-1.writer`), '')
   expect(writersIn(dir)).toEqual([])
   expect(clearInbox(dir)).toMatchObject({ removed: 1, writers: [] })
   expect(readdirSync(dir)).toEqual([])
 })
 
-test('refused deliveries have a separate file, which is emptied at its limits', async () => {
+test('an inbox writer keeps refused deliveries in a separate file, which it empties at a limit', async () => {
   const dir = temporaryDir()
   const writer = new InboxWriter(dir, { deliveries: 3, bytes: 10_000 })
   const verdicts = { verdicts: ['refused'] as const }
@@ -297,7 +297,7 @@ test('refused deliveries have a separate file, which is emptied at its limits', 
   expect(readFileSync(fileIn(dir), 'utf8')).not.toContain('refused')
 })
 
-test('refused deliveries of ended processes are removed beyond the byte limit, oldest first', async () => {
+test('an inbox writer removes the oldest files of refused deliveries above the byte limit', async () => {
   const dir = temporaryDir()
   const bounds = { deliveries: 10, bytes: 10_000 }
   for (let at = 1; at <= 4; at++) {
@@ -310,7 +310,7 @@ test('refused deliveries of ended processes are removed beyond the byte limit, o
   expect(existsSync(refusedIn(dir, 1))).toBe(false)
 })
 
-test('a delivery counts as failed without a 2xx for it or for a later delivery of the same bytes', async () => {
+test('an inbox delivery is failed until it or a later one of the same bytes gets a 2xx', async () => {
   const dir = temporaryDir()
   const writer = new InboxWriter(dir)
   const put = async (value: RecordedDelivery, ...statuses: (number | null)[]) => {
@@ -324,17 +324,17 @@ test('a delivery counts as failed without a 2xx for it or for a later delivery o
   await put(delivery(3), 204)
   await put(delivery(4), 500, 200)
   const silent = await put(delivery(5), null)
-  const unanswered = await put(delivery(6))
+  const withoutResponse = await put(delivery(6))
   await put(refused(7))
   await put(delivery(2, { body: Buffer.from('{"update_id":2 }') }), 200)
   await put(delivery(8), 500)
-  const repeatedInVain = await put(delivery(8), 503)
+  const failedTwice = await put(delivery(8), 503)
   await put(delivery(2, { verdict: 'duplicate' }), 502)
   await writer.close()
-  expect(ids(new Inbox(dir), { failed: true })).toEqual([failed, silent, unanswered, repeatedInVain])
+  expect(ids(new Inbox(dir), { failed: true })).toEqual([failed, silent, withoutResponse, failedTwice])
 })
 
-test('a delivery that waits for its response, and its duplicates, do not count as failed', async () => {
+test('an inbox delivery that waits for its response is not failed, nor are its duplicates', async () => {
   const dir = temporaryDir()
   const first = new InboxWriter(dir)
   const left = await first.recordDelivery(delivery(1))
@@ -350,7 +350,7 @@ test('a delivery that waits for its response, and its duplicates, do not count a
   expect(ids(new Inbox(dir), { failed: true })).toEqual([left, '2-1', failed, '2-3'])
 })
 
-test('Inbox.find filters by type, verdict and time', async () => {
+test('Inbox.find filters deliveries by type, verdict and time', async () => {
   const dir = temporaryDir()
   const writer = new InboxWriter(dir)
   await writer.recordDelivery(delivery(1))
@@ -363,7 +363,7 @@ test('Inbox.find filters by type, verdict and time', async () => {
   expect(ids(inbox, { since: 1_800_000_000_002 })).toEqual(['1-2', '1-3'])
 })
 
-test('inbox clear removes only inbox files, and none while a writer is open', async () => {
+test('clearInbox() removes only inbox files, and none while a writer is open', async () => {
   const dir = temporaryDir()
   writeFileSync(join(dir, 'notes.txt'), 'mine')
   const writer = new InboxWriter(dir)
@@ -376,8 +376,8 @@ test('inbox clear removes only inbox files, and none while a writer is open', as
   expect(readdirSync(dir)).toEqual(['notes.txt'])
 })
 
-/** Records deliveries whose arrival time is their id, each with a response, five per file. */
-async function aged(dir: string, from: number, to: number) {
+/** Records deliveries that arrived at times `from` to `to`, each with a response, five per file. */
+async function recordAt(dir: string, from: number, to: number) {
   for (let first = from; first <= to; first += 5) {
     const writer = new InboxWriter(dir)
     for (let at = first; at <= Math.min(to, first + 4); at++) {
@@ -392,10 +392,10 @@ const listed = (dir: string) =>
   new Inbox(dir).find({}).map(({ id, at, status, body_bytes }) => ({ id, at, status, body_bytes }))
 
 test.each([1, 2, 7, 12, 20, 21])(
-  'inbox clear before %i removes earlier deliveries and leaves the others unchanged',
+  'clearInbox() before time %i removes earlier deliveries and leaves the others unchanged',
   async (time) => {
     const dir = temporaryDir()
-    await aged(dir, 1, 20)
+    await recordAt(dir, 1, 20)
     const all = listed(dir)
     const kept = all.slice(time - 1)
     expect(clearInbox(dir, time)).toMatchObject({ removed: time - 1, left: kept.length, writers: [] })
@@ -405,9 +405,9 @@ test.each([1, 2, 7, 12, 20, 21])(
       kept.map(({ at }) => [at % 2 === 0 ? 200 : 500]),
     )
     expect(all.slice(0, time - 1).map(({ id }) => inbox.byId(id))).toEqual(Array(time - 1).fill(undefined))
-    // New deliveries after a clear reuse no id.
+    // Deliveries that are recorded after clearInbox() must not reuse an id.
     expect(clearInbox(dir, time)).toMatchObject({ removed: 0, bytes: 0 })
-    await aged(dir, 21, 24)
+    await recordAt(dir, 21, 24)
     const later = listed(dir)
     expect(later.slice(0, kept.length)).toEqual(kept)
     expect(new Set([...all, ...later].map(({ id }) => id)).size).toBe(24)
@@ -419,9 +419,9 @@ test.each([1, 2, 7, 12, 20, 21])(
   },
 )
 
-test('inbox clear --before does not remove a damaged line', async () => {
+test('clearInbox() with a time does not remove a damaged line', async () => {
   const dir = temporaryDir()
-  await aged(dir, 1, 4)
+  await recordAt(dir, 1, 4)
   const bytes = readFileSync(fileIn(dir))
   const start = lineStarts(bytes)[0] as number
   bytes[start + 30] = (bytes[start + 30] as number) ^ 1
@@ -432,7 +432,7 @@ test('inbox clear --before does not remove a damaged line', async () => {
   expect(new Inbox(dir).damage).toHaveLength(1)
 })
 
-test('inbox lookup distinguishes update ids above 2^53', async () => {
+test('Inbox.byId distinguishes update_ids above 2^53', async () => {
   const dir = temporaryDir()
   const writer = new InboxWriter(dir)
   await writer.recordDelivery(delivery(1, { update_id: '9007199254740993' }))

@@ -19,14 +19,14 @@ const post = (url: string, body: Buffer, headers: Readonly<Record<string, string
 const verdicts = (events: readonly { verdict: string; reason: string | null; status: number | null }[]) =>
   events.map(({ verdict, reason, status }) => [verdict, reason, status])
 
-/** An application that records request bodies; `answer` returns the status of each response. */
-async function application(answer: (index: number) => number | Promise<number> = () => 200) {
+/** An application that records request bodies and responds with the status that `statusOf` returns. */
+async function application(statusOf: (index: number) => number | Promise<number> = () => 200) {
   const bodies: string[] = []
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
     const index = bodies.push(Buffer.concat(chunks).toString('latin1')) - 1
-    response.writeHead(await answer(index), { 'X-App': 'yes', 'Content-Type': 'text/plain' }).end(`answer ${index}`)
+    response.writeHead(await statusOf(index), { 'X-App': 'yes', 'Content-Type': 'text/plain' }).end(`body ${index}`)
   })
   return { bodies, url: new URL(`http://127.0.0.1:${await listen(server)}/hook?x=1`) }
 }
@@ -37,28 +37,28 @@ function forwarder(timeoutMs?: number): Forwarder {
   return it
 }
 
-test('forwarding over https sends the host name as SNI, and none for an IP address', async () => {
-  const asked: (string | null)[] = []
+test('the forwarder sends the host name as SNI over https, and no SNI for an IP address', async () => {
+  const serverNames: (string | null)[] = []
   const server = createTlsServer(newAuthority('Test authority').issue(['localhost']))
   server.on('tlsClientError', (_error, socket) =>
-    asked.push((socket as TLSSocket & { servername?: string }).servername || null),
+    serverNames.push((socket as TLSSocket & { servername?: string }).servername || null),
   )
   const port = await listen(server)
   for (const host of ['localhost', '127.0.0.1']) {
-    // The authority is not trusted, so the connection ends after the server has read the name.
+    // The forwarder does not trust the certificate, so the handshake fails after the server has read the SNI.
     const { failure } = await forwarder().send(new URL(`https://${host}:${port}/`), {
       headers: [],
       body: Buffer.alloc(0),
     })
     expect(failure?.reason).toBe('app_broke_off')
   }
-  await vi.waitFor(() => expect(asked).toEqual(['localhost', null]))
+  await vi.waitFor(() => expect(serverNames).toEqual(['localhost', null]))
 })
 
 test('the listener without an application responds 200 on any path and emits the update', async () => {
   const { url, emitted } = await listening()
-  const answered = await deliver(`${url}/any/path?x=1`, 7)
-  expect([answered.status, await answered.text()]).toEqual([200, ''])
+  const response = await deliver(`${url}/any/path?x=1`, 7)
+  expect([response.status, await response.text()]).toEqual([200, ''])
   const [event] = await emitted(1)
   expect(event).toMatchObject({
     at: nowSeconds * 1000,
@@ -81,8 +81,8 @@ test.each([
 ])('the listener refuses a delivery with 401 %s, records it and does not forward it', async (reason, body, headers) => {
   const app = vi.fn(async () => emptyResponse(200))
   const { url, emitted, dir, close } = await listening({ app })
-  const answered = await post(url, body, headers)
-  expect([answered.status, await answered.json()]).toEqual([401, { error: { reason } }])
+  const response = await post(url, body, headers)
+  expect([response.status, await response.json()]).toEqual([401, { error: { reason } }])
   expect(await emitted(1)).toMatchObject([{ verdict: 'refused', reason, status: 401, update: null }])
   expect(app).not.toHaveBeenCalled()
   await close()
@@ -99,7 +99,7 @@ test('the listener accepts a timestamp of exactly 300 s in the past or future', 
   }
 })
 
-test('the listener tries every secret and refuses every delivery without one', async () => {
+test('the listener accepts a signature of any of its secrets and refuses all without a secret', async () => {
   const body = updateBody(1)
   const two = await listening({ secrets: ['new', secret] })
   expect((await post(two.url, body, signed(body, 1))).status).toBe(200)
@@ -111,28 +111,28 @@ test('the listener tries every secret and refuses every delivery without one', a
 
 test('the listener responds 405 with Allow to a GET and records no delivery', async () => {
   const { url, emitted, dir } = await listening()
-  const answered = await fetch(url)
-  expect([answered.status, answered.headers.get('allow')]).toEqual([405, 'POST'])
+  const response = await fetch(url)
+  expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
   expect(verdicts(await emitted(1))).toEqual([['refused', 'method_not_allowed', 405]])
   expect(new Inbox(dir).count).toBe(0)
 })
 
-test('the listener accepts a body of 1 MiB and responds 413 to more, also while it is sent', async () => {
+test('the listener accepts a body of 1 MiB and responds 413 to a larger one', async () => {
   const { url, port, emitted } = await listening()
   const text = 'x'.repeat(1024 * 1024 - updateBody(1, 'message', '').length)
   expect(updateBody(1, 'message', text)).toHaveLength(1024 * 1024)
   expect((await deliver(url, 1, 'message', text)).status).toBe(200)
   expect((await deliver(url, 2, 'message', `${text}x`)).status).toBe(413)
 
-  // A chunked client that sends 8 MiB before it reads.
+  // This client sends 8 MiB in chunks before it reads the response.
   const socket = connect(port, '127.0.0.1')
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
   const chunk = `100000\r\n${'y'.repeat(0x100000)}\r\n`
   for (let sent = 0; sent < 8; sent++) if (!socket.write(chunk)) await once(socket, 'drain')
   socket.write('0\r\n\r\n')
-  const [answer] = await once(socket, 'data')
-  expect(String(answer)).toMatch(/^HTTP\/1.1 413 .*body_too_large/s)
-  // The connection stays usable.
+  const [bytes] = await once(socket, 'data')
+  expect(String(bytes)).toMatch(/^HTTP\/1.1 413 .*body_too_large/s)
+  // The listener must read the rest of the body, so that the connection stays usable.
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 405 /)
   socket.destroy()
@@ -142,7 +142,7 @@ test('the listener accepts a body of 1 MiB and responds 413 to more, also while 
   ])
 })
 
-test('the listener responds 413 to Expect: 100-continue with an excessive Content-Length', async () => {
+test('the listener responds 413 instead of 100 Continue if Content-Length exceeds 1 MiB', async () => {
   const { port } = await listening()
   const request = httpRequest({
     port,
@@ -150,11 +150,11 @@ test('the listener responds 413 to Expect: 100-continue with an excessive Conten
     method: 'POST',
     headers: { Expect: '100-continue', 'Content-Length': 1024 * 1024 + 1 },
   })
-  const asked = vi.fn()
-  request.on('continue', asked)
+  const onContinue = vi.fn()
+  request.on('continue', onContinue)
   request.flushHeaders()
   const [response] = await once(request, 'response')
-  expect([response.statusCode, asked.mock.calls.length]).toEqual([413, 0])
+  expect([response.statusCode, onContinue.mock.calls.length]).toEqual([413, 0])
   request.on('error', () => {})
   request.destroy()
 })
@@ -163,14 +163,14 @@ test('the listener forwards the exact body and returns the response of the appli
   const app = await application(() => 418)
   const send = forwarder()
   const { url, emitted } = await listening({ app: (it) => send.send(app.url, it) })
-  const answered = await deliver(url, 7, 'message', 'Grüße 🎟')
-  expect([answered.status, await answered.text()]).toEqual([418, 'answer 0'])
-  expect([answered.headers.get('x-app'), answered.headers.get('content-type')]).toEqual(['yes', 'text/plain'])
+  const response = await deliver(url, 7, 'message', 'Grüße 🎟')
+  expect([response.status, await response.text()]).toEqual([418, 'body 0'])
+  expect([response.headers.get('x-app'), response.headers.get('content-type')]).toEqual(['yes', 'text/plain'])
   expect(app.bodies).toEqual([updateBody(7, 'message', 'Grüße 🎟').toString('latin1')])
   expect(verdicts(await emitted(1))).toEqual([['ok', null, 418]])
 })
 
-test('the listener responds 502 and names both loopback addresses when the application is down', async () => {
+test('the listener responds 502 and names both loopback addresses if the application is down', async () => {
   const port = await closedPort()
   const send = forwarder()
   const { url, emitted, dir, close } = await listening({
@@ -181,11 +181,11 @@ test('the listener responds 502 and names both loopback addresses when the appli
   expect(event).toMatchObject({ verdict: 'ok', reason: 'app_unreachable', status: 502 })
   expect(event?.failure).toBe(`Nothing accepts connections on 127.0.0.1:${port} and [::1]:${port} (ECONNREFUSED).`)
   await close()
-  const [answer] = new Inbox(dir).read('1-1')?.responses ?? []
-  expect(answer).toMatchObject({ status: 502, to: `http://localhost:${port}/`, error: event?.failure, replay: false })
+  const [recorded] = new Inbox(dir).read('1-1')?.responses ?? []
+  expect(recorded).toMatchObject({ status: 502, to: `http://localhost:${port}/`, error: event?.failure, replay: false })
 })
 
-test('a loopback host name reaches an application that listens on only ::1 or only 127.0.0.1', async () => {
+test('the forwarder tries both ::1 and 127.0.0.1 for a loopback URL', async () => {
   const server = createServer((_request, response) => response.end('six'))
   await new Promise<void>((resolve) => server.listen(0, '::1', resolve))
   onTestFinished(() => void server.close())
@@ -216,7 +216,7 @@ test('the forwarder returns 504 for a slow response and 502 for a broken or over
   expect(await to(chatty)).toEqual([502, 'app_answer_too_long'])
 })
 
-test('the forwarder opens a new connection to an application that restarted on its port', async () => {
+test('the forwarder opens a new connection after the application has restarted', async () => {
   const send = forwarder()
   const it = { headers: [], body: updateBody(1) }
   const first = createServer((_request, response) => response.end('first'))
@@ -232,7 +232,7 @@ test('the forwarder opens a new connection to an application that restarted on i
   second.closeAllConnections()
 })
 
-test('the forwarder does not resend a delivery that was lost with a reused connection', async () => {
+test('the forwarder does not resend a delivery if a reused connection breaks', async () => {
   const paths: string[] = []
   const app = createServer((request, response) => {
     const second = paths.push(request.url ?? '') === 2
@@ -249,7 +249,7 @@ test('the forwarder does not resend a delivery that was lost with a reused conne
   ])
 })
 
-test('the forwarder passes body and headers byte for byte, without hop-by-hop headers', async () => {
+test('the forwarder sends body and headers byte for byte, without hop-by-hop headers', async () => {
   let seen: { raw: string[]; body: Buffer } | undefined
   const app = createServer(async (request, response) => {
     const chunks: Buffer[] = []
@@ -296,7 +296,7 @@ test('the forwarder sends a chunked delivery with Content-Length', async () => {
   expect(seen).toEqual([['Host', 'a:1', 'X-B', '2', 'Content-Length', '3', 'Connection', 'keep-alive']])
 })
 
-test('the Host header names a remote application and keeps its position', () => {
+test('endToEnd() replaces Host by the name of a remote application at the same position', () => {
   expect(endToEnd(['X-A', '1', 'HOST', 'a:1', 'X-B', '2'], 'shop.example')).toEqual([
     'X-A',
     '1',
@@ -307,18 +307,18 @@ test('the Host header names a remote application and keeps its position', () => 
   ])
 })
 
-test('the listener responds 408 to a sender that never completes its head or body and closes', async () => {
+test('the listener responds 408 and closes if a sender never completes its headers or body', async () => {
   const { port } = await listening({ limits: { headersMs: 100, requestMs: 200, checkMs: 50 } })
   for (const bytes of ['POST / HTTP/1.1\r\nHo', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{']) {
     const socket = connect(port, '127.0.0.1')
     socket.write(bytes)
-    const [answer] = await once(socket, 'data')
-    expect(String(answer)).toMatch(/^HTTP\/1.1 408 /)
+    const [received] = await once(socket, 'data')
+    expect(String(received)).toMatch(/^HTTP\/1.1 408 /)
     await once(socket, 'close')
   }
 })
 
-test('the listener forwards a duplicate only after a failed delivery, otherwise responds 200', async () => {
+test('the listener forwards a duplicate of a failed delivery, and responds 200 to any other', async () => {
   const app = await application((index) => (index === 0 ? 500 : 201))
   const send = forwarder()
   const { url, emitted } = await listening({ app: (it) => send.send(app.url, it) })
@@ -329,22 +329,22 @@ test('the listener forwards a duplicate only after a failed delivery, otherwise 
   expect((await emitted(4)).map((it) => it.verdict)).toEqual(['ok', 'ok', 'duplicate', 'duplicate'])
 })
 
-test('duplicates of a delivery in flight get its response, also a failed one', async () => {
+test('the listener sends the response of a delivery in flight to its duplicates too', async () => {
   for (const status of [202, 503]) {
-    const answer = gate<AppResponse>()
+    const appResponse = gate<AppResponse>()
     const passed = gate()
     const app = vi.fn(() => {
       passed.open()
-      return answer.opened
+      return appResponse.opened
     })
     const { url, dir, close } = await listening({ app })
-    const answers = [deliver(url, 7)]
+    const responses = [deliver(url, 7)]
     await passed.opened
-    answers.push(deliver(url, 7), deliver(url, 7))
-    // All three are recorded before any response is sent.
+    responses.push(deliver(url, 7), deliver(url, 7))
+    // The application responds only after the listener has recorded all three deliveries.
     await vi.waitFor(() => expect(new Inbox(dir).count).toBe(3), 30_000)
-    answer.open({ ...emptyResponse(status), body: Buffer.from('shared') })
-    for (const it of await Promise.all(answers)) expect([it.status, await it.text()]).toEqual([status, 'shared'])
+    appResponse.open({ ...emptyResponse(status), body: Buffer.from('shared') })
+    for (const it of await Promise.all(responses)) expect([it.status, await it.text()]).toEqual([status, 'shared'])
     expect(app).toHaveBeenCalledTimes(1)
     await close()
     expect(new Inbox(dir).find({}).map((it) => [it.verdict, it.status])).toEqual([
@@ -355,7 +355,7 @@ test('duplicates of a delivery in flight get its response, also a failed one', a
   }
 })
 
-test('the listener forwards a reused id with another body and marks it id_reused', async () => {
+test('the listener forwards a delivery that reuses an id with another body, marks it id_reused', async () => {
   const app = await application()
   const send = forwarder()
   const { url, emitted } = await listening({ app: (it) => send.send(app.url, it) })
@@ -368,7 +368,7 @@ test('the listener forwards a reused id with another body and marks it id_reused
   expect(app.bodies).toHaveLength(2)
 })
 
-test('a delivery is recorded in the inbox before it is forwarded', async () => {
+test('the listener records a delivery in the inbox before it forwards the delivery', async () => {
   const counts: number[] = []
   const running = await listening({
     app: async () => {
@@ -381,7 +381,7 @@ test('a delivery is recorded in the inbox before it is forwarded', async () => {
   expect(counts).toEqual([1, 2])
 })
 
-test('a delivery that cannot be recorded gets 503 and counts neither as event nor as duplicate', async () => {
+test('the listener responds 503 to a delivery that it cannot record, and accepts it later', async () => {
   const app = vi.fn(async () => emptyResponse(200))
   let isFull = true
   const inbox = {
@@ -409,14 +409,14 @@ test('the listener responds 503 after eventsMax deliveries and neither records n
   expect([events.length, new Inbox(dir).count]).toEqual([2, 2])
 })
 
-test('close finishes deliveries in flight and drops all other open requests', async () => {
-  const answer = gate<AppResponse>()
+test('close() of the listener completes deliveries in flight and drops other open requests', async () => {
+  const appResponse = gate<AppResponse>()
   const passed = gate()
   const { url, port, close, emitted } = await listening({
     app: async (_it, type) => {
       if (type === 'ping') return emptyResponse(null)
       passed.open()
-      return answer.opened
+      return appResponse.opened
     },
   })
   const half = connect(port, '127.0.0.1')
@@ -424,28 +424,28 @@ test('close finishes deliveries in flight and drops all other open requests', as
   const broken = once(half, 'close')
   half.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{')
   const left = deliver(url, 1, 'ping').then(
-    () => 'answered',
-    () => 'left',
+    () => 'resolved',
+    () => 'rejected',
   )
   await emitted(1)
   const slow = deliver(url, 2)
   await passed.opened
   const closed = close()
   await broken
-  answer.open(emptyResponse(207))
+  appResponse.open(emptyResponse(207))
   expect((await slow).status).toBe(207)
   await closed
-  expect(await left).toBe('left')
+  expect(await left).toBe('rejected')
   await expect(fetch(url)).rejects.toThrow()
 })
 
-test('a delivery whose sender disconnects early is still forwarded and emitted', async () => {
-  const answer = gate<AppResponse>()
+test('the listener forwards and emits a delivery even if its sender disconnects early', async () => {
+  const appResponse = gate<AppResponse>()
   const passed = gate()
   const { url, emitted } = await listening({
     app: () => {
       passed.open()
-      return answer.opened
+      return appResponse.opened
     },
   })
   const leaving = new AbortController()
@@ -454,14 +454,14 @@ test('a delivery whose sender disconnects early is still forwarded and emitted',
   await passed.opened
   leaving.abort()
   await expect(sent).rejects.toThrow()
-  answer.open(emptyResponse(200))
+  appResponse.open(emptyResponse(200))
   expect(verdicts(await emitted(1))).toEqual([['ok', null, 200]])
 })
 
-test('300 slow connections do not block the sender of a signed delivery', async () => {
+test('the listener accepts a signed delivery while 300 slow connections are open', async () => {
   const { url, port, emitted } = await listening()
   const heads = ['', 'POST / HTTP/1.1\r\nHo', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{']
-  // A verified sender keeps its connection.
+  // The listener must not close the connection of a sender with a verified delivery.
   const proven = new Agent({ keepAlive: true, maxSockets: 1 })
   onTestFinished(() => proven.destroy())
   const status = (id: number, agent: Agent) =>

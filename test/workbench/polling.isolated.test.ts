@@ -11,7 +11,7 @@ const updates = (...ids: number[]): PollOutcome<string> => ({
   updates: ids.map((update_id) => ({ update_id, type: 'ping', created_at: 'T', ping: {} })),
 })
 
-/** Runs polls of the given durations and aborts after the last one. */
+/** Runs pollUpdates() with polls of these durations and results, and aborts it after the last poll. */
 async function run(
   polls: readonly [ms: number, polled: PollOutcome<string>][],
   options: Partial<PollingOptions<string>> = {},
@@ -48,13 +48,13 @@ async function run(
 
 const first: [number, PollOutcome<string>] = [0, updates()]
 
-test('polls that return empty immediately slow down, with one notice', async () => {
+test('pollUpdates() slows down with one notice if the server does not hold polls', async () => {
   const { pauses, notices } = await run([first, [0, updates()], [300, updates()], [0, updates()], [0, updates()]])
   expect(pauses).toEqual([1_000, 1_700, 4_000, 4_000])
   expect(notices).toEqual(['The server does not hold polls: updates may come some seconds late.'])
 })
 
-test('an update or a held poll resets the poll interval', async () => {
+test('pollUpdates() resets its poll interval after an update or a held poll', async () => {
   const { pauses } = await run([
     first,
     [0, updates()],
@@ -66,11 +66,11 @@ test('an update or a held poll resets the poll interval', async () => {
   expect(pauses).toEqual([1_000, 1_000, 1_000])
 })
 
-test('polls that the server holds are followed by the next poll without a pause', async () => {
+test('pollUpdates() polls again without a pause if the server holds the polls', async () => {
   expect(await run([first, [50_000, updates()], [1_000, updates()]])).toEqual({ pauses: [], notices: [] })
 })
 
-test('polls with asksToHold false slow down without a notice', async () => {
+test('pollUpdates() with asksToHold false slows down without a notice', async () => {
   const { pauses, notices } = await run([first, [0, updates()], [0, updates()]], { asksToHold: false })
   expect([pauses, notices]).toEqual([[1_000, 2_000], []])
 })

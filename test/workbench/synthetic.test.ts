@@ -15,7 +15,7 @@ const user = Type.Object({ id: Type.String(), is_bot: Type.Boolean() })
 const chat = Type.Object({ id: Type.String(), type: Type.String() })
 const date = Type.Integer()
 
-/** Records of the contract, and those that only DECISIONS.md#update-types describes. */
+/** Payload schemas: from the API contract, or written here from DECISIONS.md#update-types. */
 const contracts: Record<UpdateType, ObjectSchema> = {
   message,
   my_chat_member: Type.Object({ chat, from: user, date, old_status: Type.String(), new_status: Type.String() }),
@@ -33,7 +33,7 @@ interface Json {
   readonly properties?: Readonly<Record<string, Json>>
 }
 
-/** Compares the shape of each member with the contract. */
+/** Asserts that the shape has exactly the members, types and choices of the schema. */
 function compare(shape: ObjectShape, schema: Json, at: string): void {
   const properties = schema.properties ?? {}
   expect([at, Object.keys(shape)]).toEqual([at, Object.keys(properties)])
@@ -52,11 +52,11 @@ function compare(shape: ObjectShape, schema: Json, at: string): void {
 }
 
 describe.each(updateTypes)('synthetic update of type %s', (type) => {
-  test('the payload shape has the members, types and choices of the contract', () => {
+  test('its payload shape has the members, types and choices of the API contract', () => {
     compare(payloadShapes[type], contracts[type] as Json, type)
   })
 
-  test('a synthetic update matches the contract and verifies at a receiver', () => {
+  test('a synthetic update matches the API contract and passes signature verification', () => {
     const update = syntheticUpdate(type, { updateId: 7, now })
     expect(Object.keys(update)).toEqual(['update_id', 'type', 'created_at', type])
     expect(Compile(contracts[type]).Check(update[type])).toBe(true)
@@ -65,13 +65,13 @@ describe.each(updateTypes)('synthetic update of type %s', (type) => {
     expect(verifyWebhook({ headers, rawBody, secrets: ['s'], now })).toMatchObject({ ok: true, body: { type } })
   })
 
-  test('a synthetic update has the same bytes for the same id and time', () => {
+  test('two synthetic updates with the same id and time have the same bytes', () => {
     const one = () => JSON.stringify(syntheticUpdate(type, { updateId: 7, now }))
     expect(one()).toBe(one())
     expect(one()).not.toBe(JSON.stringify(syntheticUpdate(type, { updateId: 8, now })))
   })
 
-  test('every listed path of a synthetic update accepts a value', () => {
+  test('readOverride() accepts some value for every path that pathsOf() lists', () => {
     const values = ['1', 'true', '2027-01-31T00:00:00+01:00', 'null', 'free text']
     for (const path of pathsOf(type)) {
       const named = path.replace(/NAME$/, 'colour')
@@ -107,11 +107,11 @@ test.each([
     '1',
     { voucher_issued: { voucher: { metadata: { a: '1' } } } },
   ],
-] as const)('a %s update with %s=%s holds a value of the type of the member', (type, path, text, expected) => {
+] as const)('a %s update with the override %s=%s contains the value in the type of that member', (type, path, text, expected) => {
   expect(set(type, path, text)).toMatchObject(expected)
 })
 
-test('an override of the metadata key __proto__ is stored as an ordinary key', () => {
+test('readOverride() stores the metadata name __proto__ as an ordinary member', () => {
   const update = set('voucher_issued', 'voucher_issued.voucher.metadata.__proto__', 'x')
   expect(JSON.stringify(update)).toContain('"__proto__":"x"')
 })
@@ -125,7 +125,7 @@ test.each([
   ['ping', 'created_at', 'tomorrow', 'a time such as'],
   ['ping', 'created_at', '2027-02-31T99:00:00Z', 'a time such as'],
   ['ping', 'update_id', 'null', 'a whole number'],
-] as const)('a %s update refuses the override %s=%s', (type, path, text, words) => {
+] as const)('readOverride() refuses for a %s update the override %s=%s', (type, path, text, words) => {
   expect(readOverride(type, path, text)).toMatchObject({ ok: false, message: expect.stringContaining(words) })
 })
 
@@ -141,6 +141,6 @@ test.each([
   ['message', 'message.from.id.x', 'Did you mean message.from.id?'],
   ['message', 'message.constructor', 'There are: '],
   ['voucher_issued', 'voucher_issued.voucher.metadata', 'Set a member of it: voucher_issued.voucher.metadata.NAME.'],
-] as const)('a %s update refuses the unknown path %s with a hint', (type, path, hint) => {
+] as const)('readOverride() refuses for a %s update the unknown path %s with a hint', (type, path, hint) => {
   expect(readOverride(type, path, 'x')).toMatchObject({ ok: false, hint: expect.stringContaining(hint) })
 })

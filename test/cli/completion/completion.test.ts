@@ -18,7 +18,7 @@ const leaves = (
   )
 ).flat()
 
-test('every name of every command is completed in its group and after help', async () => {
+test('completion offers the name of every command within its group and after help', async () => {
   expect((await complete('')).values).toEqual([...page.map((it) => it.name), 'help'])
   for (const { path } of leaves) {
     for (let i = 0; i < path.length; i += 1) {
@@ -29,7 +29,7 @@ test('every name of every command is completed in its group and after help', asy
   }
 })
 
-test('every flag of every command is completed, with its summary', async () => {
+test('completion offers every flag of every command, with its summary', async () => {
   for (const { path, leaf } of leaves) {
     const { values, summaries } = await complete(`${path.join(' ')} --`)
     const names = [...Object.keys(leaf.flags ?? {}), ...Object.keys(globalFlags)]
@@ -43,10 +43,10 @@ test('every flag of every command is completed, with its summary', async () => {
   }
 })
 
-/** Values that look like ids but that no call lists. */
-const freeIds = ['--external-id', '--recipient', '--user', '--update-id', 'REDEMPTION_ID']
+/** Id values without completion, because no API call lists them. */
+const unlistedIds = ['--external-id', '--recipient', '--user', '--update-id', 'REDEMPTION_ID']
 
-test('every id, file and folder value has a completion', async () => {
+test('completion offers ids, files or folders for every flag and argument that takes them', async () => {
   for (const { path, leaf } of leaves) {
     const values = [
       ...Object.entries(leaf.flags ?? {}).map(([name, it]) => [`--${name}`, it.value ?? '', kindOfFlag(name, it)]),
@@ -54,11 +54,11 @@ test('every id, file and folder value has a completion', async () => {
         .filter((it) => it !== undefined)
         .map((it) => [it.name, it.name, kindOfPositional(it)]),
     ]
-    const forgotten = values.filter(
+    const uncompleted = values.filter(
       ([name = '', value = '', kind]) =>
-        kind === 'free' && /(?:^|_)ID$|FILE|DIR/.test(value) && !freeIds.includes(name),
+        kind === 'free' && /(?:^|_)ID$|FILE|DIR/.test(value) && !unlistedIds.includes(name),
     )
-    expect(forgotten, path.join(' ')).toEqual([])
+    expect(uncompleted, path.join(' ')).toEqual([])
   }
 })
 
@@ -90,7 +90,7 @@ test.each([
   ['apps list --fields=id,status,na', ['--fields=id,status,name']],
   ['apps list --fields name,na', []],
   ['webhook listen --fields=ver', ['--fields=verdict']],
-])('the line "%s" is completed with the possible values', async (line, values) => {
+])('completion of the line "%s" offers the values %j', async (line, values) => {
   expect((await complete(line)).values).toEqual(values)
 })
 
@@ -99,7 +99,7 @@ test.each([
   ['apps list --token-file ', 'files'],
   ['server start --data ', 'folders'],
   ['server start --data=/', 'folders'],
-])('the line "%s" is completed with %s', async (line, kind) => {
+])('completion of the line "%s" offers %s', async (line, kind) => {
   expect((await complete(line)).kind).toBe(kind)
 })
 
@@ -115,11 +115,11 @@ test.each([
   'apps --nonsense ',
   'vouchers issue -- --',
   'apps get app_01 extra ',
-])('the line "%s" has no completions', async (line) => {
+])('completion of the line "%s" offers nothing', async (line) => {
   expect(await complete(line)).toEqual({ kind: 'words', values: [], summaries: [] })
 })
 
-test('webhook commands complete the ids of recorded deliveries, newest first', async () => {
+test('completion of webhook commands offers the ids of recorded deliveries, newest first', async () => {
   const home = temporaryDir()
   const writer = new InboxWriter(join(home, 'inbox'))
   const request = { at: 0, method: 'POST', url: '/', headers: [], body: Buffer.from('x') }
@@ -134,7 +134,7 @@ test('webhook commands complete the ids of recorded deliveries, newest first', a
   expect((await complete('webhook inbox show ', { home })).values).toEqual([])
 })
 
-test('completion does not offer a given flag again unless it is repeatable', async () => {
+test('completion does not offer a flag that the line already has, unless it is repeatable', async () => {
   const { values } = await complete('-ojson tokens create --name till --scope vouchers:read --')
   expect(values).not.toContain('--name')
   expect(values).not.toContain('--output')
@@ -144,13 +144,13 @@ test('completion does not offer a given flag again unless it is repeatable', asy
   expect(scopes).not.toContain('vouchers:read')
 })
 
-test('completion offers required flags first, also without a dash', async () => {
+test('completion offers required flags first, even before a dash is typed', async () => {
   expect((await complete('vouchers issue ')).values.slice(0, 3)).toEqual(['--template', '--external-id', '--recipient'])
   expect((await complete('vouchers issue --chat chat_01 --')).values).not.toContain('--recipient')
   expect((await complete('apps list ')).values).toEqual(['--page', '--limit', '--all'])
 })
 
-test('profile names are completed from the profile file, without a time limit', async () => {
+test('completion reads profile names from the profile file, without a time limit', async () => {
   const home = temporaryDir()
   mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
   const file = join(home, '.config/voucherctl/config.json')
@@ -181,7 +181,7 @@ test.each([
   ['voucherctl apps create --name a\\ b --secure-t', ['--secure-transport']],
   ['voucherctl tokens create --scope vouchers:r', ['read', 'redeem', 'reverse']],
   ['voucherctl apps list 2>/dev/null --p', ['--page', '--profile']],
-])('bash completion splits %s like bash and completes from its insertion point', async (line, values) => {
+])('bash completion splits the line %s into words as bash does and offers %j', async (line, values) => {
   const lines = (await ask(['bash', line, breaks])).trimEnd().split('\n').slice(1)
   expect(lines.map((it) => it.split('\t')[0])).toEqual(values)
 })
@@ -198,7 +198,7 @@ test.each([
   ['zsh', ['-p', ''], "my shop $(id); it's"],
   ['zsh', ['--profile=my'], "my shop $(id); it's"],
   ['fish', ['--profile=my'], "--profile=my shop $(id); it's"],
-])('%s completion of %j quotes special characters for that shell', async (shell, args, value) => {
+])('%s completion of %j quotes special characters of a profile name for that shell', async (shell, args, value) => {
   const home = temporaryDir()
   mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
   const profiles = { "my shop $(id); it's": {} }
@@ -206,7 +206,7 @@ test.each([
   expect(await ask([shell, ...args], { home })).toBe(`words\n${value}\t\n`)
 })
 
-test('bash completion omits words that the open quotes cannot contain', async () => {
+test('bash completion omits values that cannot stand within the open quotes', async () => {
   const home = temporaryDir()
   mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
   const profiles = { 'a!': {}, 'a"': {}, "a'": {} }
@@ -216,7 +216,7 @@ test('bash completion omits words that the open quotes cannot contain', async ()
   expect(await ask(['bash', 'voucherctl -p a', breaks], { home })).toBe('words\na\\!\t\na\\"\t\na\\\'\t\n')
 })
 
-test('powershell completion reads its words from a variable and quotes values if needed', async () => {
+test('powershell completion reads the words from an environment variable and quotes values', async () => {
   const home = temporaryDir()
   mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
   const profiles = { "it's": {}, plain: {} }

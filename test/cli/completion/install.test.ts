@@ -34,13 +34,13 @@ const files = (dir: string) =>
     .map((it) => join(it.parentPath, it.name))
     .sort()
 
-test.each(shellNames)('completion %s prints the script, with --json as a document', async (shell) => {
+test.each(shellNames)('completion %s prints the script for that shell, with --json in a JSON document', async (shell) => {
   const script = await scriptFor(shell, page)
   expect(await cli(`completion ${shell}`)).toMatchObject({ exit: 0, stdout: script, stderr: '' })
   expect(JSON.parse((await cli(`completion ${shell} --json`)).stdout)).toEqual({ shell, script })
 })
 
-test.each(shellNames)('completion install for %s is idempotent, and uninstall removes everything', async (shell) => {
+test.each(shellNames)('completion install --shell %s is idempotent, and uninstall removes all its files', async (shell) => {
   const home = temporaryDir()
   const install = async () => JSON.parse((await cli(`completion install --shell ${shell} --json`, { home })).stdout)
   const first = await install()
@@ -57,7 +57,7 @@ test.each(shellNames)('completion install for %s is idempotent, and uninstall re
   expect(await cli(`completion uninstall --shell ${shell}`, { home })).toMatchObject({ exit: 0 })
 })
 
-test.each(withStartup)('the startup file of %s keeps its bytes, permissions and symbolic link', async (shell) => {
+test.each(withStartup)('completion install and uninstall preserve content, mode and symlink of the %s startup file', async (shell) => {
   const home = temporaryDir()
   const own = Buffer.concat([Buffer.from('# Größe\r\nexport A=1\n'), Buffer.from([0xff, 0xfe, 0x0a])])
   mkdirSync(join(home, 'dotfiles'))
@@ -76,7 +76,7 @@ test.each(withStartup)('the startup file of %s keeps its bytes, permissions and 
   expect(readdirSync(join(home, 'dotfiles'))).toEqual(['startup'])
 })
 
-test('completion install updates its lines in place and terminates the last line before them', async () => {
+test('completion install updates its own lines in a startup file and adds a missing line end', async () => {
   const home = temporaryDir()
   const rc = join(home, '.bashrc')
   writeFileSync(rc, 'export A=1')
@@ -91,7 +91,7 @@ test('completion install updates its lines in place and terminates the last line
 })
 
 test.each(['install', 'uninstall'])(
-  'completion %s leaves a startup file alone if one of its two marks is missing',
+  'completion %s does not change a startup file in which one of its two marks is missing',
   async (verb) => {
     const home = temporaryDir()
     const rc = join(home, '.bashrc')
@@ -103,7 +103,7 @@ test.each(['install', 'uninstall'])(
   },
 )
 
-test('completion install and uninstall leave a foreign file in place of the script alone', async () => {
+test('completion install and uninstall do not change a script file of another program', async () => {
   const home = temporaryDir()
   const script = join(home, scripts.fish)
   mkdirSync(join(home, '.config/fish/completions'), { recursive: true })
@@ -113,7 +113,7 @@ test('completion install and uninstall leave a foreign file in place of the scri
   expect(read(script)).toBe('# mine\n')
 })
 
-test('completion install exits 1 and leaves no file if its folder cannot be created', async () => {
+test('completion install exits 1 and leaves no file if the script folder cannot be created', async () => {
   const home = temporaryDir()
   writeFileSync(join(home, '.config'), 'a file where the folder should be')
   const { exit, stderr } = await cli('completion install --shell fish', { home })
@@ -121,7 +121,7 @@ test('completion install exits 1 and leaves no file if its folder cannot be crea
   expect(files(home)).toEqual([join(home, '.config')])
 })
 
-test('completion install uses SHELL and exits 3 without a supported one', async () => {
+test('completion install detects the shell from SHELL and exits 3 if that is unsupported', async () => {
   const home = temporaryDir()
   const { stdout } = await cli('completion install --json', { home, env: { SHELL: '/usr/local/bin/zsh' } })
   expect(JSON.parse(stdout).shell).toBe('zsh')
@@ -134,14 +134,14 @@ test('completion install uses SHELL and exits 3 without a supported one', async 
   }
 })
 
-test('completion install --startup-file uses that file and is refused for fish', async () => {
+test('completion install --startup-file changes that file and is refused for fish', async () => {
   const home = temporaryDir()
   const { exit } = await cli('completion install --shell zsh --startup-file my/rc', { home })
   expect([exit, existsSync(join(home, 'my/rc')), existsSync(join(home, '.zshrc'))]).toEqual([0, true, false])
   expect(await cli('completion install --shell fish --startup-file rc', { home })).toMatchObject({ exit: 2 })
 })
 
-test('the paths of script and startup file follow shell variables and the platform', () => {
+test('installLocation() derives script and startup file from shell variables and the platform', () => {
   const home = temporaryDir()
   const place = (shell: 'bash' | 'zsh' | 'powershell', env: Record<string, string>, platform: string) =>
     installLocation(shell, { env, homeDir: home, cwd: home }, undefined, platform)
@@ -159,7 +159,7 @@ test('the paths of script and startup file follow shell variables and the platfo
   expect(place('powershell', {}, 'win32')).toBe('startup file unknown')
 })
 
-test('a home folder with spaces and quotes is quoted in the startup file', () => {
+test('completion install quotes a home folder with spaces and quotes in the startup file', () => {
   const home = "/home/o'neil smith"
   expect(installLocation('bash', { env: {}, homeDir: home, cwd: home }, undefined, 'linux')).toMatchObject({
     startup: { lines: [expect.stringContaining(`'/home/o'\\''neil smith/`)] },

@@ -36,20 +36,20 @@ test.each([
   ['platform users block ', chat, '/_platform/v1/chats?limit=100', 'user-42, private'],
   ['platform bots approve ', review, '/_platform/v1/reviews?kind=bot', 'Coffee, demo'],
   ['platform templates reject ', review, '/_platform/v1/reviews?kind=template', 'Coffee, demo'],
-])('the line "%s" is completed with ids of the server and their summaries', async (line, record, path, summary) => {
+])('completion of the line "%s" offers ids from the server with their summaries', async (line, record, path, summary) => {
   const { baseUrl, received } = await stub(() => success(pageOf(record)))
   const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
   expect(await complete(line, { env })).toEqual({ kind: 'words', values: [record.id], summaries: [summary] })
   expect(received.map((it) => [it.method, it.path])).toEqual([['GET', path]])
 })
 
-test('a value after = is completed with its flag', async () => {
+test('completion of --app=VALUE offers the whole word with flag and value', async () => {
   const { baseUrl } = await stub(() => success(pageOf(app, { ...app, id: 'other' })))
   const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
   expect((await complete('tokens list --app=app', { env })).values).toEqual(['--app=app_01'])
 })
 
-test('completion uses server and credential of the flags and the profile, per origin only', async () => {
+test('completion uses server and credential of flags or profile, and no credential elsewhere', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf(app)))
   const other = await stub(() => success(pageOf(app)))
   const home = temporaryDir()
@@ -67,7 +67,7 @@ test('completion uses server and credential of the flags and the profile, per or
   expect((await complete('-p nobody apps get ', { home })).values).toEqual([])
 })
 
-test('completion does not read a token from stdin or a pipe', async () => {
+test('completion does not read a token from stdin or from /dev/fd/0', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf(app)))
   const env = { VOUCHERCTL_BASE_URL: baseUrl }
   expect((await complete('--token-file - apps get ', { env })).values).toEqual([])
@@ -76,7 +76,7 @@ test('completion does not read a token from stdin or a pipe', async () => {
 })
 
 test.each(['apps get ', 'webhook retry ', 'tokens revoke '])(
-  'the line "%s" has no completions and makes no call without server or credential',
+  'completion of the line "%s" calls no server without a base URL and a credential',
   async (line) => {
     const { baseUrl, received } = await stub(() => success(pageOf(app)))
     expect((await complete(line)).values).toEqual([])
@@ -87,8 +87,8 @@ test.each(['apps get ', 'webhook retry ', 'tokens revoke '])(
   },
 )
 
-test('completion ignores errors and malformed responses silently and without retries', async () => {
-  const answers = [
+test('completion prints nothing for errors and malformed responses and does not retry', async () => {
+  const responses = [
     refusal(401, 'TOKEN_INVALID'),
     refusal(429, 'RATE_LIMITED'),
     refusal(503, 'SERVICE_UNAVAILABLE'),
@@ -97,16 +97,16 @@ test('completion ignores errors and malformed responses silently and without ret
     success(null),
     { drop: true },
   ]
-  const { baseUrl, received } = await stub((_request, index) => answers[index] ?? {})
+  const { baseUrl, received } = await stub((_request, index) => responses[index] ?? {})
   const home = temporaryDir()
   const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
-  for (const _answer of answers) expect((await complete('apps get ', { env, home })).values).toEqual([])
-  expect(received).toHaveLength(answers.length)
+  for (const _response of responses) expect((await complete('apps get ', { env, home })).values).toEqual([])
+  expect(received).toHaveLength(responses.length)
   const offline = { ...secrets, VOUCHERCTL_BASE_URL: `http://127.0.0.1:${await closedPort()}` }
   expect((await complete('apps get ', { env: offline })).values).toEqual([])
 })
 
-test('completion removes control characters from names and omits ids that contain some', async () => {
+test('completion removes control characters from names and omits ids that contain any', async () => {
   const hostile = [
     { ...app, id: 'app_ok', name: 'a\u001b[31mred\u001b]0;title\u0007\tb\nwords\nc' },
     { ...app, id: 'app_\u001b[2J', name: 'x' },
@@ -123,7 +123,7 @@ test('completion removes control characters from names and omits ids that contai
   })
 })
 
-test('completion makes no call after 150 ms or VOUCHERCTL_COMPLETION_TIMEOUT', async () => {
+test('completion calls no server after 150 ms or the time of VOUCHERCTL_COMPLETION_TIMEOUT', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf(app)))
   const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
   const usual = { ...env, VOUCHERCTL_COMPLETION_TIMEOUT: '' }
@@ -135,7 +135,7 @@ test('completion makes no call after 150 ms or VOUCHERCTL_COMPLETION_TIMEOUT', a
   expect((await complete('apps get ', { env: more, elapsed: () => 5_000 })).values).toEqual(['app_01'])
 })
 
-/** Completes with the built program like a completion script; kills it before the 30 s limit of a call. */
+/** Runs the completion command of the built program; kills it after 20 s, before an API call times out (30 s). */
 function run(args: readonly string[], home: string, env: Record<string, string> = {}) {
   return new Promise<{ exit: number | null; stdout: string; stderr: string }>((resolve) => {
     const options = { cwd: home, env: built.environment(home, env), timeout: 20_000 }

@@ -12,7 +12,7 @@ import type { Session } from '../../support/shells.js'
 import { bash, fish, hasShell, nameOf, zsh } from '../../support/shells.js'
 
 test.each(shellNames)(
-  'the script for %s in completions/ matches the command tree (else run `npm run build`)',
+  'the %s script in completions/ matches the command tree (else run `npm run build`)',
   async (shell) => {
     const file = join(import.meta.dirname, '../../../completions', scriptFiles[shell])
     expect(readFileSync(file, 'utf8')).toBe(await scriptFor(shell, page))
@@ -25,7 +25,7 @@ const hostile = {
   name: '$(touch pwned) `touch pwned` "x" %F{red}',
 }
 
-/** A session whose `voucherctl` completes with the built program and otherwise prints its arguments. */
+/** Shell settings with a fake `voucherctl`: completes with the built program, else prints its arguments. */
 async function session(shell: (typeof shellNames)[number], ...apps: unknown[]): Promise<Session> {
   const home = temporaryDir()
   const bin = join(home, 'bin')
@@ -51,19 +51,19 @@ printf 'ran:'; printf ' <%s>' "$@"; echo
   return { home, env: { ...env, VOUCHERCTL_BASE_URL: baseUrl }, script }
 }
 
-const asked = ({ home }: Session) => existsSync(join(home, 'asked'))
+const hasRun = ({ home }: Session) => existsSync(join(home, 'asked'))
 const pwned = ({ home }: Session) => existsSync(join(home, 'pwned'))
 
 describe.skipIf(!hasShell('bash'))(nameOf('bash'), () => {
-  test('Tab in bash completes command names without running voucherctl', async () => {
+  test('Tab in bash completes command names without starting voucherctl', async () => {
     const it = await session('bash', app)
     expect(await bash(['voucherctl vou\tredem\t', 'voucherctl platform clock adv\t'], it)).toEqual([
       'ran: <vouchers> <redemption>',
       'ran: <platform> <clock> <advance>',
     ])
-    expect(asked(it)).toBe(false)
+    expect(hasRun(it)).toBe(false)
     expect(await bash(['voucherctl apps create --na\t'], it)).toEqual(['ran: <apps> <create> <--name>'])
-    expect(asked(it)).toBe(true)
+    expect(hasRun(it)).toBe(true)
   })
 
   test('Tab in bash completes flags, values, ids, files and folders, after = and in quotes', async () => {
@@ -88,7 +88,7 @@ describe.skipIf(!hasShell('bash'))(nameOf('bash'), () => {
     ])
   })
 
-  test('bash completion never executes what a server sends', async () => {
+  test('bash completion never executes code in names and ids from a server', async () => {
     const it = await session('bash', hostile)
     expect(await bash(['voucherctl apps get \t', 'voucherctl apps get "app\t'], it)).toEqual([
       `ran: <apps> <get> <${hostile.id}>`,
@@ -99,7 +99,7 @@ describe.skipIf(!hasShell('bash'))(nameOf('bash'), () => {
 })
 
 describe.skipIf(!hasShell('zsh'))(nameOf('zsh'), () => {
-  test('Tab in zsh completes command names with summaries without running voucherctl', async () => {
+  test('Tab in zsh completes command names with summaries without starting voucherctl', async () => {
     const it = await session('zsh', app)
     const [names, group] = await zsh(['voucherctl vou', 'voucherctl platform clock '], it)
     expect(names?.line).toBe('voucherctl vouchers ')
@@ -108,7 +108,7 @@ describe.skipIf(!hasShell('zsh'))(nameOf('zsh'), () => {
       expect.stringMatching(/^set {6}-- ./),
       expect.stringMatching(/^advance {2}-- ./),
     ])
-    expect(asked(it)).toBe(false)
+    expect(hasRun(it)).toBe(false)
   })
 
   test('Tab in zsh completes flags, values, ids, files and folders, after = and in quotes', async () => {
@@ -135,7 +135,7 @@ describe.skipIf(!hasShell('zsh'))(nameOf('zsh'), () => {
     expect(completed[0]?.shown).toEqual(['app_01  -- Corner shop, active'])
   })
 
-  test('zsh completion never executes what a server sends', async () => {
+  test('zsh completion never executes code in names and ids from a server', async () => {
     const it = await session('zsh', hostile)
     const [completed] = await zsh(['voucherctl apps get '], it)
     expect(completed?.line.trimEnd()).toBe(
@@ -146,13 +146,13 @@ describe.skipIf(!hasShell('zsh'))(nameOf('zsh'), () => {
 })
 
 describe.skipIf(!hasShell('fish'))(nameOf('fish'), () => {
-  test('fish completes command names with summaries without running voucherctl', async () => {
+  test('fish completes command names with summaries without starting voucherctl', async () => {
     const it = await session('fish', app)
     expect(await fish('voucherctl vou', it)).toEqual([
       `vouchers\t${page.find((one) => one.name === 'vouchers')?.summary}`,
     ])
     expect(await fish('voucherctl platform clock s', it)).toContain('show\tRead the test clock')
-    expect(asked(it)).toBe(false)
+    expect(hasRun(it)).toBe(false)
   })
 
   test.each([
@@ -163,11 +163,11 @@ describe.skipIf(!hasShell('fish'))(nameOf('fish'), () => {
     ['voucherctl server start --data=some', '--data=some folder/'],
     ['voucherctl -p my', "my shop's"],
     ['voucherctl -p "my', "my shop's"],
-  ])('fish completes "%s"', async (line, offered) => {
+  ])('fish completes the line "%s" with %j', async (line, offered) => {
     expect(await fish(line, await session('fish', app))).toContainEqual(expect.stringContaining(offered))
   })
 
-  test('fish completion never executes what a server sends', async () => {
+  test('fish completion never executes code in names and ids from a server', async () => {
     const it = await session('fish', hostile)
     expect(await fish('voucherctl apps get ', it)).toEqual([
       `${hostile.id}\t$(touch pwned) \`touch pwned\` "x" %F{red}, active`,

@@ -7,7 +7,7 @@ import { cli, temporaryDir } from '../../support/cli.js'
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
-/** Starts a server that ends as soon as it is ready. */
+/** Runs `server start` and aborts it immediately. */
 function start(args: string, given: Parameters<typeof cli>[1] = {}) {
   const signal = AbortSignal.abort()
   return cli(`server start --port 0 --log-level silent ${args}`, { ...given, signal })
@@ -15,7 +15,7 @@ function start(args: string, given: Parameters<typeof cli>[1] = {}) {
 
 const PRIVATE = ['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db']
 
-test('server start makes readable files of the data folder private and warns about each', async () => {
+test('server start makes its files in the data folder private and warns about each change', async () => {
   const dir = join(temporaryDir(), 'data')
   expect(await start(`--data ${dir} --json`)).toMatchObject({ exit: 0, stderr: '' })
   for (const name of PRIVATE) chmodSync(join(dir, name), 0o640)
@@ -28,7 +28,7 @@ test('server start makes readable files of the data folder private and warns abo
   expect((await start(`--data ${dir} --json`)).stderr).toBe('')
 })
 
-test('server start makes the default data folder private and only warns about a given one', async () => {
+test('server start makes the default data folder private and only warns about that of --data', async () => {
   const home = temporaryDir()
   const own = join(home, '.local', 'share', 'voucherctl')
   mkdirSync(own, { recursive: true })
@@ -65,7 +65,7 @@ test('a failed server start includes permission warnings in its error object', a
   })
 })
 
-test('server start refuses a given key file that others can access and does not change it', async () => {
+test('server start refuses a --key-file that other users can access and does not change its mode', async () => {
   const folder = temporaryDir()
   await start(`--data ${join(folder, 'first')}`)
   const keys = join(folder, 'first', 'keys.json')
@@ -81,7 +81,7 @@ test('server start refuses a given key file that others can access and does not 
   expect((await start(`--data ${join(folder, 'second')} --key-file ${keys}`)).exit).toBe(0)
 })
 
-test('server start accepts a key file readable by its group for root only (mounted secrets)', async () => {
+test('server start accepts a group-readable --key-file only as root (mounted secrets)', async () => {
   const folder = temporaryDir()
   await start(`--data ${join(folder, 'first')}`)
   const keys = join(folder, 'first', 'keys.json')
@@ -98,7 +98,7 @@ test.each([
   ['file', 'it is no folder'],
   ['file/below', 'it lies below a file'],
   ['dangling', 'it cannot be made (ENOENT)'],
-])('server start with a data folder at %s exits 2 and names its path', async (name, reason) => {
+])('server start exits 2 for the unusable data folder "%s": %s', async (name, reason) => {
   const cwd = temporaryDir()
   const { symlinkSync } = await import('node:fs')
   writeFileSync(join(cwd, 'file'), '')
@@ -111,11 +111,11 @@ test.each([
   expect(readdirSync(cwd).sort()).toEqual(['dangling', 'file'])
 })
 
-test('server start with a data folder without write permission exits 2 and names its path', async () => {
+test('server start exits 2 for a data folder without write permission and prints its path', async () => {
   const asRoot = process.getuid?.() === 0
   const closed = temporaryDir()
   chmodSync(closed, 0o500)
-  // Root ignores permissions, and access(2) checks the real user id, so the test creates a folder below.
+  // access(2) checks the real user id, so as root only the creation of a subfolder fails.
   const dir = asRoot ? join(closed, 'new') : closed
   if (asRoot) process.seteuid?.(12_345)
   try {
@@ -135,7 +135,7 @@ test('server status and stop print the absolute path of the data folder', async 
   expect(JSON.parse((await cli('server stop --data d --json', { cwd })).stdout).data_dir).toBe(join(cwd, 'd'))
 })
 
-test('server start on a full disk exits 1 and leaves no partial file', async () => {
+test('server start exits 1 on a full disk and leaves no partial file', async () => {
   const dir = join(temporaryDir(), 'data')
   await start(`--data ${dir}`)
   const before = readdirSync(dir)

@@ -28,7 +28,7 @@ async function start(home: string, line: string): Promise<{ base_url: string; da
   return data
 }
 
-test('server commands use the data folder of the profile, and login --local the base URL', async () => {
+test('server commands use the data folder of the profile, login --local also its base URL', async () => {
   const home = temporaryDir()
   const other = join(home, 'other')
   const ofDefault = await start(home, '')
@@ -38,12 +38,12 @@ test('server commands use the data folder of the profile, and login --local the 
   const plain = await json(home, 'login --local --account demo')
   expect(plain.data).toMatchObject({ base_url: ofDefault.base_url, data_dir: ofDefault.data_dir })
 
-  // login finds the server of another profile, also under another host name.
+  // A new profile gets the data folder of a known local server even if the host name differs.
   const alias = ofShop.base_url.replace('127.0.0.1', 'localhost')
   const elsewhere = await json(home, `login --local --account demo -p third --base-url ${alias}`)
   expect(elsewhere.data).toMatchObject({ base_url: ofShop.base_url, data_dir: other })
   expect(profiles(home).third).toMatchObject({ base_url: ofShop.base_url, data_dir: other })
-  // The profile stores the folder.
+  // Without --data, login uses the data folder that profile shop has stored.
   expect((await json(home, 'login --local --account demo -p shop')).data.base_url).toBe(ofShop.base_url)
 
   expect((await json(home, 'server status -p shop')).data).toMatchObject({ running: true, base_url: ofShop.base_url })
@@ -60,7 +60,7 @@ test('server commands use the data folder of the profile, and login --local the 
   expect((await start(home, '-p shop')).data_dir).toBe(other)
 })
 
-test('login --local sends no operator key to a URL that is not the server of a known folder', async () => {
+test('login --local sends the operator key only to the server of a known data folder', async () => {
   const { baseUrl, received } = await stub(() => success({ jwt: 'x', instanceId: 'another' }))
   const home = temporaryDir()
   const folder = join(home, '.local', 'share', 'voucherctl')
@@ -87,7 +87,7 @@ test('login --local sends no operator key to a URL that is not the server of a k
   expect(received.map((it) => [it.path, it.headers.authorization])).toEqual([['/healthz', undefined]])
 })
 
-test('server commands refuse a named profile that is remote or missing', async () => {
+test('server commands refuse a -p profile of a remote server and a missing profile', async () => {
   const home = withProfiles({ default: {}, remote: { base_url: 'https://vouchers.example' } })
   for (const command of ['server status', 'server stop', 'server start', 'server export --out backup.ndjson']) {
     const ran = await cli(`${command} -p remote`, { home })
@@ -98,7 +98,7 @@ test('server commands refuse a named profile that is remote or missing', async (
   expect((await cli('server logs -p remote', { home })).stderr).toContain('operator key for https://vouchers.example')
 })
 
-test('login to another machine removes the data folder from the profile', async () => {
+test('profiles set --base-url of another machine removes the data folder from the profile', async () => {
   const home = withProfiles({ shop: { base_url: 'http://127.0.0.1:8420', data_dir: '/data' } })
   await cli('profiles set shop --base-url http://127.0.0.1:8421', { home })
   expect(profiles(home).shop.data_dir).toBe('/data')
@@ -106,7 +106,7 @@ test('login to another machine removes the data folder from the profile', async 
   expect(profiles(home).shop).toEqual({ base_url: 'https://vouchers.example' })
 })
 
-test('server status, stop and logs name the data folder on a terminal', async () => {
+test('server status, stop and logs print the data folder if no server runs in it', async () => {
   const home = withProfiles({ shop: { data_dir: '/nowhere/data' } })
   const stopped = await cli('server stop -p shop', { home, terminal: true })
   expect(stopped.stdout).toContain('No server runs in /nowhere/data.')

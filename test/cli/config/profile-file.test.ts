@@ -20,13 +20,13 @@ const config = (home: string) => join(folder(home), 'config.json')
 const namesIn = (home: string) => Object.keys(JSON.parse(readFileSync(config(home), 'utf8')).profiles).sort()
 const set = (name: string) => ['profiles', 'set', name, '--base-url', `https://${name}.example`]
 
-test('the profile file keeps every acknowledged change when commands are killed at any moment', async () => {
+test('the profile file keeps every successful change if commands are killed at any moment', async () => {
   const home = temporaryDir()
   const acknowledged: string[] = []
   for (let run = 0; run < 12; run += 1) {
     const name = `p${run}`
     const child = built.start(set(name), home)
-    // The kills range from before the first import to after the last write.
+    // The delays cover a kill during start-up, during the write and after it.
     const timer = setTimeout(() => child.kill('SIGKILL'), 20 + run * 16)
     const exit = await new Promise((resolve) => child.once('exit', resolve))
     clearTimeout(timer)
@@ -37,7 +37,7 @@ test('the profile file keeps every acknowledged change when commands are killed 
   expect(readdirSync(folder(home))).toEqual(['config.json'])
 })
 
-test('the draft of a killed writer is removed by the next writer', async () => {
+test('the next command that writes profiles removes the draft file of a killed command', async () => {
   const home = temporaryDir()
   await cli(set('a'), { home })
   writeFileSync(join(folder(home), 'config.json.tmp-1234567890abcdef'), secrets.VOUCHERCTL_TOKEN, { mode: 0o600 })
@@ -45,7 +45,7 @@ test('the draft of a killed writer is removed by the next writer', async () => {
   expect(readdirSync(folder(home))).toEqual(['config.json'])
 })
 
-test('a symbolic link as profile file stays a link and its target becomes 0600', async () => {
+test('a command that writes profiles keeps a symbolic link and makes its target 0600', async () => {
   const home = temporaryDir()
   const kept = join(temporaryDir(), 'kept.json')
   writeFileSync(kept, '{"current":"default","profiles":{}}', { mode: 0o644 })
@@ -56,7 +56,7 @@ test('a symbolic link as profile file stays a link and its target becomes 0600',
   expect(namesIn(home)).toEqual(['a'])
 })
 
-/** Runs a command whose file writes fail beyond this number of 1,024-byte blocks. */
+/** Runs a command with a file size limit of `blocks` * 1,024 bytes. */
 function withDisk(blocks: number, args: readonly string[], home: string) {
   const script = `trap '' XFSZ; ulimit -f ${blocks}; exec "$0" "$@"`
   const options = { cwd: home, env: built.environment(home) }
@@ -71,7 +71,7 @@ function withDisk(blocks: number, args: readonly string[], home: string) {
 }
 
 test.runIf(process.platform === 'linux')(
-  'the profile file stays unchanged and leaves no draft on a full disk',
+  'a command on a full disk leaves the profile file unchanged and no draft file',
   async () => {
     const home = temporaryDir()
     for (let n = 0; n < 30; n += 1) await cli(set(`long-name-of-a-profile-${n}`), { home })
@@ -86,7 +86,7 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-test('login exits 1 with only the error object if the credential cannot be stored', async () => {
+test('login exits 1 and prints only the error object if it cannot store the credential', async () => {
   const { baseUrl } = await stub(() => success(pageOf()))
   const home = temporaryDir()
   writeFileSync(join(home, 'file'), '')
@@ -97,7 +97,7 @@ test('login exits 1 with only the error object if the credential cannot be store
   expect(existsSync(config(home))).toBe(false)
 })
 
-test('login prints the plain-text note before it stores the credential', async () => {
+test('login warns about plain text before it stores the credential', async () => {
   const { baseUrl } = await stub(() => success(pageOf()))
   const home = temporaryDir()
   const seen: boolean[] = []

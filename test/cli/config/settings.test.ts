@@ -26,7 +26,7 @@ async function explain(args: string, given: Parameters<typeof cli>[1]) {
   }
 }
 
-test('settings follow flag, environment, project file, profile and default, with their source', async () => {
+test('a setting comes from flag, environment, project file, profile or default, in this order', async () => {
   const profiles = { shop: { base_url: 'https://profile.example', timeout: '4s', retries: 4 } }
   const home = withConfig({ current: 'shop', profiles })
   const cwd = temporaryDir()
@@ -50,7 +50,7 @@ test('settings follow flag, environment, project file, profile and default, with
   expect((await explain('', {}))('retries')).toEqual([3, 'default'])
 })
 
-test('the profile is chosen by flag, environment, project file or the current one, in this order', async () => {
+test('the profile comes from flag, environment, project file or `profiles use`, in this order', async () => {
   const profiles = {
     a: { base_url: 'https://a' },
     b: { base_url: 'https://b' },
@@ -73,7 +73,7 @@ test('VOUCHERCTL_OUTPUT sets the format of results and failures', async () => {
   expect(JSON.parse((await cli('apps list', { env })).stderr).error.code).toBe('BASE_URL_REQUIRED')
 })
 
-test('the output format of a project file or profile applies to usage errors, not to help', async () => {
+test('the output format of a project file or profile applies to usage errors but not to help', async () => {
   const profiles = { shop: { output: 'json' }, plain: {} }
   const home = withConfig({ current: 'plain', profiles })
   const cwd = temporaryDir()
@@ -94,7 +94,7 @@ test('the output format of a project file or profile applies to usage errors, no
   expect((await cli('apps --help', { home, cwd })).stdout).not.toMatch(/^[[{]/)
 })
 
-test('a project file applies to the folders below it', async () => {
+test('a project file also applies in the subfolders of its folder', async () => {
   const cwd = temporaryDir()
   writeFileSync(join(cwd, 'voucherctl.json'), '{"base_url":"https://project.example"}')
   const inside = join(cwd, 'a', 'b')
@@ -110,7 +110,7 @@ test.each([
   [{ retries: '3' }, 'CONFIG_INVALID'],
   [{ timeout: 'soon' }, 'CONFIG_INVALID'],
   [['x'], 'CONFIG_INVALID'],
-])('a project file with %j exits 2 without printing its content', async (content, code) => {
+])('a command exits 2 for a project file with %j and does not print this content', async (content, code) => {
   const cwd = temporaryDir()
   writeFileSync(join(cwd, 'voucherctl.json'), JSON.stringify(content))
   const ran = await cli('profiles list --json', { cwd })
@@ -127,7 +127,7 @@ test.each([
   '{"profiles":{"default":{"credentials":null}}}',
   '{"profiles":{"default":{"credentials":{"jwt":"x"}}}}',
   '{"profiles":{"default":{"base_url":5}}}',
-])('a profile file with %s exits 2', async (content) => {
+])('a command exits 2 for a profile file that contains %s', async (content) => {
   const home = withConfig({})
   writeFileSync(config(home), content)
   expect((await cli('profiles list', { home })).exit).toBe(2)
@@ -184,7 +184,7 @@ test.each([
   'logout',
   'server start',
   'quickstart',
-])('%s --dry-run changes nothing', async (args) => {
+])('%s --dry-run does not change the profile file', async (args) => {
   const home = withConfig({
     current: 'a',
     profiles: { a: { credentials: { token: { value: 'sop_x', origin: 'https://a' } } } },
@@ -196,7 +196,7 @@ test.each([
   expect(readFileSync(config(home), 'utf8')).toBe(before)
 })
 
-test('profiles set exits 2 for an invalid profile name', async () => {
+test('profiles set exits 2 for a profile name with a slash', async () => {
   expect((await cli(['profiles', 'set', '../x', '--production', 'on'])).exit).toBe(2)
 })
 
@@ -206,14 +206,14 @@ const stored = (baseUrl: string, origin = baseUrl) => ({
 })
 const verify = `vouchers verify --code ${redeemCode}`
 
-test('a stored credential is sent to the server that it was stored for', async () => {
+test('a command sends a stored credential to the server that it was stored for', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
   const ran = await cli(verify, { home: withConfig(stored(baseUrl)) })
   expect(ran.exit).toBe(0)
   expect(received[0]?.headers.authorization).toBe(`Bearer ${secrets.VOUCHERCTL_TOKEN}`)
 })
 
-test('a stored credential is not sent to another origin from a flag, environment or project', async () => {
+test('a stored credential is not sent to a base URL of a flag, environment or project file', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
   const home = withConfig(stored('https://shop.example'))
   const cwd = temporaryDir()
@@ -234,7 +234,7 @@ test('a stored credential is not sent to another origin from a flag, environment
   expect(received).toEqual([])
 })
 
-test('a credential comes from --token-file, the environment or the profile, in this order', async () => {
+test('a command takes its credential from --token-file, environment or profile, in this order', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
   const home = withConfig(stored(baseUrl))
   const file = join(home, 'token')
@@ -253,7 +253,7 @@ test('a credential comes from --token-file, the environment or the profile, in t
 })
 
 test.each(['', 'two words', 'two\nlines'])(
-  'a token file with %j exits 2 without printing its content',
+  'a command exits 2 for a token file that contains %j and does not print this content',
   async (content) => {
     const { baseUrl, received } = await stub(() => success(verification))
     const ran = await cli(`${verify} --base-url ${baseUrl} --token-file -`, { stdin: content })
@@ -262,12 +262,12 @@ test.each(['', 'two words', 'two\nlines'])(
   },
 )
 
-test('a missing token file exits 2', async () => {
+test('a command exits 2 for a missing token file', async () => {
   const ran = await cli(`${verify} --base-url http://127.0.0.1:1 --token-file /nowhere/token`)
   expect([ran.exit, ran.stdout]).toEqual([2, ''])
 })
 
-test('the profile setting codes=reference checks redeem codes before a call to any server', async () => {
+test('the profile setting codes=reference rejects mistyped redeem codes for a remote server', async () => {
   const home = withConfig({
     current: 'default',
     profiles: { default: { base_url: 'https://shop.example', codes: 'reference' } },
@@ -280,27 +280,27 @@ const production = (baseUrl: string) =>
   withConfig({ current: 'p', profiles: { p: { base_url: baseUrl, production: true } } })
 const revoke = 'tokens revoke tok_01 --app app_01'
 
-test('tokens revoke on a production profile requires --yes or the typed id', async () => {
+test('tokens revoke with a production profile requires --yes or the typed token id', async () => {
   const { baseUrl, received } = await stub(() => success({ ...token, status: 'revoked' }))
   const home = production(baseUrl)
   const refused = await cli(`${revoke} --json`, { home, env: secrets })
   expect([refused.exit, JSON.parse(refused.stderr).error.code]).toEqual([3, 'CONFIRMATION_REQUIRED'])
   expect(refused.stderr).toContain('--yes')
-  const mistyped = await cli(revoke, { home, env: secrets, terminal: true, answers: ['tok_02'] })
+  const mistyped = await cli(revoke, { home, env: secrets, terminal: true, replies: ['tok_02'] })
   expect(mistyped.exit).toBe(3)
   expect(received).toEqual([])
-  expect((await cli(revoke, { home, env: secrets, terminal: true, answers: ['tok_01'] })).exit).toBe(0)
+  expect((await cli(revoke, { home, env: secrets, terminal: true, replies: ['tok_01'] })).exit).toBe(0)
   expect((await cli(`${revoke} --yes`, { home, env: secrets })).exit).toBe(0)
 })
 
-test('a production profile prints its banner on a terminal only', async () => {
+test('a command with a production profile prints a banner on a terminal only', async () => {
   const { baseUrl } = await stub(() => success(pageOf()))
   const home = production(baseUrl)
   expect((await cli('apps list', { home, env: secrets, terminal: true })).stderr).toContain('PRODUCTION profile p')
   expect((await cli('apps list', { home, env: secrets })).stderr).toBe('')
 })
 
-test('commands that write profiles concurrently lose no change', async () => {
+test('profiles set, run six times concurrently, loses no profile', async () => {
   const home = temporaryDir()
   const names = ['a', 'b', 'c', 'd', 'e', 'f']
   const set = (name: string) => cli(`profiles set ${name} --base-url https://${name}.example`, { home })
@@ -308,7 +308,7 @@ test('commands that write profiles concurrently lose no change', async () => {
   expect(Object.keys(JSON.parse(readFileSync(config(home), 'utf8')).profiles).sort()).toEqual(names)
 })
 
-test('the profile lock of an ended process or of an old foreign host is removed', async () => {
+test('profiles set removes the lock of an ended process and an old lock of another host', async () => {
   const home = withConfig({ current: 'default', profiles: {} })
   const { pid } = spawnSync(process.execPath, ['-e', '0'])
   writeFileSync(`${config(home)}.lock`, `${pid}@${hostname()}`)
@@ -319,14 +319,14 @@ test('the profile lock of an ended process or of an old foreign host is removed'
   expect(existsSync(`${config(home)}.lock`)).toBe(false)
 })
 
-test('an existing folder for profiles keeps its permissions', async () => {
+test('profiles set keeps the permissions of an existing VOUCHERCTL_CONFIG_DIR', async () => {
   const dir = temporaryDir()
   chmodSync(dir, 0o755)
   const ran = await cli('profiles set a --base-url https://a', { env: { VOUCHERCTL_CONFIG_DIR: dir } })
   expect([ran.exit, statSync(dir).mode & 0o777]).toEqual([0, 0o755])
 })
 
-test.each(['flag', 'environment', 'project file'])('a missing profile named by the %s exits 5', async (by) => {
+test.each(['flag', 'environment', 'project file'])('a command exits 5 for a missing profile that the %s selects', async (by) => {
   const { baseUrl, received } = await stub(() => success(verification))
   const home = withConfig(stored(baseUrl))
   const cwd = temporaryDir()
@@ -340,14 +340,14 @@ test.each(['flag', 'environment', 'project file'])('a missing profile named by t
   expect((await cli(`profiles set prdo --base-url ${baseUrl}${flag}`, { home, cwd, env })).exit).toBe(0)
 })
 
-test('login creates the named profile', async () => {
+test('login -p NAME creates a missing profile', async () => {
   const { baseUrl } = await stub(() => success(pageOf()))
   const home = temporaryDir()
   const given = { home, stdin: secrets.VOUCHERCTL_TOKEN }
   expect((await cli(`login --with-token - -p new --base-url ${baseUrl}`, given)).exit).toBe(0)
 })
 
-test('a token file is read once for all calls of a command', async () => {
+test('a command with several API calls reads its token file once', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf()))
   const home = temporaryDir()
   let reads = 0
@@ -361,17 +361,17 @@ test('a token file is read once for all calls of a command', async () => {
   expect([ran.exit, reads, received.length]).toEqual([0, 1, 1])
 })
 
-test('withoutSecrets removes credentials from the environment of a detached server', () => {
+test('withoutSecrets() removes credentials from the environment for a detached server', () => {
   const env = { ...secrets, VOUCHERCTL_CONFIG_DIR: '/c', PATH: '/bin' }
   expect(withoutSecrets(env)).toEqual({ VOUCHERCTL_CONFIG_DIR: '/c', PATH: '/bin' })
 })
 
-test('server start --key-file - exits 2, since a path is required', async () => {
+test('server start --key-file - exits 2, because the key file must be a path', async () => {
   const ran = await cli('server start --memory --port 0 --key-file -')
   expect([ran.exit, ran.stderr.includes('takes a path')]).toEqual([2, true])
 })
 
-test('a profile file or folder with wide permissions causes a warning with the chmod command', async () => {
+test('a command warns about a profile file or folder that others can access and prints chmod', async () => {
   const home = withConfig({ current: 'a', profiles: { a: {} } })
   const dir = dirname(config(home))
   const stderr = async (args: string) => (await cli(args, { home })).stderr
@@ -390,7 +390,7 @@ test('a profile file or folder with wide permissions causes a warning with the c
   expect(await stderr('profiles list')).toContain(`can write to ${dir}. Close it: chmod 700 ${dir}\n`)
 })
 
-test('profiles show --explain prints prefix and source of each credential and other settings', async () => {
+test('profiles show --explain prints the source of each setting and credential prefixes only', async () => {
   const home = withConfig(stored('https://shop.example'))
   const file = join(home, 'jwt')
   writeFileSync(file, secrets.VOUCHERCTL_JWT)
@@ -422,7 +422,7 @@ test('profiles show --explain prints prefix and source of each credential and ot
   ])
 })
 
-test('a nested secret in a project file exits 2 with CONFIG_HOLDS_SECRET', async () => {
+test('a command exits 2 with CONFIG_HOLDS_SECRET for a nested secret in a project file', async () => {
   const cwd = temporaryDir()
   writeFileSync(join(cwd, 'voucherctl.json'), JSON.stringify({ secure: { webhook_secret: 'CANARY' } }))
   const { exit, stderr } = await cli('profiles list --json', { cwd })
@@ -430,7 +430,7 @@ test('a nested secret in a project file exits 2 with CONFIG_HOLDS_SECRET', async
   expect(stderr).not.toContain('CANARY')
 })
 
-test('bots regenerate-token and secure call ask for confirmation on a production profile', async () => {
+test('bots regenerate-token and secure call ask for confirmation with a production profile', async () => {
   const { baseUrl, received } = await stub(() => success({}))
   const home = production(baseUrl)
   const path = '/api/v1/open-platform/applications/app_01/tokens/tok_01'
@@ -438,7 +438,7 @@ test('bots regenerate-token and secure call ask for confirmation on a production
     const { exit, stderr } = await cli(`${args} --json`, { home, env: secrets })
     expect([args, exit, JSON.parse(stderr).error.code]).toEqual([args, 3, 'CONFIRMATION_REQUIRED'])
   }
-  const typed = await cli(`secure call DELETE ${path}`, { home, env: secrets, terminal: true, answers: ['tok_02'] })
+  const typed = await cli(`secure call DELETE ${path}`, { home, env: secrets, terminal: true, replies: ['tok_02'] })
   expect([typed.exit, typed.asked]).toEqual([3, ['Revoking tok_01: type tok_01 to confirm']])
   expect(received).toEqual([])
 })
@@ -448,7 +448,7 @@ test('the banner of a production profile is printed once, before the confirmatio
   const home = production(baseUrl)
   const shown: string[] = []
   const onStderr = (text: string) => shown.push(text)
-  const ran = await cli(revoke, { home, env: secrets, terminal: true, answers: ['tok_02'], onStderr })
+  const ran = await cli(revoke, { home, env: secrets, terminal: true, replies: ['tok_02'], onStderr })
   expect([ran.exit, shown[0]]).toEqual([3, `PRODUCTION profile p: ${baseUrl}\n`])
   const { stderr } = await cli('whoami', { home, env: secrets, terminal: true })
   expect(stderr.match(/PRODUCTION/g)).toHaveLength(1)

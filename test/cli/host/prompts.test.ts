@@ -4,9 +4,9 @@ import { app, template, verification } from '../../support/cli-samples.js'
 
 const env = { ...secrets, NO_COLOR: '1' }
 
-test('a missing value is prompted for on a terminal and sent', async () => {
+test('apps create prompts for a missing name on a terminal and sends the reply', async () => {
   const { baseUrl, received } = await stub(() => success(app))
-  const ran = await cli(`apps create --base-url ${baseUrl}`, { env, terminal: true, answers: ['Shop'] })
+  const ran = await cli(`apps create --base-url ${baseUrl}`, { env, terminal: true, replies: ['Shop'] })
   expect(ran.exit).toBe(0)
   expect(ran.asked).toEqual(['Name of the application'])
   expect(received[0]?.body).toEqual({ name: 'Shop' })
@@ -14,8 +14,8 @@ test('a missing value is prompted for on a terminal and sent', async () => {
 
 test('templates create prompts for all required values in order', async () => {
   const { baseUrl, received } = await stub(() => success(template))
-  const answers = ['coffee', 'Coffee', 'gift', 'Shop', 'Shop', 'physical_goods', 'purchase', '30', '5']
-  const ran = await cli(`templates create --base-url ${baseUrl}`, { env, terminal: true, answers })
+  const replies = ['coffee', 'Coffee', 'gift', 'Shop', 'Shop', 'physical_goods', 'purchase', '30', '5']
+  const ran = await cli(`templates create --base-url ${baseUrl}`, { env, terminal: true, replies })
   expect(ran.exit).toBe(0)
   expect(ran.asked).toHaveLength(9)
   expect(received[0]?.body).toMatchObject({
@@ -26,41 +26,41 @@ test('templates create prompts for all required values in order', async () => {
   })
 })
 
-test('an invalid reply to a prompt exits 2', async () => {
+test('a command exits 2 for an invalid reply to its prompt', async () => {
   const { baseUrl } = await stub(() => success(template))
-  const ran = await cli(`platform clock advance --base-url ${baseUrl}`, { env, terminal: true, answers: ['soon'] })
+  const ran = await cli(`platform clock advance --base-url ${baseUrl}`, { env, terminal: true, replies: ['soon'] })
   expect([ran.exit, ran.stdout]).toEqual([2, ''])
 })
 
-test('Ctrl-C at a prompt exits 130 and sends nothing', async () => {
+test('a command exits 130 for Ctrl-C at its prompt and sends nothing', async () => {
   const { baseUrl, received } = await stub(() => success(app))
-  const ran = await cli(`apps create --base-url ${baseUrl}`, { env, terminal: true, answers: [undefined] })
+  const ran = await cli(`apps create --base-url ${baseUrl}`, { env, terminal: true, replies: [undefined] })
   expect([ran.exit, ran.stdout, received.length]).toEqual([130, '', 0])
 })
 
-test('--no-input exits 3 instead of prompting on a terminal', async () => {
+test('a command with --no-input exits 3 instead of prompting on a terminal', async () => {
   const { baseUrl } = await stub(() => success(app))
-  const ran = await cli(`apps create --no-input --base-url ${baseUrl}`, { env, terminal: true, answers: ['Shop'] })
+  const ran = await cli(`apps create --no-input --base-url ${baseUrl}`, { env, terminal: true, replies: ['Shop'] })
   expect([ran.exit, ran.asked]).toEqual([3, []])
   expect(ran.stderr).toContain('--name')
 })
 
-test('a command without a terminal names all missing values together', async () => {
+test('a command without a terminal names all missing values in one error', async () => {
   const { stderr } = await cli('vouchers issue --external-id e --json', { env })
   expect(JSON.parse(stderr).error.details.missing).toEqual(['--template', '--recipient'])
 })
 
 test('vouchers verify prompts for the code if no flag gives it', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
-  await cli(`vouchers verify --base-url ${baseUrl}`, { env, terminal: true, answers: [redeemCode] })
+  await cli(`vouchers verify --base-url ${baseUrl}`, { env, terminal: true, replies: [redeemCode] })
   expect(received[0]?.body).toEqual({ credential: { type: 'redeem_code', value: redeemCode } })
 })
 
-test('a missing credential is prompted for hidden and used for this call', async () => {
+test('a command prompts for a missing credential with hidden input and sends it', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
   const ran = await cli(`vouchers verify --code ${redeemCode} --base-url ${baseUrl}`, {
     terminal: true,
-    answers: ['sop_typed'],
+    replies: ['sop_typed'],
   })
   expect(ran.exit).toBe(0)
   expect(ran.asked[0]).toMatch(/application token for .*hidden/)

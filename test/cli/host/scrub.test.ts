@@ -11,7 +11,7 @@ test.each([
   [`Bearer ${secrets.VOUCHERCTL_OPERATOR_KEY}.`, 'Bearer opk_….'],
   [`"${secrets.VOUCHERCTL_JWT}"`, '"eyJ…"'],
   [`code ${redeemCode}, ${qrToken}`, 'code …T4FJ, …Y0YZ'],
-])('scrub shortens text that has the form of a secret to its prefix or end', (text, shown) => {
+])('scrub shortens a secret in "%s"', (text, shown) => {
   expect(scrub(host(), text)).toBe(shown)
 })
 
@@ -21,9 +21,9 @@ test.each([
   'one of sop_, sbot_ or opk_',
   'key 0b2f6a1e-1c2d-4e3f-8a9b-0c1d2e3f4a5b',
   'sha256:OS1SdPMvxjrnaM7Mx8GZwIzZLS7z0mYCLzvJ9bZXScA',
-])('scrub keeps "%s", which is not a secret', (text) => expect(scrub(host(), text)).toBe(text))
+])('scrub does not change "%s", which contains no secret', (text) => expect(scrub(host(), text)).toBe(text))
 
-test('scrub hides remembered secrets in text, JSON and URLs, except short words', () => {
+test('scrub hides secrets passed to remember() in text, JSON and URLs, except short ones', () => {
   const run = host()
   remember(run, 'a "b" c\\d/e')
   remember(run, 'short')
@@ -35,12 +35,12 @@ test('scrub hides remembered secrets in text, JSON and URLs, except short words'
   expect(scrubAll(run, { a: ['a "b" c\\d/e', 1, null] })).toEqual({ a: ['[secret]', 1, null] })
 })
 
-test('scrub redacts secrets taken from environment variables', () => {
+test('scrub hides the values of secret environment variables', () => {
   const env = { VOUCHERCTL_WEBHOOK_SECRET: 'webhook-secret-1' }
   expect(scrub({ env }, 'saw webhook-secret-1')).toBe('saw [secret]')
 })
 
-test('an error response that echoes the redeem code is printed without it in any spelling', async () => {
+test('vouchers verify prints an error response without the redeem code, in any spelling', async () => {
   const typed = 'm9s3 46q3 d25v t4fj'
   const spellings = [typed, 'M9S346Q3D25VT4FJ', redeemCode]
   const { baseUrl } = await stub(() => refusal(400, 'VALIDATION_FAILED', { spellings }))
@@ -52,7 +52,7 @@ test('an error response that echoes the redeem code is printed without it in any
   }
 })
 
-test('a token in place of another argument is never printed in full', async () => {
+test('a command prints a token that a user typed as another argument only shortened', async () => {
   const { baseUrl } = await stub(() => success(app))
   for (const args of [
     ['apps', 'list', `--token=${secrets.VOUCHERCTL_TOKEN}`],
@@ -67,7 +67,7 @@ test('a token in place of another argument is never printed in full', async () =
   }
 })
 
-test('tokens revoke --dry-run names the token by its id', async () => {
+test('tokens revoke --dry-run prints the token id, which is not a secret', async () => {
   const { baseUrl } = await stub(() => success(token))
   const ran = await cli(`tokens revoke tok_01 --app app_01 --dry-run --base-url ${baseUrl}`, { env: secrets })
   expect(ran.stdout).toContain('/tokens/tok_01')

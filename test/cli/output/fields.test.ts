@@ -17,7 +17,7 @@ const fieldsOf = (data: unknown) => Object.keys((data as { items?: readonly obje
 const changing = Object.entries(leafCalls).filter(([path, { changes }]) => changes && path !== 'secure call')
 
 test.each(changing)(
-  '%s --fields with an unknown field exits 2 with the valid ones and sends nothing',
+  '%s --fields with an unknown field exits 2, lists the valid fields and sends nothing',
   async (path, call) => {
     const ran = await against(`${path} ${call.args} --json --fields nonsense`, call.data)
     expect([ran.exit, ran.stdout, ran.received]).toEqual([2, '', []])
@@ -27,7 +27,7 @@ test.each(changing)(
   },
 )
 
-test('the output shape of a command has every member of its output', async () => {
+test('the output schema of each command has every member of its sample response', async () => {
   const leaves = (await Promise.all(page.map((it) => it.load()))).flatMap((node) =>
     leavesOf(node).map(([names, leaf]) => [[node.name, ...names].join(' '), leaf] as const),
   )
@@ -38,18 +38,18 @@ test('the output shape of a command has every member of its output', async () =>
   }
 })
 
-test('a read command refuses --fields that neither the response nor the contract has', async () => {
+test('templates list exits 2 for --fields that neither the response nor the contract has', async () => {
   const ran = await against('templates list --fields name,nam,validity.typ', pageOf(template))
   expect([ran.exit, ran.stdout]).toEqual([2, ''])
   expect(ran.stderr).toMatch(/^error: --fields names what is not there: "nam", "validity.typ"\.\nhint: There are id, /)
 })
 
-test('--fields accepts a response member that the contract does not have', async () => {
+test('--fields accepts a member of the response that the contract does not have', async () => {
   const ran = await against('apps get app_01 --json --fields id,colour.tone', { ...app, colour: { tone: 'warm' } })
   expect(JSON.parse(ran.stdout)).toEqual({ id: 'app_01', 'colour.tone': 'warm' })
 })
 
-test('--fields prints null for an optional member that the response does not have', async () => {
+test('--fields prints null for an optional member that is missing in the response', async () => {
   const { name: _name, ...nameless } = app
   expect(JSON.parse((await against('apps get app_01 --json --fields name', nameless)).stdout)).toEqual({ name: null })
   const unknown = { ...verification, voucher: null }
@@ -58,7 +58,7 @@ test('--fields prints null for an optional member that the response does not hav
   expect((await against('bots updates --json --fields friend_request.id', { items: [update] })).exit).toBe(0)
 })
 
-test('bots updates --fields accepts every update type and refuses unknown names', async () => {
+test('bots updates --fields accepts the name of every update type and refuses other names', async () => {
   expect((await against('bots updates --json --fields update_idd', { items: [update] })).exit).toBe(2)
   expect((await against('bots updates --json --fields ping', { items: [update] })).exit).toBe(0)
   expect(await against('bots updates --follow --json --fields update_idd', {})).toMatchObject({ exit: 2, received: [] })
@@ -70,7 +70,7 @@ test('--fields on an empty list refuses only names that the contract does not ha
 })
 
 test.each(['webhook listen --secret-file s.txt', 'server logs --data data', 'bots updates --follow'])(
-  'a stream refuses a mistyped --fields before its first line: %s',
+  '%s exits 2 for a mistyped --fields before it prints a line',
   async (command) => {
     const cwd = temporaryDir()
     writeFileSync(join(cwd, 's.txt'), 'whsec')

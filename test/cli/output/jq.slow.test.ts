@@ -10,12 +10,12 @@ async function against(args: readonly string[], data: unknown, given: Parameters
 
 const get = ['apps', 'get', 'app_01']
 
-test('--jq prints each result on a line: strings raw, other values as JSON', async () => {
+test('--jq prints each result on a line: strings without quotes, other values as JSON', async () => {
   const ran = await against([...get, '--jq', '.name, .features, .description, (.features | length), true'], app)
   expect(ran).toMatchObject({ exit: 0, stdout: 'Corner shop\n["vouchers"]\nnull\n1\ntrue\n', stderr: '' })
 })
 
-test('--jq filters the document that --json prints, with --fields only those members', async () => {
+test('--jq filters the document that --json prints, reduced to the members of --fields', async () => {
   const ran = await against([...get, '--fields', 'id,name', '--jq', 'keys'], app)
   expect(ran.stdout).toBe('["id","name"]\n')
   const list = ['templates', 'list', '--json', '--jq', '.items[].id, .pagination.total']
@@ -28,11 +28,11 @@ test('--jq with -o jsonl filters each line', async () => {
   expect(ran.stdout).toBe('Free coffee\na\nb\n')
 })
 
-test('--jq without a result prints nothing and exits 0', async () => {
+test('--jq prints nothing and exits 0 if the filter has no result', async () => {
   expect(await against([...get, '--jq', 'empty'], app)).toMatchObject({ exit: 0, stdout: '', stderr: '' })
 })
 
-test('an invalid --jq filter exits 2 before anything is sent', async () => {
+test('a command with an invalid --jq filter exits 2 and sends nothing', async () => {
   for (const filter of ['.a |', '$nope', '', 'import "x" as x; .', '@']) {
     const ran = await against(['apps', 'create', '--name', 'S', '--jq', filter], app)
     expect([ran.exit, ran.stdout, ran.received]).toEqual([2, '', []])
@@ -40,12 +40,12 @@ test('an invalid --jq filter exits 2 before anything is sent', async () => {
   }
 })
 
-test('--jq accepts a filter that begins with a minus after =', async () => {
+test('--jq= accepts a filter that begins with a minus sign', async () => {
   expect((await against([...get, '--jq=-1'], app)).stdout).toBe('-1\n')
   expect((await against([...get, '--jq=--version'], app)).exit).toBe(2)
 })
 
-test('a --jq filter that fails exits 1 with nothing on stdout', async () => {
+test('a command exits 1 and prints nothing on stdout if its --jq filter fails', async () => {
   const ran = await against([...get, '--jq', '.id, (.name | .[])'], app)
   expect([ran.exit, ran.stdout]).toEqual([1, ''])
   expect(JSON.parse(ran.stderr).error).toMatchObject({
@@ -54,7 +54,7 @@ test('a --jq filter that fails exits 1 with nothing on stdout', async () => {
   })
 })
 
-test('a command whose --jq fails reports that it succeeded and how to replace its secret', async () => {
+test('tokens create reports success and how to replace the token if its --jq filter fails', async () => {
   const args = ['tokens', 'create', '--app', 'app_01', '--scope', 'vouchers:read', '--jq', '.token[]']
   const ran = await against(args, { ...token, token: 'sop_fresh' })
   expect([ran.exit, ran.received.length]).toEqual([1, 1])
@@ -64,7 +64,7 @@ test('a command whose --jq fails reports that it succeeded and how to replace it
   expect(JSON.parse(added.stderr).error.message).toBe('--jq failed: number and string cannot be added.')
 })
 
-test('a command warns about a one-time token that --jq leaves out', async () => {
+test('tokens create warns if --jq omits the one-time token', async () => {
   const args = ['tokens', 'create', '--app', 'app_01', '--scope', 'vouchers:read', '--jq']
   const data = { ...token, token: 'sop_fresh' }
   expect((await against([...args, '.id'], data)).stderr).toContain('warning: --jq left out token')
@@ -77,17 +77,17 @@ test.each(['table', 'yaml', 'csv'])('--jq with -o %s exits 2', async (format) =>
   expect(ran.stderr).toContain(format)
 })
 
-test('--jq overrides the output format of the environment', async () => {
+test('--jq overrides the output format of VOUCHERCTL_OUTPUT', async () => {
   const ran = await against([...get, '--jq', '.id'], app, { env: { VOUCHERCTL_OUTPUT: 'yaml' } })
   expect(ran.stdout).toBe('app_01\n')
 })
 
-test('a failure of a command with --jq prints the error object', async () => {
+test('a command with --jq prints the error object if it fails', async () => {
   const ran = await cli([...get, '--jq', '.id', '--base-url', 'http://127.0.0.1:1', '--retries', '0'], { env: secrets })
   expect([ran.exit, JSON.parse(ran.stderr).error.code]).toEqual([9, 'NETWORK_ERROR'])
 })
 
-test('--jq also filters commands that print their own text', async () => {
+test('vouchers issue --jq prints the result of the filter instead of the usual text', async () => {
   const { externalIssueId, recipientUserId } = issuedVoucher
   const ids = ['--external-id', externalIssueId, '--recipient', recipientUserId]
   const args = ['vouchers', 'issue', '--template', 't', ...ids, '--jq']
@@ -95,13 +95,13 @@ test('--jq also filters commands that print their own text', async () => {
   expect((await against([...args, filter], issuedVoucher)).stdout).toBe(`${issuedVoucher.credentials[0]?.value}\n`)
 })
 
-test('a --jq filter cannot read the environment', async () => {
+test('a --jq filter cannot read environment variables', async () => {
   expect((await against([...get, '--jq', '$ENV.VOUCHERCTL_TOKEN, env.VOUCHERCTL_JWT'], app)).stdout).toBe(
     'null\nnull\n',
   )
 })
 
-test('--jq removes terminal controls from raw text on a terminal and keeps them in a pipe', async () => {
+test('--jq removes terminal controls from strings on a terminal and keeps them in a pipe', async () => {
   const name = 'a\u001b[31mred\u0007'
   const jq = [...get, '--jq', '.name, [.name]']
   expect((await against(jq, { ...app, name })).stdout.split('\n')[0]).toBe(name)
@@ -122,7 +122,7 @@ test('Ctrl-C ends an endless --jq filter with exit 130', async () => {
   expect([ran.exit, ran.stdout]).toEqual([130, ''])
 })
 
-test('JqFilter fails when jq runs out of memory and uses a new instance for the next call', async () => {
+test('JqFilter fails if jq runs out of memory and filters the next document with a new instance', async () => {
   const { JqFilter } = await import('../../../src/cli/output/jq.js')
   const filter = new JqFilter('("x" * .) | [., . + "a", . + "b", . + "c"] | add | length', new AbortController().signal)
   expect((await filter.apply('1000000000')).failure).toMatchObject({

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { loadPaint } from '../../../src/cli/output/colour.js'
 import { showList } from '../../../src/cli/output/show.js'
 
-test('a table of 150,000 rows in one document prints one line per row', async () => {
+test('a command prints a table of 150,000 rows from one response, one line per row', async () => {
   const items = Array.from({ length: 150_000 }, (_, i) => ({
     id: `dlv_${i}`,
     name: i < 2_000 ? '咖啡' : 'Kaffee 咖啡',

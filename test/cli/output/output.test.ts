@@ -35,7 +35,7 @@ test('csv output flattens nested members and writes lists as JSON', async () => 
   expect(stdout).toContain('"a\nb"')
 })
 
-test('an empty list prints a notice as table, an empty list as json and nothing as jsonl', async () => {
+test('a list command without results prints a notice as table and nothing as jsonl', async () => {
   expect((await list('', {}, pageOf())).stdout).toBe('Nothing to show.\n')
   expect(JSON.parse((await list('--json', {}, pageOf())).stdout).items).toEqual([])
   expect((await list('-o jsonl', {}, pageOf())).stdout).toBe('')
@@ -55,7 +55,7 @@ test('--fields prints nested members and null members in a table', async () => {
   expect(ran.stdout).toBe('owner name   Ada\ndescription  -\n')
 })
 
-test('a table fits the terminal by shortening names, never ids', async () => {
+test('a table shortens names, but never ids, to fit the terminal', async () => {
   const id = 'tpl_01ARZ3NDEKTSV4RRFFQ69G5FAV'
   const long = { ...template, id, name: 'A name that is long enough to be too long for any table' }
   const { stdout } = await list('', { terminal: true, columns: 80, env: { NO_COLOR: '1' } }, pageOf(long))
@@ -65,7 +65,7 @@ test('a table fits the terminal by shortening names, never ids', async () => {
   expect(rows[1]).toContain('…')
 })
 
-test('a table that is too narrow for its ids prints each row as a record', async () => {
+test('a list prints one line per member instead of a table if the terminal is too narrow for ids', async () => {
   const id = 'tpl_01ARZ3NDEKTSV4RRFFQ69G5FAV'
   const data = pageOf({ ...template, id }, { ...second, id: `${id}2` })
   const given = { terminal: true, columns: 40, env: { NO_COLOR: '1' } }
@@ -76,7 +76,7 @@ test('a table that is too narrow for its ids prints each row as a record', async
   expect((await list('--all', given, data)).stdout).toBe(stdout)
 })
 
-test('a narrow table leaves out the year of log times', async () => {
+test('server logs omits the year of its times on a narrow terminal', async () => {
   const home = temporaryDir()
   const writer = new InboxWriter(join(home, 'inbox'))
   const refused = { verdict: 'refused', reason: 'bad_signature', update_id: null, type: null } as const
@@ -91,7 +91,7 @@ test('a narrow table leaves out the year of log times', async () => {
   expect(Math.max(...narrow.split('\n').map(widthOf))).toBeLessThanOrEqual(64)
 })
 
-test('a narrow table shortens a time to its date', async () => {
+test('a table shortens a time to its date on a narrow terminal', async () => {
   const id = 'app_01ARZ3NDEKTSV4RRFFQ69G5FAV'
   const { baseUrl } = await stub(() => success(pageOf({ ...app, id, createdAt: '2026-11-21T13:55:43.000Z' })))
   const given = { terminal: true, columns: 64, env: { ...secrets, NO_COLOR: '1' } }
@@ -99,7 +99,7 @@ test('a narrow table shortens a time to its date', async () => {
   expect(stdout).toMatch(/ 2026-11-21\n/)
 })
 
-test('output without a terminal is not shortened, and --json is the same with a terminal', async () => {
+test('a table in a pipe is not shortened, and --json prints the same with and without terminal', async () => {
   const long = pageOf({ ...template, name: 'n'.repeat(200) })
   expect((await list('', {}, long)).stdout).toContain('n'.repeat(200))
   const piped = await list('--json')
@@ -116,17 +116,17 @@ test.each([
   [{ env: { FORCE_COLOR: '1' } }, '', true],
   [{ terminal: true, env: { FORCE_COLOR: '0' } }, '', false],
   [{ env: { FORCE_COLOR: '1', NO_COLOR: '1' } }, '', false],
-])('output for %j with "%s" has colour: %s', async (given, args, coloured) => {
+])('templates list run with %j and the flags "%s" prints colours: %s', async (given, args, coloured) => {
   expect((await list(args, given)).stdout.includes('\u001b[')).toBe(coloured)
 })
 
-test.each(['json', 'jsonl', 'yaml', 'csv'])('%s output has no colour', async (format) => {
+test.each(['json', 'jsonl', 'yaml', 'csv'])('%s output contains no colours, even with FORCE_COLOR', async (format) => {
   expect((await list(`-o ${format}`, { env: { FORCE_COLOR: '1' } })).stdout).not.toContain('\u001b')
 })
 
 const hostile = 'a\u001b[31mred\u001b]0;title\u0007\u009b2Jb\u202ec\r\u0000d\u001bP1;2|x\u001b\\e\u001bc'
 
-test('terminal controls in server texts are removed or escaped in every format', async () => {
+test('a command removes or escapes terminal controls of a response in every output format', async () => {
   expect(plain(hostile)).toBe('aredbcde')
   const data = pageOf({ ...template, name: hostile })
   for (const format of ['table', 'yaml', 'json', 'jsonl']) {
@@ -136,7 +136,7 @@ test('terminal controls in server texts are removed or escaped in every format',
   expect(JSON.parse((await list('--json', {}, data)).stdout).items[0].name).toBe(hostile)
 })
 
-test('terminal controls in error responses are removed or escaped', async () => {
+test('a command removes or escapes terminal controls of an error response', async () => {
   const body = {
     success: false,
     code: 'VALIDATION_FAILED',
@@ -153,7 +153,7 @@ test('terminal controls in error responses are removed or escaped', async () => 
   expect(JSON.parse(machine.stderr).error.message).toBe(hostile)
 })
 
-test('the next step is suggested on stderr on a terminal only, and not with --quiet', async () => {
+test('apps create suggests the next command on stderr of a terminal, but not with --quiet', async () => {
   const { baseUrl } = await stub(() => success(app))
   const run = (args: string, terminal: boolean) =>
     cli(`apps create --name S ${args} --base-url ${baseUrl}`, { env: { ...secrets, NO_COLOR: '1' }, terminal })
@@ -164,12 +164,12 @@ test('the next step is suggested on stderr on a terminal only, and not with --qu
   expect(await run('', false)).toMatchObject({ stderr: '', stdout: shown.stdout })
 })
 
-test('csv output of an empty list has a header only with --fields', async () => {
+test('csv output of an empty list has a header line only with --fields', async () => {
   expect((await list('-o csv --fields id,name', {}, pageOf())).stdout).toBe('id,name\n')
   expect((await list('-o csv', {}, pageOf())).stdout).toBe('')
 })
 
-test('a table of several pages prints the page number below it', async () => {
+test('a list command prints the page number below its table if there are several pages', async () => {
   const data = { items: [template], pagination: { page: 1, limit: 1, total: 3, pages: 3 } }
   expect((await list('', {}, data)).stdout).toContain('page 1 of 3, 3 in all')
 })

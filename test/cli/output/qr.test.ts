@@ -17,7 +17,7 @@ async function run(args: string, given: Parameters<typeof cli>[1] = {}) {
   }
 }
 
-/** Decodes QR modules (true is dark) from a rendered image. */
+/** Renders QR modules (true is dark) as an image and decodes the QR code. */
 function read(modules: readonly (readonly boolean[])[]): string {
   const size = modules.length * SCALE
   const data = new Uint8Array(size * size * 4)
@@ -35,8 +35,8 @@ const dark = [0, 0, 0]
 type Colour = readonly number[]
 const colours: Readonly<Record<string, Colour>> = { '38;5;16': dark, '48;5;231': light, '30': dark, '107': light }
 
-/** Renders terminal text of 80 columns in these colours, two squares per cell, and decodes the QR code. */
-function photograph(text: string, ink: Colour, paper: Colour): string {
+/** Renders terminal text with these default colours as an image and decodes the QR code. */
+function decodeTerminal(text: string, ink: Colour, paper: Colour): string {
   const lines = text.split('\n')
   const rows: Colour[][] = []
   for (const line of lines) {
@@ -55,7 +55,7 @@ function photograph(text: string, ink: Colour, paper: Colour): string {
     }
     for (const row of [upper, lower]) rows.push([...row, ...Array.from({ length: 80 - row.length }, () => paper)])
   }
-  // The decoder also reads inverted codes, which not every scanner does.
+  // This decoder also accepts inverted QR codes, but not every scanner does.
   const [zone, finder] = [[0, 3, 32].map((at) => rows[at]?.[at]), [4, 10].map((at) => rows[at]?.[at])]
   expect([zone, finder]).toEqual([
     [light, light, light],
@@ -71,7 +71,7 @@ function photograph(text: string, ink: Colour, paper: Colour): string {
   return decodeQr({ width, height, data })
 }
 
-/** The QR code without the lines above it. */
+/** The lines of the QR code, which follow the other output after an empty line. */
 const drawingOf = (stdout: string) => stdout.slice(stdout.lastIndexOf('\n\n') + 2)
 
 test.each([
@@ -80,18 +80,18 @@ test.each([
   ['a dark terminal of 16 colours', { TERM: 'linux' }, light, dark],
   ['a light terminal of 16 colours', { TERM: 'xterm' }, dark, light],
   ['a dark terminal without colour', { NO_COLOR: '1', TERM: 'xterm-256color' }, light, dark],
-  ['a light terminal without colour that says so', { NO_COLOR: '1', COLORFGBG: '0;15' }, dark, light],
+  ['a light terminal without colour but with COLORFGBG', { NO_COLOR: '1', COLORFGBG: '0;15' }, dark, light],
   ['a dumb terminal', { TERM: 'dumb' }, light, dark],
-])('the QR code on %s can be scanned', async (_name, env, ink, paper) => {
+])('vouchers issue --qr draws a QR code that can be scanned on %s', async (_name, env, ink, paper) => {
   for (const how of ['--recipient user-1', '--chat chat_01']) {
     const { baseUrl } = await stub(() => success(issuedVoucher))
     const args = `vouchers issue --template tpl_01 --external-id order-1 ${how} --qr --base-url ${baseUrl}`
     const { exit, stdout } = await cli(args, { env: { ...secrets, ...env }, terminal: true, columns: 80 })
     expect(exit).toBe(0)
     const drawing = drawingOf(stdout)
-    expect(photograph(drawing, ink, paper)).toBe(qrToken)
+    expect(decodeTerminal(drawing, ink, paper)).toBe(qrToken)
     if ('NO_COLOR' in env || env.TERM === 'dumb') expect(stdout).not.toContain('\u001b')
-    // The code and a prompt fit 80 columns and 24 lines.
+    // The QR code and a shell prompt must fit a terminal of 80 columns and 24 lines.
     const plain = drawing
       .replace(/\u001b\[[\d;]*m/g, '')
       .trimEnd()
@@ -100,13 +100,13 @@ test.each([
   }
 })
 
-test('the QR code in a pipe is drawn dark on light without colour', async () => {
+test('vouchers issue --qr draws a dark QR code without colour sequences in a pipe', async () => {
   const { stdout } = await run('--qr')
   expect(stdout).not.toContain('\u001b')
-  expect(photograph(drawingOf(stdout), dark, light)).toBe(qrToken)
+  expect(decodeTerminal(drawingOf(stdout), dark, light)).toBe(qrToken)
 })
 
-test('a QR code wider than the terminal is replaced by a hint to use --qr-file', async () => {
+test('vouchers issue --qr suggests --qr-file if the QR code is wider than the terminal', async () => {
   const credentials = [{ type: 'qr_token', value: 'q'.repeat(300) }]
   const { baseUrl } = await stub(() => success({ ...issuedVoucher, credentials }))
   const given = { env: { ...secrets, NO_COLOR: '1' }, terminal: true }
@@ -116,7 +116,7 @@ test('a QR code wider than the terminal is replaced by a hint to use --qr-file',
   expect((await cli(`${issue} --qr --base-url ${baseUrl}`, { ...given, columns: 100 })).stdout).toMatch(/[█▀▄]/)
 })
 
-test.each(['json', 'jsonl', 'yaml', 'csv'])('--qr with -o %s is refused before anything is issued', async (format) => {
+test.each(['json', 'jsonl', 'yaml', 'csv'])('vouchers issue --qr -o %s exits 2 and issues no voucher', async (format) => {
   for (const given of [
     { args: `--qr -o ${format}`, env: {} },
     { args: '--qr', env: { VOUCHERCTL_OUTPUT: format } },
@@ -127,7 +127,7 @@ test.each(['json', 'jsonl', 'yaml', 'csv'])('--qr with -o %s is refused before a
   }
 })
 
-test('--qr-file out.png writes the QR code to a file with mode 0600', async () => {
+test('vouchers issue --qr-file out.png writes a readable QR code to a file with mode 0600', async () => {
   const path = join(temporaryDir(), 'out.png')
   const { exit, stdout } = await run(`--qr-file ${path}`)
   expect(exit).toBe(0)
@@ -138,7 +138,7 @@ test('--qr-file out.png writes the QR code to a file with mode 0600', async () =
   expect(decodeQr({ width, height, data: rgba })).toBe(qrToken)
 })
 
-test('--qr-file out.svg writes the QR code', async () => {
+test('vouchers issue --qr-file out.svg writes a readable QR code', async () => {
   const path = join(temporaryDir(), 'out.svg')
   await run(`--qr-file ${path} --json`)
   const svg = readFileSync(path, 'utf8')
@@ -149,7 +149,7 @@ test('--qr-file out.svg writes the QR code', async () => {
   expect(read(modules)).toBe(qrToken)
 })
 
-test('--qr-file replaces an older file with wide permissions by one with mode 0600', async () => {
+test('vouchers issue --qr-file replaces a file of mode 0644 with one of mode 0600', async () => {
   const path = join(temporaryDir(), 'out.svg')
   writeFileSync(path, 'old', { mode: 0o644 })
   expect((await run(`--qr-file ${path}`)).exit).toBe(0)
@@ -157,7 +157,7 @@ test('--qr-file replaces an older file with wide permissions by one with mode 06
   expect(readFileSync(path, 'utf8')).toContain('<svg')
 })
 
-test('--qr-file with an unwritable path exits 1 before the voucher is issued', async () => {
+test('vouchers issue --qr-file exits 1 for an unwritable path and issues no voucher', async () => {
   const dir = temporaryDir()
   mkdirSync(join(dir, 'folder.svg'))
   for (const path of [join(dir, 'nowhere', 'out.svg'), join(dir, 'folder.svg')]) {
@@ -170,7 +170,7 @@ test('--qr-file with an unwritable path exits 1 before the voucher is issued', a
 })
 
 test.each([{ credentials: [null] }, { credentials: 'x' }, { credentials: null }])(
-  'vouchers issue exits 9 for a response with %j, which cannot be redeemed',
+  'vouchers issue exits 9 for a voucher with %j, which cannot be redeemed',
   async (members) => {
     const { baseUrl } = await stub(() => success({ ...issuedVoucher, ...members }))
     const ran = await cli(`${issue} --base-url ${baseUrl}`, { env: secrets })
@@ -178,11 +178,11 @@ test.each([{ credentials: [null] }, { credentials: 'x' }, { credentials: null }]
   },
 )
 
-test('vouchers issue prints nothing on stdout if the QR file cannot be written after issuing', async () => {
+test('vouchers issue prints nothing on stdout if it cannot write the QR file after issuing', async () => {
   const dir = temporaryDir()
   const path = join(dir, 'out.svg')
   const { baseUrl } = await stub(() => {
-    // Replace the path with a folder during the call, so that writing fails.
+    // The path passes the check before the request; a folder in its place makes the write fail.
     mkdirSync(path)
     return success(issuedVoucher)
   })
@@ -194,13 +194,13 @@ test('vouchers issue prints nothing on stdout if the QR file cannot be written a
   expect(readdirSync(dir)).toEqual(['out.svg'])
 })
 
-test('vouchers issue prints times in the common format', async () => {
+test('vouchers issue prints times as 2026-11-21 10:00:00Z', async () => {
   const { stdout } = await run('')
   expect(stdout).toMatch(/^valid until  2026-11-21 10:00:00Z$/m)
 })
 
 test.each([2_331, 2_332])(
-  'QR data of %i bytes is drawn or reported as invalid, without an exception',
+  'vouchers issue --qr draws a QR token of up to 2,331 bytes and exits 9 for more: %i bytes',
   async (bytes) => {
     const credentials = [{ type: 'qr_token', value: 'q'.repeat(bytes) }]
     const { baseUrl } = await stub(() => success({ ...issuedVoucher, credentials }))

@@ -4,7 +4,7 @@ import { secrets, stub, success, temporaryDir } from '../../support/cli.js'
 import { app, pageOf } from '../../support/cli-samples.js'
 import { hasTerminal, onTerminal } from '../../support/terminal.js'
 
-/** Runs a command between two reads of the terminal settings, which it must not change. */
+/** Runs a command on a terminal and prints the terminal settings (stty) before and after it. */
 function run(args: string, env: Record<string, string> = {}) {
   const home = temporaryDir()
   const command = `stty -a; ${process.execPath} ${built.bin} ${args}; exit=$?; stty -a; exit $exit`
@@ -21,7 +21,7 @@ describe.runIf(hasTerminal)('on a terminal', () => {
     ['Ctrl-D', '\u0004', 'login'],
     ['Ctrl-C', '\u0003', 'apps create'],
     ['Ctrl-D', '\u0004', 'apps create'],
-  ])('%s at a prompt exits 130 and restores the terminal settings', async (_name, key, command) => {
+  ])('%s at the prompt of a command exits 130 and restores the terminal settings', async (_name, key, command) => {
     const { baseUrl, received } = await stub(() => success(app))
     const terminal = run(`${command} --base-url ${baseUrl}`, { VOUCHERCTL_JWT: secrets.VOUCHERCTL_JWT })
     await terminal.until('?')
@@ -37,7 +37,7 @@ describe.runIf(hasTerminal)('on a terminal', () => {
     const { baseUrl } = await stub(() => success(pageOf()))
     const terminal = run(`login --base-url ${baseUrl}`)
     await terminal.until('(hidden)')
-    // Ctrl-T would reveal it in the prompt of the library.
+    // In the prompt library, Ctrl-T reveals hidden input; voucherctl must disable this.
     terminal.type(`${secrets.VOUCHERCTL_TOKEN}\u0014`)
     terminal.type('\r')
     expect(await terminal.exit).toBe(0)

@@ -10,8 +10,8 @@ const { VOUCHERCTL_TOKEN: sop, VOUCHERCTL_OPERATOR_KEY: operatorKey } = secrets
 
 const INSTANCE = 'instance-of-the-test'
 
-/** A stub that returns an instance id; its health requests are not in `received`. */
-async function localStub(answer: Parameters<typeof stub>[0], instanceId = INSTANCE) {
+/** A stub that sends its instance id for health requests, which it leaves out of `received`. */
+async function localStub(respond: Parameters<typeof stub>[0], instanceId = INSTANCE) {
   const { baseUrl, received } = await stub((request, index) =>
     request.path === '/healthz' ? success({ status: 'ok', instanceId }) : answer(request, index),
   )
@@ -85,7 +85,7 @@ test('login --local and server status ignore a server whose process has ended', 
   const home = temporaryDir()
   runningServer(defaultFolder(home), 'http://127.0.0.1:1')
   const path = join(defaultFolder(home), 'server.json')
-  // The id of an ended process, which is not reused so soon.
+  // The id of an ended process; the system does not reuse it during this test.
   const { spawnSync } = await import('node:child_process')
   const { pid } = spawnSync(process.execPath, ['-e', '0'])
   writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), pid }))
@@ -93,7 +93,7 @@ test('login --local and server status ignore a server whose process has ended', 
   expect((await cli('server status --json', { home })).exit).toBe(1)
 })
 
-test('login --local --data stores the folder, so that platform commands find its operator key', async () => {
+test('login --local --data stores the data folder, where platform commands find the operator key', async () => {
   const home = temporaryDir()
   const dir = temporaryDir()
   const local = await localStub(({ path }) =>
@@ -105,7 +105,7 @@ test('login --local --data stores the folder, so that platform commands find its
   expect(local.received[1]?.headers.authorization).toBe(`Bearer ${operatorKey}`)
 })
 
-test('the operator key of the local server is not sent to another server', async () => {
+test('a platform command with --base-url does not send the operator key of the local server', async () => {
   const home = temporaryDir()
   const local = await localStub(() => success({ items: [] }))
   const other = await stub(() => success({ items: [] }))
@@ -115,30 +115,30 @@ test('the operator key of the local server is not sent to another server', async
   expect(other.received).toEqual([])
 })
 
-test('the operator key is not sent to another server that took over the address of the local one', async () => {
+test('no command sends the operator key to another server at the address of the local server', async () => {
   const home = temporaryDir()
-  const usurper = await localStub(() => success({ items: [] }), 'another')
-  runningServer(defaultFolder(home), usurper.baseUrl)
+  const impostor = await localStub(() => success({ items: [] }), 'another')
+  runningServer(defaultFolder(home), impostor.baseUrl)
   expect((await cli('server status --json', { home })).exit).toBe(1)
   expect((await cli('login --local --account demo', { home })).exit).toBe(9)
   expect((await cli('platform reviews', { home })).exit).toBe(3)
-  expect(usurper.received).toEqual([])
+  expect(impostor.received).toEqual([])
 })
 
-test('no command sends a credential to a server that took over the address of the local one', async () => {
+test('no command sends a credential to another server at the address of the local server', async () => {
   const home = temporaryDir()
-  const usurper = await localStub(() => success(pageOf()), 'another')
-  runningServer(defaultFolder(home), usurper.baseUrl)
+  const impostor = await localStub(() => success(pageOf()), 'another')
+  runningServer(defaultFolder(home), impostor.baseUrl)
   for (const command of ['apps list', 'whoami', 'templates list', 'login --with-token -']) {
     const ran = await cli(`${command} --json`, { home, env: secrets, stdin: sop })
     expect([command, ran.exit, JSON.parse(ran.stderr).error.code]).toEqual([command, 9, 'LOCAL_SERVER_NOT_RUNNING'])
   }
   const logs = await cli('server logs', { home })
   expect([logs.exit, logs.stderr]).toEqual([9, expect.stringContaining('No server runs')])
-  expect(usurper.received).toEqual([])
+  expect(impostor.received).toEqual([])
 })
 
-test('a command checks the instance id of the local server if its process start is unknown', async () => {
+test('a command checks the instance id of the local server if the process start time is unknown', async () => {
   const home = temporaryDir()
   const local = await localStub(() => success(pageOf(app)))
   runningServer(defaultFolder(home), local.baseUrl)
@@ -147,7 +147,7 @@ test('a command checks the instance id of the local server if its process start 
 })
 
 test.runIf(existsSync('/proc/self/stat'))(
-  'a reused process id is detected by the process start, without a call',
+  'a command detects a reused process id by the process start time, without an HTTP request',
   async () => {
     const home = temporaryDir()
     const { baseUrl, received } = await stub(() => success(pageOf(app)))
@@ -167,13 +167,13 @@ test.runIf(existsSync('/proc/self/stat'))(
   },
 )
 
-test('server stop does not end a process that is not the server of the folder', async () => {
+test('server stop does not end a process that is not the server of the data folder', async () => {
   const home = temporaryDir()
-  const usurper = await localStub(() => success({}), 'another')
+  const impostor = await localStub(() => success({}), 'another')
   const { spawn } = await import('node:child_process')
   const bystander = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: 'pipe' })
   try {
-    runningServer(defaultFolder(home), usurper.baseUrl)
+    runningServer(defaultFolder(home), impostor.baseUrl)
     const path = join(defaultFolder(home), 'server.json')
     writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), pid: bystander.pid }))
     const ran = await cli('server stop --json', { home })
@@ -185,10 +185,10 @@ test('server stop does not end a process that is not the server of the folder', 
 })
 
 test.each([
-  [sop, 'token', '/api/v1/open-platform/vouchers/templates?limit=1'],
-  [jwt, 'jwt', '/api/v1/open-platform/applications?limit=1'],
-  [operatorKey, 'operator', '/_platform/v1/reviews'],
-])('login --with-token - detects the kind of a credential, verifies it and stores it', async (secret, kind, path) => {
+  ['token', sop, '/api/v1/open-platform/vouchers/templates?limit=1'],
+  ['jwt', jwt, '/api/v1/open-platform/applications?limit=1'],
+  ['operator', operatorKey, '/_platform/v1/reviews'],
+])('login --with-token - detects a credential of the kind %s, verifies it and stores it', async (kind, secret, path) => {
   const home = temporaryDir()
   const { baseUrl, received } = await stub(() => success(pageOf()))
   const ran = await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: `${secret}\n` })
@@ -198,7 +198,7 @@ test.each([
   expect(ran.stdout + ran.stderr).not.toContain('CANARY')
 })
 
-test('login stores a token that lacks the scope of the verification call', async () => {
+test('login stores a token that lacks the scope of the API call that verifies it', async () => {
   const home = temporaryDir()
   const { baseUrl } = await stub(() => refusal(403, 'INSUFFICIENT_SCOPE'))
   expect((await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: sop })).exit).toBe(0)
@@ -219,10 +219,10 @@ test('login refuses a credential of unknown kind without sending or printing it'
   expect(ran.stderr).not.toContain('hunter2')
 })
 
-test('login prompts for a hidden credential on a terminal and exits 3 without one', async () => {
+test('login prompts for a credential with hidden input and exits 3 without a terminal', async () => {
   const home = temporaryDir()
   const { baseUrl } = await stub(() => success(pageOf()))
-  const ran = await cli(`login --base-url ${baseUrl}`, { home, terminal: true, answers: [sop] })
+  const ran = await cli(`login --base-url ${baseUrl}`, { home, terminal: true, replies: [sop] })
   expect(ran.exit).toBe(0)
   expect(ran.asked[0]).toContain('hidden')
   const refused = await cli(`login --base-url ${baseUrl}`)
@@ -251,7 +251,7 @@ test('tokens create --save stores the token in the profile for later commands', 
   expect(local.received.at(-1)?.headers.authorization).toBe(`Bearer ${jwt}`)
 })
 
-test('tokens create without --save prints the token and that it is not shown again', async () => {
+test('tokens create without --save prints the token and warns that it is not shown again', async () => {
   const { baseUrl } = await stub(() => success({ ...token, token: 'sop_new' }))
   const { stdout } = await cli(`tokens create --app app_01 --scope vouchers:read --base-url ${baseUrl}`, {
     env: secrets,
@@ -282,7 +282,7 @@ test('whoami exits 4 if the server accepts no credential and 3 if there is none'
   expect((await cli(`whoami --json --base-url ${baseUrl}`)).exit).toBe(3)
 })
 
-test('logout removes the credentials and keeps the rest of the profile', async () => {
+test('logout removes the credentials from the profile and keeps its other settings', async () => {
   const home = temporaryDir()
   const { baseUrl } = await stub(() => success(pageOf()))
   await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: sop })
@@ -310,7 +310,7 @@ test.each(['', '--json', '-o yaml', '-o csv'])('tokens create --save %s does not
   expect(ran.stdout + ran.stderr).not.toContain(sop)
 })
 
-test('tokens create --save creates no token if the profile cannot be written', async () => {
+test('tokens create --save creates no token if the profile file cannot be written', async () => {
   const { baseUrl, received } = await stub(() => success({ ...token, token: sop }, 201))
   const notAFolder = join(temporaryDir(), 'file')
   writeFileSync(notAFolder, '')
@@ -320,7 +320,7 @@ test('tokens create --save creates no token if the profile cannot be written', a
   expect([ran.exit, received]).toEqual([1, []])
 })
 
-test('tokens create --save names a token that could not be stored, so that it can be revoked', async () => {
+test('tokens create --save prints the id of a token that it could not store, for revocation', async () => {
   const dir = temporaryDir()
   const { baseUrl } = await stub(() => {
     writeFileSync(join(dir, 'config.json'), '[]')
@@ -333,7 +333,7 @@ test('tokens create --save names a token that could not be stored, so that it ca
   expect([error.details.token_id, error.hint]).toEqual(['tok_01', expect.stringContaining('tokens revoke tok_01')])
 })
 
-test('login reads the credential from --token-file and rejects it beside --with-token', async () => {
+test('login reads the credential from --token-file and refuses --token-file with --with-token', async () => {
   const home = temporaryDir()
   const { baseUrl } = await stub(() => success(pageOf()))
   expect((await cli(`login --token-file - --base-url ${baseUrl}`, { home, stdin: sop })).exit).toBe(0)
@@ -341,7 +341,7 @@ test('login reads the credential from --token-file and rejects it beside --with-
   expect((await cli(`login --token-file a --with-token b --base-url ${baseUrl}`, { home })).exit).toBe(2)
 })
 
-test('whoami prints prefix, acceptance and source of every credential', async () => {
+test('whoami prints the prefix and source of every credential and whether it is accepted', async () => {
   const { baseUrl, received } = await stub(({ path }) =>
     path.includes('getWebhookInfo') ? refusal(401, 'TOKEN_INVALID') : success(pageOf()),
   )

@@ -6,7 +6,7 @@ import { cli, secrets, stub, success, temporaryDir } from '../../../support/cli.
 import { type LiveServer, liveServer } from '../../../support/server.js'
 import { newTenant } from '../../../support/server-tenant.js'
 
-/** A URL that reaches this machine but is not a loopback address for the command line. */
+/** The same server under an address that voucherctl treats as remote. */
 const remote = (baseUrl: string) => baseUrl.replace('127.0.0.1', '0.0.0.0')
 const warningFor = (baseUrl: string) => {
   const where = `The token goes unencrypted over http to ${new URL(baseUrl).host}, readable on the way.`
@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 test.each(['templates list', 'templates list --json', 'templates list --quiet'])(
-  '%s warns once about a token that is sent over http to another machine',
+  '%s warns exactly once that it sends a token over http to another machine',
   async (line) => {
     const { baseUrl, received } = await pages()
     const url = remote(baseUrl)
@@ -40,7 +40,7 @@ test.each(['templates list', 'templates list --json', 'templates list --quiet'])
 )
 
 test.each(['apps list', 'api GET /open-platform/vouchers/templates', 'bots updates --json'])(
-  '%s warns about a credential that is sent over http to another machine',
+  '%s warns that it sends a credential over http to another machine',
   async (line) => {
     const { baseUrl } = await pages()
     const url = remote(baseUrl)
@@ -49,7 +49,7 @@ test.each(['apps list', 'api GET /open-platform/vouchers/templates', 'bots updat
   },
 )
 
-test('a command does not warn about a credential that is sent over http to this machine', async () => {
+test('a command does not warn if it sends a credential over http to a loopback address', async () => {
   const { baseUrl } = await pages()
   const { exit, stderr } = await cli(`templates list --base-url ${baseUrl}`, { env: secrets })
   expect([exit, stderr]).toEqual([0, ''])
@@ -62,7 +62,7 @@ test('a failure with --json prints the error object without the http warning', a
   expect([exit, Object.keys(JSON.parse(stderr))]).toEqual([9, ['error']])
 })
 
-test('issue-many warns once about its token over http, not for each row', async () => {
+test('issue-many warns once, not per row, that it sends a token over http', async () => {
   const bulk = Bulk.of(idsOf(20))
   const { baseUrl } = await issuer()
   const url = remote(baseUrl)
@@ -70,7 +70,7 @@ test('issue-many warns once about its token over http, not for each row', async 
   expect([exit, stderr]).toEqual([0, warningFor(url)])
 })
 
-test('a production profile sends no token over http to another machine', async () => {
+test('a command with a production profile sends no token over http to another machine', async () => {
   const { baseUrl, received } = await pages()
   const home = withProfile({ base_url: remote(baseUrl), production: true })
   const bulk = Bulk.of(['a', 'b'])
@@ -90,7 +90,7 @@ test('a production profile sends no token over http to another machine', async (
   expect(received).toEqual([])
 })
 
-test('--secure required sends the token over http encrypted, without warning or refusal', async () => {
+test('a command with --secure required sends an encrypted token over http without a warning', async () => {
   const tenant = await newTenant(server)
   const home = withProfile({ base_url: remote(server.baseUrl), production: true, secure: { mode: 'required' } })
   const { exit, stderr } = await cli('templates list --json', {

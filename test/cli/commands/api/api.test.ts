@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** A server that sends the same response to every request. */
+/** Starts a server that sends the same response to every request. */
 async function plainServer(status: number, headers: Record<string, string>, body: string | Uint8Array) {
   const plain = createServer((_request, response) => response.writeHead(status, headers).end(body))
   return `http://127.0.0.1:${await listen(plain)}`
@@ -43,7 +43,7 @@ async function sentBy(args: readonly string[], given: Parameters<typeof cli>[1] 
 }
 
 describe('api METHOD PATH', () => {
-  test('api sends the credential of the route and prints the response data as JSON', async () => {
+  test('api sends the kind of credential that the route requires and prints the data as JSON', async () => {
     const templates = await cli('api GET /open-platform/vouchers/templates?limit=1', { env })
     expect([templates.exit, templates.stderr]).toEqual([0, ''])
     expect(JSON.parse(templates.stdout)).toMatchObject({ items: [], pagination: { limit: 1 } })
@@ -60,7 +60,7 @@ describe('api METHOD PATH', () => {
     expect(table.stdout).toContain('ALLOWED ORIGINS')
   })
 
-  test('api applies --jq to the data, to -i and to --curl, and refuses unknown --fields', async () => {
+  test('api applies --jq to the data, the output of -i and --curl, and refuses unknown --fields', async () => {
     const apps = 'api GET /open-platform/applications'
     const id = await cli([...apps.split(' '), '--jq', '.items[0].id'], { env })
     expect([id.exit, id.stdout]).toEqual([0, `${tenant.appId}\n`])
@@ -73,7 +73,7 @@ describe('api METHOD PATH', () => {
     expect(wrong.stderr).toContain('colour')
   })
 
-  test('api --all reads every page of a list, in one session if encrypted', async () => {
+  test('api --all reads every page of a list, in one encrypted session with --secure required', async () => {
     const { baseUrl, received } = await stub(({ path }) => {
       const page = Number(new URL(path, 'http://x').searchParams.get('page'))
       return success({ items: [{ id: page }], pagination: { page, limit: 100, total: 3, pages: 3 } })
@@ -110,7 +110,7 @@ describe('api METHOD PATH', () => {
     ['/a b/ü?q=[1]"', '/api/v1/a%20b/%C3%BC?q=%5B1%5D%22'],
     ['/a%20b', '/api/v1/a%20b'],
     ['/a/../b', '/api/v1/a/../b'],
-  ])('api GET %s calls the path %s', async (typed, path) => {
+  ])('api GET %s requests the path %s', async (typed, path) => {
     const { sent } = await sentBy(['api', 'GET', typed, '--as', 'none'])
     expect(sent?.path).toBe(path)
   })
@@ -141,7 +141,7 @@ describe('api METHOD PATH', () => {
     expect(ran.stderr).toContain(says)
   })
 
-  test('api sends the credential kind of --as to an unknown path, and none with --as none', async () => {
+  test('api sends the kind of credential that --as names to an unknown path, none with --as none', async () => {
     for (const [kind, secret] of [
       ['token', secrets.VOUCHERCTL_TOKEN],
       ['bot', secrets.VOUCHERCTL_BOT_TOKEN],
@@ -169,7 +169,7 @@ describe('api METHOD PATH', () => {
     expect(other.sent?.headers['idempotency-key']).toBeUndefined()
   })
 
-  test('api retries a 500 only for reads and for routes that accept an idempotency key', async () => {
+  test('api retries after a 500 only reads and routes that accept an idempotency key', async () => {
     const tries = async (args: string) => {
       const { baseUrl, received } = await stub(() => refusal(500, 'INTERNAL_ERROR'))
       const ran = await cli(`api ${args} --retries 1 --base-url ${baseUrl}`, { env: secrets })
@@ -183,7 +183,7 @@ describe('api METHOD PATH', () => {
     expect(await tries('POST /unknown --as jwt --idempotency-key k')).toBe(1)
   })
 
-  test('api exits with the code of the failure table and prints only the error object', async () => {
+  test('api exits 5 for a 404 and prints only the error object', async () => {
     const ran = await cli('api GET /open-platform/applications/app_nothing --json', { env })
     expect([ran.exit, ran.stdout]).toEqual([5, ''])
     expect(JSON.parse(ran.stderr).error).toMatchObject({ code: 'APPLICATION_NOT_FOUND', status: 404 })
@@ -191,7 +191,7 @@ describe('api METHOD PATH', () => {
     expect([wrong.exit, JSON.parse(wrong.stderr).error.code]).toEqual([4, 'TOKEN_TYPE_NOT_ACCEPTED'])
   })
 
-  test('api --dry-run prints the request without secrets and codes and sends nothing', async () => {
+  test('api --dry-run prints the request without secrets and redeem codes and sends nothing', async () => {
     const stdin = JSON.stringify({ credential: { type: 'redeem_code', value: redeemCode } })
     const { ran, sent } = await sentBy('api POST /open-platform/vouchers/redeem --input - -n --json'.split(' '), {
       stdin,
@@ -227,7 +227,7 @@ describe('api -F and -f', () => {
     return sent?.body
   }
 
-  test('-F converts numbers, true, false and null; other values and -f stay strings', async () => {
+  test('api -F converts numbers, true, false and null; other values and those of -f stay strings', async () => {
     expect(await bodyOf('-F', 'a=1', '-F', 'b=-2.50', '-F', 'c=true', '-F', 'd=false', '-F', 'e=null')).toEqual({
       a: 1,
       b: -2.5,
@@ -250,7 +250,7 @@ describe('api -F and -f', () => {
     })
   })
 
-  test('-F NAME=@FILE and @- read the text of a file and of stdin without the last line end', async () => {
+  test('api -F NAME=@FILE and NAME=@- read a file or stdin and remove the last line end', async () => {
     const cwd = temporaryDir()
     writeFileSync(join(cwd, 'text.txt'), '12\n\n')
     const args = ['api', 'POST', '/open-platform/applications', '-F', 'a=@text.txt', '-F', 'b=@-']
@@ -258,7 +258,7 @@ describe('api -F and -f', () => {
     expect(sent?.body).toEqual({ a: '12\n', b: 'x' })
   })
 
-  test('dots and brackets in the name of -F nest objects, and [] makes lists', async () => {
+  test('dots and brackets in a name of api -F create nested objects, and [] creates a list', async () => {
     expect(await bodyOf('-F', 'a.b=1', '-F', 'a[c.d]=2', '-F', 'a[e][f]=3')).toEqual({
       a: { b: 1, 'c.d': 2, e: { f: 3 } },
     })
@@ -274,13 +274,13 @@ describe('api -F and -f', () => {
     })
   })
 
-  test('-F and -f of a GET are appended to the query of the path', async () => {
+  test('api GET appends the values of -F and -f to the query of the path', async () => {
     const args = ['api', 'GET', '/open-platform/applications?page=2', '-F', 'limit=5', '-f', 'q=a b&c']
     expect((await sentBy(args)).sent?.path).toBe('/api/v1/open-platform/applications?page=2&limit=5&q=a+b%26c')
   })
 
   test.each([`secret_token=abc`, `a.secret_token=abc`, `a[secret_token]=abc`, `a=${secrets.VOUCHERCTL_TOKEN}`])(
-    'api refuses the secret %s on the command line',
+    'api refuses the field %s, because it holds a secret, and suggests =@FILE',
     async (field) => {
       for (const flag of ['-F', '-f']) {
         const { ran, sent } = await sentBy(['api', 'POST', '/bots/setWebhook', flag, field])
@@ -293,7 +293,7 @@ describe('api -F and -f', () => {
 })
 
 describe('api -i', () => {
-  test('api -i prints status line, headers and the whole body', async () => {
+  test('api -i prints the status line, the headers and the whole body', async () => {
     const ran = await cli('api GET /healthz -i', { env })
     const [head = '', body = ''] = ran.stdout.split('\n\n')
     expect([ran.exit, ran.stderr]).toEqual([0, ''])
@@ -302,7 +302,7 @@ describe('api -i', () => {
     expect(JSON.parse(body)).toMatchObject({ success: true, data: { status: 'ok' } })
   })
 
-  test('api -i prints an error response and keeps its exit code, with --json as one document', async () => {
+  test('api -i prints an error response and exits with its code; --json prints one document', async () => {
     const ran = await cli('api GET /open-platform/applications/app_nothing -i', { env })
     expect([ran.exit, ran.stderr]).toEqual([5, ''])
     expect(ran.stdout).toMatch(/^HTTP\/1\.1 404 Not Found\n[^]+APPLICATION_NOT_FOUND/)
@@ -315,12 +315,12 @@ describe('api -i', () => {
     })
   })
 
-  test('api -i exits 9 without a response', async () => {
+  test('api -i exits 9 if the server sends no response', async () => {
     const ran = await cli('api GET /healthz -i --retries 0 --base-url http://127.0.0.1:9', {})
     expect([ran.exit, ran.stdout]).toEqual([9, ''])
   })
 
-  test('api -i prints binary bodies unchanged, on a terminal without control sequences', async () => {
+  test('api -i prints a binary body unchanged in a pipe and without control bytes on a terminal', async () => {
     const bytes = Uint8Array.from([0, 255, 254, 27, 91, 109, 10])
     const baseUrl = await plainServer(200, { 'content-type': 'application/octet-stream' }, bytes)
     const args = `api GET /file --as none -i --base-url ${baseUrl}`
@@ -331,7 +331,7 @@ describe('api -i', () => {
     expect(shown.stdout).not.toMatch(/[\u0000\u001b]/)
   })
 
-  test('api -i hides the credential of the call if the server echoes it', async () => {
+  test('api -i hides the credential that it sent if the response contains it', async () => {
     const { baseUrl } = await stub(({ headers }) => ({
       status: 400,
       headers: { 'x-saw': String(headers.authorization) },
@@ -356,7 +356,7 @@ describe('api with responses that are not JSON', () => {
     expect(shown.stdout).toContain('# HELP')
   })
 
-  test('api warns that a mutation with an HTML response may have been done', async () => {
+  test('api warns that a mutation may have been done if its response is HTML', async () => {
     const baseUrl = await plainServer(200, { 'content-type': 'text/html' }, '<html>')
     const ran = await cli(`api POST /x --as none --base-url ${baseUrl}`)
     expect(ran.exit).toBe(9)
@@ -380,7 +380,7 @@ describe('api with responses that are not JSON', () => {
 })
 
 describe('api --secure', () => {
-  test('api --secure required encrypts calls below /api/v1 and sends other paths in plain text', async () => {
+  test('api --secure required encrypts requests to /api/v1 and sends other paths in plain text', async () => {
     const proxy = await recordingProxy(server.baseUrl)
     const given = { env: { ...env, VOUCHERCTL_BASE_URL: proxy.baseUrl } }
     const list = await cli('api GET /open-platform/vouchers/templates?limit=1 --secure required', given)
@@ -400,7 +400,7 @@ describe('api --secure', () => {
 describe('api routes', () => {
   const list = async (args = '') => JSON.parse((await cli(`api routes ${args} --json`)).stdout).items
 
-  test('api routes lists every endpoint with its credential and scope, without a server', async () => {
+  test('api routes lists every endpoint with the required credential and scope, without a server', async () => {
     const items = await list()
     for (const { id, method, path, caller, scope = null } of endpoints)
       expect(items).toContainEqual(expect.objectContaining({ id, method, path, credential: caller, scope }))
@@ -408,7 +408,7 @@ describe('api routes', () => {
     expect(items.find((it: { id: string }) => it.id === 'vouchers.redeem').idempotency_key).toBe('required')
   })
 
-  test('api routes WORD filters by any column', async () => {
+  test('api routes WORD lists the routes that contain the word in any column', async () => {
     for (const word of ['vouchers:redeem', 'DELETE', 'operator', 'link-bot', 'QUARANTINE']) {
       const items = await list(word)
       for (const it of items) expect(Object.values(it).join(' ').toLowerCase()).toContain(word.toLowerCase())
@@ -416,14 +416,14 @@ describe('api routes', () => {
     }
   })
 
-  test('api routes fits 80 columns with whole paths', async () => {
+  test('api routes prints whole paths within 80 columns', async () => {
     const ran = await cli('api routes', { terminal: true, columns: 80 })
     const lines = ran.stdout.split('\n')
     for (const { path } of endpoints) expect(lines.some((line) => line.endsWith(path))).toBe(true)
     expect(lines.filter((line) => line.length > 80)).toEqual([])
   })
 
-  test('the command that api routes names for a route calls that route', async () => {
+  test('the command that api routes prints for a route sends a request to that route', async () => {
     const names: string[] = []
     for (const entry of page) {
       const node = await entry.load()

@@ -16,7 +16,7 @@ const has = (program: string) => {
   }
 }
 const missing = ['bash', 'curl'].filter((it) => !has(it))
-/** A test that is skipped if bash or curl is missing. */
+/** Defines a test that is skipped if bash or curl is missing. */
 const inBash = (name: string, body: () => Promise<void>) => test.skipIf(missing.length > 0)(name, body, 60_000)
 const reason = missing.length > 0 ? ` (skipped: no ${missing.join(' and no ')})` : ''
 
@@ -44,7 +44,7 @@ const hostile = fc.oneof(
 )
 
 describe(`words for bash${reason}`, () => {
-  inBash('bash reads a shellWord as the same bytes in any locale, without terminal controls', async () => {
+  inBash('bash reads the output of shellWord back as the same bytes, in any locale', async () => {
     const texts = fc.sample(hostile, { numRuns: 400, seed: 7 }).filter((it) => !it.includes('\0'))
     for (const locale of ['C', 'C.UTF-8']) {
       const script = texts.map((it) => `printf '%s\\0' ${shellWord(it)}`).join('\n')
@@ -54,7 +54,7 @@ describe(`words for bash${reason}`, () => {
     for (const text of texts) expect(shellWord(text)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e\u2028]/)
   })
 
-  inBash('a shellWord keeps its ! in an interactive shell with history', async () => {
+  inBash('an interactive bash with history does not expand ! in the output of shellWord', async () => {
     const text = "a!b '!c\t!!"
     const { stdout } = await bash(`set -o history; set -H\nprintf '%s' ${shellWord(text)}`)
     expect(stdout).toBe(text)
@@ -77,7 +77,7 @@ describe(`api --curl${reason}`, () => {
   })
   afterAll(() => server.close())
 
-  inBash('the curl command sends the same request for any path, query, names and values', async () => {
+  inBash('the command of api --curl sends the same request as api for any path, query and fields', async () => {
     const { baseUrl, received } = await stub(() => success({}))
     const values = fc.sample(fc.tuple(hostile, hostile, hostile), { numRuns: 12, seed: 11 })
     const given = { env: { ...secrets, VOUCHERCTL_BASE_URL: baseUrl } }
@@ -109,7 +109,7 @@ describe(`api --curl${reason}`, () => {
     }
   })
 
-  inBash('the curl command gets the same response as api, also an error, with -i the status line', async () => {
+  inBash('the command of api --curl prints the same response as api, also for errors and with -i', async () => {
     const calls = [
       'GET /open-platform/vouchers/templates -F limit=1',
       'GET /open-platform/applications',
@@ -131,7 +131,7 @@ describe(`api --curl${reason}`, () => {
     }
   })
 
-  inBash('the curl command contains no secret and fails without the variable that holds it', async () => {
+  inBash('the command of api --curl contains no secret and fails if a secret variable is unset', async () => {
     const { baseUrl, received } = await stub(() => success({}))
     for (const [route, name] of [
       ['GET /open-platform/vouchers/templates', 'VOUCHERCTL_TOKEN'],
@@ -146,13 +146,13 @@ describe(`api --curl${reason}`, () => {
     }
   })
 
-  test('--curl works without a credential', async () => {
+  test('api --curl prints a command without a configured credential', async () => {
     const shown = await cli(`api GET /open-platform/applications --curl --base-url ${server.baseUrl}`)
     expect([shown.exit, shown.stderr]).toEqual([0, ''])
     expect(shown.stdout).toContain('"Authorization: Bearer ${VOUCHERCTL_JWT:?}"')
   })
 
-  inBash('the curl command has variables for codes, secrets and webhook URLs', async () => {
+  inBash('the command of api --curl reads codes, secrets and webhook URLs from variables', async () => {
     const credential = codeOf(await tenant.issue())
     const stdin = JSON.stringify({ metadata: { note: "till '4' $X" }, credential })
     const shown = await cli(
@@ -167,7 +167,7 @@ describe(`api --curl${reason}`, () => {
     ])
     const first = JSON.parse((await bash(command, { ...env, CODE: credential.value })).stdout)
     expect(first.data).toMatchObject({ status: 'succeeded', metadata: { note: "till '4' $X" } })
-    // The key is part of the command, so the second run is a replay.
+    // The printed command holds the idempotency key, so its second run returns a replay.
     expect(JSON.parse((await bash(command, { ...env, CODE: credential.value })).stdout).data).toEqual(first.data)
 
     const { baseUrl, received } = await stub(() => success({}))
@@ -182,7 +182,7 @@ describe(`api --curl${reason}`, () => {
     expect(received[0]?.body).toEqual(body)
   })
 
-  inBash('the curl command names the file of --input and sends its bytes', async () => {
+  inBash('the command of api --curl sends the bytes of the --input file, which it names', async () => {
     const { baseUrl, received } = await stub(() => success({}))
     const cwd = temporaryDir()
     const value = { type: 'redeem_code', value: redeemCode }
@@ -197,13 +197,13 @@ describe(`api --curl${reason}`, () => {
     expect(theirs?.body).toEqual({ credential: value })
   })
 
-  inBash('the curl command ignores a proxy of the environment, like voucherctl', async () => {
+  inBash('the command of api --curl ignores proxy variables of the environment, like voucherctl', async () => {
     const more = { ...env, http_proxy: 'http://127.0.0.1:9' }
     const shown = await cli('api GET /healthz --curl', { env: more })
     expect((await bash(shown.stdout, more)).stdout).toContain('"status":"ok"')
   })
 
-  test('--curl is refused for an encrypted call, which curl cannot make', async () => {
+  test('api --curl is refused with --secure auto and required, because curl cannot encrypt', async () => {
     for (const mode of ['auto', 'required']) {
       const ran = await cli(`api GET /open-platform/applications --curl --secure ${mode}`, { env })
       expect([ran.exit, ran.stdout]).toEqual([2, ''])
@@ -212,7 +212,7 @@ describe(`api --curl${reason}`, () => {
     }
   })
 
-  test('--curl lists the required variables on a terminal', async () => {
+  test('api --curl lists on a terminal the environment variables that the command needs', async () => {
     const ran = await cli('api GET /open-platform/applications --curl', { env, terminal: true })
     expect(ran.stderr).toContain('VOUCHERCTL_JWT: the account JWT')
   })

@@ -22,7 +22,7 @@ const FRESH = 'sbot_FRESHtokenFRESHtokenFRESHtoken1234567'
 test.each([
   ['bots get bot_01 --save', { ...botDetail, one_time_token: FRESH }],
   ['bots regenerate-token bot_01 --save --yes', { bot_id: 'bot_01', one_time_token: FRESH, token_prefix: 'sbot_FRE' }],
-])('%s stores the token in the profile and does not print it', async (command, data) => {
+])('%s stores the bot token in the profile and does not print it', async (command, data) => {
   const home = temporaryDir()
   const { baseUrl } = await stub(() => success(data))
   const ran = await cli(`${command} --json --base-url ${baseUrl}`, { env, home })
@@ -31,7 +31,7 @@ test.each([
   expect(stored(home).profiles.default.credentials.bot).toEqual({ value: FRESH, origin: baseUrl })
 })
 
-test('bots get prints the one-time token and that it is not shown again', async () => {
+test('bots get prints the one-time token and warns that it is not shown again', async () => {
   const { baseUrl } = await stub(() => success({ ...botDetail, one_time_token: FRESH }))
   const ran = await cli(`bots get bot_01 --base-url ${baseUrl}`, { env })
   expect(ran.stdout).toContain(FRESH)
@@ -41,7 +41,7 @@ test('bots get prints the one-time token and that it is not shown again', async 
 test.each([
   [{ review_status: 'pending', has_token: false, token_prefix: null }, 'comes with the approval'],
   [{ has_token: true, token_prefix: 'sbot_OTH' }, 'voucherctl bots regenerate-token bot_01 --save'],
-])('bots get --save warns that it stored no token and says what to do', async (members, said) => {
+])('bots get --save for a bot with %j warns that it stored no token and says what to do', async (members, said) => {
   const { baseUrl } = await stub(() => success({ ...botDetail, ...members }))
   const ran = await cli(`bots get bot_01 --save --json --base-url ${baseUrl}`, { env })
   expect([ran.exit, JSON.parse(ran.stdout).id]).toEqual([0, botDetail.id])
@@ -49,7 +49,7 @@ test.each([
   expect(ran.stderr).toContain(said)
 })
 
-test('bots get --save does not warn if the profile holds the token of the bot', async () => {
+test('bots get --save prints no warning if the profile already holds the token of the bot', async () => {
   const home = temporaryDir()
   const members = { has_token: true, token_prefix: FRESH.slice(0, 8) }
   const { baseUrl } = await stub((_request, index) =>
@@ -59,13 +59,13 @@ test('bots get --save does not warn if the profile holds the token of the bot', 
   expect((await cli(`bots get bot_01 --save --base-url ${baseUrl}`, { env, home })).stderr).toBe('')
 })
 
-test('bots regenerate-token --save exits 9 if the response has no token', async () => {
+test('bots regenerate-token --save exits 9 if the response contains no token', async () => {
   const { baseUrl } = await stub(() => success({ bot_id: 'bot_01' }))
   const ran = await cli(`bots regenerate-token bot_01 --save --yes --json --base-url ${baseUrl}`, { env })
   expect([ran.exit, ran.stdout, JSON.parse(ran.stderr).error.code]).toEqual([9, '', 'INVALID_RESPONSE'])
 })
 
-test('a command warns about a one-time secret or token that --fields leaves out', async () => {
+test('webhook set and tokens create warn if --fields omits the one-time secret or token', async () => {
   const { baseUrl } = await stub(({ path }) =>
     success(path.endsWith('/webhook') ? { url: 'https://a.example/…' } : { id: 'tok_01', token: FRESH }),
   )
@@ -79,7 +79,7 @@ test('a command warns about a one-time secret or token that --fields leaves out'
 })
 
 test.each(['bots get bot_01', 'bots regenerate-token bot_01 --yes'])(
-  '%s warns if --fields leaves out the one-time token',
+  '%s warns if --fields omits the one-time token',
   async (command) => {
     const { baseUrl } = await stub(() => success({ ...botDetail, bot_id: 'bot_01', one_time_token: FRESH }))
     const ran = await cli(`${command} --fields token_prefix --base-url ${baseUrl}`, { env })
@@ -90,7 +90,7 @@ test.each(['bots get bot_01', 'bots regenerate-token bot_01 --yes'])(
   },
 )
 
-test('bots send uses the bot token and bots get the account JWT', async () => {
+test('bots send authenticates with the bot token, bots get with the account JWT', async () => {
   const { baseUrl, received } = await stub(({ path }) => success(path.includes('/my') ? bot : update.message))
   await cli(`bots send --chat chat_01 --text Hello --base-url ${baseUrl}`, { env })
   await cli(`bots get bot_01 --base-url ${baseUrl}`, { env })
@@ -100,7 +100,7 @@ test('bots send uses the bot token and bots get the account JWT', async () => {
   ])
 })
 
-test('bots update sends its flags as members of the request body', async () => {
+test('bots update sends the values of its flags as members of the request body', async () => {
   const { baseUrl, received } = await stub(() => success(botDetail))
   const args = [
     'bots',
@@ -127,7 +127,7 @@ test('bots update sends its flags as members of the request body', async () => {
   })
 })
 
-test('bots updates --follow prints one update per line and confirms it with a later poll', async () => {
+test('bots updates --follow prints one update per line and confirms each with the next poll', async () => {
   const stop = new AbortController()
   const { baseUrl, received } = await stub((_request, index) => {
     if (index === 2) stop.abort()
@@ -151,13 +151,13 @@ test('bots updates --follow prints one update per line and confirms it with a la
   ])
 })
 
-test('bots updates --follow does not confirm updates that its reader did not read', async () => {
+test('bots updates --follow does not confirm an update after the reader has closed the pipe', async () => {
   const { baseUrl, received } = await stub((_request, index) =>
     success({ items: index === 0 ? [update] : index === 1 ? [{ ...update, update_id: 8 }] : [] }),
   )
   const ran = await cli(`bots updates --follow --json --base-url ${baseUrl}`, { env, linesTaken: 1 })
   expect([ran.exit, ran.stderr]).toEqual([0, ''])
-  // A late request of the first run would arrive before this one.
+  // The stub would record a late confirmation of the first command before this request.
   await cli(`bots updates --base-url ${baseUrl}`, { env })
   expect(received.map(({ body }) => (body as { offset?: number }).offset)).toEqual([undefined, 8, undefined])
 })
@@ -173,7 +173,7 @@ test('bots updates --follow --retries 0 exits 9 with the next offset after one f
   })
 })
 
-test('bots updates --follow reconnects to a server that was unreachable beyond the retries', async () => {
+test('bots updates --follow reconnects after the server was unreachable beyond --retries', async () => {
   const stop = new AbortController()
   const { baseUrl, received } = await stub((_request, index) => {
     if (index === 0 || index > 4) return success({ items: index === 0 ? [update] : [] })
@@ -188,14 +188,14 @@ test('bots updates --follow reconnects to a server that was unreachable beyond t
   expect(ran.stderr).toContain('Trying again.\n')
 })
 
-test('bots updates --follow prompts once for a credential', async () => {
+test('bots updates --follow prompts for a credential once, not before each poll', async () => {
   const stop = new AbortController()
   const { baseUrl } = await stub((_request, index) => {
     if (index === 2) stop.abort()
     return success({ items: [] })
   })
-  const answers = [secrets.VOUCHERCTL_BOT_TOKEN]
-  const ran = await cli(`bots updates --follow --base-url ${baseUrl}`, { terminal: true, answers, signal: stop.signal })
+  const replies = [secrets.VOUCHERCTL_BOT_TOKEN]
+  const ran = await cli(`bots updates --follow --base-url ${baseUrl}`, { terminal: true, replies, signal: stop.signal })
   expect([ran.exit, ran.asked.length]).toEqual([0, 1])
 })
 
@@ -208,7 +208,7 @@ test('bots updates prints type, chat, sender and text of each update', async () 
   expect(ran.stdout).toBe('2026-11-21 10:00:00Z  #7  message  chat_01  user-42  Hello\nT  #8  ping\n')
 })
 
-test('bots updates --timeout sets the poll time in whole seconds, at most 50', async () => {
+test('bots updates --timeout sets how long a poll waits, in whole seconds up to 50', async () => {
   const { baseUrl, received } = await stub(() => success({ items: [] }))
   expect((await cli(`bots updates --timeout 1500ms --base-url ${baseUrl}`, { env })).stdout).toBe('No updates wait.\n')
   expect(received[0]?.body).toEqual({ timeout: 2 })
@@ -222,7 +222,7 @@ test('bots updates --follow exits 6 if a webhook is active', async () => {
   expect(JSON.parse(ran.stderr).error.code).toBe('WEBHOOK_ACTIVE')
 })
 
-test('the metrics chart scales bars to the largest count and shows a count of 1', () => {
+test('the chart of bots metrics scales its bars to the largest count and shows a count of 1', () => {
   const lines = chart({
     ...botMetrics,
     calls: { total: 65, by_method: { sendMessage: 64, getUpdates: 1, other: 0 } },
@@ -234,7 +234,7 @@ test('the metrics chart scales bars to the largest count and shows a count of 1'
   expect(lines.at(-1)).toBe('quota         3 of 1800 calls a minute')
 })
 
-test('the metrics chart counts errors by code and by status, and dead letters not as attempts', () => {
+test('the chart of bots metrics counts errors by code and status; a dead letter is no attempt', () => {
   const errors = { total: 2, by_status: { 409: 2 }, by_code: { WEBHOOK_ACTIVE: 2 } }
   const sections = chart({ ...botMetrics, errors }).split('\n\n')
   const bar = '█'.repeat(32)
@@ -246,7 +246,7 @@ test('the metrics chart counts errors by code and by status, and dead letters no
   expect(sections.at(-1)).toMatch(/^dead letters {2}0$/m)
 })
 
-test('the timeline prints a delivery, its attempts and the next attempt on one line each', () => {
+test('the timeline of a delivery has a line for the delivery, each attempt and the next attempt', () => {
   expect(timeline(delivery as never).split('\n')).toEqual([
     '#7  message  failed  dlv_01',
     '  ✗  2026-11-21 10:00:00Z  500  12 ms',
@@ -254,7 +254,7 @@ test('the timeline prints a delivery, its attempts and the next attempt on one l
   ])
 })
 
-test('the timeline prints status or error of each attempt and marks manual ones', () => {
+test('the timeline of a delivery shows status or error of each attempt and marks manual attempts', () => {
   const attempt = { number: 1, manual: true, started_at: '2026-11-21T10:00:00.000Z', duration_ms: 5, status_code: null }
   const refused = { ...attempt, error: { code: 'connection_refused', message: 'The endpoint refused the connection.' } }
   const answered = { ...attempt, manual: false, status_code: 200, error: null }
@@ -268,7 +268,7 @@ test('the timeline prints status or error of each attempt and marks manual ones'
   ])
 })
 
-test('webhook set confirms the URL with a given and with a generated secret', async () => {
+test('webhook set prints a confirmation for a secret of the environment and a generated secret', async () => {
   const { baseUrl } = await stub(() => success({ url: 'https://shop.example/…' }))
   const set = `webhook set bot_01 --url https://shop.example/hook --base-url ${baseUrl}`
   const own = await cli(set, { env: { ...env, VOUCHERCTL_WEBHOOK_SECRET: 'CANARYsecret' } })
@@ -285,7 +285,7 @@ test('webhook info prints dates in a table and seconds in JSON', async () => {
   expect(JSON.parse((await cli(`${args} --json`, { env })).stdout).last_success_date).toBe(1_795_255_925)
 })
 
-test('webhook set reads its secret from a file without the line end and never prints it', async () => {
+test('webhook set --secret-file reads the secret without its line end and never prints it', async () => {
   const file = join(temporaryDir(), 'secret')
   writeFileSync(file, 'CANARYsecret\n')
   const { baseUrl, received } = await stub(() => success({ url: 'https://shop.example/…' }))
@@ -322,7 +322,7 @@ test('webhook set --generate-secret sends and prints a new secret each time', as
   expect(shown[0]).not.toBe(shown[1])
 })
 
-test('vouchers issue --chat issues through the bot and refuses --recipient', async () => {
+test('vouchers issue --chat sends the request with the bot token and refuses --recipient', async () => {
   const { baseUrl, received } = await stub(() =>
     success({ ...issuedVoucher, delivery: { chat_id: 'chat_01', message_id: 3 } }),
   )
@@ -342,13 +342,13 @@ test('vouchers issue --chat issues through the bot and refuses --recipient', asy
   expect([neither.exit, neither.stderr.split('\n')[0]]).toEqual([3, 'error: Missing: --recipient or --chat.'])
 })
 
-test('vouchers issue --chat reports a voucher that was issued without a chat before', async () => {
+test('vouchers issue --chat reports that an earlier request issued the voucher without a chat', async () => {
   const { baseUrl } = await stub(() => success({ ...issuedVoucher, delivery: null }))
   const args = `vouchers issue --template tpl_01 --external-id order-1 --chat chat_01 --base-url ${baseUrl}`
   expect((await cli(args, { env })).stdout).toMatch(/delivered +no: it was issued without a chat before\n/)
 })
 
-test('templates create --bot --submit suggests templates submit --bot if submitting fails', async () => {
+test('templates create --bot --submit suggests templates submit --bot if only submitting fails', async () => {
   const { baseUrl } = await stub((_request, index) =>
     index === 0 ? success(template, 201) : refusal(403, 'BOT_DISABLED'),
   )
@@ -374,7 +374,7 @@ test('templates create --bot --submit suggests templates submit --bot if submitt
 test.each([
   ['templates list --bot bot_01', 'GET /api/v1/bots/my/bot_01/vouchers/templates', { items: [template] }],
   ['templates submit tpl_01 --bot bot_01', 'POST /api/v1/bots/my/bot_01/vouchers/templates/tpl_01/submit', template],
-])('%s calls the endpoint of the bot', async (command, call, data) => {
+])('%s sends a request to the template endpoint of that bot', async (command, call, data) => {
   const { baseUrl, received } = await stub(() => success(data))
   expect((await cli(`${command} --base-url ${baseUrl}`, { env })).exit).toBe(0)
   expect(received.map(({ method, path }) => `${method} ${path}`)).toEqual([call])

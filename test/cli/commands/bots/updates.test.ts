@@ -11,8 +11,8 @@ const found = (...ids: number[]): PollResult => ({
 })
 const away = fail('NETWORK_ERROR', 'No connection')
 
-/** Follows updates with polls that return the given results in order; aborts after the last one. */
-async function play(polls: readonly PollResult[], given: Partial<FollowOptions> & { offset?: number } = {}) {
+/** Runs `follow` with polls that return the given results in order and aborts it after the last result. */
+async function followPolls(polls: readonly PollResult[], given: Partial<FollowOptions> & { offset?: number } = {}) {
   const stop = new AbortController()
   const asked: (number | undefined)[] = []
   const confirmed: number[] = []
@@ -45,20 +45,20 @@ async function play(polls: readonly PollResult[], given: Partial<FollowOptions> 
   }
 }
 
-test('follow confirms yielded updates once at the signal unless a poll has confirmed them', async () => {
-  expect(await play([found(7, 8)])).toMatchObject({ printed: [7, 8], asked: [undefined, 9], confirmed: [9] })
-  expect(await play([found(7), found()])).toMatchObject({ asked: [undefined, 8, 8], confirmed: [] })
-  expect(await play([found()])).toMatchObject({ confirmed: [] })
+test('follow confirms the yielded updates when aborted, unless a poll has confirmed them', async () => {
+  expect(await followPolls([found(7, 8)])).toMatchObject({ printed: [7, 8], asked: [undefined, 9], confirmed: [9] })
+  expect(await followPolls([found(7), found()])).toMatchObject({ asked: [undefined, 8, 8], confirmed: [] })
+  expect(await followPolls([found()])).toMatchObject({ confirmed: [] })
 })
 
-test('follow warns with the next offset if its last confirmation fails', async () => {
-  const { said, end } = await play([found(7)], { confirm: async () => away })
+test('follow warns with the next offset if it cannot confirm the last updates', async () => {
+  const { said, end } = await followPolls([found(7)], { confirm: async () => away })
   expect([said.length, end]).toEqual([1, undefined])
   expect(said[0]).toContain('--offset 8')
 })
 
-test('follow polls an unreachable server again with the same offset until it returns', async () => {
-  const { asked, printed, said } = await play([found(7), away, fail('BASE_URL_REQUIRED', 'No server'), found(8)])
+test('follow polls an unreachable server with the same offset until the server responds', async () => {
+  const { asked, printed, said } = await followPolls([found(7), away, fail('BASE_URL_REQUIRED', 'No server'), found(8)])
   expect([printed, asked]).toEqual([
     [7, 8],
     [undefined, 8, 8, 8, 9],
@@ -66,8 +66,8 @@ test('follow polls an unreachable server again with the same offset until it ret
   expect(said).toEqual(['No connection. Trying again.', 'Connected again.'])
 })
 
-test('follow ends with the first failure and the next offset if the server stays unreachable', async () => {
-  const { end, asked } = await play([found(7), away, fail('BASE_URL_REQUIRED', 'No server'), away])
+test('follow returns the first failure with the next offset if the server stays unreachable', async () => {
+  const { end, asked } = await followPolls([found(7), away, fail('BASE_URL_REQUIRED', 'No server'), away])
   expect([end && exitOf(end), end?.message, end?.details, asked.length]).toEqual([
     9,
     'No connection',
@@ -76,19 +76,19 @@ test('follow ends with the first failure and the next offset if the server stays
   ])
 })
 
-test('follow restarts its reconnect delays each time the server returns', async () => {
-  const { printed } = await play([found(1), away, away, found(2), away, away, found(3)])
+test('follow restarts its reconnect delays after each successful poll', async () => {
+  const { printed } = await followPolls([found(1), away, away, found(2), away, away, found(3)])
   expect(printed).toEqual([1, 2, 3])
 })
 
-test('follow fails immediately if the first poll fails or a later one is refused', async () => {
-  expect(await play([away])).toMatchObject({ end: away, asked: [undefined] })
+test('follow fails without a retry if its first poll fails or the server refuses a later poll', async () => {
+  expect(await followPolls([away])).toMatchObject({ end: away, asked: [undefined] })
   const refused = { ...away, code: 'TOKEN_REVOKED', status: 401 }
-  expect((await play([found(), refused])).end).toEqual(refused)
+  expect((await followPolls([found(), refused])).end).toEqual(refused)
 })
 
-test('follow sends a negative offset only once, since a second one would drop new updates', async () => {
-  expect((await play([found(), found(7)], { offset: -3 })).asked).toEqual([-3, undefined, 8])
+test('follow sends a negative offset only with its first poll, since another drops new updates', async () => {
+  expect((await followPolls([found(), found(7)], { offset: -3 })).asked).toEqual([-3, undefined, 8])
 })
 
 test.each([
@@ -99,9 +99,9 @@ test.each([
   ['is a fraction', [8.5], 'data.items[0].update_id is no whole number below 2^53 - 1'],
   ['was confirmed before', [7], 'data.items[0].update_id is below 8'],
   ['comes after a higher one', [9, 8], 'data.items[1].update_id is below 10'],
-])('follow ends with exit 9 and yields nothing of a batch with an update_id that %s', async (_name, ids, words) => {
+])('follow yields no update of a response and exits 9 if an update_id in it %s', async (_name, ids, words) => {
   const malformed = { ok: true, data: { items: ids.map((update_id) => ({ update_id, type: 'ping' })) } }
-  const { end, printed, asked, confirmed } = await play([found(7), malformed as unknown as PollResult])
+  const { end, printed, asked, confirmed } = await followPolls([found(7), malformed as unknown as PollResult])
   expect([end && exitOf(end), end?.code, printed, asked, confirmed]).toEqual([
     9,
     'INVALID_RESPONSE',
@@ -113,11 +113,11 @@ test.each([
   expect(end?.details).toEqual({ next_offset: 8 })
 })
 
-test('follow accepts any ids after a negative offset, and gaps between ids', async () => {
-  expect((await play([found(7, 9, 100)], { offset: -3 })).printed).toEqual([7, 9, 100])
+test('follow accepts any first update_id after a negative offset, and gaps between update_ids', async () => {
+  expect((await followPolls([found(7, 9, 100)], { offset: -3 })).printed).toEqual([7, 9, 100])
 })
 
-test('follow ends with a failure if an item is not an object', async () => {
-  const { end } = await play([{ ok: true, data: { items: [null] } } as unknown as PollResult])
+test('follow returns a failure if an item of a poll response is not an object', async () => {
+  const { end } = await followPolls([{ ok: true, data: { items: [null] } } as unknown as PollResult])
   expect(end?.message).toContain('data.items[0].update_id')
 })

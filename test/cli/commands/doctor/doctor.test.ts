@@ -44,7 +44,7 @@ async function doctor(given: Given = {}, flags = ''): Promise<Found> {
   const { ok, checks } = JSON.parse(ran.stdout) as { ok: boolean; checks: Check[] }
   expect(ok).toBe(checks.every((it) => it.status !== 'fail'))
   expect(ran.exit).toBe(ok ? 0 : 1)
-  // Every failed check names a fix.
+  // No check may fail without a fix to print.
   for (const it of checks) {
     expect([it.name, it.fix === null]).toEqual([
       it.name,
@@ -77,7 +77,7 @@ describe('doctor', () => {
     expect(found.check('base URL')?.fix).toContain('server start --detach')
   })
 
-  test('doctor passes server, clock, encryption, credentials and scopes of a working setup', async () => {
+  test('doctor reports ok for server, clock, encryption, credentials and scopes of a working setup', async () => {
     const env = at(server.baseUrl, {
       VOUCHERCTL_TOKEN: tenant.token,
       VOUCHERCTL_JWT: tenant.jwt,
@@ -93,7 +93,7 @@ describe('doctor', () => {
     for (const secret of [tenant.token, tenant.jwt, server.operatorKey]) expect(found.stdout).not.toContain(secret)
   })
 
-  test('doctor finds missing token scopes with calls that change nothing', async () => {
+  test('doctor detects missing token scopes with requests that change nothing', async () => {
     const env = at(server.baseUrl, { VOUCHERCTL_JWT: tenant.jwt })
     const scopes = '--scope vouchers:verify --scope vouchers:redeem'
     const created = await cli(`tokens create --app ${tenant.appId} --name till ${scopes} --json`, { env })
@@ -121,7 +121,7 @@ describe('doctor', () => {
     expect(readFileSync(file, 'utf8')).toBe(before)
   })
 
-  test('doctor applies --jq and --fields to its document', async () => {
+  test('doctor applies --jq and --fields to its JSON document', async () => {
     const ran = await cli(['doctor', '--jq', '[.checks[] | select(.status == "fail")] | length'], { now: Date.now() })
     expect([ran.exit, ran.stdout]).toEqual([0, '0\n'])
     expect(JSON.parse((await cli('doctor --fields ok -o json', { now: Date.now() })).stdout)).toEqual({ ok: true })
@@ -138,7 +138,7 @@ describe('doctor', () => {
     const ran = await cli('doctor', { home, terminal: true, columns: 80, env: { NO_COLOR: '1' }, now: Date.now() })
     expect([ran.exit, ran.stderr]).toEqual([1, ''])
     const lines = ran.stdout.trimEnd().split('\n')
-    // Paths and commands are not wrapped, so that they can be copied.
+    // doctor does not wrap paths and commands, so that a user can copy them.
     expect(lines.filter((line) => [...line].length > 80 && !/\S{40}/.test(line))).toEqual([])
     const wrong = lines.findIndex((line) => line.startsWith('✗ permissions'))
     expect(lines.slice(wrong, wrong + 4).join(' ')).toContain('chmod 600')
@@ -163,7 +163,7 @@ describe('doctor on this machine', () => {
     expect(checkSqlite(loadSqlite)).toMatchObject({ status: 'ok', message: expect.stringMatching(/^SQLite 3\./) })
   })
 
-  test('doctor fails for missing extra certificates and warns about them on Node 20', async () => {
+  test('doctor fails if the file of NODE_EXTRA_CA_CERTS is missing and warns about it on Node 20', async () => {
     const file = join(temporaryDir(), 'ca.pem')
     const found = await doctor({ env: { NODE_EXTRA_CA_CERTS: file } })
     expect(found.check('extra certificates')).toMatchObject({ status: 'fail', fix: expect.stringContaining('unset') })
@@ -179,7 +179,7 @@ describe('doctor on this machine', () => {
     expect((await free(49)).status).toBe('fail')
   })
 
-  test('doctor warns about a port in use and names the program that holds it', async () => {
+  test('doctor warns about a port in use and names the program that listens on it', async () => {
     const port = await listen(createServer())
     const asked = { name: 'the server', port, fix: 'Take another.' }
     expect(await checkPort({ ...asked, holder: () => undefined })).toMatchObject({
@@ -210,7 +210,7 @@ describe('doctor on files', () => {
     expect(found.check('server')?.status).toBe('ok')
   })
 
-  test('doctor fails for a profile that does not exist', async () => {
+  test('doctor fails for a selected profile that does not exist', async () => {
     const found = await doctor({ home: withProfile({}), env: { VOUCHERCTL_PROFILE: 'shop' } })
     expect(found.check('profile file')).toMatchObject({ status: 'fail', fix: 'Use one of default.' })
     expect(found.check('profile file')?.message).toContain('environment VOUCHERCTL_PROFILE')
@@ -252,7 +252,7 @@ describe('doctor on files', () => {
     expect(found.check('base URL')?.status).toBe('skip')
   })
 
-  test('doctor fails for readable or missing keys in the data folder and warns about a dead server', async () => {
+  test('doctor fails for readable or missing key files and warns about a dead server process', async () => {
     const home = temporaryDir()
     const dir = dataDir(home)
     mkdirSync(dir, { recursive: true, mode: 0o700 })
@@ -273,7 +273,7 @@ describe('doctor on files', () => {
     })
   })
 
-  test('doctor fails for a data folder that is a file and warns about a readable inbox', async () => {
+  test('doctor fails if the data folder is a file and warns about an inbox that others can read', async () => {
     const home = temporaryDir()
     mkdirSync(join(dataDir(home), 'inbox'), { recursive: true, mode: 0o755 })
     expect((await doctor({ home })).check('inbox')).toMatchObject({
@@ -313,7 +313,7 @@ describe('doctor on a server', () => {
     expect((await doctor({ env: at(broken.baseUrl) })).check('server')).toMatchObject({ status: 'fail' })
   })
 
-  test('doctor warns about a clock offset of 20 s and fails for 400 s', async () => {
+  test('doctor warns about a clock offset of 20 s from the server and fails for 400 s', async () => {
     for (const [offset, status, side] of [
       [-20_000, 'warn', 'behind'],
       [20_000, 'warn', 'ahead of'],
@@ -327,7 +327,7 @@ describe('doctor on a server', () => {
     expect(clockOf(undefined, 0).status).toBe('skip')
   })
 
-  test('doctor fails for http to another machine and warns with the encrypted transport', async () => {
+  test('doctor fails for http to another machine, or only warns with the encrypted transport', async () => {
     const options = { baseUrl: 'http://vouchers.example', timeoutMs: 1 }
     const host = { env: {}, now: Date.now }
     expect(await checkTls(host, { ...options, mode: 'off' })).toMatchObject({
@@ -337,7 +337,7 @@ describe('doctor on a server', () => {
     expect((await checkTls(host, { ...options, mode: 'required' })).status).toBe('warn')
   })
 
-  test('doctor fails for an untrusted, expired or unchecked certificate', async () => {
+  test('doctor fails for an untrusted or expired certificate and for disabled certificate checks', async () => {
     const baseUrl = `https://127.0.0.1:${await listen(createHttps(selfSigned))}`
     const found = await doctor({ env: at(baseUrl) })
     expect(found.check('TLS')).toMatchObject({ status: 'fail', fix: expect.stringContaining('NODE_EXTRA_CA_CERTS') })
@@ -357,7 +357,7 @@ describe('doctor on a server', () => {
     expect(gone).toMatchObject({ status: 'fail', fix: 'Renew the certificate of the server.' })
   })
 
-  test('doctor fails for a wrong pin and for required encryption that the server has disabled', async () => {
+  test('doctor fails for a wrong pin, and for required encryption that the server has disabled', async () => {
     const pins = [`sha256:${'A'.repeat(43)}`]
     const pinned = withProfile({ base_url: server.baseUrl, secure: { pins } })
     expect((await doctor({ home: pinned })).check('encrypted transport')).toMatchObject({
@@ -382,7 +382,7 @@ describe('doctor on a server', () => {
     expect(found.check(name)?.message).toContain('TOKEN_INVALID')
   })
 
-  test('doctor does not send a credential to a server that it was not stored for', async () => {
+  test('doctor does not send a stored credential to any other server than its own', async () => {
     const { baseUrl, received } = await stub(() => success({}))
     const credentials = { token: { value: secrets.VOUCHERCTL_TOKEN, origin: 'https://other.example' } }
     const found = await doctor({ home: withProfile({ base_url: baseUrl, credentials }) })
@@ -404,7 +404,7 @@ describe('doctor on a server', () => {
 })
 
 describe('doctor and time', () => {
-  /** Runs doctor with fake timers, which advance once `isReady` holds; resolves with the time it took. */
+  /** Runs doctor with fake timers, which advance once `isReady` returns true; resolves with the fake time passed. */
   async function timed(baseUrl: string, isReady: () => boolean) {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
@@ -441,7 +441,7 @@ describe('doctor and time', () => {
     expect(ms).toBeLessThan(5_000)
   })
 
-  test('a doctor check that times out or lacks permission fails with a message', async () => {
+  test('a check of doctor that times out or lacks permission fails with a message', async () => {
     const late = await bounded('disk', 1, () => new Promise(() => {}))
     expect(late).toMatchObject({ status: 'fail', message: 'No result within 0.001 s.' })
     const denied = await bounded('disk', 1_000, async () => {

@@ -11,7 +11,7 @@ import { patient } from '../../../support/completion.js'
 
 const isRoot = process.geteuid?.() === 0
 const NOBODY = 65_534
-/** Files may be writable for a private group; a test that runs as root covers shared groups. */
+/** Whether the user has a private group, which may write to project files; tests as root cover shared groups. */
 const hasPrivateGroup = !isRoot && process.geteuid?.() === process.getegid?.()
 
 const config = (home: string) => join(home, '.config', 'voucherctl', 'config.json')
@@ -29,7 +29,7 @@ function withProject(dir: string, content: unknown, mode = 0o600): string {
   return path
 }
 
-/** A URL of the same server whose address is not loopback but reaches this machine. */
+/** The same server under an address that voucherctl treats as remote. */
 const foreign = (baseUrl: string) => baseUrl.replace('127.0.0.1', '0.0.0.0')
 
 /** A folder that other users cannot write to, independent of the umask. */
@@ -49,7 +49,7 @@ async function reasonOf(home: string, cwd = home) {
   return { path, reason, passedOver: passed_over }
 }
 
-/** The completion request that the shell sends on Tab. */
+/** Runs the command that a shell runs when the user presses Tab. */
 const pressTab = (line: string, home: string) =>
   built.run(['__complete', 'bash', `voucherctl ${line}`, ' '], home, { ...secrets, ...patient })
 
@@ -105,7 +105,7 @@ test('commands and completion send nothing to a server that only the project fil
   expect(received).toEqual([])
 })
 
-test('project allow lets the file name its server until the file changes or project deny', async () => {
+test('project allow permits the server of a project file until the file changes or project deny', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf()))
   const home = ownFolder()
   const path = withProject(home, { base_url: foreign(baseUrl) })
@@ -131,7 +131,7 @@ test('project allow lets the file name its server until the file changes or proj
   expect([await list(), received.length]).toEqual([3, 3])
 })
 
-test('project allow is valid for one path: the same content in another folder is refused', async () => {
+test('project allow permits one path: a file with the same content in another folder is refused', async () => {
   const home = ownFolder()
   const [one, other] = ['one', 'other'].map((name) => join(home, name)) as [string, string]
   for (const dir of [one, other]) {
@@ -142,13 +142,13 @@ test('project allow is valid for one path: the same content in another folder is
   expect([(await reasonOf(home, one)).reason, (await reasonOf(home, other)).reason]).toEqual(['allowed', 'not allowed'])
 })
 
-test('profile remove keeps the permissions of project files', async () => {
+test('profiles remove keeps the permissions that project allow has stored', async () => {
   const home = withConfig(ownFolder(), { current: 'default', profiles: { shop: {} }, projects: { '/p': '{}' } })
   await cli('profiles remove shop --yes', { home })
   expect(JSON.parse(readFileSync(config(home), 'utf8')).projects).toEqual({ '/p': '{}' })
 })
 
-test('a project file needs no permission for the server of the profile that it selects', async () => {
+test('a project file that selects a profile needs no permission for the server of that profile', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
   const origin = foreign(baseUrl)
   const shop = { base_url: origin, credentials: { token: { value: 'sop_stored', origin } } }
@@ -172,19 +172,19 @@ test.each([
   ['http://[::ffff:127.0.0.1]', 'not allowed'],
   ['http://0.0.0.0:8420', 'not allowed'],
   ['http://127-0-0-1.example', 'not allowed'],
-])('a project file with the base URL %s has the reason "%s"', async (url, reason) => {
+])('project show reports the base URL %s of a project file as "%s"', async (url, reason) => {
   const home = ownFolder()
   withProject(home, { base_url: url })
   expect((await reasonOf(home)).reason).toBe(reason)
 })
 
-test('a project file with a user in its base URL, which may hide the host, is refused', async () => {
+test('a project file whose base URL has a user name, which may hide the host, exits 2', async () => {
   const home = ownFolder()
   withProject(home, { base_url: 'http://localhost:8420@evil.example' })
   expect((await cli('templates list', { home, env: secrets })).exit).toBe(2)
 })
 
-test('a project file above the repository root or the home folder is ignored', async () => {
+test('commands ignore a project file above the repository root or the home folder', async () => {
   const outside = ownFolder()
   withProject(outside, { timeout: '3s' })
   const home = join(outside, 'home')
@@ -200,7 +200,7 @@ test('a project file above the repository root or the home folder is ignored', a
   expect((await reasonOf(home, inside)).path).toBe(own)
 })
 
-test('a project file is skipped with a warning if others can write to it or its folder', async () => {
+test('commands skip a project file with a warning if others can write to the file or its folder', async () => {
   const home = ownFolder()
   for (const [folder, mode] of [
     [0o755, 0o602],
@@ -220,7 +220,7 @@ test('a project file is skipped with a warning if others can write to it or its 
   }
 })
 
-test.runIf(isRoot)('a project file that only the private group of its user can write is used', async () => {
+test.runIf(isRoot)('commands use a project file that only the private group of its owner can also write', async () => {
   const home = ownFolder()
   const path = withProject(home, { base_url: 'http://127.0.0.1:1' })
   const findAs = async (user: number, group: number, gid: number, folder = 0o775, file = 0o664) => {
@@ -245,7 +245,7 @@ test.runIf(isRoot)('a project file that only the private group of its user can w
   expect(await findAs(0, 0, 0)).toBeNull()
 })
 
-test.runIf(isRoot)('a project file or link target that belongs to another user is skipped', async () => {
+test.runIf(isRoot)('commands skip a project file or a link target that belongs to another user', async () => {
   const home = ownFolder()
   const path = withProject(home, { base_url: 'http://127.0.0.1:1', token: 'x' })
   chownSync(path, NOBODY, NOBODY)
@@ -267,7 +267,7 @@ test.runIf(isRoot)('a project file or link target that belongs to another user i
 })
 
 test.skipIf(process.platform === 'win32')(
-  'a named pipe in place of the project file is refused without blocking',
+  'commands refuse a named pipe in place of the project file without blocking',
   async () => {
     const home = ownFolder()
     expect(spawnSync('mkfifo', ['-m', '600', join(home, 'voucherctl.json')]).status).toBe(0)
@@ -286,7 +286,7 @@ test.skipIf(process.platform === 'win32')('a project file that links to itself e
   expect([exit, stderr]).toEqual([2, expect.stringContaining(`${path} cannot be read (ELOOP).`)])
 })
 
-test('a profile that a project file selects is as strict as the current one for that server', async () => {
+test('a project file cannot select a profile that is less strict than the current one', async () => {
   const pin = `sha256:${'A'.repeat(43)}`
   const strict = { mode: 'required', pins: [pin], latched: ['https://shop.example'] }
   const profiles = {

@@ -37,7 +37,7 @@ const env = () => ({ VOUCHERCTL_TOKEN: tenant.token, VOUCHERCTL_BASE_URL: server
 const dispatched = [`GET ${paths.bootstrap}`, `POST ${paths.session}`, `POST ${paths.dispatch}`]
 
 describe('--secure', () => {
-  test('a server that requires encryption accepts --secure required and otherwise causes exit 10', async () => {
+  test('a command exits 10 on a server that requires encryption, unless with --secure required', async () => {
     const plain = await cli(`vouchers redeem --code ${code} --json`, { env: env() })
     expect([plain.exit, plain.stdout]).toEqual([10, ''])
     const { error } = JSON.parse(plain.stderr)
@@ -50,7 +50,7 @@ describe('--secure', () => {
     expect(JSON.parse(encrypted.stdout)).toMatchObject({ status: 'succeeded' })
   })
 
-  test('mode and origin come from the flag, the environment, the project file or the profile', async () => {
+  test('mode and origin of encryption come from flag, environment, project file or profile', async () => {
     const home = withProfile({ base_url: server.baseUrl, secure: { mode: 'auto', origin: 'https://profile.example' } })
     const cwd = temporaryDir()
     const show = async (args = '', more: Record<string, string> = {}) => {
@@ -81,7 +81,7 @@ describe('--secure', () => {
     ])
   })
 
-  test('a project file cannot weaken the mode of a profile or replace its pins', async () => {
+  test('a project file cannot weaken the encryption mode of a profile or replace its pins', async () => {
     const own = `sha256:${'A'.repeat(43)}`
     const other = `sha256:${'A'.repeat(42)}E`
     const home = withProfile({ base_url: server.baseUrl, secure: { mode: 'required', pins: [own] } })
@@ -104,7 +104,7 @@ describe('--secure', () => {
     ['', {}, /secure.pins must be two pins at most/, { pins: ['sha256:short'] }],
     ['', {}, /secure.mode must be one of/, { mode: 'yes' }],
   ])(
-    'an invalid mode, origin or pin in %s %j exits 2 before anything is sent',
+    'templates list with an invalid encryption setting (%s %j) exits 2 and sends nothing',
     async (args, more, says, secure: object | undefined = {}) => {
       const proxy = await recordingProxy(server.baseUrl)
       const home = withProfile({ base_url: proxy.baseUrl, secure })
@@ -115,14 +115,14 @@ describe('--secure', () => {
     },
   )
 
-  test('--origin is sent with the session and dispatch calls only', async () => {
+  test('the origin of --origin is sent with the session and dispatch requests only', async () => {
     const proxy = await recordingProxy(server.baseUrl)
     const args = `templates list --json --secure required --origin https://shop.example --base-url ${proxy.baseUrl}`
     expect((await cli(args, { env: env() })).exit).toBe(0)
     expect(proxy.sent().match(/^origin: https:\/\/shop\.example\r$/gim)).toHaveLength(2)
   })
 
-  test('--dry-run --secure required prints what is encrypted without secrets and sends nothing', async () => {
+  test('--dry-run --secure required prints the request without secrets and sends nothing', async () => {
     const proxy = await recordingProxy(server.baseUrl)
     const args = `vouchers verify --code ${code} --dry-run --secure required --base-url ${proxy.baseUrl}`
     const shown = await cli(args, { env: env() })
@@ -139,7 +139,7 @@ describe('--secure', () => {
     expect(proxy.requests).toEqual([])
   })
 
-  test('--debug prints the calls of the protocol and the encrypted request without secrets', async () => {
+  test('--debug prints the protocol requests and the encrypted request without secrets', async () => {
     const { stderr, exit } = await cli('templates list --json --secure required --debug', { env: env() })
     expect(exit).toBe(0)
     for (const path of Object.values(paths)) expect(stderr).toContain(`${server.baseUrl}${path}`)
@@ -148,7 +148,7 @@ describe('--secure', () => {
     expect(stderr).not.toContain(tenant.token)
   })
 
-  test('a command with several encrypted calls negotiates once', async () => {
+  test('a command that sends several encrypted requests negotiates one session', async () => {
     const proxy = await recordingProxy(server.baseUrl)
     const more = { ...env(), VOUCHERCTL_JWT: tenant.jwt, VOUCHERCTL_BASE_URL: proxy.baseUrl }
     const ran = await cli('whoami --json --secure required', { env: more })
@@ -176,7 +176,7 @@ describe('--secure', () => {
     expect([ran.exit, ran.stderr]).toEqual([2, expect.stringContaining('an encrypted poll')])
   })
 
-  test('a path or size that cannot be encrypted exits 2 and is not sent, in required and auto', async () => {
+  test('--secure required and auto exit 2 and send nothing if a request cannot be encrypted', async () => {
     for (const mode of ['required', 'auto']) {
       const proxy = await recordingProxy(server.baseUrl)
       const end = `--secure ${mode} --base-url ${proxy.baseUrl}`
@@ -193,7 +193,7 @@ describe('--secure', () => {
 })
 
 describe('downgrade protection', () => {
-  test('a session or a 426 sets the downgrade protection of that server in the profile', async () => {
+  test('an encrypted session or a 426 response turns on downgrade protection in the profile', async () => {
     for (const mode of ['off', 'auto', 'required']) {
       const home = withProfile({ base_url: server.baseUrl })
       await cli(`templates list --secure ${mode}`, { home, env: env() })
@@ -203,7 +203,7 @@ describe('downgrade protection', () => {
     }
   })
 
-  test('--secure auto falls back to plain text only without downgrade protection', async () => {
+  test('--secure auto falls back to plain text unless the profile has downgrade protection', async () => {
     const off = await liveServer({ secure: false })
     const there = await newTenant(off)
     const home = withProfile({ base_url: off.baseUrl })
@@ -223,7 +223,7 @@ describe('downgrade protection', () => {
 describe('--secure required through a faulty proxy', () => {
   const cases = secureFaults.map((fault) => [fault.at.split('/').at(-1) ?? '', fault.name, fault] as const)
   test.each(cases)(
-    'a command fails with the code and exit code of the fault when the %s call %s',
+    'vouchers redeem fails with the code and exit code of the fault if the %s request %s',
     async (_at, _name, fault) => {
       const proxy = await recordingProxy(server.baseUrl)
       proxy.meddle = (path) => (path === fault.at ? fault.how : 'pass')
@@ -241,7 +241,7 @@ describe('--secure required through a faulty proxy', () => {
     },
   )
 
-  test('a wrong pin exits 10 after the bootstrap and suggests secure pin', async () => {
+  test('a command with a wrong pin exits 10 after the bootstrap request and suggests secure pin', async () => {
     const proxy = await recordingProxy(server.baseUrl)
     const secure = { mode: 'required', pins: [`sha256:${'A'.repeat(43)}`] }
     const home = withProfile({ base_url: proxy.baseUrl, secure })
@@ -253,7 +253,7 @@ describe('--secure required through a faulty proxy', () => {
 })
 
 describe('secure bootstrap, session, pin', () => {
-  test('secure bootstrap prints the response fields, the pin and the clock offset', async () => {
+  test('secure bootstrap prints the members of the response, the pin and the clock offset', async () => {
     const shown = JSON.parse((await cli('secure bootstrap --json', { env: env() })).stdout)
     const answer = (await server.send({ method: 'GET', path: paths.bootstrap })).text
     const { serverTime: _now, ...fields } = JSON.parse(answer)
@@ -262,7 +262,7 @@ describe('secure bootstrap, session, pin', () => {
     expect(shown.pin.slice(7, 23)).toBe(shown.kid)
   })
 
-  test('a disabled transport is reported by secure bootstrap; secure session and pin exit 10', async () => {
+  test('secure bootstrap reports disabled encryption, and secure session and pin exit 10', async () => {
     const off = await liveServer({ secure: false })
     const given = { env: { VOUCHERCTL_BASE_URL: off.baseUrl } }
     expect(JSON.parse((await cli('secure bootstrap --json', given)).stdout)).toEqual({ enabled: false })
@@ -272,7 +272,7 @@ describe('secure bootstrap, session, pin', () => {
     await off.close()
   })
 
-  test('secure session prints sid, brand, origin and expiry, but no key and no salt', async () => {
+  test('secure session prints the session id, brand, origin and expiry, but no key or salt', async () => {
     const home = withProfile({ base_url: server.baseUrl })
     const ran = await cli('secure session --origin https://shop.example --json', { home, env: env() })
     const data = JSON.parse(ran.stdout)
@@ -289,7 +289,7 @@ describe('secure bootstrap, session, pin', () => {
     expect(profileOf(home).secure.latched).toEqual([server.baseUrl])
   })
 
-  test('secure pin --save stores at most two pins and reports the oldest one that it replaces', async () => {
+  test('secure pin --save stores at most two pins and reports the old pin that it replaces', async () => {
     const [first, second] = [`sha256:${'A'.repeat(43)}`, `sha256:${'A'.repeat(42)}E`]
     const home = withProfile({ base_url: server.baseUrl, secure: { pins: [first] } })
     const given = { home, env: env() }
@@ -313,7 +313,7 @@ describe('secure bootstrap, session, pin', () => {
     expect(profileOf(home).secure.pins).toEqual([second, shown.pin])
   })
 
-  test('profiles set stores mode, origin and pins, and --unset removes each', async () => {
+  test('profiles set stores encryption mode, origin and pins, and --unset removes each of them', async () => {
     const home = temporaryDir()
     const pin = `sha256:${'A'.repeat(43)}`
     const set = (args: string) => cli(`profiles set ${args}`, { home })
@@ -331,7 +331,7 @@ describe('secure bootstrap, session, pin', () => {
 describe('secure call', () => {
   const list = 'secure call GET /api/v1/open-platform/vouchers/templates'
 
-  test('secure call encrypts any call even with --secure off and prints the response data', async () => {
+  test('secure call encrypts its request even with --secure off and prints the response data', async () => {
     const proxy = await recordingProxy(server.baseUrl)
     const more = { ...env(), VOUCHERCTL_BASE_URL: proxy.baseUrl, VOUCHERCTL_JWT: tenant.jwt }
     const templates = await cli(`${list} --query limit=1 --secure off --json`, { env: more })
@@ -343,7 +343,7 @@ describe('secure call', () => {
     for (const secret of [tenant.token, tenant.jwt, 'open-platform']) expect(sent).not.toContain(secret)
   })
 
-  test('secure call reads its body from stdin and sends the given idempotency key', async () => {
+  test('secure call reads the body from stdin and sends the key of --idempotency-key', async () => {
     const credential = codeOf(await tenant.issue())
     const redeem = 'secure call POST /api/v1/open-platform/vouchers/redeem --body - --json'
     const given = { env: env(), stdin: JSON.stringify({ credential }) }
@@ -355,7 +355,7 @@ describe('secure call', () => {
     expect([other.exit, JSON.parse(other.stderr).error.code]).toEqual([6, 'VOUCHER_ALREADY_REDEEMED'])
   })
 
-  test('secure call of an unknown path requires --as', async () => {
+  test('secure call with an unknown path requires --as', async () => {
     const unknown = 'secure call GET /api/v1/nothing/here'
     expect((await cli(unknown, { env: env() })).exit).toBe(2)
     const ran = await cli(`${unknown} --as token --json`, { env: env() })
@@ -371,13 +371,13 @@ describe('secure call', () => {
     ['secure call GET /_platform/v1/reviews', 2, 'PATH'],
     ['secure call GET /api/v1/x /api/v1/y', 2, 'argument'],
     ['secure call POST /api/v1/open-platform/vouchers/verify --body nowhere.json', 2, 'nowhere.json'],
-  ])('%s exits %i and names %s', async (args, exit, says) => {
+  ])('%s exits %i with a message that contains %s', async (args, exit, says) => {
     const ran = await cli(args, { env: env() })
     expect([ran.exit, ran.stdout]).toEqual([exit, ''])
     expect(ran.stderr).toContain(says)
   })
 
-  test('secure call --dry-run prints the call without secrets', async () => {
+  test('secure call --dry-run prints the request without secrets', async () => {
     const given = { env: env(), stdin: JSON.stringify({ credential: { type: 'redeem_code', value: code } }) }
     const ran = await cli('secure call POST /api/v1/open-platform/vouchers/verify --body - --dry-run', given)
     expect(ran.stdout).toContain('All of it encrypted')
@@ -412,7 +412,7 @@ describe('secure check', () => {
     expect((await cli('secure check', { env: env() })).stdout).toContain('all 10 steps passed')
   })
 
-  test('secure check works without a credential and reports the encrypted 401', async () => {
+  test('secure check passes without a credential and reports the encrypted 401 response', async () => {
     const { exit, stdout } = await cli('secure check --json', { env: { VOUCHERCTL_BASE_URL: server.baseUrl } })
     expect(exit).toBe(0)
     const { steps: walked } = JSON.parse(stdout)
@@ -420,7 +420,7 @@ describe('secure check', () => {
     expect(walked[9].result).toContain('inner status 401 TOKEN_MISSING')
   })
 
-  test('secure check uses an account JWT, an application token or a token file', async () => {
+  test('secure check sends an account JWT, an application token or the content of a token file', async () => {
     for (const [args, more, words] of [
       ['', { VOUCHERCTL_JWT: tenant.jwt }, 'with the account JWT'],
       ['--as token', { VOUCHERCTL_TOKEN: tenant.token }, 'with the application token'],
@@ -454,7 +454,7 @@ describe('secure check', () => {
     ['a changed tag is refused', paths.dispatch, 3, accepting, 'NOT_REFUSED'],
     ['another origin is refused', paths.dispatch, 4, accepting, 'NOT_REFUSED'],
     ['decryption', paths.dispatch, 1, (body: string) => body.replace('"iv":"', '"iv":"A'), 'SECURE_ANSWER_INVALID'],
-  ] as const)('secure check exits 10 if this step fails: %s', async (step, at, count, how, failure) => {
+  ] as const)('secure check exits 10 if its step "%s" fails', async (step, at, count, how, failure) => {
     const proxy = await recordingProxy(server.baseUrl)
     let seen = 0
     proxy.meddle = (path) => {
@@ -475,7 +475,7 @@ describe('secure check', () => {
     [paths.session, { status: 503, body: '' }, 9],
     [paths.dispatch, { status: 500, body: '' }, 9],
     [paths.session, { status: 429, body: '' }, 7],
-  ] as const)('secure check gives no verdict when %s returns %j, and exits %i', async (at, how, exit) => {
+  ] as const)('secure check with %s returning %j is inconclusive and exits %i', async (at, how, exit) => {
     const proxy = await recordingProxy(server.baseUrl)
     proxy.meddle = (path) => (path === at ? how : 'pass')
     const ran = await cli(`secure check --json --base-url ${proxy.baseUrl}`, {
@@ -484,7 +484,7 @@ describe('secure check', () => {
     expect([ran.exit, JSON.parse(ran.stdout).ok]).toEqual([exit, false])
   })
 
-  test('secure check exits 10 for a key that is not pinned and 9 for an unreachable server', async () => {
+  test('secure check exits 10 for a server key without a pin and 9 for an unreachable server', async () => {
     const home = withProfile({ base_url: server.baseUrl, secure: { pins: [`sha256:${'A'.repeat(43)}`] } })
     const ran = await cli('secure check --json', { home })
     expect(ran.exit).toBe(10)
@@ -495,7 +495,7 @@ describe('secure check', () => {
   })
 })
 
-test('a malformed bootstrap response exits 10 without sending a credential', async () => {
+test('a command exits 10 for a malformed bootstrap response and sends no credential', async () => {
   const { baseUrl, received } = await stub(() => success({ enabled: 'maybe' }))
   const ran = await cli('templates list --secure required', { env: { ...env(), VOUCHERCTL_BASE_URL: baseUrl } })
   expect(ran.exit).toBe(10)

@@ -11,7 +11,7 @@ describe('--database-url', () => {
     `postgres://ann:${secret}@db/shop`,
     `postgresql://:${secret}@db/shop`,
     `postgres://db/shop?user=ann&password=${secret}`,
-  ])('--database-url %s is refused because of its password, which belongs in PGPASSWORD', async (url) => {
+  ])('server start --database-url %s exits 2, because a password belongs in PGPASSWORD', async (url) => {
     for (const command of ['start', 'migrate']) {
       const { exit, stdout, stderr } = await cli(`server ${command} --database-url ${url} --json`)
       expect([exit, stdout]).toEqual([2, ''])
@@ -20,7 +20,7 @@ describe('--database-url', () => {
     }
   })
 
-  it('a database URL that is not PostgreSQL is refused from the flag and the environment', async () => {
+  it('server start exits 2 for a MySQL URL from the flag and from the environment', async () => {
     const byFlag = await cli('server start --database-url mysql://db/shop --json')
     const byVariable = await cli('server start --json', {
       env: { VOUCHERCTL_DATABASE_URL: `mysql://ann:${secret}@db` },
@@ -31,13 +31,13 @@ describe('--database-url', () => {
     expect(byVariable.stderr).not.toContain(secret)
   })
 
-  it.each(['--memory', '--test-clock'])('--database-url is refused beside %s', async (flag) => {
+  it.each(['--memory', '--test-clock'])('server start exits 2 if --database-url is combined with %s', async (flag) => {
     const { exit, stderr } = await cli(`server start --database-url postgres://db/shop ${flag} --json`)
     expect(exit).toBe(2)
     expect(errorOf(stderr).message).toContain(flag)
   })
 
-  it('an unreachable database exits 1 with its URL without the password', async () => {
+  it('server start and migrate exit 1 for an unreachable database and hide its password', async () => {
     const url = `postgres://ann:${secret}@127.0.0.1:${await closedPort()}/shop`
     for (const command of ['server start --port 0', 'server migrate', 'server migrate --dry-run']) {
       const { exit, stderr } = await cli(`${command} --json`, { env: { VOUCHERCTL_DATABASE_URL: url } })
@@ -50,7 +50,7 @@ describe('--database-url', () => {
     }
   })
 
-  it('server start --database-url --dry-run makes no connection', async () => {
+  it('server start --database-url --dry-run does not connect to the database', async () => {
     const { exit, stdout } = await cli('server start --database-url postgres://nobody@nowhere.invalid/shop --dry-run')
     expect(exit).toBe(0)
     expect(stdout).toContain('PostgreSQL')

@@ -12,11 +12,11 @@ function logs(args: string) {
   return cli(`server logs --data ${dir} ${args}`)
 }
 
-test('server logs prints the known members of each entry, and other lines unchanged', async () => {
+test('server logs formats JSON lines of the log file and prints other lines unchanged', async () => {
   expect((await logs('')).stdout).toBe('T 200 GET /healthz 1.3 ms\nT stopped\nno JSON\n')
 })
 
-test('server logs --fields selects members of each line', async () => {
+test('server logs --fields selects members of each log entry', async () => {
   const lines = (await logs('--fields method,status')).stdout.trim().split('\n')
   expect(JSON.parse(lines[0] ?? '')).toEqual({ method: 'GET', status: 200 })
   expect(lines).toHaveLength(3)

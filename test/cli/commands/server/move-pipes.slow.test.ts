@@ -10,7 +10,7 @@ import { fillMoveFolders } from '../../../support/move-source.js'
 import { temporaryFolder } from '../../../support/server.js'
 
 const home = temporaryFolder()
-/** 3.5 MB: more than the pipes between two processes buffer. */
+/** An export of 3.5 MB, which is more than the pipe between two processes buffers. */
 const ROWS = 1_000
 let source: string
 let file: string
@@ -27,7 +27,7 @@ const closed = (child: ReturnType<typeof built.start>) =>
   new Promise<number | null>((resolve) => child.once('close', resolve))
 
 describe('SIGKILL', () => {
-  test('a killed export leaves no output file, and the next export removes its draft', async () => {
+  test('a killed server export leaves no output file, and the next export removes its draft', async () => {
     const out = join(home, 'killed.ndjson')
     const child = built.start(['server', 'export', '--data', source, '--out', out], home)
     const ended = closed(child)
@@ -35,15 +35,15 @@ describe('SIGKILL', () => {
     await vi.waitUntil(begun, { timeout: 30_000, interval: 1 })
     child.kill('SIGKILL')
     await ended
-    // The export may have finished before the kill.
+    // The export sometimes finishes before SIGKILL arrives.
     if (!existsSync(out)) expect(readdirSync(home).filter((it) => it.startsWith('killed.ndjson.tmp-')).length).toBe(1)
     else expect(rowLinesOf(readFileSync(out, 'utf8')).length).toBe(ROWS + 1)
     rmSync(out, { force: true })
     const host = hostname()
-    // Drafts of a running process and of another host, and a name that no export uses.
+    // An export must not remove drafts of running processes, drafts of other hosts or files with other names.
     const others = [`${host}-${process.pid}-00000000`, `elsewhere-999999999-00000000`, `${host}-999999999-notes`]
     for (const it of others) writeFileSync(`${out}.tmp-${it}`, '')
-    // A draft of the killed process, even if the export had finished.
+    // The killed process has no draft if it finished, so the test writes one.
     writeFileSync(`${out}.tmp-${host}-${child.pid}-00000000`, '')
     expect((await built.run(['server', 'export', '--data', source, '--out', out], home)).exit).toBe(0)
     expect(rowLinesOf(readFileSync(out, 'utf8'))).toEqual(rowLinesOf(readFileSync(file, 'utf8')))
@@ -51,7 +51,7 @@ describe('SIGKILL', () => {
     expect(left.sort()).toEqual(others.map((it) => `killed.ndjson.tmp-${it}`).sort())
   })
 
-  test('a killed import leaves an empty store, into which the same export can be imported', async () => {
+  test('a killed server import leaves an empty database, and a second import succeeds', async () => {
     const target = newTarget()
     const text = readFileSync(file)
     const child = built.start(['server', 'import', '-', '--data', target], home)
@@ -70,7 +70,7 @@ describe('SIGKILL', () => {
 })
 
 describe('SIGINT', () => {
-  test('SIGINT ends an import that waits for its pipe, and nothing is imported', async () => {
+  test('SIGINT ends a server import that waits for its pipe, and no row is imported', async () => {
     const target = newTarget()
     const child = built.start(['server', 'import', '-', '--data', target, '--json'], home)
     const ended = closed(child)
@@ -86,7 +86,7 @@ describe('SIGINT', () => {
 })
 
 describe('server start during an import', () => {
-  test('server start fails with DATA_FOLDER_IN_USE during an import', async () => {
+  test('server start fails with DATA_FOLDER_IN_USE during a server import', async () => {
     const target = newTarget()
     const child = built.start(['server', 'import', '-', '--data', target], home)
     const ended = closed(child)
@@ -100,7 +100,7 @@ describe('server start during an import', () => {
 })
 
 describe('server export to stdout', () => {
-  test.runIf(existsSync('/dev/full'))('server export to a full device exits 1 with ENOSPC', async () => {
+  test.runIf(existsSync('/dev/full'))('server export exits 1 with ENOSPC if its stdout is a full device', async () => {
     const child = spawn(process.execPath, [built.bin, 'server', 'export', '--data', source], {
       cwd: home,
       env: built.environment(home),

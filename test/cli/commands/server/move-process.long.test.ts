@@ -9,7 +9,7 @@ import { fillMoveFolders, type MoveFolders } from '../../../support/move-source.
 import { temporaryFolder } from '../../../support/server.js'
 
 const home = temporaryFolder()
-/** 84 MB: SQLite keeps 64 MB of changed pages in memory and writes the rest before the commit. */
+/** A database of 84 MB: SQLite writes changed pages above 64 MB to disk before the commit. */
 const ROWS = 24_000
 let folders: MoveFolders
 beforeAll(async () => {
@@ -19,7 +19,7 @@ afterAll(() => {
   rmSync(home, { recursive: true, force: true })
 })
 
-test('a killed export of 84 MB leaves no output file, and the next export writes it', async () => {
+test('a killed server export of 84 MB leaves no output file, and the next export writes it', async () => {
   const { source, file } = folders
   const out = join(home, 'killed.ndjson')
   const drafts = () => readdirSync(home).filter((it) => it.startsWith('killed.ndjson.tmp-'))
@@ -29,7 +29,7 @@ test('a killed export of 84 MB leaves no output file, and the next export writes
     await vi.waitUntil(() => drafts().length > 0, { timeout: 30_000, interval: 1 })
     child.kill('SIGKILL')
     await ended
-    // The export may have finished before the kill.
+    // The export sometimes finishes before SIGKILL arrives.
     if (!existsSync(out)) expect(drafts().length).toBe(1)
     else expect(rowLinesOf(readFileSync(out, 'utf8')).length).toBe(ROWS + 1)
     rmSync(out, { force: true })
@@ -39,7 +39,7 @@ test('a killed export of 84 MB leaves no output file, and the next export writes
   expect(drafts()).toEqual([])
 })
 
-test('an import that is killed with uncommitted pages on disk leaves an empty store', async () => {
+test('a server import that is killed with uncommitted pages on disk leaves an empty database', async () => {
   const { file, newTarget } = folders
   const target = newTarget()
   const text = readFileSync(file)

@@ -21,7 +21,7 @@ let home: string
 const inHome = (args: string, given: Given = {}) => cli(args, { home, ...given })
 const errorOf = (stderr: string) => (JSON.parse(stderr) as { error: { code: string; message: string } }).error
 
-/** Data folder of a stopped server with some rows. */
+/** Creates the data folder of a stopped server with some applications. */
 async function makeStore(name: string, applications = 3): Promise<string> {
   const dir = join(home, name)
   const started = await inHome(`server start --port 0 --log-level silent --data ${dir} --json`, {
@@ -51,7 +51,7 @@ async function makeStore(name: string, applications = 3): Promise<string> {
   return dir
 }
 
-/** A folder that holds only the keys of another folder. */
+/** Creates a data folder with the keys of another data folder and no database. */
 function folderWithKeys(name: string, of: string): string {
   const dir = join(home, name)
   mkdirSync(dir)
@@ -66,7 +66,7 @@ beforeEach(async () => {
 })
 
 describe('server export', () => {
-  test('server export replaces a file, makes it 0600 and prints the number of rows per table', async () => {
+  test('server export --out replaces a file with one of mode 0600 and prints row counts per table', async () => {
     const out = join(home, 'backup.ndjson')
     writeFileSync(out, 'of yesterday', { mode: 0o644 })
     const { exit, stdout, stderr } = await inHome(`server export --data ${source} --out ${out} --json`)
@@ -94,7 +94,7 @@ describe('server export', () => {
     expect([lstatSync(link).isSymbolicLink(), statSync(file).size > 0]).toEqual([true, true])
   })
 
-  test('server export without --out writes to stdout in every format and prints nothing else', async () => {
+  test('server export without --out writes only the export to stdout, whatever the output format', async () => {
     const out = join(home, 'backup.ndjson')
     await inHome(`server export --data ${source} --out ${out}`)
     const lines = rowLinesOf(readFileSync(out, 'utf8'))
@@ -113,7 +113,7 @@ describe('server export', () => {
   })
 
   test.each(['--jq .total', '--fields total'])(
-    '%s is refused for an export to stdout, which has no summary',
+    'server export to stdout refuses %s, because no summary is printed',
     async (flag) => {
       expect((await inHome(`server export --data ${source} ${flag}`)).exit).toBe(2)
       const ran = await inHome(`server export --data ${source} ${flag} --out ${join(home, 'x')} --json`)
@@ -133,7 +133,7 @@ describe('server export', () => {
     expect(readdirSync(home)).toEqual(['source'])
   })
 
-  test('server export exits 1 beside a running server and says how to stop it', async () => {
+  test('server export exits 1 while the server of the folder runs and says how to stop it', async () => {
     const store = openSqliteStore(join(source, 'voucherctl.db'))
     const { exit, stderr } = await inHome(`server export --data ${source} --json`)
     await store.close()
@@ -142,7 +142,7 @@ describe('server export', () => {
   })
 
   test.each(['{home}/nowhere/x', '{home}', '/dev/null'])(
-    'server export --out %s exits 1 and leaves it unchanged',
+    'server export --out %s exits 1 for a path that it cannot replace with a file',
     async (named) => {
       const out = named.replace('{home}', home)
       const { exit, stderr } = await inHome(`server export --data ${source} --out ${out} --json`)
@@ -153,13 +153,13 @@ describe('server export', () => {
     },
   )
 
-  test('server export of a folder without a database exits 5 and creates none', async () => {
+  test('server export exits 5 for a data folder without a database and creates no folder', async () => {
     const { exit, stderr } = await inHome(`server export --data ${join(home, 'none')} --json`)
     expect([exit, errorOf(stderr).code]).toEqual([5, 'STORE_NOT_FOUND'])
     expect(existsSync(join(home, 'none'))).toBe(false)
   })
 
-  test('server export encrypts the transport keys and needs the key file for it', async () => {
+  test('server export encrypts the transport keys with the key file and fails without this file', async () => {
     const keyFile = join(home, 'elsewhere.json')
     copyFileSync(join(source, 'keys.json'), keyFile)
     writeFileSync(join(source, 'keys.json'), readFileSync(join(await makeStore('other'), 'keys.json')))
@@ -200,7 +200,7 @@ describe('server import', () => {
     }
   })
 
-  test('server import --dry-run checks whether an export is complete, without a store or keys', async () => {
+  test('server import --dry-run checks that an export is complete and creates no database or keys', async () => {
     const file = await exported()
     const { exit, stdout, stderr } = await inHome(`server import ${file} --dry-run --data ${join(home, 'new')}`)
     expect([exit, stderr]).toEqual([0, ''])
@@ -217,7 +217,7 @@ describe('server import', () => {
     ])
   })
 
-  test('a failed server import leaves a new folder and an existing database unchanged', async () => {
+  test('a failed server import creates no folder and leaves an existing database unchanged', async () => {
     const cut = readFileSync(await exported(), 'utf8')
       .split('\n')
       .slice(0, 4)
@@ -254,7 +254,7 @@ describe('server import', () => {
     expect(readdirSync(target)).toEqual(['keys.json'])
   })
 
-  test('server import --key-file reads the given key file and refuses one that others can read', async () => {
+  test('server import --key-file reads that key file and refuses a file that others can read', async () => {
     const file = await exported()
     const keyFile = join(home, 'keys.json')
     writeFileSync(keyFile, readFileSync(join(source, 'keys.json')), { mode: 0o644 })

@@ -7,7 +7,7 @@ import { paths } from '../../../../src/secure/index.js'
 import { built } from '../../../support/built-cli.js'
 import { cli, temporaryDir } from '../../../support/cli.js'
 
-/** Runs the built server during `use`; resolves to the warnings of its log. */
+/** Runs the built server while `use` runs; resolves with the warnings that the server logged. */
 async function withServer(flags: readonly string[], use: (baseUrl: string) => Promise<void>): Promise<string[]> {
   const start = ['server', 'start', '--memory', '--port', '0', '--json', ...flags]
   const child: ChildProcess = built.start(start, temporaryDir())
@@ -37,7 +37,7 @@ async function openSession(baseUrl: string, forwardedFor: string): Promise<numbe
 }
 
 describe('server start --trusted-proxy', () => {
-  it('--trusted-proxy limits each client of a proxy separately', async () => {
+  it('server start --trusted-proxy limits the rate of each client behind that proxy separately', async () => {
     const warnings = await withServer(['--trusted-proxy', '127.0.0.1', '--trusted-proxy=::1'], async (baseUrl) => {
       const statuses = []
       for (let n = 0; n < 31; n++) statuses.push(await openSession(baseUrl, `198.51.100.${n}, 203.0.113.66`))
@@ -47,7 +47,7 @@ describe('server start --trusted-proxy', () => {
     expect(warnings).toEqual([])
   })
 
-  it('the log warns once, naming --trusted-proxy, when an untrusted proxy forwards', async () => {
+  it('the server logs one warning about --trusted-proxy for requests of an untrusted proxy', async () => {
     const warnings = await withServer([], async (baseUrl) => {
       for (let n = 0; n < 3; n++) await openSession(baseUrl, '203.0.113.66')
     })
@@ -55,7 +55,7 @@ describe('server start --trusted-proxy', () => {
   })
 
   it.each(['proxy.example', '10.0.0.0/33', '10.0.0.0/8/8', '10.0.0.0/', 'fe80::1%eth0', ''])(
-    '--trusted-proxy %j exits 2',
+    'server start --trusted-proxy %j exits 2',
     async (value) => {
       const { exit, stderr } = await cli(['server', 'start', '--memory', `--trusted-proxy=${value}`])
       expect([exit, stderr]).toEqual([2, expect.stringContaining('--trusted-proxy')])

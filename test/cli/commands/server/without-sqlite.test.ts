@@ -5,7 +5,7 @@ import { built } from '../../../support/built-cli.js'
 import { secrets, stub, success, temporaryDir } from '../../../support/cli.js'
 import { pageOf, template } from '../../../support/cli-samples.js'
 
-/** Hides both SQLite libraries, like a Node 20 without the optional dependency. */
+/** Hides both SQLite libraries, as on Node 20 without the optional dependency. */
 const hidden = `
   const { getBuiltinModule } = process
   if (getBuiltinModule) process.getBuiltinModule = (id) => id === 'node:sqlite' ? undefined : getBuiltinModule(id)
@@ -37,7 +37,7 @@ test.each(['server start --memory --port 0', 'quickstart'])(
   },
 )
 
-test('calls to a server and webhook sign work without SQLite', async () => {
+test('templates list and webhook sign work without SQLite', async () => {
   const { home, env } = place()
   const { baseUrl } = await stub(() => success(pageOf(template)))
   const listed = await built.run(['templates', 'list', '--json', '--base-url', baseUrl], home, env)

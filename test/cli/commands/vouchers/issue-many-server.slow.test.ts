@@ -18,7 +18,7 @@ const patient = { timeout: 30_000, interval: 1 }
 test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)('issue-many records the rows in flight and exits with the code of %s (%i)', async (signal, exit) => {
+] as const)('issue-many interrupted by %s records the rows in flight and exits %i', async (signal, exit) => {
   const tenant = await newTenant(server)
   const run = new IssueManyRun(tenant, server.baseUrl, await activeTemplate(tenant, 5_000), 5_000)
   const child = built.start(run.args, run.home, run.env)
@@ -33,7 +33,7 @@ test.each([
   run.expectWhole(error.details.issued)
 })
 
-test('issue-many fails no row when the server limits the rate', async () => {
+test('issue-many fails no row if the server limits the rate', async () => {
   const limited = await liveServer({ rateLimits: { issue: { calls: 40, seconds: 1 } } })
   const tenant = await newTenant(limited)
   const run = new IssueManyRun(tenant, limited.baseUrl, await activeTemplate(tenant, 150), 90)
@@ -48,7 +48,7 @@ test('issue-many issues every row to a server that requires the encrypted transp
   const strict = await liveServer({ requireSecure: true })
   const tenant = await newTenant(strict)
   const env = { VOUCHERCTL_TOKEN: tenant.token, VOUCHERCTL_BASE_URL: strict.baseUrl }
-  // The client of the tenant sends plain text, which this server refuses.
+  // The test client sends plain text, which this server refuses, so the CLI creates the template.
   const create =
     'templates create --external-id c --name C --type gift --issuer-name A --fulfiller-name A --fulfillment-category offline_service --acquisition-source free_claim --valid-days 3 --issue-limit 500 --submit --json --secure required'
   const { id } = JSON.parse((await cli(create, { env, home: temporaryDir() })).stdout)

@@ -9,7 +9,7 @@ import { closedPort } from '../../../support/closed-port.js'
 const errorOf = (stderr: string) => JSON.parse(stderr).error
 const head = 'external_issue_id,recipient_user_id'
 
-test('issue-many issues every row once and writes its codes to a file with mode 0600', async () => {
+test('issue-many issues every row once and writes the redeem codes to a file with mode 0600', async () => {
   const ids = idsOf(200)
   const bulk = Bulk.of(ids)
   const { baseUrl, issued, received } = await issuer()
@@ -52,7 +52,7 @@ test('issue-many issues every row once and writes its codes to a file with mode 
   })
 })
 
-test('the journal is synced before the first call, the results before the run ends', async () => {
+test('issue-many syncs the journal before the first API call and the results before it ends', async () => {
   const probe = await open(join(temporaryDir(), 'probe'), 'w')
   const datasync = vi.spyOn(Object.getPrototypeOf(probe) as typeof probe, 'datasync')
   await probe.close()
@@ -66,7 +66,7 @@ test('the journal is synced before the first call, the results before the run en
   }
 })
 
-test('the journal names voucher or error of each row and holds no code, token or recipient', async () => {
+test('the issue-many journal has the voucher id or error of each row, but no code or recipient', async () => {
   const bulk = Bulk.of(['a', 'b'])
   const { baseUrl } = await issuer((id) => (id === 'b' ? refusal(409, 'EXTERNAL_ISSUE_ID_CONFLICT') : undefined))
   expect((await bulk.run(baseUrl)).exit).toBe(11)
@@ -76,7 +76,7 @@ test('the journal names voucher or error of each row and holds no code, token or
   expect(journal).not.toMatch(/CODE-|QR-|user-|CANARY/)
 })
 
-test('the idempotency key of a row depends on template, external id and recipient only', async () => {
+test('issue-many derives the idempotency key of a row from template, external id and recipient', async () => {
   const { baseUrl, received } = await issuer()
   const keyFor = async (row: string, template = 'tpl_1') => {
     const bulk = new Bulk(`${head}\n${row}\n`)
@@ -92,7 +92,7 @@ test('the idempotency key of a row depends on template, external id and recipien
   expect(new Set([key, await keyFor('a,v'), await keyFor('b,u'), await keyFor('a,u', 'tpl_2')]).size).toBe(4)
 })
 
-test('issue-many sends metadata unchanged and reads and writes NDJSON by file extension', async () => {
+test('issue-many with .ndjson files reads and writes NDJSON and sends metadata unchanged', async () => {
   const line = { external_issue_id: 'a,"b"', recipient_user_id: 'u', metadata: { k: 'v' } }
   const bulk = new Bulk(`${JSON.stringify(line)}\n`, { name: 'in.ndjson', out: 'out.ndjson' })
   const { baseUrl, received } = await issuer()
@@ -108,7 +108,7 @@ test('issue-many sends metadata unchanged and reads and writes NDJSON by file ex
   expect(asCsv.read('out.csv')).toContain('\n1,"a,""b""",u,"vch_a,""b""","CODE-a,""b""",')
 })
 
-test('refused rows are listed with line and reason, the others are issued, and exit is 11', async () => {
+test('issue-many lists refused rows with line and reason, issues the others and exits 11', async () => {
   const bulk = Bulk.of(['a', 'b', 'c', 'd'])
   const { baseUrl } = await issuer((id) =>
     id === 'b' ? refusal(409, 'TEMPLATE_QUOTA_EXHAUSTED') : id === 'd' ? refusal(400, 'VALIDATION_FAILED') : undefined,
@@ -143,7 +143,7 @@ test('refused rows are listed with line and reason, the others are issued, and e
   expect([elsewhere.exit, again.received]).toEqual([2, []])
 })
 
-test('--resume retries failed rows and replaces the list of errors', async () => {
+test('issue-many --resume retries failed rows and replaces the list of errors', async () => {
   const bulk = Bulk.of(['a', 'b', 'c'])
   let isFull = true
   const { baseUrl, received } = await issuer((id) =>
@@ -163,7 +163,7 @@ test('--resume retries failed rows and replaces the list of errors', async () =>
   expect(existsSync(join(bulk.dir, 'out.errors.csv'))).toBe(false)
 })
 
-test('a file with invalid rows exits 2, lists every invalid row and issues nothing', async () => {
+test('issue-many exits 2 for a file with invalid rows, lists these rows and issues none', async () => {
   const bulk = new Bulk(`\ufeff${head}\r\na,u\r\nb,\r\n"c\r\nd",v\r\na,w\r\ne"f,x\r\n`)
   const { baseUrl, received } = await issuer()
   const { exit, stdout, stderr } = await bulk.run(baseUrl, ['--json', '--errors', join(bulk.dir, 'bad.ndjson')])
@@ -193,14 +193,14 @@ test('a file with invalid rows exits 2, lists every invalid row and issues nothi
   expect(existsSync(join(bulk.dir, 'bad.ndjson'))).toBe(false)
 })
 
-test('the error for 25 invalid rows shows ten and the number of the others', async () => {
+test('the issue-many error for 25 invalid rows lists ten and prints how many more there are', async () => {
   const bulk = new Bulk(`${head}\n${'a,\n'.repeat(25)}`)
   const { stderr } = await bulk.run(`http://127.0.0.1:1`, ['--json'])
   expect(errorOf(stderr).details).toMatchObject({ errors: { length: 10 }, more: 15 })
   expect(bulk.rows('out.errors.csv')).toHaveLength(25)
 })
 
-test('invalid rows of a pipe fail with their lines and the others are issued', async () => {
+test('issue-many from a pipe lists invalid rows with their lines and issues the others', async () => {
   const bulk = Bulk.of([])
   const { baseUrl, issued } = await issuer()
   const args = bulk.args(baseUrl, '--json').map((it) => (it === bulk.input ? '-' : it))
@@ -216,7 +216,7 @@ test('invalid rows of a pipe fail with their lines and the others are issued', a
   expect(bulk.ids().sort()).toEqual(['a', 'c', 'd'])
 })
 
-test('issue-many never overwrites existing results, a journal or an unknown --errors file', async () => {
+test('issue-many never overwrites a results, journal or errors file that it did not write', async () => {
   const { baseUrl, received } = await issuer()
   for (const name of ['out.csv', 'out.csv.journal', 'out.errors.csv']) {
     const bulk = Bulk.of(['a'])
@@ -234,7 +234,7 @@ test('issue-many never overwrites existing results, a journal or an unknown --er
   expect(received).toHaveLength(1)
 })
 
-test('--resume requires the same template, server and file', async () => {
+test('issue-many --resume requires the same template, server and input file as the first run', async () => {
   const bulk = Bulk.of(['a', 'b'])
   const { baseUrl, received } = await issuer()
   expect((await bulk.run(baseUrl)).exit).toBe(0)
@@ -255,7 +255,7 @@ test('--resume requires the same template, server and file', async () => {
   expect(received).toEqual([])
 })
 
-test('--resume refuses results that are shorter than the journal says', async () => {
+test('issue-many --resume refuses results that are shorter than the journal says', async () => {
   const bulk = Bulk.of(['a', 'b'])
   const { baseUrl } = await issuer()
   await bulk.run(baseUrl)
@@ -264,7 +264,7 @@ test('--resume refuses results that are shorter than the journal says', async ()
   expect([exit, errorOf(stderr).message]).toEqual([2, expect.stringContaining('shorter than its journal says')])
 })
 
-test('a second run on the same files exits 6, except after the first one was killed', async () => {
+test('a second issue-many on the same files exits 6, unless the first process was killed', async () => {
   const bulk = Bulk.of(['a'])
   const { baseUrl } = await issuer()
   const lock = `${bulk.out}.journal.lock`
@@ -284,7 +284,7 @@ test.each([
   [409, 'TEMPLATE_NOT_ACTIVE', 6],
   [409, 'TEMPLATE_VALIDITY_ENDED', 6],
   [426, 'SECURE_TRANSPORT_REQUIRED', 10],
-])('a %i %s, which would fail every row, ends the run, and --resume continues it', async (status, code, exit) => {
+])('issue-many ends at a %i %s, which would fail every row, and --resume continues', async (status, code, exit) => {
   const bulk = Bulk.of(idsOf(50))
   let isFixed = false
   const { baseUrl, received } = await issuer((id) => (id === 'order-9' && !isFixed ? refusal(status, code) : undefined))
@@ -302,7 +302,7 @@ test.each([
   expect(existsSync(join(bulk.dir, 'out.errors.csv'))).toBe(false)
 })
 
-test('an unreachable server ends the run with exit 9 and a hint, and no row fails', async () => {
+test('issue-many exits 9 with a hint if the server becomes unreachable, and fails no row', async () => {
   const bulk = Bulk.of(idsOf(40))
   let isAway = true
   const { baseUrl, issued } = await issuer((_id, call) => (isAway && call >= 20 ? { drop: true } : undefined))
@@ -317,19 +317,19 @@ test('an unreachable server ends the run with exit 9 and a hint, and no row fail
   isAway = false
   const resumed = await bulk.run(baseUrl, ['--resume', '--json'])
   expect([resumed.exit, JSON.parse(resumed.stdout).replayed]).toEqual([0, expect.any(Number)])
-  // Rows whose responses were lost are replayed under the same keys.
+  // The server replays the rows whose responses were lost, because their idempotency keys are the same.
   expect(JSON.parse(resumed.stdout).replayed).toBeGreaterThan(0)
   expect([issued.size, bulk.ids().sort()]).toEqual([40, idsOf(40).sort()])
 })
 
-test('a run without a server exits 9 and reports 0 issued rows', async () => {
+test('issue-many without a server exits 9 and reports 0 issued rows', async () => {
   const bulk = Bulk.of(['a'])
   const { exit, stderr } = await bulk.run(`http://127.0.0.1:${await closedPort()}`, ['--json'])
   expect([exit, errorOf(stderr).code]).toEqual([9, 'NETWORK_ERROR'])
   expect(errorOf(stderr).hint).toContain('0 of 1 rows have their voucher')
 })
 
-test('a run that issued nothing leaves no files, so that the next one needs no --resume', async () => {
+test('issue-many removes its files if it issued nothing, so the next run needs no --resume', async () => {
   const bulk = Bulk.of(['a'])
   let isRevoked = true
   const { baseUrl } = await issuer(() => (isRevoked ? refusal(401, 'TOKEN_REVOKED') : undefined))
@@ -342,7 +342,7 @@ test('a run that issued nothing leaves no files, so that the next one needs no -
   expect((await bulk.run(baseUrl)).exit).toBe(0)
 })
 
-test('a single row without a response fails alone', async () => {
+test('issue-many fails only the row that gets no response', async () => {
   const bulk = Bulk.of(idsOf(200))
   const { baseUrl } = await issuer((id) => (id === 'order-5' ? { drop: true } : undefined))
   const { exit, stdout } = await bulk.run(baseUrl, ['--json', '--concurrency', '8'])
@@ -350,7 +350,7 @@ test('a single row without a response fails alone', async () => {
   expect(bulk.rows('out.errors.csv')).toMatchObject([{ external_issue_id: 'order-5', code: 'NETWORK_ERROR' }])
 })
 
-test('a 500 fails its row, and ten consecutive ones end the run with exit 9', async () => {
+test('issue-many fails the row that gets a 500, and exits 9 after ten consecutive ones', async () => {
   const failing = (id: string) => (id === 'order-3' ? refusal(500, 'INTERNAL_ERROR') : undefined)
   const one = Bulk.of(idsOf(20))
   const some = await issuer(failing)
@@ -362,7 +362,7 @@ test('a 500 fails its row, and ten consecutive ones end the run with exit 9', as
   expect(broken.received).toHaveLength(10)
 })
 
-test('a 429 fails no row, and all calls wait as long as the server asks', async () => {
+test('issue-many fails no row for a 429, and all API calls wait as long as the server asks', async () => {
   const bulk = Bulk.of(idsOf(60))
   let refused = 0
   const { baseUrl, issued, received } = await issuer((_id, call) =>
@@ -375,7 +375,7 @@ test('a 429 fails no row, and all calls wait as long as the server asks', async 
   expect([issued.size, received.length]).toEqual([60, 63])
 })
 
-test('a 429 that asks to wait longer than 5 minutes exits 7, and --resume continues', async () => {
+test('issue-many exits 7 for a 429 with a wait above 5 minutes, and --resume continues', async () => {
   for (const seconds of ['301', '999999999', '31536000000']) {
     const bulk = Bulk.of(idsOf(20))
     let isBusy = true
@@ -392,7 +392,7 @@ test('a 429 that asks to wait longer than 5 minutes exits 7, and --resume contin
   }
 })
 
-test('a 429 prints on stderr how long the run waits', async () => {
+test('issue-many prints on stderr how long it waits after a 429', async () => {
   const { baseUrl } = await issuer((_id, call) =>
     call === 2 ? { ...refusal(429, 'RATE_LIMITED'), headers: { 'retry-after': '1' } } : undefined,
   )
@@ -400,7 +400,7 @@ test('a 429 prints on stderr how long the run waits', async () => {
   expect([exit, stderr]).toEqual([0, expect.stringContaining('The server asks to wait: calls go on in 1 s.\n')])
 })
 
-test('an interrupted run finishes and records the calls in flight and suggests --resume', async () => {
+test('an interrupted issue-many completes and records the rows in flight and suggests --resume', async () => {
   const bulk = Bulk.of(idsOf(100))
   const interruption = new AbortController()
   const { baseUrl, issued, received } = await issuer((_id, call) => void (call === 30 && interruption.abort()))
@@ -415,7 +415,7 @@ test('an interrupted run finishes and records the calls in flight and suggests -
   expect([...issued.values()].filter((times) => times > 1)).toEqual([])
 })
 
-test('issue-many --dry-run checks the file, prints the first call and writes and sends nothing', async () => {
+test('issue-many --dry-run checks the file, prints the first request, sends and writes nothing', async () => {
   const bulk = Bulk.of(['a', 'b'])
   const { baseUrl, received } = await issuer()
   const { exit, stdout } = await bulk.run(baseUrl, ['--dry-run', '--json'])
@@ -444,9 +444,9 @@ test('issue-many on a production profile requires --yes or the typed template id
   const args = bulk.args(baseUrl).filter((it) => it !== '--base-url' && it !== baseUrl)
   const unasked = await cli(args, { env })
   expect([unasked.exit, received, existsSync(bulk.out)]).toEqual([3, [], false])
-  const wrong = await cli(args, { env, terminal: true, answers: ['yes'] })
+  const wrong = await cli(args, { env, terminal: true, replies: ['yes'] })
   expect([wrong.exit, received]).toEqual([3, []])
-  const typed = await cli(args, { env, terminal: true, answers: ['tpl_1'] })
+  const typed = await cli(args, { env, terminal: true, replies: ['tpl_1'] })
   expect([typed.exit, received.length]).toEqual([0, 2])
   expect(typed.asked[0]).toContain('Issuing 2 vouchers')
 })
@@ -458,7 +458,7 @@ test.each([
   [['--out', 'x.csv', '--concurrency', '0'], 2, 'whole number from 1 to 256'],
   [['--out', 'x.csv', '--idempotency-key', 'k'], 2, '--idempotency-key has no meaning'],
   [[], 3, '--out'],
-])('issue-many with the flags %j exits %i', async (flags, exit, message) => {
+])('issue-many with the flags %j exits %i with a message that contains "%s"', async (flags, exit, message) => {
   const args = [
     'vouchers',
     'issue-many',
@@ -477,14 +477,14 @@ test.each([
 test.each([
   ['nowhere.csv', 'ENOENT'],
   ['.', 'is a folder'],
-])('issue-many with an unreadable FILE (%s) exits 2', async (name, message) => {
+])('issue-many exits 2 for the unreadable FILE %s', async (name, message) => {
   const bulk = Bulk.of(['a'])
   const args = bulk.args('http://127.0.0.1:1').map((it) => (it === bulk.input ? join(bulk.dir, name) : it))
   const { exit, stderr } = await cli(args, { env: secrets })
   expect([exit, stderr]).toEqual([2, expect.stringContaining(message)])
 })
 
-test('the progress line is cleared at the end on a terminal and absent with --quiet', async () => {
+test('issue-many clears its progress line at the end and prints none with --quiet', async () => {
   const bulk = Bulk.of(['a'])
   const { baseUrl } = await issuer()
   const { stderr } = await bulk.run(baseUrl, [], { terminal: true })
@@ -492,7 +492,7 @@ test('the progress line is cleared at the end on a terminal and absent with --qu
   expect((await Bulk.of(['a']).run(baseUrl, ['--quiet'], { terminal: true })).stderr).toBe('')
 })
 
-test('paths are relative to the working folder, and two names of one file are detected', async () => {
+test('issue-many resolves relative paths and refuses two different names of the same file', async () => {
   const bulk = Bulk.of(['a', 'b'])
   const { baseUrl } = await issuer()
   const run = (...names: readonly string[]) =>

@@ -30,7 +30,7 @@ describe('replays on the reference server', () => {
     return () => server.close()
   })
 
-  test.each(['off', 'required'])('issue, redeem and reverse mark a replay, with --secure %s', async (mode) => {
+  test.each(['off', 'required'])('vouchers issue, redeem and reverse mark a replay with --secure %s', async (mode) => {
     const key = (name: string) => `--idempotency-key ${name}-${mode} --secure ${mode}`
     const redeem = `vouchers redeem --code ${code} ${key('k1')}`
     const first = await json(redeem)
@@ -57,7 +57,7 @@ describe('replays on the reference server', () => {
     await json(`vouchers reverse ${last.id} ${key('k4')}`)
   })
 
-  test('the client library marks a replay in the result', async () => {
+  test('the client library marks a replay in its result', async () => {
     const client = createClient({ baseUrl, token: bearer, secure: { mode: 'required' } })
     const credential = { type: 'redeem_code', value: code } as const
     const options = { idempotencyKey: 'library' }
@@ -66,14 +66,14 @@ describe('replays on the reference server', () => {
   })
 })
 
-test('a replay exits 0 and omits `since` when its look-up is refused', async () => {
+test('a replayed command exits 0 without `since` if the server refuses to look up the voucher', async () => {
   for (const [command, data] of [
     [`vouchers redeem --code ${redeemCode}`, redemption],
     ['vouchers reverse rdm_01', { ...redemption, status: 'reversed', reversedAt: redemption.redeemedAt }],
     ['vouchers issue --template tpl_01 --external-id order-1 --recipient user-1', issuedVoucher],
   ] as const) {
-    const answers = [{ ...success(data), headers: replayed }, refusal(403, 'INSUFFICIENT_SCOPE')]
-    const { baseUrl, received } = await stub((_request, index) => answers[index % 2] as (typeof answers)[number])
+    const responses = [{ ...success(data), headers: replayed }, refusal(403, 'INSUFFICIENT_SCOPE')]
+    const { baseUrl, received } = await stub((_request, index) => responses[index % 2] as (typeof responses)[number])
     const told = await cli(`${command} --base-url ${baseUrl}`, { env: secrets })
     expect([told.exit, told.stderr, received.length]).toEqual([0, '', 2])
     expect(told.stdout).toContain('Replayed: first done at 2026-11-21 10:00:00Z.\n')
@@ -84,7 +84,7 @@ test('a replay exits 0 and omits `since` when its look-up is refused', async () 
   }
 })
 
-test('a replayed issue reports that the voucher was redeemed since', async () => {
+test('vouchers issue reports for a replay that the voucher was redeemed since', async () => {
   const redeemed = { ...issuedVoucher, status: 'redeemed', redeemedAt: '2026-11-22T08:00:00.000Z' }
   const { baseUrl, received } = await stub(({ path }) =>
     path.endsWith('/verify')
@@ -100,7 +100,7 @@ test('a replayed issue reports that the voucher was redeemed since', async () =>
   expect(told.stdout).toContain(redeemCode)
 })
 
-test('a replayed issue through a bot makes no look-up, because a bot cannot verify', async () => {
+test('vouchers issue --chat looks up no voucher for a replay, because a bot cannot verify', async () => {
   const { baseUrl, received } = await stub(() => ({ ...success(issuedVoucher), headers: replayed }))
   const issue = 'vouchers issue --template tpl_01 --external-id order-1 --chat chat_1'
   const told = await cli(`${issue} --base-url ${baseUrl}`, { env: secrets })

@@ -7,10 +7,10 @@ import { type ReceivedDelivery, webhookReceiver } from '../../../support/webhook
 
 const secret = 'whsec_test_secret_0123456789abcdef'
 
-/** A bot on a detached server, and a function that starts a bridge process. */
-async function botOfAServer() {
+/** Starts a detached server with a bot; returns functions that send messages and start bridge processes. */
+async function startServerWithBot() {
   const home = temporaryDir()
-  // Commands run in this process, except for the detached server and the bridge.
+  // Only the detached server and the bridge run as separate processes.
   const local = {
     home,
     now: Date.now(),
@@ -41,18 +41,18 @@ async function botOfAServer() {
     onTestFinished(() => void child.kill('SIGKILL'))
     const said = async (words: string) => {
       const exited = once(child, 'exit').then(() => Promise.reject(new Error(`It ended: ${stderr}`)))
-      const heard = async () => {
+      const printed = async () => {
         while (!stderr.includes(words)) await once(child.stderr as NodeJS.ReadableStream, 'data')
       }
       exited.catch(() => {})
-      await Promise.race([heard(), exited])
+      await Promise.race([printed(), exited])
     }
     return { child, said }
   }
   return { run, startAgain: () => start(port), say, waiting, bridge }
 }
 
-/** A promise and its resolve function. */
+/** A promise that a test resolves. */
 function latch() {
   let resolve = () => {}
   const promise = new Promise<void>((it) => {
@@ -61,7 +61,7 @@ function latch() {
   return { promise, resolve }
 }
 
-/** Records the ids that the app accepts; `until` waits for a number of them. */
+/** Records the update_ids that the app accepts; `until` waits until there are `count` of them. */
 function taken() {
   const ids: number[] = []
   let wake = () => {}
@@ -82,8 +82,8 @@ const ended = async (child: ChildProcess) => {
   return child.exitCode ?? child.signalCode
 }
 
-test('a bridge that is killed during a delivery loses no update, which the next run delivers', async () => {
-  const { say, waiting, bridge } = await botOfAServer()
+test('webhook bridge delivers an update after a restart if it was killed during the delivery', async () => {
+  const { say, waiting, bridge } = await startServerWithBot()
   for (const text of ['a', 'b', 'c']) await say(text)
   const { ids, take, until } = taken()
   const inFlight = latch()
@@ -92,7 +92,7 @@ test('a bridge that is killed during a delivery loses no update, which the next 
     if (!holds || !delivery.verdict.ok || delivery.verdict.updateId !== '3') return take(delivery)
     holds = false
     inFlight.resolve()
-    // No response: the bridge is killed.
+    // Send no response, so that the test kills the bridge during the delivery.
     await new Promise(() => {})
     return 500
   })
@@ -113,8 +113,8 @@ test('a bridge that is killed during a delivery loses no update, which the next 
   expect(await waiting()).toEqual([])
 })
 
-test('SIGINT makes the bridge finish and confirm the delivery in flight and start no other', async () => {
-  const { say, waiting, bridge } = await botOfAServer()
+test('webhook bridge completes and confirms the delivery in flight on SIGINT and starts no other', async () => {
+  const { say, waiting, bridge } = await startServerWithBot()
   await say('a')
   const asked = latch()
   const answer = latch()
@@ -133,8 +133,8 @@ test('SIGINT makes the bridge finish and confirm the delivery in flight and star
   expect(await waiting()).toEqual([2])
 })
 
-test('the bridge delivers every update despite a server restart and failing deliveries', async () => {
-  const { run, startAgain, say, waiting, bridge } = await botOfAServer()
+test('webhook bridge delivers every update despite a server restart and failing deliveries', async () => {
+  const { run, startAgain, say, waiting, bridge } = await startServerWithBot()
   const { ids, take, until } = taken()
   let failing = 2
   const app = await webhookReceiver(secret, (delivery) => (failing-- > 0 ? 503 : take(delivery)))

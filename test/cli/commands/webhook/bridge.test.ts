@@ -15,12 +15,12 @@ const lines = (stdout: string) =>
     .filter((it) => it !== '')
     .map((it) => JSON.parse(it))
 
-/** Runs a bridge in this process; getUpdates returns these responses in order, then the bridge is stopped. */
-async function bridged(answers: readonly ReturnType<typeof success>[], flags: string, appUrl: string) {
+/** Runs a bridge against a server with these getUpdates responses and stops it after the last one. */
+async function bridged(responses: readonly ReturnType<typeof success>[], flags: string, appUrl: string) {
   const stop = new AbortController()
   const server = await stub((_request, index) => {
-    const answer = answers[index]
-    if (answer !== undefined) return answer
+    const response = responses[index]
+    if (response !== undefined) return response
     stop.abort()
     return success({ items: [] })
   })
@@ -30,7 +30,7 @@ async function bridged(answers: readonly ReturnType<typeof success>[], flags: st
 }
 const items = (...ids: number[]) => success({ items: ids.map((update_id) => ({ ...update, update_id })) })
 
-test('the bridge delivers a signed update with the exact bytes and prints one line', async () => {
+test('webhook bridge delivers an update with a valid signature and prints one line', async () => {
   const app = await webhookReceiver(secret, undefined, now)
   const { exit, stdout, stderr, polls } = await bridged([items(7)], '--json', `${app.url}/hook`)
   expect([exit, stderr]).toEqual([0, ''])
@@ -53,7 +53,7 @@ test('the bridge delivers a signed update with the exact bytes and prints one li
   expect(polls).toEqual([{ timeout: 0 }, { offset: 8, timeout: 50 }, { offset: 8, limit: 1, timeout: 0 }])
 })
 
-test('the bridge prints Ready on stderr after its first successful poll', async () => {
+test('webhook bridge prints Ready on stderr after its first successful poll', async () => {
   const app = await webhookReceiver(secret, undefined, now)
   const { stdout, stderr } = await bridged([items(7)], '', app.url)
   expect(stderr).toBe(`Ready: updates go to ${app.url}/\n`)
@@ -63,7 +63,7 @@ test('the bridge prints Ready on stderr after its first successful poll', async 
 test.each([
   ['WEBHOOK_ACTIVE', 'voucherctl webhook delete BOT_ID'],
   ['POLL_TERMINATED', 'one poller'],
-])('a 409 %s ends the bridge with exit 6 and a hint, in its first and in a later poll', async (code, words) => {
+])('webhook bridge exits 6 with a hint for a 409 %s in its first or a later poll', async (code, words) => {
   const app = await webhookReceiver(secret, undefined, now)
   const first = await bridged([refusal(409, code)], '', app.url)
   expect([first.exit, first.stdout, first.polls.length]).toEqual([6, '', 1])
@@ -75,14 +75,14 @@ test.each([
   expect(JSON.parse(later.stderr).error.hint).toContain('could not be confirmed')
 })
 
-test('the bridge exits 4 for a 401 and 9 for an unreachable server', async () => {
+test('webhook bridge exits 4 for a 401 and 9 for an unreachable server', async () => {
   const app = await webhookReceiver(secret)
   expect((await bridged([refusal(401, 'TOKEN_INVALID')], '--json', app.url)).exit).toBe(4)
   const nobody = `--base-url http://127.0.0.1:${await closedPort()} --retries 0`
   expect((await cli(`webhook bridge --forward-to ${app.url} ${nobody}`, { env })).exit).toBe(9)
 })
 
-test('the bridge appends each dead letter as one line to a file with mode 0600', async () => {
+test('webhook bridge appends each dead letter as one line to a file and makes its mode 0600', async () => {
   const file = join(temporaryDir(), 'dead.ndjson')
   writeFileSync(file, '{"update_id":1}\n', { mode: 0o644 })
   const app = await webhookReceiver(secret, ({ body }) => (String(body).includes('"update_id":8') ? 200 : 503), now)
@@ -106,7 +106,7 @@ test.each([
   ['--forward-to http://127.0.0.1:1/ --max-attempts 3 --dead-letter /nowhere/x', 1, '/nowhere/x cannot be written'],
   ['--forward-to http://127.0.0.1:1/ --secret-file - --token-file -', 2, 'cannot both read stdin'],
   ['', 3, '--forward-to'],
-])('webhook bridge %s is refused before the first poll', async (flags, exit, words) => {
+])('webhook bridge %s exits %i before its first poll', async (flags, exit, words) => {
   const { baseUrl, received } = await stub(() => success({ items: [] }))
   const ran = await cli(`webhook bridge ${flags} --base-url ${baseUrl}`, { env })
   expect([ran.exit, ran.stdout, received]).toEqual([exit, '', []])
@@ -114,7 +114,7 @@ test.each([
 })
 
 test.each(['http://localhost:1/', 'http://127.8.0.1:1/', 'http://[::1]:1/'])(
-  'the bridge accepts %s as a loopback address',
+  'webhook bridge accepts %s as a loopback address',
   async (url) => {
     const { exit, polls } = await bridged([], '--json', url)
     expect([exit, polls.length]).toEqual([0, 1])
@@ -129,7 +129,7 @@ test('webhook bridge exits 3 without a secret and does not poll', async () => {
 })
 
 test.each(['webhook bridge --forward-to http://127.0.0.1:1/', 'bots updates --follow'])(
-  '%s reports a server that does not hold polls and exits 9 for an update_id above 2^53',
+  '%s warns if the server does not hold polls and exits 9 for an update_id above 2^53',
   async (command) => {
     const ids = [[], [], [9_007_199_254_740_992]]
     const { baseUrl, received } = await stub((_request, index) => items(...(ids[index] as number[])))

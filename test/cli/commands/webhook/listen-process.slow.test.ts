@@ -18,7 +18,7 @@ const env = { VOUCHERCTL_WEBHOOK_SECRET: secret }
 
 async function start(home: string, args: readonly string[] = [], inbox = 'inbox') {
   const file = join(home, 'ready.json')
-  // Remove the ready file of a killed run.
+  // A killed listener leaves its ready file, which would end the wait below too early.
   rmSync(file, { force: true })
   const flags = ['--port', '0', '--ready-file', 'ready.json', '--inbox', inbox, ...args]
   const child = built.start(['webhook', 'listen', ...flags], home, env)
@@ -30,7 +30,7 @@ async function start(home: string, args: readonly string[] = [], inbox = 'inbox'
   return { child, output, port: JSON.parse(readFileSync(file, 'utf8')).port as number }
 }
 
-/** Sends a signed delivery; resolves with the status, rejects if the connection breaks. */
+/** Sends a signed delivery; resolves with the response status, rejects if the connection breaks. */
 function send(port: number, id: number, agent: Agent, body = updateBody(id)): Promise<number> {
   const at = Math.floor(Date.now() / 1000)
   const headers = { ...signed(body, id, [secret], at), 'Content-Length': body.length }
@@ -60,7 +60,7 @@ const exitOf = async (child: ChildProcess) => {
   return exit ?? signal
 }
 
-test('a listener that is killed under load has recorded every delivery that got a response', async () => {
+test('a killed webhook listen has recorded every delivery to which it had responded', async () => {
   const home = temporaryDir()
   const answered: number[] = []
   let id = 0
@@ -91,7 +91,7 @@ test('a listener that is killed under load has recorded every delivery that got 
   }
 })
 
-test('concurrently started listeners write separate files and block inbox clear while they run', async () => {
+test('webhook listen processes that start concurrently write separate files and block clear', async () => {
   const dir = join(temporaryDir(), 'inbox')
   const listeners = await Promise.all(Array.from({ length: 4 }, () => start(temporaryDir(), [], dir)))
   const agent = new Agent()
@@ -108,7 +108,7 @@ test('concurrently started listeners write separate files and block inbox clear 
   expect(readdirSync(dir)).toEqual([])
 })
 
-test('the listener finishes the delivery in flight after SIGTERM and SIGINT, exits 143 and 130', async () => {
+test('webhook listen completes the delivery in flight on SIGTERM (exit 143) and SIGINT (130)', async () => {
   for (const [signal, exit] of [
     ['SIGTERM', 143],
     ['SIGINT', 130],
@@ -129,7 +129,7 @@ test('the listener finishes the delivery in flight after SIGTERM and SIGINT, exi
     const sent = send(port, 7, agent)
     await arrival
     child.kill(signal)
-    // The listener accepts no connections while it waits for the application.
+    // The listener still waits for the application but must refuse new connections.
     await vi.waitFor(() => expect(isOpen(port)).resolves.toBe(false), 30_000)
     finish()
     expect(await sent).toBe(202)
@@ -142,7 +142,7 @@ test('the listener finishes the delivery in flight after SIGTERM and SIGINT, exi
   }
 })
 
-test('webhook listen responds 502 and replay exits 9 for an invalid response of the application', async () => {
+test('webhook listen responds 502 and replay exits 9 if the application sends invalid HTTP', async () => {
   const home = temporaryDir()
   const names = ['status 000', 'status 099', 'status 101 with an upgrade']
   let name = ''
@@ -190,13 +190,13 @@ test('webhook inbox show --raw writes binary bodies unchanged', async () => {
 })
 
 test.runIf(process.platform === 'linux')(
-  'the listener responds 503 to deliveries that it cannot record and keeps running',
+  'webhook listen responds 503 to a delivery that it cannot record and keeps running',
   async () => {
     const home = temporaryDir()
     const { child, port } = await start(home, [])
     const agent = new Agent({ keepAlive: true })
     expect(await send(port, 1, agent)).toBe(200)
-    // Simulates a full disk: a file size limit that ends within the next line.
+    // Simulate a full disk with a file size limit that the next recorded line exceeds.
     const size = statSync(join(home, 'inbox', '000001.ndjson')).size
     execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${size + 300}:unlimited`])
     expect(await send(port, 2, agent, updateBody(2, 'message', 'x'.repeat(3_000)))).toBe(503)

@@ -43,7 +43,7 @@ async function start(args: string, given: Given = {}): Promise<Started> {
   }
 }
 
-/** Sends a delivery signed at 1970, where the clock of these commands starts. */
+/** Sends a delivery signed with a 1970 timestamp, because the clock of these commands starts then. */
 const post = (url: string, id: number | string, type = 'message', text = 'Hello') => {
   const body = updateBody(id, type, text)
   return fetch(url, { method: 'POST', body, headers: signed(body, id, [secret], 0) })
@@ -67,7 +67,7 @@ async function application(answer: (index: number) => number = () => 200) {
   return { got, url: `http://127.0.0.1:${await listen(server)}` }
 }
 
-test('webhook listen --json prints one line per request, with the update only if verified', async () => {
+test('webhook listen --json prints one line per request, with the update if it is verified', async () => {
   const { url, stop } = await start('--json')
   await post(url, 7)
   await post(url, 7)
@@ -85,7 +85,7 @@ test('webhook listen --json prints one line per request, with the update only if
   expect(other).toMatchObject({ verdict: 'refused', reason: 'method_not_allowed', status: 405, inbox_id: null })
 })
 
-test('webhook listen prints Ready, one line per delivery and the cause of a wrong signature', async () => {
+test('webhook listen prints Ready, one line per delivery and why a signature is wrong', async () => {
   const port = await closedPort()
   const { url, stop } = await start(`--forward-to http://localhost:${port}/hook`)
   await post(url, 7)
@@ -107,7 +107,7 @@ test('webhook listen prints Ready, one line per delivery and the cause of a wron
   expect(stdout + stderr).not.toContain(secret)
 })
 
-test('--ready-file holds URL, port and pid and is removed when the listener ends', async () => {
+test('webhook listen --ready-file writes URL, port and pid and removes the file at the end', async () => {
   const { url, home, stop } = await start('-q')
   const file = join(home, 'ready.json')
   const text = readFileSync(file, 'utf8')
@@ -118,7 +118,7 @@ test('--ready-file holds URL, port and pid and is removed when the listener ends
   expect(existsSync(file)).toBe(false)
 })
 
-test('--route forwards one type to its URL and --forward-to all others', async () => {
+test('webhook listen --route forwards one update type to its URL, --forward-to all others', async () => {
   const [messages, others] = [await application(), await application(() => 204)]
   const { url, stop } = await start(`--json --route message=${messages.url}/m?a=1 --forward-to ${others.url}/rest`)
   expect((await post(`${url}/ignored`, 1)).status).toBe(200)
@@ -127,7 +127,7 @@ test('--route forwards one type to its URL and --forward-to all others', async (
   expect([messages.got.map((it) => it.path), others.got.map((it) => it.path)]).toEqual([['/m?a=1'], ['/rest']])
 })
 
-test('--respond uses its statuses in order and repeats the last; timeout sends no response', async () => {
+test('webhook listen --respond sends its statuses in order, repeats the last; timeout sends none', async () => {
   const { url, stop } = await start('--json --respond 500,timeout,204')
   expect((await post(url, 1)).status).toBe(500)
   const impatient = new AbortController()
@@ -141,14 +141,14 @@ test('--respond uses its statuses in order and repeats the last; timeout sends n
   expect(linesOf(await stop()).map((it) => it.status)).toEqual([500, null, 204, 204])
 })
 
-test('--delay waits before the response', async () => {
+test('webhook listen --delay waits before it responds', async () => {
   const { url, stop } = await start('--json --delay 60')
   await post(url, 1)
   const [line] = linesOf(await stop())
   expect(line.duration_ms).toBeGreaterThanOrEqual(59)
 })
 
-test('--expect exits 0 after all expected deliveries, not counting duplicates and refusals', async () => {
+test('webhook listen --expect exits 0 after all expected deliveries and ignores duplicates', async () => {
   const { url, ran } = await start('--json --expect message=2 --expect ping=1 --respond 500,200')
   await post(url, 1)
   await post(url, 1)
@@ -162,7 +162,7 @@ test('--expect exits 0 after all expected deliveries, not counting duplicates an
   expect(stdout.split('\n')).toHaveLength(8)
 })
 
-test('--expect exits 124 after --timeout and names the missing deliveries', async () => {
+test('webhook listen --expect exits 124 after --timeout and names the missing deliveries', async () => {
   const { url, ran } = await start('--json --expect message=2 --expect ping=1 --timeout 400ms')
   await post(url, 1)
   const { exit, stderr } = await ran
@@ -179,7 +179,7 @@ test('--expect exits 124 after --timeout and names the missing deliveries', asyn
   })
 })
 
-test('--max-events exits 0 after that number of deliveries and 124 if --timeout comes first', async () => {
+test('webhook listen --max-events exits 0 after that many deliveries, or 124 after --timeout', async () => {
   const full = await start('--json --max-events 2')
   await post(full.url, 1)
   await fetch(full.url, { method: 'POST', body: updateBody(3) })
@@ -190,7 +190,7 @@ test('--max-events exits 0 after that number of deliveries and 124 if --timeout 
   expect((await short.ran).exit).toBe(124)
 })
 
-test('--insecure prints unverified bodies marked as such, refuses and does not forward them', async () => {
+test('webhook listen --insecure prints the bodies of refused deliveries and forwards none', async () => {
   const app = await application()
   for (const [format, mark] of [
     ['--json', '"unverified":{"update_id":7'],
@@ -205,7 +205,7 @@ test('--insecure prints unverified bodies marked as such, refuses and does not f
   expect(app.got).toEqual([])
 })
 
-test('webhook listen verifies with either of two secret files and exits 3 without a secret', async () => {
+test('webhook listen accepts either of two secret files and exits 3 without a secret', async () => {
   const home = temporaryDir()
   writeFileSync(join(home, 'old'), 'old-secret\n')
   writeFileSync(join(home, 'new'), `${secret}\r\n`)
@@ -226,7 +226,7 @@ test.each([
   ['--expect message=0', /--expect must be TYPE=N/],
   ['--expect message=1 --expect message=2', /--expect names message twice/],
   ['--respond 200 --forward-to http://localhost/', /--respond answers in place of an application/],
-])('webhook listen %s exits 2', async (args, message) => {
+])('webhook listen %s exits 2 with a message that matches %s', async (args, message) => {
   const { exit, stderr } = await cli(`webhook listen ${args}`, { env })
   expect([exit, stderr]).toEqual([2, expect.stringMatching(message)])
 })
@@ -238,13 +238,13 @@ test('webhook listen on a port in use exits 1 and suggests --port 0', async () =
   expect(JSON.parse(stderr).error).toMatchObject({ code: 'EADDRINUSE', hint: expect.stringContaining('--port 0') })
 })
 
-test('webhook listen exits 0 when its reader closes the pipe', async () => {
+test('webhook listen exits 0 if the reader of its output closes the pipe', async () => {
   const { url, ran } = await start('--json', { linesTaken: 0 })
   await post(url, 1)
   expect((await ran).exit).toBe(0)
 })
 
-test('the inbox of a listener contains no secret and has modes 0700 and 0600', async () => {
+test('webhook listen writes no secret to its inbox, a folder of mode 0700 with files of 0600', async () => {
   const { url, home, stop } = await start('--json')
   await post(url, 1)
   const file = join(home, 'inbox', '000001.ndjson')
@@ -253,8 +253,8 @@ test('the inbox of a listener contains no secret and has modes 0700 and 0600', a
   await stop()
 })
 
-/** An inbox with a delivered, a failed and a refused delivery. */
-async function recorded() {
+/** Creates an inbox with one delivered, one failed and one refused delivery. */
+async function fillInbox() {
   const home = temporaryDir()
   const app = await application((index) => (index === 1 ? 500 : 200))
   const { url, stop } = await start(`--json --forward-to ${app.url}/hook`, { home })
@@ -265,8 +265,8 @@ async function recorded() {
   return { home, app }
 }
 
-test('inbox list filters by type, verdict, failure, time and number, newest last', async () => {
-  const { home } = await recorded()
+test('webhook inbox list filters by type, verdict, failure, time and count, newest last', async () => {
+  const { home } = await fillInbox()
   const list = async (args: string) => {
     const { stdout, stderr, exit } = await cli(`webhook inbox list --inbox inbox --json ${args}`, { home })
     expect([exit, stderr]).toEqual([0, ''])
@@ -282,8 +282,8 @@ test('inbox list filters by type, verdict, failure, time and number, newest last
   expect((await cli('webhook inbox list --inbox inbox --since yesterday', { home })).exit).toBe(2)
 })
 
-test('an empty inbox list names the filters and what else the inbox holds', async () => {
-  const { home } = await recorded()
+test('webhook inbox list without a match names the filters and what the inbox holds', async () => {
+  const { home } = await fillInbox()
   const dir = join(home, 'inbox')
   const list = async (args: string) => (await cli(`webhook inbox list ${args}`, { home })).stdout
   const searched = `Nothing to show: ${dir} holds 2 deliveries; none matches`
@@ -308,7 +308,7 @@ test.each(['inbox list', 'inbox show 1-1', 'inbox clear', 'replay --last', 'veri
   },
 )
 
-test('inbox list refuses an unknown --type with a suggestion unless a delivery has it', async () => {
+test('webhook inbox list refuses an unknown --type that no recorded delivery has', async () => {
   const { url, home, stop } = await start('--json')
   await post(url, 1, 'shop_closed')
   await stop()
@@ -320,14 +320,14 @@ test('inbox list refuses an unknown --type with a suggestion unless a delivery h
     '',
     'Did you mean message?',
   ])
-  expect((await list('unheard')).stderr).toContain('Known are message, ')
+  expect((await list('unknown_type')).stderr).toContain('Known are message, ')
 })
 
-test('inbox list and replay report a damaged line, skip it and exit 11', async () => {
-  const { home, app } = await recorded()
+test('webhook inbox list and replay report a damaged line, skip it and exit 11', async () => {
+  const { home, app } = await fillInbox()
   const file = join(home, 'inbox', '000001.ndjson')
   const bytes = readFileSync(file)
-  // Change a base64 character, so that the line is still JSON.
+  // Damage a base64 character, so that the line stays valid JSON.
   const at = bytes.indexOf('"body":"') + 12
   bytes[at] = (bytes[at] as number) ^ 1
   writeFileSync(file, bytes)
@@ -342,7 +342,7 @@ test('inbox list and replay report a damaged line, skip it and exit 11', async (
   expect(readFileSync(file).includes(bytes)).toBe(true)
 })
 
-test('commands that read or write the inbox exit 2 for a file of another program', async () => {
+test('webhook commands exit 2 if the inbox contains a file of another program', async () => {
   const home = temporaryDir()
   mkdirSync(join(home, 'inbox'))
   const file = join(home, 'inbox', '000001.ndjson')
@@ -356,8 +356,8 @@ test('commands that read or write the inbox exit 2 for a file of another program
   }
 })
 
-test('inbox show prints headers, body, verdict and responses; --raw prints the exact body', async () => {
-  const { home } = await recorded()
+test('webhook inbox show prints headers, body, verdict and responses; --raw the exact body', async () => {
+  const { home } = await fillInbox()
   const { stdout } = await cli('webhook inbox show 1-2 --inbox inbox --json', { home })
   const shown = JSON.parse(stdout)
   expect(shown).toMatchObject({ id: '1-2', verdict: 'ok', update_id: 2, type: 'ping', method: 'POST', url: '/' })
@@ -380,7 +380,7 @@ test('inbox show prints headers, body, verdict and responses; --raw prints the e
   expect((await cli('webhook inbox show --inbox inbox', { home })).exit).toBe(3)
 })
 
-test('inbox show prints up to 64 KiB of a response, without terminal escape sequences', async () => {
+test('webhook inbox show prints up to 64 KiB of a response, without terminal escape sequences', async () => {
   const body = Buffer.from(`\u001b]0;owned\u0007${'x'.repeat(70_000)}`)
   const server = createServer((request, response) => {
     request.resume().on('end', () => response.setHeader('X-Odd', '\u009b2Jred').end(body))
@@ -394,7 +394,7 @@ test('inbox show prints up to 64 KiB of a response, without terminal escape sequ
   expect(stdout).not.toMatch(/\u001b|\u009b|owned/)
 })
 
-test('inbox show prints a body without terminal controls', async () => {
+test('webhook inbox show prints a body without terminal control characters', async () => {
   const { url, home, stop } = await start('--json')
   await fetch(url, { method: 'POST', body: '\u001b]0;owned\u0007text' })
   await stop()
@@ -403,8 +403,8 @@ test('inbox show prints a body without terminal controls', async () => {
   expect(stdout).not.toMatch(/\u001b|owned/)
 })
 
-test('inbox clear empties the inbox and exits 6 while a listener writes', async () => {
-  const { home } = await recorded()
+test('webhook inbox clear removes every delivery and exits 6 while a listener runs', async () => {
+  const { home } = await fillInbox()
   const count = () => new Inbox(join(home, 'inbox')).count
   expect((await cli('webhook inbox clear --inbox inbox --dry-run', { home })).stdout).toContain('remove every delivery')
   const writer = new InboxWriter(join(home, 'inbox'))
@@ -416,8 +416,8 @@ test('inbox clear empties the inbox and exits 6 while a listener writes', async 
   expect(count()).toBe(0)
 })
 
-test('inbox clear --before removes deliveries older than a time or a duration', async () => {
-  const { home } = await recorded()
+test('webhook inbox clear --before removes deliveries older than a time or a duration', async () => {
+  const { home } = await fillInbox()
   const clear = (args: string, now = 0) => cli(`webhook inbox clear --inbox inbox --yes --json ${args}`, { home, now })
   expect(JSON.parse((await clear('--before 1h')).stdout)).toMatchObject({ removed: 0, left: 3, bytes: 0 })
   expect((await clear('--before 1970-01-02T00:00:00Z --dry-run')).stdout).toContain('before 1970-01-02T00:00:00.000Z')
@@ -431,8 +431,8 @@ test('inbox clear --before removes deliveries older than a time or a duration', 
 const replay = (home: string, args: string, given: Given = {}) =>
   cli(`webhook replay --inbox inbox --json ${args}`, { home, ...given })
 
-test('replay --failed sends each failed delivery once, byte for byte, to its original URL', async () => {
-  const { home, app } = await recorded()
+test('webhook replay --failed resends each failed delivery unchanged to its original URL', async () => {
+  const { home, app } = await fillInbox()
   const ran = await replay(home, '--failed')
   expect([ran.exit, ran.stderr]).toEqual([0, ''])
   expect(linesOf(ran)).toEqual([
@@ -452,8 +452,8 @@ test('replay --failed sends each failed delivery once, byte for byte, to its ori
   expect(shown.answers).toMatchObject([{ status: 500 }, { status: 200, replay: true }])
 })
 
-test('replay --last and --since send verified deliveries, --id any, and --to sets the URL', async () => {
-  const { home } = await recorded()
+test('webhook replay --last and --since send only verified deliveries, --id any, all to --to', async () => {
+  const { home } = await fillInbox()
   const other = await application()
   expect(linesOf(await replay(home, `--last --to ${other.url}/b`)).map((it) => it.id)).toEqual(['1-2'])
   expect(linesOf(await replay(home, `--since 1h --to ${other.url}`)).map((it) => it.id)).toEqual(['1-1', '1-2'])
@@ -463,8 +463,8 @@ test('replay --last and --since send verified deliveries, --id any, and --to set
   expect(await replay(home, '--id 1-3')).toMatchObject({ exit: 3, stderr: expect.stringContaining('--to') })
 })
 
-test('replay warns about a delivery that was refused as stale', async () => {
-  const { home, app } = await recorded()
+test('webhook replay warns about a delivery that the listener refused as stale', async () => {
+  const { home, app } = await fillInbox()
   const writer = new InboxWriter(join(home, 'inbox'))
   const common = { at: 0, method: 'POST', url: '/', headers: [], update_id: null, type: null, body: Buffer.from('{}') }
   const stale = await writer.recordDelivery({ ...common, verdict: 'refused', reason: 'stale' })
@@ -474,8 +474,8 @@ test('replay warns about a delivery that was refused as stale', async () => {
   expect(await replay(home, `--id 1-3 --to ${app.url}`)).toMatchObject({ exit: 0, stderr: '' })
 })
 
-test('replay --failed warns about deliveries without an application and exits 3 without others', async () => {
-  const { home, app } = await recorded()
+test('webhook replay --failed warns about deliveries never forwarded; exits 3 for only these', async () => {
+  const { home, app } = await fillInbox()
   const { url, stop } = await start('--respond 500', { home })
   await post(url, 9)
   await stop()
@@ -487,8 +487,8 @@ test('replay --failed warns about deliveries without an application and exits 3 
   expect([all.exit, all.stderr, linesOf(all).map((it) => it.update_id)]).toEqual([0, '', [9]])
 })
 
-test('replay --resign signs the same bytes with the current time and replaces the old headers', async () => {
-  const { home, app } = await recorded()
+test('webhook replay --resign signs the same body again and replaces the signature header', async () => {
+  const { home, app } = await fillInbox()
   const ran = await replay(home, '--last --resign', { env: { VOUCHERCTL_WEBHOOK_SECRET: 'fresh' } })
   expect(ran.exit).toBe(0)
   const [, before, after] = app.got
@@ -500,8 +500,8 @@ test('replay --resign signs the same bytes with the current time and replaces th
   expect(await replay(home, '--last --secret-file x')).toMatchObject({ exit: 2 })
 })
 
-test('replay exits 9 for a 5xx or no response and 8 for another error; --dry-run sends nothing', async () => {
-  const { home } = await recorded()
+test('webhook replay exits 9 for a 5xx or no response, 8 for a 4xx; --dry-run sends nothing', async () => {
+  const { home } = await fillInbox()
   const statuses = [404, 503, 404]
   const app = await application((index) => statuses[index] ?? 200)
   expect((await replay(home, `--last --dry-run --to ${app.url}`)).stdout).toContain(`send 1-2 to ${app.url}/`)
@@ -513,13 +513,13 @@ test('replay exits 9 for a 5xx or no response and 8 for another error; --dry-run
   expect((await replay(home, '--last --failed')).exit).toBe(2)
 })
 
-test('a replay beside a running listener is recorded without blocking it', async () => {
+test('webhook replay records its result while a listener uses the same inbox', async () => {
   const home = temporaryDir()
   let status = 500
   const app = await application(() => status)
   const { url, stop } = await start(`--json --forward-to ${app.url}`, { home })
   await post(url, 1)
-  // The outcome is recorded after the response.
+  // The listener records the result after it has responded.
   await vi.waitFor(() => expect(new Inbox(join(home, 'inbox')).find({})[0]?.status).toBe(500), 30_000)
   status = 200
   expect((await replay(home, '--failed')).exit).toBe(0)

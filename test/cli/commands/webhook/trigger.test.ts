@@ -28,7 +28,7 @@ const lines = (stdout: string) =>
 const idOf = ({ headers }: ReceivedDelivery) => Number(headers[webhookHeaders.updateId.toLowerCase()])
 
 test.each(updateTypes)(
-  'webhook trigger %s sends one delivery that verifies, prints one line and exits 0',
+  'webhook trigger %s sends one validly signed delivery, prints one line and exits 0',
   async (type) => {
     const { url, received } = await receiver()
     const { exit, stdout, stderr } = await trigger(`${type} --url ${url}/hook --json`)
@@ -50,8 +50,8 @@ test.each(updateTypes)(
   },
 )
 
-/** Checks the effect of each fault on the deliveries. */
-const wires: Record<(typeof faults)[number], (received: readonly ReceivedDelivery[]) => void> = {
+/** Per fault, the assertions on the deliveries that the receiver got. */
+const assertions: Record<(typeof faults)[number], (received: readonly ReceivedDelivery[]) => void> = {
   'bad-signature': ([one]) => expect(one?.verdict).toMatchObject({ ok: false, reason: 'bad_signature' }),
   stale: ([one]) => {
     expect(one?.verdict).toMatchObject({ ok: false, reason: 'stale' })
@@ -82,19 +82,19 @@ const wires: Record<(typeof faults)[number], (received: readonly ReceivedDeliver
   },
 }
 
-const sentBy = { duplicate: 2, reorder: 2 } as Readonly<Partial<Record<string, number>>>
+const deliveriesOf = { duplicate: 2, reorder: 2 } as Readonly<Partial<Record<string, number>>>
 const opposite = { refused: 200, accepted: 400 } as const
 
-test.each(faults)('--fault %s sends this fault and exits 0 for a correct receiver', async (fault) => {
+test.each(faults)('webhook trigger --fault %s sends this fault and exits 0 if the receiver reacts correctly', async (fault) => {
   const { url, received } = await receiver()
   const { exit, stdout, stderr } = await trigger(`message --url ${url} --fault ${fault} --json`)
   expect([exit, stderr]).toEqual([0, ''])
-  expect(received).toHaveLength(sentBy[fault] ?? 1)
-  wires[fault](received)
+  expect(received).toHaveLength(deliveriesOf[fault] ?? 1)
+  assertions[fault](received)
   for (const line of lines(stdout)) expect(line).toMatchObject({ fault, as_expected: true })
 })
 
-test.each(faults)('--fault %s exits 1 with the reason for a wrong receiver', async (fault) => {
+test.each(faults)('webhook trigger --fault %s exits 1 with the reason if the receiver reacts wrongly', async (fault) => {
   const { right, because } = faultRules[fault]
   const { url } = await receiver(() => opposite[right])
   const { exit, stdout, stderr } = await trigger(`message --url ${url} --fault ${fault}`)
@@ -103,7 +103,7 @@ test.each(faults)('--fault %s exits 1 with the reason for a wrong receiver', asy
   expect(stderr).toContain(because)
 })
 
-test.each(['bad-signature', 'slow-body'])('--fault %s exits 1 for a receiver that responds 500', async (fault) => {
+test.each(['bad-signature', 'slow-body'])('webhook trigger --fault %s exits 1 if the receiver responds 500', async (fault) => {
   const { url } = await receiver(() => 500)
   expect((await trigger(`ping --url ${url} --fault ${fault} --json`)).exit).toBe(1)
 })
@@ -114,7 +114,7 @@ test.each([
   [302, 8, 'RECEIVER_REFUSED'],
   [401, 8, 'RECEIVER_REFUSED'],
   [500, 9, 'RECEIVER_FAILED'],
-])('webhook trigger with a receiver that responds %i exits %i', async (status, exit, code) => {
+])('webhook trigger with a receiver that responds %i exits %i (error code %s)', async (status, exit, code) => {
   const { url, received } = await receiver(() => status)
   const ran = await trigger(`ping --url ${url} --json`)
   expect([ran.exit, received.length]).toEqual([exit, 1])
@@ -124,7 +124,7 @@ test.each([
 })
 
 test.each(['status 000', 'status 099', 'status 101 with an upgrade', 'HTTP/0.9'])(
-  'trigger exits 9 and says that the response is invalid, for a receiver with %s',
+  'webhook trigger exits 9 and reports invalid HTTP if the receiver sends %s',
   async (name) => {
     const url = await rawApp(() => invalidResponses[name] as RawResponse)
     for (const fault of ['', '--fault bad-signature']) {
@@ -136,7 +136,7 @@ test.each(['status 000', 'status 099', 'status 101 with an upgrade', 'HTTP/0.9']
   },
 )
 
-test('webhook trigger exits 9 after the first delivery to an unreachable receiver', async () => {
+test('webhook trigger --count 3 exits 9 after its first delivery if the receiver is unreachable', async () => {
   const url = `http://127.0.0.1:${await closedPort()}`
   for (const fault of ['', '--fault bad-signature']) {
     const { exit, stdout, stderr } = await trigger(`ping --count 3 --url ${url} --json ${fault}`)
@@ -144,20 +144,20 @@ test('webhook trigger exits 9 after the first delivery to an unreachable receive
   }
 })
 
-test('webhook trigger exits 9 for a receiver that closes the connection', async () => {
+test('webhook trigger exits 9 if the receiver closes the connection', async () => {
   const { baseUrl } = await rawServer((socket) => socket.destroy())
   const { exit, stdout } = await trigger(`ping --url ${baseUrl} --json`)
   expect([exit, lines(stdout)[0].error]).toEqual([9, 'ECONNRESET'])
 })
 
-test('--count sends that number of deliveries with consecutive ids and exits 8 for one refusal', async () => {
+test('webhook trigger --count sends deliveries with consecutive ids, exits 8 if one is refused', async () => {
   const { url, received } = await receiver((_delivery, index) => (index === 1 ? 422 : 200))
   const { exit, stdout } = await trigger(`message --url ${url} --count 3 --set update_id=41 --json`)
   expect([exit, received.map(idOf)]).toEqual([8, [41, 42, 43]])
   expect(lines(stdout).map((it) => it.status)).toEqual([200, 422, 200])
 })
 
-test('--set replaces a member, and --body-file sends its exact bytes', async () => {
+test('webhook trigger --set replaces a member, --body-file sends the bytes of a file unchanged', async () => {
   const { url, received } = await receiver()
   const dir = temporaryDir()
   const bytes = '{ "update_id": 90071992547409931,\r\n "text": "ü" }\n'
@@ -181,7 +181,7 @@ test.each([
   ['my_chat_member --bot bot_01', 2, 'voucherctl platform users start'],
   ['voucher_redeemed --bot bot_01', 2, 'voucherctl vouchers redeem'],
   ['message --bot bot_01 --set message.date=1', 2, 'message.from.id, message.text can be set'],
-])('trigger %s is refused before anything is sent', async (args, exit, words) => {
+])('webhook trigger %s exits %i and sends nothing', async (args, exit, words) => {
   const { url, received } = await receiver()
   const target = args.includes('--bot') ? `--base-url ${url}` : `--url ${url}`
   const ran = await trigger(`${args} ${target}`)
@@ -211,7 +211,7 @@ test('webhook trigger --dry-run prints the request and sends nothing', async () 
   expect(stdout).not.toContain(secret)
 })
 
-test('webhook trigger --bot makes the server create an update with the operator API', async () => {
+test('webhook trigger --bot creates an update on the server through the operator API', async () => {
   const { baseUrl, received } = await stub(() => success({ update_id: 7, type: 'inline_query' }))
   const args = 'webhook trigger inline_query --bot bot_01 --set inline_query.query=tea --count 2 --json'
   const { exit, stdout } = await cli(`${args} --base-url ${baseUrl}`, { env: secrets })
@@ -225,7 +225,7 @@ test('webhook trigger --bot makes the server create an update with the operator 
   expect(lines(stdout)[1]).toMatchObject({ bot_id: 'bot_01', type: 'inline_query', update_id: 7 })
 })
 
-test('webhook trigger message --bot starts a chat and sends a message as its user', async () => {
+test('webhook trigger message --bot starts a chat and sends a message as the user of the chat', async () => {
   const { baseUrl, received } = await stub(({ path }) => success(path.endsWith('/chats') ? chat : message))
   const args = ['webhook', 'trigger', 'message', '--bot', 'bot_01', '--set', 'message.text=Two words']
   const { exit, stdout } = await cli([...args, '--base-url', baseUrl], { env: secrets })
@@ -237,7 +237,7 @@ test('webhook trigger message --bot starts a chat and sends a message as its use
   expect(stdout).toContain('made for bot_01')
 })
 
-test('webhook trigger --bot exits with the code of a server error', async () => {
+test('webhook trigger --bot exits with the exit code of the server error', async () => {
   const { baseUrl } = await stub(() => refusal(404, 'BOT_NOT_FOUND'))
   const { exit } = await cli(`webhook trigger ping --bot bot_01 --base-url ${baseUrl}`, { env: secrets })
   expect(exit).toBe(5)

@@ -55,7 +55,7 @@ const right = mac(secret, `${seconds}.`, body)
 const signature = (value: string) => ({ headers: { [SIGNATURE]: value } })
 const decoded = Buffer.from('00ff10a0b1c2d3e4f5aa', 'hex')
 
-/** A delivery for each cause that files can represent. */
+/** Per mismatch cause, a delivery that has it; an empty secret cannot be a file. */
 const causes: Record<Exclude<MismatchCause, 'empty_secret'>, Recorded> = {
   missing_header: { headers: { [UPDATE_ID]: undefined } },
   repeated_header: { headers: { [TIMESTAMP]: `${seconds}\r\n${TIMESTAMP}: ${seconds}` } },
@@ -93,7 +93,7 @@ const causes: Record<Exclude<MismatchCause, 'empty_secret'>, Recorded> = {
   body_empty: { body: '' },
 }
 
-test.each(Object.entries(causes))('webhook verify --explain names %s and its fix', async (cause, recorded) => {
+test.each(Object.entries(causes))('webhook verify --explain names the cause %s and prints a fix', async (cause, recorded) => {
   const { exit, stdout, stderr } = await verify(recorded)
   const { fix } = mismatchCauses[cause as MismatchCause]
   expect(stderr).toBe('')
@@ -109,7 +109,7 @@ test('webhook verify --explain detects a signature made with an empty secret', a
   expect([exit, JSON.parse(stdout).cause]).toEqual([10, 'empty_secret'])
 })
 
-test('webhook verify exits 0 for a valid delivery with its id, type and secret number', async () => {
+test('webhook verify prints id, type and matching secret of a valid delivery and exits 0', async () => {
   const { exit, stdout } = await verify({ flags: '--json', secrets: ['other', `${secret}\r\n`] })
   expect([exit, JSON.parse(stdout)]).toEqual([
     0,
@@ -125,13 +125,13 @@ test('webhook verify exits 0 for a valid delivery with its id, type and secret n
   expect((await verify({ flags: '' })).stdout).toBe('Valid: update 7.\n')
 })
 
-test('webhook verify without --explain names only the reason', async () => {
+test('webhook verify without --explain prints the reason but no cause', async () => {
   const { exit, stdout } = await verify({ body: `${body}\n`, flags: '--json' })
   expect([exit, JSON.parse(stdout)]).toMatchObject([10, { valid: false, reason: 'bad_signature' }])
   expect(JSON.parse(stdout)).not.toHaveProperty('cause')
 })
 
-test('webhook verify --explain reports a signature that no known mistake explains', async () => {
+test('webhook verify --explain says if no known mistake explains a wrong signature', async () => {
   const { exit, stdout } = await verify({ secrets: ['another'], flags: '--explain' })
   expect([exit, stdout.split('\n')[1]]).toEqual([10, expect.stringContaining('No known mistake')])
 })
@@ -142,7 +142,7 @@ test.each([
   [`--timestamp ${seconds + 300}`, 0],
   [`--timestamp ${seconds + 301}`, 10],
   ['--tolerance 0', 10],
-])('webhook verify of a delivery 15 minutes old with %j exits %i', async (flags, exit) => {
+])('webhook verify of a delivery from 15 minutes ago with the flags %j exits %i', async (flags, exit) => {
   expect((await verify({ now: now + 900_000, flags })).exit).toBe(exit)
 })
 
@@ -180,7 +180,7 @@ test.each([
   ['sign --body-file - --secret-file -', '--body-file and --secret-file cannot both read stdin'],
   ['sign --body-file - --token-file -', '--body-file and --token-file cannot both read stdin'],
   ['sign --body-file x --secret-file a --secret-file b --secret-file c', 'at most twice'],
-])('webhook %s exits 2 because only one file flag can be -', async (args, words) => {
+])('webhook %s exits 2 and says which flags conflict', async (args, words) => {
   const { exit, stdout, stderr } = await cli(`webhook ${args}`, { stdin: body })
   expect([exit, stdout]).toEqual([2, ''])
   expect(stderr).toContain(words)
@@ -191,7 +191,7 @@ test.each([
   ['sign', '--body-file'],
   ['verify --headers-file x', '--body-file'],
   ['verify --body-file x', '--headers-file'],
-])('webhook %s exits 3 and names what is missing', async (args, words) => {
+])('webhook %s exits 3 and names the missing flag %s', async (args, words) => {
   const { exit, stderr } = await cli(`webhook ${args}`, { stdin: body })
   expect(exit).toBe(3)
   expect(stderr).toContain(words)
@@ -215,7 +215,7 @@ test('webhook sign prints headers that curl and webhook verify can read', async 
   }
 })
 
-test('webhook sign uses the given time, id and two secrets, the new one first', async () => {
+test('webhook sign signs with --timestamp, --update-id and two secrets, the new secret first', async () => {
   const dir = temporaryDir()
   for (const name of ['new', 'old']) writeFileSync(join(dir, name), `${name}\n`)
   const args = `webhook sign --body-file - --secret-file ${join(dir, 'new')} --secret-file ${join(dir, 'old')}`
@@ -238,7 +238,7 @@ test('webhook sign of a body without an update_id exits 2 and names --update-id'
   expect([exit, stderr]).toEqual([2, expect.stringContaining('--update-id')])
 })
 
-/** An inbox with a valid delivery and one with an altered body, both received at 1,000 s. */
+/** Creates an inbox with a valid delivery and one with an altered body, both received at Unix time 1,000. */
 async function inboxOfTwo() {
   const home = temporaryDir()
   const writer = new InboxWriter(join(home, 'inbox'))
@@ -254,7 +254,7 @@ async function inboxOfTwo() {
   return { raw, run: (args: string) => cli(`webhook ${args}`, { home, env, now: 9_000_000 }) }
 }
 
-test('webhook verify --id checks and explains a recorded delivery at the time it arrived', async () => {
+test('webhook verify --id checks a recorded delivery as of the time when it arrived', async () => {
   const { run } = await inboxOfTwo()
   for (const id of ['1-1', '7']) {
     expect(await run(`verify --id ${id} --inbox inbox`)).toMatchObject({ exit: 0, stdout: 'Valid: update 7.\n' })
@@ -268,7 +268,7 @@ test('webhook verify --id checks and explains a recorded delivery at the time it
   expect([later.exit, JSON.parse(later.stdout).reason]).toEqual([10, 'stale'])
 })
 
-test('webhook sign --id signs the body of a recorded delivery with the current time', async () => {
+test('webhook sign --id signs the body of a recorded delivery with the current timestamp', async () => {
   const { run, raw } = await inboxOfTwo()
   const { stdout } = await run('sign --id 1-1 --inbox inbox --json')
   const wanted = { rawBody: raw, secrets: ['recorded-secret'], updateId: 7, timestamp: 9_000 }
@@ -282,7 +282,7 @@ test.each([
   ['sign --id 1-1 --body-file -', 2, '--id and --body-file exclude each other'],
   ['verify --body-file b --headers-file h --inbox inbox', 2, '--inbox belongs to --id'],
   ['verify', 3, '--body-file or --id'],
-])('webhook %s exits %i and names the reason', async (args, exit, message) => {
+])('webhook %s exits %i with the message "%s"', async (args, exit, message) => {
   const { run } = await inboxOfTwo()
   expect(await run(args)).toMatchObject({ exit, stdout: '', stderr: expect.stringContaining(message) })
 })

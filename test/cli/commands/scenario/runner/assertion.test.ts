@@ -10,7 +10,7 @@ describe('differences', () => {
     [{ a: [{ b: 1 }] }, { a: [{ b: 1, c: 2 }] }],
     ['x', 'x'],
     [{}, { a: 1 }],
-  ])('the expectation %j matches %j', (expected, actual) => {
+  ])('the expectation %j matches the value %j', (expected, actual) => {
     expect(lines(expected, actual)).toEqual([])
   })
 
@@ -22,11 +22,11 @@ describe('differences', () => {
     [{ a: { b: 1 } }, { a: [1] }, 'data.a: expected {"b":1}, got [1]'],
     [{ toString: 1 }, {}, 'data.toString: expected 1, got nothing'],
     [null, undefined, 'data: expected null, got nothing'],
-  ])('the expectation %j does not match %j and the difference is named', (expected, actual, line) => {
+  ])('the expectation %j does not match the value %j, and the difference names its path', (expected, actual, line) => {
     expect(lines(expected, actual)).toEqual([line])
   })
 
-  it('an assertion names every difference', () => {
+  it('differences() returns every difference between expectation and value', () => {
     expect(lines({ a: 1, b: [2], c: 3 }, { a: 0, b: [0], c: 3 })).toEqual([
       'data.a: expected 1, got 0',
       'data.b[0]: expected 2, got 0',

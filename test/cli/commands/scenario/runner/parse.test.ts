@@ -17,7 +17,7 @@ const scenarioOf = (text: string) => {
 }
 
 describe('parseScenario', () => {
-  it('parseScenario uses the file name and the default server for a file with only steps', () => {
+  it('parseScenario names a file with only steps after the file and uses the default server', () => {
     const { name, webhookResponses, server, vars, teardown, steps } = scenarioOf('steps: [{ call: apps.list }]')
     expect({ name, webhookResponses, server, vars, teardown }).toEqual({
       name: 'a.yaml',
@@ -120,15 +120,15 @@ steps:
     ['server: { auto_approve: 1 }\nsteps: [{ call: apps.list }]', '1:11 auto_approve must be true or false.'],
     ['name: a\nname: b\nsteps: [{ call: apps.list }]', '2:1 Map keys must be unique.'],
     ['steps: [{ call: apps.list ]', expect.stringMatching(/^1:\d+ /)],
-  ])('parseScenario reports the line and column of the fault in %j', (text, problem) => {
+  ])('parseScenario reports line, column and problem of the scenario %j', (text, problem) => {
     expect(problemsOf(text)).toContainEqual(problem)
   })
 
-  it('parseScenario reports all faults of a file together', () => {
+  it('parseScenario reports all problems of a file, not only the first', () => {
     expect(problemsOf('name: 1\nsteps:\n  - call: apps.lst\n  - advance: x\n')).toHaveLength(3)
   })
 
-  it('parseScenario accepts a captured variable in `use` of the same step, not in `with`', () => {
+  it('parseScenario accepts a variable that a step captures in its `use`, but not in its `with`', () => {
     expect(
       problemsOf('steps: [{ call: tokens.create, with: {}, capture: { t: .token }, use: { token: "${t}" } }]'),
     ).toEqual([])

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../../support/cli.js'
 
-/** Steps to an application token and an active template. */
+/** Scenario steps that create an application, a token and an active template. */
 const shop = `
   - call: apps.create
     with: { name: "Shop \${run}" }
@@ -98,7 +98,7 @@ steps: ${shop}
     expect(item.steps.length).toBe(12)
   })
 
-  it('scenario run receives verified webhooks and responds to them as `respond` says', async () => {
+  it('scenario run receives signed webhooks and responds with the statuses of `respond`', async () => {
     const { problems } = await played(`
 server: { auto_approve: true }
 webhook: { respond: "500,200" }
@@ -129,7 +129,7 @@ steps:
     expect(problems).toEqual([])
   })
 
-  it('a failed step names its differences and skips later steps, but not the teardown', async () => {
+  it('a failed scenario step prints its differences and skips later steps, but not the teardown', async () => {
     const { ran, item, statuses } = await played(
       `steps:
   - call: apps.create
@@ -169,7 +169,7 @@ teardown:
     ['call: apps.list\n    capture: { id: ".items[]" }', /gives \[\] in place of one value$/],
     ['call: apps.list\n    expect: { that: ".items | keys | error" }', /^that \.items \| keys \| error: /],
     ['call: apps.list\n    expect: { replayed: true }', /^replayed: expected true, got false$/],
-  ])('the step %j fails with its problem', async (step, problem) => {
+  ])('the scenario step %j fails and prints its problem', async (step, problem) => {
     const { baseUrl } = await stub(({ headers, path }) => {
       if (headers.authorization === undefined) return refusal(401, 'TOKEN_MISSING')
       return path.endsWith('/nope') ? refusal(404, 'APPLICATION_NOT_FOUND') : success({ items: [] })
@@ -182,7 +182,7 @@ teardown:
   it.each([
     ['receive: ping\n    within: 10ms', /^no ping that fits arrived within 0.01 s$/],
     ['call: vouchers.verify\n    with: {}', /got CREDENTIAL_REQUIRED: No token is known/],
-  ])('the step %j fails on a throwaway server', async (step, problem) => {
+  ])('the scenario step %j fails on a throwaway server', async (step, problem) => {
     const { ran, problems } = await played(`steps:\n  - ${step}\n`)
     expect([ran.exit, problems]).toEqual([1, [expect.stringMatching(problem)]])
   })
@@ -199,7 +199,7 @@ steps: ${shop}
     expect(problems[1]).toMatch(/^data.note: expected "sop_.{4}… …", got nothing$/)
   })
 
-  it('scenario run exits 2 with place and fault of every mistake and runs no step', async () => {
+  it('scenario run exits 2 with the position of every mistake in a file and runs no step', async () => {
     const ran = await cli(
       'scenario run a.yaml',
       written('steps:\n  - call: apps.lst\n  - call: apps.list\n    with: { a: "${b}" }\n'),
@@ -210,7 +210,7 @@ steps: ${shop}
     expect(ran.stderr).toContain('a.yaml:4:5: ${b} is not known here')
   })
 
-  it('scenario run exits 2 for an invalid jq expression in the file', async () => {
+  it('scenario run exits 2 for an invalid jq expression in a scenario file', async () => {
     const ran = await cli(
       'scenario run a.yaml',
       written('steps:\n  - call: apps.list\n    expect: { that: ".items[" }\n'),
@@ -219,7 +219,7 @@ steps: ${shop}
     expect(ran.stderr).toMatch(/a\.yaml:2: that \.items\[: /)
   })
 
-  it('scenario run prints one line per file in their order, and the failures', async () => {
+  it('scenario run prints one line per file in the given order, and the failures', async () => {
     const { cwd } = written('name: First\nsteps: [{ call: apps.list }]')
     writeFileSync(join(cwd, 'b.yaml'), 'steps:\n  - name: Look\n    call: apps.get\n    with: { appId: x }\n')
     const ran = await cli('scenario run a.yaml b.yaml', { cwd })
@@ -236,7 +236,7 @@ steps: ${shop}
     )
   })
 
-  it('scenario run --junit writes a report and runs nothing if its folder is missing', async () => {
+  it('scenario run --junit writes a report and runs no step if the folder of the file is missing', async () => {
     const given = written('steps: [{ call: apps.list }]')
     expect((await cli('scenario run a.yaml --junit out.xml', given)).exit).toBe(0)
     expect(readFileSync(join(given.cwd, 'out.xml'), 'utf8')).toMatch(
@@ -265,7 +265,7 @@ steps: ${shop}
     ).toEqual(names)
   })
 
-  it('scenario run --dry-run reads the files and runs no step', async () => {
+  it('scenario run --dry-run parses the scenario files and runs no step', async () => {
     const ran = await cli('scenario run a.yaml --dry-run', written('steps: [{ call: apps.list }]'))
     expect(ran.exit).toBe(0)
     expect(ran.stdout).toContain('would play 1 step of a.yaml on a throwaway server')
@@ -273,7 +273,7 @@ steps: ${shop}
 })
 
 describe('scenario run against a server', () => {
-  it('scenario run --base-url calls that server with the credentials of the environment', async () => {
+  it('scenario run --base-url uses that server with the credentials of the environment', async () => {
     const { baseUrl, received } = await stub(() => success({ items: [] }))
     const given = written('steps: [{ call: apps.list }, { call: templates.list }]')
     const ran = await cli(`scenario run a.yaml --base-url ${baseUrl}`, { ...given, env: secrets })
@@ -284,14 +284,14 @@ describe('scenario run against a server', () => {
     ])
   })
 
-  it('scenario run repeats a read with `within` until its expectation matches', async () => {
+  it('scenario run repeats a read step with `within` until its expectation matches', async () => {
     const { baseUrl, received } = await stub((_request, i) => success({ items: i < 2 ? [] : [{ id: 'app_1' }] }))
     const given = written('steps: [{ call: apps.list, within: 5s, expect: { that: (.items | length) == 1 } }]')
     expect((await cli(`scenario run a.yaml --base-url ${baseUrl}`, { ...given, env: secrets })).exit).toBe(0)
     expect(received).toHaveLength(3)
   })
 
-  it('scenario run does not retry a failed call without --retries', async () => {
+  it('scenario run does not retry a failed API call without --retries', async () => {
     const { baseUrl, received } = await stub((_request, i) =>
       i === 0 ? refusal(503, 'SERVICE_UNAVAILABLE') : success({}),
     )
@@ -330,7 +330,7 @@ describe('scenario run against a server', () => {
 })
 
 describe('scenario run --secure', () => {
-  it('scenario run encrypts every runtime call with --secure required and fails without it', async () => {
+  it('scenario run passes on a server that requires encryption only with --secure required', async () => {
     const given = written(`server: { auto_approve: true, require_secure: true }\nsteps: ${shop}`)
     expect((await cli('scenario run a.yaml --secure required', given)).exit).toBe(0)
     const ran = await cli('scenario run a.yaml --json', given)

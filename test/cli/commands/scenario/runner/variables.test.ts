@@ -14,7 +14,7 @@ const variables = new Map<string, unknown>([
 ])
 
 describe('variables', () => {
-  it('variables are replaced in strings and member names, and keep their type as a whole value', () => {
+  it('filled() replaces variables in strings and names; a variable alone keeps its type', () => {
     expect(filled({ a: 'x-${id}', '${id}': ['${count}', '${ record }'], n: 5, no: null }, variables)).toEqual({
       a: 'x-vch_1',
       vch_1: [3, { a: [1] }],
@@ -23,15 +23,15 @@ describe('variables', () => {
     })
   })
 
-  it('$${ is an escape for ${', () => {
+  it('filled() replaces the escape $${ with ${ and inserts no variable', () => {
     expect(filled('$${id} is ${id}', variables)).toBe('${id} is vch_1')
   })
 
-  it('variables in a jq expression are replaced by JSON, so that no value becomes code', () => {
+  it('filledExpression() inserts variables into jq as JSON, so that no value becomes code', () => {
     expect(filledExpression('.id == ${quoted} and .n == ${count}', variables)).toBe('.id == "\\") | env" and .n == 3')
   })
 
-  it('an undefined variable throws UnknownVariable', () => {
+  it('filled() throws UnknownVariable for an undefined variable', () => {
     expect(() => filled({ a: ['${other}'] }, variables)).toThrow(UnknownVariable)
   })
 

@@ -6,7 +6,7 @@ import { Bulk, idsOf, issuer } from '../../../../support/bulk.js'
 
 const ids = idsOf(4)
 
-/** The state after a kill: a journal cut at any byte, and results that are ahead of it. */
+/** Files as after a kill: the journal is cut after `journalBytes`, `tail` is appended to the results. */
 async function killedAt(journalBytes: (whole: string) => number, tail = '') {
   const bulk = Bulk.of(ids)
   const { baseUrl, issued } = await issuer()
@@ -18,7 +18,7 @@ async function killedAt(journalBytes: (whole: string) => number, tail = '') {
   return { bulk, baseUrl, issued, whole }
 }
 
-test('--resume writes every voucher to the results once when the journal is cut at any byte', async () => {
+test('issue-many --resume writes every voucher once if the journal is cut at any byte', async () => {
   const bulk = Bulk.of(ids)
   const { baseUrl, issued } = await issuer()
   await bulk.run(baseUrl)
@@ -43,14 +43,14 @@ test('--resume writes every voucher to the results once when the journal is cut 
   expect(issued.size).toBe(4)
 })
 
-test('--resume removes results that are not in the journal and issues their rows again', async () => {
+test('issue-many --resume removes results that the journal does not name and issues their rows', async () => {
   const { bulk, baseUrl } = await killedAt((whole) => whole.trimEnd().lastIndexOf('\n') + 1, '5,order-9,us')
   expect((await bulk.run(baseUrl, ['--resume'])).exit).toBe(0)
   expect(bulk.ids().sort()).toEqual(ids)
   expect(bulk.read('out.csv')).not.toContain('order-9')
 })
 
-test('--resume issues every row after a kill before the first result', async () => {
+test('issue-many --resume issues every row after a kill before the first result', async () => {
   const { bulk, baseUrl } = await killedAt((whole) => whole.indexOf('\n') + 1)
   truncateSync(bulk.out, 0)
   expect((await bulk.run(baseUrl, ['--resume'])).exit).toBe(0)
@@ -63,7 +63,7 @@ const flipped = (bytes: Buffer, at: number) => {
   return copy
 }
 
-test('--resume writes each row to the results once when any byte of a journal line is damaged', async () => {
+test('issue-many --resume writes each row once if any byte of a journal line is damaged', async () => {
   for (const [out, ids] of [
     ['out.csv', idsOf(3)],
     ['out.ndjson', ['a']],
@@ -78,7 +78,7 @@ test('--resume writes each row to the results once when any byte of a journal li
     for (let at = first; at < journal.length; at += 1) {
       writeFileSync(path, flipped(journal, at))
       const { damaged, done, identity } = loadJournal(path)
-      // A damaged line end joins two lines; the last line becomes incomplete.
+      // Without its line end, a line merges with the next one; the last line becomes incomplete.
       const lost = journal[at] === 0x0a && at < journal.length - 1 ? 2 : 1
       const named = at < journal.length - 1 ? 1 : 0
       expect([at, identity !== undefined, damaged.length, done.size]).toEqual([at, true, named, ids.length - lost])
@@ -98,7 +98,7 @@ test('--resume writes each row to the results once when any byte of a journal li
   }
 })
 
-test('a journal with a damaged first line is refused and the results stay unchanged', async () => {
+test('issue-many --resume refuses a journal with a damaged first line and changes no results', async () => {
   const bulk = Bulk.of(ids)
   const { baseUrl, received } = await issuer()
   await bulk.run(baseUrl)
@@ -114,7 +114,7 @@ test('a journal with a damaged first line is refused and the results stay unchan
   expect([bulk.read('out.csv'), received]).toEqual([results, []])
 })
 
-test('--resume refuses a journal of another version with exit 2', async () => {
+test('issue-many --resume exits 2 for a journal that another version wrote', async () => {
   const bulk = Bulk.of(ids)
   const { baseUrl } = await issuer()
   const header = withSum({ journal: 'voucherctl vouchers issue-many', version: 99, template: 'tpl_1' })
@@ -123,7 +123,7 @@ test('--resume refuses a journal of another version with exit 2', async () => {
   expect([exit, stderr]).toEqual([2, expect.stringContaining('is a journal of another version of voucherctl')])
 })
 
-test('--resume with a damaged key in the journal writes each code once', async () => {
+test('issue-many --resume writes each code once if an idempotency key in the journal is damaged', async () => {
   const bulk = Bulk.of(ids)
   const { baseUrl } = await issuer()
   expect((await bulk.run(baseUrl, ['--concurrency', '1'])).exit).toBe(0)
@@ -137,7 +137,7 @@ test('--resume with a damaged key in the journal writes each code once', async (
   expect([JSON.parse(stdout).skipped, bulk.ids().sort()]).toEqual([4, ids])
 })
 
-test('--resume skips a journal line that a power failure has zeroed', async () => {
+test('issue-many --resume skips a journal line that a power failure has overwritten with zeros', async () => {
   const { bulk, baseUrl, whole } = await killedAt((text) => text.length)
   const second = whole.indexOf('\n', whole.indexOf('\n') + 1) + 1
   const damaged = Buffer.from(whole)

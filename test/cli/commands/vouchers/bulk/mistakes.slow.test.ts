@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { built } from '../../../../support/built-cli.js'
 import { secrets, temporaryDir } from '../../../../support/cli.js'
 
-/** Invalid input files, each with the message and the fix that the built command must print. */
+/** Invalid input files, each with the message and the hint that the built command must print. */
 const mistakes: [what: string, name: string, contents: string | Buffer, message: RegExp, hint: RegExp][] = [
   ['an unknown column', 'in.csv', 'id,user\n1,2\n', /in\.csv: The header has an unknown column "id"/, /metadata\.id/],
   [
@@ -40,11 +40,11 @@ const mistakes: [what: string, name: string, contents: string | Buffer, message:
 
 function run(home: string, name: string) {
   const args = ['vouchers', 'issue-many', name, '--template', 'tpl_1', '--out', 'out.csv', '--errors', 'errors.csv']
-  // Nothing listens on this port, so sending a row would cause another exit code.
+  // Nothing listens on this port, so a command that sent a row would exit 9 instead of 2.
   return built.run([...args, '--base-url', 'http://127.0.0.1:1', '--json'], home, secrets)
 }
 
-test.each(mistakes)('issue-many exits 2 and names the fix for %s', async (_what, name, contents, message, hint) => {
+test.each(mistakes)('issue-many exits 2 with a message and a hint for an input file with this fault: %s', async (_what, name, contents, message, hint) => {
   const home = temporaryDir()
   writeFileSync(join(home, name), contents)
   const { exit, stdout, stderr } = await run(home, name)
@@ -56,7 +56,7 @@ test.each(mistakes)('issue-many exits 2 and names the fix for %s', async (_what,
   })
 })
 
-test('issue-many lists line and fault of each invalid NDJSON row', async () => {
+test('issue-many lists the line number and fault of each invalid NDJSON row', async () => {
   const home = temporaryDir()
   writeFileSync(join(home, 'in.ndjson'), '[]\nno\n{"external_issue_id":"1","recipient":"2"}\n')
   const { details } = JSON.parse((await run(home, 'in.ndjson')).stderr).error
@@ -71,7 +71,7 @@ test('issue-many lists line and fault of each invalid NDJSON row', async () => {
   ])
 })
 
-test('issue-many exits 2 when FILE is missing or is a folder', async () => {
+test('issue-many exits 2 if FILE is missing or is a folder', async () => {
   const home = temporaryDir()
   mkdirSync(join(home, 'folder'))
   for (const [name, message] of [

@@ -15,7 +15,7 @@ async function rowsOf(input: string | Buffer, format?: BulkFormat, size = 1_000_
   return rows
 }
 
-/** Rows as `line code` if invalid, otherwise as `line id recipient`. */
+/** An invalid row as `line code`, a valid row as `line id recipient`. */
 const shortly = (rows: readonly ReadRow[]) =>
   rows.map((it) =>
     isBad(it) ? `${it.line} ${it.fault.code}` : `${it.line} ${it.external_issue_id} ${it.recipient_user_id}`,
@@ -38,7 +38,7 @@ test.each([
   ],
   ['blank lines and empty cells below a table', `${head}\n\na,u\n\n,\n  \nb,v\n`, ['3 a u', '7 b v']],
   ['text beyond ASCII', `${head}\nä€😀,u\n`, ['2 ä€😀 u']],
-  ['no row at all', `${head}\n`, []],
+  ['a header and no row', `${head}\n`, []],
 ])('readRows reads CSV with %s, in chunks of any size', async (_what, input, expected) => {
   for (const size of [1, 2, 3, 7, 1_000_000]) expect(shortly(await rowsOf(input, 'csv', size))).toEqual(expected)
 })
@@ -50,39 +50,39 @@ test.each([
     ['1 a u', '3 b v'],
   ],
   ['a byte order mark', '\ufeff{"external_issue_id":"a","recipient_user_id":"u"}\n', ['1 a u']],
-  ['nothing in it', '', []],
+  ['no line', '', []],
 ])('readRows reads NDJSON with %s', async (_what, input, expected) => {
   for (const size of [1, 5, 1_000_000]) expect(shortly(await rowsOf(input, 'ndjson', size))).toEqual(expected)
 })
 
 test.each([
-  ['a value is missing', `${head}\na,\n,u\nb,v\n`, ['2 VALUE_MISSING', '3 VALUE_MISSING', '4 b v']],
-  ['an id comes twice', `${head}\na,u\nb,v\na,w\n`, ['2 a u', '3 b v', '4 DUPLICATE']],
-  ['there are more or fewer values than columns', `${head}\na,u,x\nb\nc,w\n`, ['2 MALFORMED', '3 MALFORMED', '4 c w']],
+  ['lacks a value', `${head}\na,\n,u\nb,v\n`, ['2 VALUE_MISSING', '3 VALUE_MISSING', '4 b v']],
+  ['repeats an id', `${head}\na,u\nb,v\na,w\n`, ['2 a u', '3 b v', '4 DUPLICATE']],
+  ['has more or fewer values than columns', `${head}\na,u,x\nb\nc,w\n`, ['2 MALFORMED', '3 MALFORMED', '4 c w']],
   [
-    'a quote stands within a value',
+    'has a quote within a value',
     `${head}\na"b,u\nc,v\nd"e,w\nf,x\n`,
     ['2 MALFORMED', '3 c v', '4 MALFORMED', '5 f x'],
   ],
-  ['text follows a quoted value', `${head}\n"a"b,u\nc,v\n`, ['2 MALFORMED', '3 c v']],
-  ['a quote never ends', `${head}\na,"u\nb,v\nc,w\n`, ['2 MALFORMED', '3 b v', '4 c w']],
-])('readRows marks only that row, with its line, in CSV in which %s', async (_what, input, expected) => {
+  ['has text after a quoted value', `${head}\n"a"b,u\nc,v\n`, ['2 MALFORMED', '3 c v']],
+  ['has a quote without end', `${head}\na,"u\nb,v\nc,w\n`, ['2 MALFORMED', '3 b v', '4 c w']],
+])('readRows marks only the CSV row that %s, with its line number', async (_what, input, expected) => {
   for (const size of [1, 5, 1_000_000]) expect(shortly(await rowsOf(input, 'csv', size))).toEqual(expected)
 })
 
 test.each([
-  ['is no JSON', '{"external_issue_id":', 'MALFORMED'],
-  ['is no object', '["a","u"]', 'MALFORMED'],
-  ['misses a member', '{"external_issue_id":"a"}', 'VALUE_MISSING'],
+  ['is not JSON', '{"external_issue_id":', 'MALFORMED'],
+  ['is not an object', '["a","u"]', 'MALFORMED'],
+  ['lacks a member', '{"external_issue_id":"a"}', 'VALUE_MISSING'],
   ['has a number for an id', '{"external_issue_id":7,"recipient_user_id":"u"}', 'VALUE_WRONG'],
-  ['has metadata that is no object', '{"external_issue_id":"a","recipient_user_id":"u","metadata":[]}', 'VALUE_WRONG'],
-  ['has a member that is unknown', '{"external_issue_id":"a","recipient_user_id":"u","chat_id":"c"}', 'MEMBER_UNKNOWN'],
-])('readRows marks only the NDJSON line that %s', async (_what, line, code) => {
+  ['has metadata that is not an object', '{"external_issue_id":"a","recipient_user_id":"u","metadata":[]}', 'VALUE_WRONG'],
+  ['has an unknown member', '{"external_issue_id":"a","recipient_user_id":"u","chat_id":"c"}', 'MEMBER_UNKNOWN'],
+])('readRows marks only the NDJSON line that %s, with its line number', async (_what, line, code) => {
   const good = '{"external_issue_id":"z","recipient_user_id":"u"}'
   expect(shortly(await rowsOf(`${line}\n${good}\n`, 'ndjson'))).toEqual([`1 ${code}`, '2 z u'])
 })
 
-test('readRows marks lines that are not UTF-8 with their numbers, in both formats', async () => {
+test('readRows marks lines that are not UTF-8, with their line numbers, in CSV and NDJSON', async () => {
   const latin1 = (text: string) => Buffer.from(text, 'latin1')
   const csv = latin1(`${head}\na,u\nbé,v\nc,w\n`)
   const json = latin1(
@@ -94,7 +94,7 @@ test('readRows marks lines that are not UTF-8 with their numbers, in both format
   }
 })
 
-test('readRows marks a line above its size limit as TOO_LARGE and reads the following lines', async () => {
+test('readRows marks a line above the size limit as TOO_LARGE and reads the next lines', async () => {
   const long = 'x'.repeat(1_100_000)
   expect(shortly(await rowsOf(`${head}\na,u\n${long}${long},v\nb,w\n`, 'csv', 65_536))).toEqual([
     '2 a u',
@@ -109,7 +109,7 @@ test('readRows marks a line above its size limit as TOO_LARGE and reads the foll
   expect(rows).toHaveLength(1_201)
 })
 
-test('readRows reads metadata from columns by name, without empty cells, or from one JSON column', async () => {
+test('readRows reads metadata from metadata.NAME columns, skips empty cells, or from JSON', async () => {
   const metadataOf = async (input: string, format: BulkFormat) =>
     (await rowsOf(input, format)).map((it) => (isBad(it) ? it.fault.message : it.metadata))
   expect(await metadataOf(`${head},metadata.a,metadata.b\nx,u,1,\ny,u,,\n`, 'csv')).toEqual([{ a: '1' }, undefined])
@@ -127,16 +127,16 @@ test.each([
   ['a missing column', 'external_issue_id\na\n', 'no column recipient_user_id'],
   ['an unknown column', `${head},email\n`, 'unknown column "email"'],
   ['a misspelt column', 'externalIssueId,recipient_user_id\n', 'did you mean external_issue_id?'],
-  ['a column twice', `${head},external_issue_id\n`, 'external_issue_id twice'],
-  ['semicolons', 'external_issue_id;recipient_user_id\na;u\n', 'not separated by commas'],
-  ['metadata in both ways', `${head},metadata,metadata.a\n`, 'both as one column and as several'],
+  ['a duplicate column', `${head},external_issue_id\n`, 'external_issue_id twice'],
+  ['semicolons instead of commas', 'external_issue_id;recipient_user_id\na;u\n', 'not separated by commas'],
+  ['a metadata column and a metadata.a column', `${head},metadata,metadata.a\n`, 'both as one column and as several'],
   ['a header that is not UTF-8', Buffer.from('external_issue_id,r\xe9\n', 'latin1'), 'header on line 1 is not UTF-8'],
-  ['UTF-16', Buffer.from(`\ufeff${head}\n`, 'utf16le'), 'UTF-16'],
+  ['UTF-16 text', Buffer.from(`\ufeff${head}\n`, 'utf16le'), 'UTF-16'],
 ])('readRows throws for CSV with %s', async (_what, input, message) => {
   await expect(rowsOf(input, 'csv')).rejects.toThrow(message)
 })
 
-test('the format comes from the file extension or from a leading brace', async () => {
+test('issue-many takes the input format from the file extension or from a leading brace', async () => {
   expect(['a.csv', 'A.CSV', 'a.ndjson', 'a.jsonl', 'a.txt', '-'].map(formatOf)).toEqual([
     'csv',
     'csv',

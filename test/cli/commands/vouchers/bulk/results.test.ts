@@ -6,8 +6,8 @@ import { temporaryDir } from '../../../../support/cli.js'
 
 const row = (line: number) => ({ line, external_issue_id: `id-${line}`, recipient_user_id: 'u' })
 
-/** Results whose files record the order of their calls. */
-async function recorded(refuse?: string) {
+/** Results with files that record in `steps` when they are appended to and synced. */
+async function resultsWithSteps(refuse?: string) {
   const dir = temporaryDir()
   const steps: string[] = []
   const file = async (name: string) => {
@@ -32,16 +32,16 @@ async function recorded(refuse?: string) {
   return { steps, results: new Results({ ...files, format: 'ndjson' }) }
 }
 
-test('results are synced to disk before the journal names them', async () => {
-  const { steps, results } = await recorded()
+test('issue-many syncs results to disk before it names them in the journal', async () => {
+  const { steps, results } = await resultsWithSteps()
   await results.keep({ row: row(1), idempotencyKey: 'k', voucher: { id: 'vch_1' } })
   await results.keep({ row: row(2), idempotencyKey: 'k', failure: { code: 'C', message: 'm', requestId: null } })
   await results.close()
   expect(steps).toEqual(['results append', 'results sync', 'errors append', 'journal append'])
 })
 
-test('results that arrive during a write are written too', async () => {
-  const { steps, results } = await recorded()
+test('issue-many also writes the results that it gets during a write', async () => {
+  const { steps, results } = await resultsWithSteps()
   await results.keep({ row: row(1), idempotencyKey: 'k', voucher: null })
   const closing = results.close()
   await results.keep({ row: row(2), idempotencyKey: 'k', voucher: null })
@@ -52,9 +52,9 @@ test('results that arrive during a write are written too', async () => {
 })
 
 test.each(['results', 'errors', 'journal'])(
-  'a full disk of the %s file is reported and nothing is written after it',
+  'issue-many reports a full disk of its %s file and writes nothing more to any file',
   async (name) => {
-    const { steps, results } = await recorded(name)
+    const { steps, results } = await resultsWithSteps(name)
     await results.keep({ row: row(1), idempotencyKey: 'k', voucher: null })
     await results.keep({ row: row(2), idempotencyKey: 'k', failure: { code: 'C', message: 'm', requestId: null } })
     await results.close()

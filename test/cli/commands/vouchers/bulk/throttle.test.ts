@@ -7,19 +7,19 @@ afterEach(() => void vi.useRealTimers())
 
 const never = new AbortController().signal
 setMaxListeners(0, never)
-/** Runs pending callbacks. */
+/** Lets pending promise callbacks run. */
 const settle = () => vi.advanceTimersByTimeAsync(0)
 
-/** Starts `count` calls and counts those that entered. */
-function crowd(throttle: Throttle, count: number) {
+/** Starts `count` API calls that wait in `enter`; counts those that the throttle admitted. */
+function startCalls(throttle: Throttle, count: number) {
   const inside = { count: 0 }
   for (let i = 0; i < count; i += 1) void throttle.enter(never).then((entered) => (inside.count += entered ? 1 : 0))
   return inside
 }
 
-test('the throttle admits its maximum of concurrent calls and the next one when one leaves', async () => {
+test('the throttle admits its maximum of API calls and one more after each call that ends', async () => {
   const throttle = new Throttle(3, Date.now)
-  const inside = crowd(throttle, 10)
+  const inside = startCalls(throttle, 10)
   await settle()
   expect(inside.count).toBe(3)
   throttle.leave()
@@ -27,39 +27,39 @@ test('the throttle admits its maximum of concurrent calls and the next one when 
   expect(inside.count).toBe(4)
 })
 
-test('slowDown stops all calls for the requested time and then admits half as many', async () => {
+test('slowDown stops API calls for the requested time and then halves the concurrency', async () => {
   const throttle = new Throttle(8, Date.now)
-  const before = crowd(throttle, 8)
+  const before = startCalls(throttle, 8)
   await settle()
   expect(before.count).toBe(8)
   for (let i = 0; i < 8; i += 1) {
     throttle.slowDown(5_000)
     throttle.leave()
   }
-  const after = crowd(throttle, 20)
+  const after = startCalls(throttle, 20)
   await vi.advanceTimersByTimeAsync(4_999)
   expect([after.count, throttle.pauseMs]).toEqual([0, 1])
   await vi.advanceTimersByTimeAsync(1)
   expect([after.count, throttle.pauseMs]).toEqual([4, 0])
 })
 
-test('responses after slowDown raise the concurrency step by step to its maximum', async () => {
+test('the throttle raises the concurrency with each response after slowDown, to its maximum', async () => {
   const throttle = new Throttle(4, Date.now)
   throttle.slowDown(0)
-  const inside = crowd(throttle, 100)
+  const inside = startCalls(throttle, 100)
   await settle()
   expect(inside.count).toBe(2)
   let running = 2
-  for (let answers = 0; answers < 60; answers += 1) {
+  for (let responses = 0; responses < 60; responses += 1) {
     throttle.answered()
     throttle.leave()
     await settle()
-    running = inside.count - answers - 1
+    running = inside.count - responses - 1
   }
   expect(running).toBe(4)
 })
 
-test('slowDown without a requested time doubles the pause up to 30 s', async () => {
+test('slowDown without a requested time doubles the last pause, up to 30 s', async () => {
   const throttle = new Throttle(4, Date.now)
   const pauses: number[] = []
   for (let i = 0; i < 7; i += 1) {
@@ -73,7 +73,7 @@ test('slowDown without a requested time doubles the pause up to 30 s', async () 
   expect(throttle.pauseMs).toBe(1_000)
 })
 
-test('an abort ends the wait in enter immediately', async () => {
+test('an abort immediately ends the wait of a call for the throttle', async () => {
   const throttle = new Throttle(4, Date.now)
   const stop = new AbortController()
   throttle.slowDown(60_000)

@@ -6,10 +6,10 @@ import { built, type Finished } from '../support/built-cli.js'
 import { environment, handedIn, leaksBelow, leaksIn, leaksInProcess } from '../support/canary.js'
 import { temporaryDir } from '../support/cli.js'
 
-/** Runs commands against a background server and records their output. */
-class Story {
+/** Runs commands with one home folder and records their output. */
+class CommandSession {
   readonly home = temporaryDir()
-  readonly said: { readonly line: string; readonly ran: Finished }[] = []
+  readonly runs: { readonly line: string; readonly ran: Finished }[] = []
 
   async run(line: string, { env = {}, stdin }: { env?: Record<string, string>; stdin?: string } = {}): Promise<string> {
     const child = built.start([...line.split(' '), '--debug'], this.home, env)
@@ -18,7 +18,7 @@ class Story {
     child.stderr.on('data', (chunk) => (ran.stderr += chunk))
     child.stdin.on('error', () => {}).end(stdin)
     ran.exit = await new Promise((resolve) => child.once('close', resolve))
-    this.said.push({ line, ran })
+    this.runs.push({ line, ran })
     expect([line, ran.exit, ran.exit === 0 ? '' : ran.stderr]).toEqual([line, 0, ''])
     return ran.stdout
   }
@@ -37,40 +37,40 @@ const scopes = ['read', 'templates:write', 'issue', 'verify', 'redeem', 'reverse
 const template =
   'templates create --external-id coffee --name Coffee --type exchange --issuer-name A --fulfiller-name B --fulfillment-category offline_service --acquisition-source free_claim --valid-days 30 --issue-limit 9 --submit'
 
-test('secrets appear only in their own files after a session of commands with a real server', async () => {
-  const story = new Story()
-  const { pid } = await story.json('server start --detach --port 0 --auto-approve', { env: environment })
+test('commands and a real server write secrets only to the files that are meant to hold them', async () => {
+  const session = new CommandSession()
+  const { pid } = await session.json('server start --detach --port 0 --auto-approve', { env: environment })
   try {
-    await story.run('login --local --account demo')
-    const app = await story.json('apps create --name Shop')
-    await story.json(`tokens create --app ${app.id} ${scopes.join(' ')} --save`)
-    const { id: templateId } = await story.json(template)
+    await session.run('login --local --account demo')
+    const app = await session.json('apps create --name Shop')
+    await session.json(`tokens create --app ${app.id} ${scopes.join(' ')} --save`)
+    const { id: templateId } = await session.json(template)
     const issue = `vouchers issue --template ${templateId}`
-    const voucher = await story.json(`${issue} --external-id order-1 --recipient user-1 --qr-file voucher.svg`)
+    const voucher = await session.json(`${issue} --external-id order-1 --recipient user-1 --qr-file voucher.svg`)
     const [code, qr] = ['redeem_code', 'qr_token'].map(
       (type) => voucher.credentials.find((it: { type: string }) => it.type === type).value as string,
     )
     const stdin = `${code}\n`
-    await story.run('vouchers verify --code -', { stdin })
-    await story.run('vouchers verify --qr-token - --secure required', { stdin: `${qr}\n` })
-    const redemption = await story.json('vouchers redeem --code -', { stdin })
-    await story.run(`vouchers reverse ${redemption.id}`)
+    await session.run('vouchers verify --code -', { stdin })
+    await session.run('vouchers verify --qr-token - --secure required', { stdin: `${qr}\n` })
+    const redemption = await session.json('vouchers redeem --code -', { stdin })
+    await session.run(`vouchers reverse ${redemption.id}`)
 
-    const bot = await story.json(
+    const bot = await session.json(
       'bots apply --name Coffee --username coffee_bot --scope messages:send --scope messages:receive --scope vouchers:issue',
     )
-    await story.run(`bots get ${bot.id} --save --json`)
-    await story.run(`apps link-bot ${app.id} --bot ${bot.id}`)
-    const chat = await story.json(`platform users start --bot ${bot.id} --user user-2`)
-    await story.json(`${issue} --external-id order-2 --chat ${chat.id}`)
+    await session.run(`bots get ${bot.id} --save --json`)
+    await session.run(`apps link-bot ${app.id} --bot ${bot.id}`)
+    const chat = await session.json(`platform users start --bot ${bot.id} --user user-2`)
+    await session.json(`${issue} --external-id order-2 --chat ${chat.id}`)
     const webhookSecret = 'CANARYwebhookSecretOfTheStory8Rk2'
-    const secretFile = story.file('webhook.secret', `${webhookSecret}\n`)
-    await story.json(`webhook set ${bot.id} --url https://shop.example/hook --secret-file ${secretFile}`)
-    await story.json(`platform users send ${chat.id} --text Hello`)
+    const secretFile = session.file('webhook.secret', `${webhookSecret}\n`)
+    await session.json(`webhook set ${bot.id} --url https://shop.example/hook --secret-file ${secretFile}`)
+    await session.json(`platform users send ${chat.id} --text Hello`)
 
-    const { profiles } = JSON.parse(readFileSync(join(story.home, '.config', 'voucherctl', 'config.json'), 'utf8'))
+    const { profiles } = JSON.parse(readFileSync(join(session.home, '.config', 'voucherctl', 'config.json'), 'utf8'))
     const { token, bot: botToken, jwt } = profiles.default.credentials
-    const data = join(story.home, '.local', 'share', 'voucherctl')
+    const data = join(session.home, '.local', 'share', 'voucherctl')
     const secrets = {
       ...handedIn,
       token: token.value,
@@ -82,16 +82,16 @@ test('secrets appear only in their own files after a session of commands with a 
       'QR token': qr as string,
     }
     expect(leaksInProcess(pid, secrets)).toEqual([])
-    await story.run('server logs --json')
-    await story.run('server stop')
+    await session.run('server logs --json')
+    await session.run('server stop')
 
-    for (const { line, ran } of story.said) {
+    for (const { line, ran } of session.runs) {
       expect([line, leaksIn(ran.stderr, secrets)]).toEqual([line, []])
-      // vouchers issue is meant to print the codes.
+      // Only `vouchers issue` may print the credentials of the voucher.
       const printed = line.startsWith('vouchers issue') && line.includes('order-1') ? ['code', 'QR token'] : []
       expect([line, leaksIn(ran.stdout, secrets)]).toEqual([line, printed])
     }
-    expect(leaksBelow(story.home, secrets).sort()).toEqual([
+    expect(leaksBelow(session.home, secrets).sort()).toEqual([
       '.config/voucherctl/config.json: bot token',
       '.config/voucherctl/config.json: jwt',
       '.config/voucherctl/config.json: token',
@@ -99,13 +99,13 @@ test('secrets appear only in their own files after a session of commands with a 
       'webhook.secret: webhook secret',
     ])
   } finally {
-    await built.run(['server', 'stop'], story.home)
+    await built.run(['server', 'stop'], session.home)
   }
 }, 120_000)
 
 test('webhook listen and trigger write no secret to the inbox or the output', async () => {
-  const story = new Story()
-  const secretFile = story.file('webhook.secret', handedIn['webhook secret of a file'])
+  const session = new CommandSession()
+  const secretFile = session.file('webhook.secret', handedIn['webhook secret of a file'])
   const listener = built.start(
     [
       'webhook',
@@ -120,24 +120,24 @@ test('webhook listen and trigger write no secret to the inbox or the output', as
       'ready',
       '--json',
     ],
-    story.home,
+    session.home,
   )
-  let said = ''
-  listener.stdout.on('data', (chunk) => (said += chunk))
-  listener.stderr.on('data', (chunk) => (said += chunk))
+  let output = ''
+  listener.stdout.on('data', (chunk) => (output += chunk))
+  listener.stderr.on('data', (chunk) => (output += chunk))
   const ended = new Promise((resolve) => listener.once('close', resolve))
   try {
-    const ready = await vi.waitUntil(() => readyIn(story.home), { timeout: 30_000 })
-    await story.run(`webhook trigger message --url ${ready} --secret-file ${secretFile}`)
+    const ready = await vi.waitUntil(() => readyIn(session.home), { timeout: 30_000 })
+    await session.run(`webhook trigger message --url ${ready} --secret-file ${secretFile}`)
     expect(await ended).toBe(0)
   } finally {
     listener.kill('SIGKILL')
   }
-  expect(leaksIn(said + story.said.map(({ ran }) => ran.stdout + ran.stderr).join('\n'), handedIn)).toEqual([])
-  expect(leaksBelow(story.home, handedIn)).toEqual(['webhook.secret: webhook secret of a file'])
+  expect(leaksIn(output + session.runs.map(({ ran }) => ran.stdout + ran.stderr).join('\n'), handedIn)).toEqual([])
+  expect(leaksBelow(session.home, handedIn)).toEqual(['webhook.secret: webhook secret of a file'])
 })
 
-/** The URL in the ready file; undefined until the file exists. */
+/** The URL in the file of --ready-file; undefined until that file exists. */
 function readyIn(home: string): string | undefined {
   try {
     return /https?:\/\/[^\s"]+/.exec(readFileSync(join(home, 'ready'), 'utf8'))?.[0]
@@ -146,7 +146,7 @@ function readyIn(home: string): string | undefined {
   }
 }
 
-test('leaksBelow finds a secret in a binary file and in a file name', () => {
+test('the test helper leaksBelow finds a secret in a binary file and in a file name', () => {
   const dir = temporaryDir()
   const { 'token of a file': secret } = handedIn
   writeFileSync(join(dir, 'x.db'), Buffer.concat([Buffer.alloc(4_096, 7), Buffer.from(secret), Buffer.alloc(4_096)]))
@@ -155,7 +155,7 @@ test('leaksBelow finds a secret in a binary file and in a file name', () => {
 })
 
 test.runIf(process.platform === 'linux')(
-  'leaksInProcess finds a secret in the arguments and the environment of a process',
+  'the test helper leaksInProcess finds secrets in arguments and environment of a process',
   () => {
     const { 'token of a file': secret } = handedIn
     const child = spawn(process.execPath, ['-e', 'process.stdin.resume()', secret], {
