@@ -218,18 +218,26 @@ async function leaksOf(path: string, it: Leaf, run = bundle.run): Promise<string
   return [...found]
 }
 
-test.each(leaves)('%s writes no secret to stderr or a file and prints none in a dry run or for a refusal', async (path, it) => {
-  expect(await leaksOf(path, it)).toEqual([])
-})
+test.each(leaves)(
+  '%s writes no secret to stderr or a file and prints none in a dry run or for a refusal',
+  async (path, it) => {
+    expect(await leaksOf(path, it)).toEqual([])
+  },
+)
 
-test.each(Object.entries(prints))('%s prints the one-time secrets of its response and no other secret', async (path, names) => {
-  const baseUrl = await server()
-  const at = fixture(baseUrl, { stored: true })
-  const it = leaves.find(([name]) => name === path)?.[1] as Leaf
-  respond = () => success(responseDataFor(path))
-  const { onStdout } = await runAndSearch([...lineOf(path, it, at, false), '--json', '--base-url', baseUrl], { home: at.home })
-  expect(onStdout.sort()).toEqual([...names].sort())
-})
+test.each(Object.entries(prints))(
+  '%s prints the one-time secrets of its response and no other secret',
+  async (path, names) => {
+    const baseUrl = await server()
+    const at = fixture(baseUrl, { stored: true })
+    const it = leaves.find(([name]) => name === path)?.[1] as Leaf
+    respond = () => success(responseDataFor(path))
+    const { onStdout } = await runAndSearch([...lineOf(path, it, at, false), '--json', '--base-url', baseUrl], {
+      home: at.home,
+    })
+    expect(onStdout.sort()).toEqual([...names].sort())
+  },
+)
 
 const leaky = (name: string, run: Leaf['run']) =>
   leaf({ name, summary: 'Leaks', flags: {}, examples: [], run: run as never })
@@ -273,19 +281,22 @@ test.each<[string, Leaf['run'], RegExp]>([
   }
 })
 
-test.each(Object.entries(planted))('the test helper leaksIn finds the "%s" in JSON, hex, base64, a URL and lower case', (name, secret) => {
-  const bytes = Buffer.from(secret)
-  for (const text of [
-    `a${secret}b`,
-    JSON.stringify({ a: `"${secret}"` }),
-    secret.toLowerCase(),
-    secret.replaceAll('-', ''),
-    bytes.toString('hex'),
-    `?x=${encodeURIComponent(secret)}`,
-    ...['', 'a', 'ab', 'abc'].map((before) => Buffer.from(`${before}${secret}:z`).toString('base64url')),
-  ]) {
-    expect([text, leaksIn(text, planted)]).toEqual([text, expect.arrayContaining([name])])
-  }
-  expect(leaksIn(Buffer.concat([Buffer.from([0, 255]), bytes, Buffer.from([0])]), planted)).toContain(name)
-  expect(leaksIn('nothing of the kind: sop_CANA…, …T4FJ, eyJ…', planted)).toEqual([])
-})
+test.each(Object.entries(planted))(
+  'the test helper leaksIn finds the "%s" in JSON, hex, base64, a URL and lower case',
+  (name, secret) => {
+    const bytes = Buffer.from(secret)
+    for (const text of [
+      `a${secret}b`,
+      JSON.stringify({ a: `"${secret}"` }),
+      secret.toLowerCase(),
+      secret.replaceAll('-', ''),
+      bytes.toString('hex'),
+      `?x=${encodeURIComponent(secret)}`,
+      ...['', 'a', 'ab', 'abc'].map((before) => Buffer.from(`${before}${secret}:z`).toString('base64url')),
+    ]) {
+      expect([text, leaksIn(text, planted)]).toEqual([text, expect.arrayContaining([name])])
+    }
+    expect(leaksIn(Buffer.concat([Buffer.from([0, 255]), bytes, Buffer.from([0])]), planted)).toContain(name)
+    expect(leaksIn('nothing of the kind: sop_CANA…, …T4FJ, eyJ…', planted)).toEqual([])
+  },
+)

@@ -51,26 +51,32 @@ async function shop() {
   return { given: { home, env }, isKept }
 }
 
-test.each(destructive)('%s without a terminal exits 3 and prints the same command with --yes', async (line, warning) => {
-  const { given, isKept } = await shop()
-  const ran = await cli(`${line} --json --timeout 10s`, given)
-  const { code, message, hint } = JSON.parse(ran.stderr).error
-  expect([ran.exit, ran.stdout, code, isKept()]).toEqual([3, '', 'CONFIRMATION_REQUIRED', true])
-  expect(message).toMatch(warning)
-  // A user can run the suggested command as printed.
-  const [, command = ''] = /`voucherctl (.*)`/.exec(hint) ?? []
-  expect(command).toMatch(/--timeout 10000ms|--timeout 10s/)
-  expect((await cli(command, given)).exit).toBe(0)
-})
+test.each(destructive)(
+  '%s without a terminal exits 3 and prints the same command with --yes',
+  async (line, warning) => {
+    const { given, isKept } = await shop()
+    const ran = await cli(`${line} --json --timeout 10s`, given)
+    const { code, message, hint } = JSON.parse(ran.stderr).error
+    expect([ran.exit, ran.stdout, code, isKept()]).toEqual([3, '', 'CONFIRMATION_REQUIRED', true])
+    expect(message).toMatch(warning)
+    // A user can run the suggested command as printed.
+    const [, command = ''] = /`voucherctl (.*)`/.exec(hint) ?? []
+    expect(command).toMatch(/--timeout 10000ms|--timeout 10s/)
+    expect((await cli(command, given)).exit).toBe(0)
+  },
+)
 
-test.each(destructive)('%s asks for confirmation on a terminal and changes nothing if the user declines', async (line, warning) => {
-  const { given, isKept } = await shop()
-  const no = await cli(line, { ...given, terminal: true, replies: [false] })
-  expect([no.exit, no.asked.length, isKept()]).toEqual([3, 1, true])
-  expect(no.stderr).toMatch(warning)
-  const yes = await cli(line, { ...given, terminal: true, replies: [true] })
-  expect([yes.exit, yes.asked.length]).toEqual([0, 1])
-})
+test.each(destructive)(
+  '%s asks for confirmation on a terminal and changes nothing if the user declines',
+  async (line, warning) => {
+    const { given, isKept } = await shop()
+    const no = await cli(line, { ...given, terminal: true, replies: [false] })
+    expect([no.exit, no.asked.length, isKept()]).toEqual([3, 1, true])
+    expect(no.stderr).toMatch(warning)
+    const yes = await cli(line, { ...given, terminal: true, replies: [true] })
+    expect([yes.exit, yes.asked.length]).toEqual([0, 1])
+  },
+)
 
 test.each(destructive.filter(([line]) => !line.startsWith('login')))(
   '%s does not ask for confirmation in a dry run',

@@ -43,9 +43,12 @@ test('no command has a flag with the name or letter of a global flag', () => {
   }
 })
 
-test.each(leaves)('%s is marked as having side effects exactly if its sample call is', (path, leaf) => {
-  if (leafCalls[path] !== undefined) expect(leaf.changes ?? false).toBe(leafCalls[path]?.changes ?? false)
-})
+test.each(leaves)(
+  '%s is marked as a command with side effects if and only if its sample call is a mutation',
+  (path, leaf) => {
+    if (leafCalls[path] !== undefined) expect(leaf.changes ?? false).toBe(leafCalls[path]?.changes ?? false)
+  },
+)
 
 test.each(calls)(
   '%s --json prints the response data as one JSON document and nothing on stderr',
@@ -58,16 +61,13 @@ test.each(calls)(
   },
 )
 
-test.each(calls)(
-  '%s without --json prints a table on stdout and nothing on stderr',
-  async (path, { args, data }) => {
-    const { baseUrl } = await stub(() => success(data))
-    const ran = await cli(`${path} ${args} --base-url ${baseUrl}`, { env: secrets })
-    expect([ran.exit, ran.stderr]).toEqual([0, ''])
-    expect(ran.stdout.trim()).not.toBe('')
-    expect(ran.stdout).not.toMatch(/undefined|\[object|NaN/)
-  },
-)
+test.each(calls)('%s without --json prints a table on stdout and nothing on stderr', async (path, { args, data }) => {
+  const { baseUrl } = await stub(() => success(data))
+  const ran = await cli(`${path} ${args} --base-url ${baseUrl}`, { env: secrets })
+  expect([ran.exit, ran.stderr]).toEqual([0, ''])
+  expect(ran.stdout.trim()).not.toBe('')
+  expect(ran.stdout).not.toMatch(/undefined|\[object|NaN/)
+})
 
 const refusals = [
   [401, 'TOKEN_INVALID', 4],
@@ -87,9 +87,12 @@ async function expectRefusal(path: string, status: number, code: string, exit: n
   expect(JSON.parse(ran.stderr).error).toMatchObject({ code, status, request_id: 'req_2' })
 }
 
-test.each(refusals)('a read and a mutation that get a %i response with the error code %s exit %i', async (status, code, exit) => {
-  for (const path of ['templates list', 'vouchers redeem']) await expectRefusal(path, status, code, exit)
-})
+test.each(refusals)(
+  'a read and a mutation that get a %i response with the error code %s exit %i',
+  async (status, code, exit) => {
+    for (const path of ['templates list', 'vouchers redeem']) await expectRefusal(path, status, code, exit)
+  },
+)
 
 test.each(calls)('%s --json exits 5 for a 404 response and prints its error object on stderr', async (path) => {
   await expectRefusal(path, 404, 'TEMPLATE_NOT_FOUND', 5)
@@ -124,23 +127,20 @@ test.each(calls)('%s exits 3 without a credential and says how to provide one', 
   expect(received).toEqual([])
 })
 
-test.each(calls)(
-  '%s --dry-run prints the request without secrets and sends nothing',
-  async (path, { args }) => {
-    const { baseUrl, received } = await stub(() => success({}))
-    for (const format of ['--json', '']) {
-      const ran = await cli(`${path} ${args} --dry-run ${format} --base-url ${baseUrl}`, { env: secrets })
-      expect([ran.exit, ran.stderr]).toEqual([0, ''])
-      expect(ran.stdout).toContain(`${baseUrl}/`)
-      expect(ran.stdout).toContain('Bearer ')
-      expect(ran.stdout).not.toMatch(/CANARYtoken|CANARYjwt|CANARYoperator/)
-      expect(ran.stdout).not.toContain(redeemCode)
-      if (format === '--json')
-        expect(JSON.parse(ran.stdout)).toMatchObject({ dry_run: true, requests: [{ method: expect.any(String) }] })
-    }
-    expect(received).toEqual([])
-  },
-)
+test.each(calls)('%s --dry-run prints the request without secrets and sends nothing', async (path, { args }) => {
+  const { baseUrl, received } = await stub(() => success({}))
+  for (const format of ['--json', '']) {
+    const ran = await cli(`${path} ${args} --dry-run ${format} --base-url ${baseUrl}`, { env: secrets })
+    expect([ran.exit, ran.stderr]).toEqual([0, ''])
+    expect(ran.stdout).toContain(`${baseUrl}/`)
+    expect(ran.stdout).toContain('Bearer ')
+    expect(ran.stdout).not.toMatch(/CANARYtoken|CANARYjwt|CANARYoperator/)
+    expect(ran.stdout).not.toContain(redeemCode)
+    if (format === '--json')
+      expect(JSON.parse(ran.stdout)).toMatchObject({ dry_run: true, requests: [{ method: expect.any(String) }] })
+  }
+  expect(received).toEqual([])
+})
 
 test.each(calls)('%s --debug prints no secret on stderr, even if the server echoes it', async (path, { args }) => {
   const { baseUrl } = await stub(({ headers }) => ({

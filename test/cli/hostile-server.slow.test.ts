@@ -94,17 +94,20 @@ test('a command prints or refuses a response nested 50,000 levels deep in any ou
   }
 })
 
-test.each([301, 302, 303, 307, 308])('a command exits 9 for a redirect with status %i and does not follow it', async (status) => {
-  const target = await stub(() => success(pageOf(template)))
-  const elsewhere = { location: `${target.baseUrl}/api/v1/open-platform/vouchers/templates` }
-  const { baseUrl, received } = await stub(() => ({ status, headers: elsewhere, body: {} }))
-  for (const command of [read, write]) {
-    const ran = await cli(`${command} --base-url ${baseUrl}`, given)
-    expect([ran.exit, ran.stdout]).toEqual([9, ''])
-    expect(ran.stderr).toContain('redirects are not followed')
-  }
-  expect([received.length, target.received.length]).toEqual([2, 0])
-})
+test.each([301, 302, 303, 307, 308])(
+  'a command exits 9 for a redirect with status %i and does not follow it',
+  async (status) => {
+    const target = await stub(() => success(pageOf(template)))
+    const elsewhere = { location: `${target.baseUrl}/api/v1/open-platform/vouchers/templates` }
+    const { baseUrl, received } = await stub(() => ({ status, headers: elsewhere, body: {} }))
+    for (const command of [read, write]) {
+      const ran = await cli(`${command} --base-url ${baseUrl}`, given)
+      expect([ran.exit, ran.stdout]).toEqual([9, ''])
+      expect(ran.stderr).toContain('redirects are not followed')
+    }
+    expect([received.length, target.received.length]).toEqual([2, 0])
+  },
+)
 
 test('a command does not retry if Retry-After is longer than --timeout', async () => {
   const body = JSON.stringify({ success: false, code: 'RATE_LIMITED', message: 'Slow down.' })

@@ -63,7 +63,7 @@ test.each(Object.entries(leafCalls))(
 
 test('vouchers issue --qr prints the caption of the QR code without terminal controls', async () => {
   const { args, data } = leafCalls['vouchers issue'] ?? expect.unreachable()
-  const { baseUrl } = await stub(() => success(poisoned(data, fitting['vouchers issue'])))
+  const { baseUrl } = await stub(() => success(poisoned(data, checkedMembers['vouchers issue'])))
   const ran = await cli(`vouchers issue ${args} --qr --base-url ${baseUrl}`, terminal)
   expect(ran.stdout).toContain('█')
   expectHarmless(ran.stdout)
@@ -83,13 +83,16 @@ test('whoami prints the error code of a response without terminal controls', asy
   expectHarmless(ran.stdout + ran.stderr)
 })
 
-test.each(['json', 'jsonl', 'yaml'])('apps list -o %s escapes control characters, and parsing restores them', async (format) => {
-  const { baseUrl } = await stub(() => success(pageOf({ id: attack, [attack]: 1 })))
-  const ran = await cli(`templates list -o ${format} --base-url ${baseUrl}`, terminal)
-  expect(ran.stdout).not.toMatch(CONTROLS)
-  const read = format === 'yaml' ? parseYaml(ran.stdout).items[0] : JSON.parse(ran.stdout)
-  expect(format === 'json' ? read.items[0] : read).toEqual({ id: attack, [attack]: 1 })
-})
+test.each(['json', 'jsonl', 'yaml'])(
+  'templates list -o %s escapes control characters, and parsing restores them',
+  async (format) => {
+    const { baseUrl } = await stub(() => success(pageOf({ id: attack, [attack]: 1 })))
+    const ran = await cli(`templates list -o ${format} --base-url ${baseUrl}`, terminal)
+    expect(ran.stdout).not.toMatch(CONTROLS)
+    const read = format === 'yaml' ? parseYaml(ran.stdout).items[0] : JSON.parse(ran.stdout)
+    expect(format === 'json' ? read.items[0] : read).toEqual({ id: attack, [attack]: 1 })
+  },
+)
 
 test('csv output keeps control characters in a pipe and removes them on a terminal', async () => {
   const { baseUrl } = await stub(() =>
@@ -97,5 +100,5 @@ test('csv output keeps control characters in a pipe and removes them on a termin
   )
   const args = `templates list -o csv --base-url ${baseUrl}`
   expect((await cli(args, { env: secrets })).stdout).toBe('a,b,c,d,e,f\n"x\ry","x\r\ny",\u001b[31m,=1+1,-1,\t@\n')
-  expect((await cli(args, people)).stdout).toBe('a,b,c,d,e,f\nxy,"x\ny",,=1+1,-1,\t@\n')
+  expect((await cli(args, terminal)).stdout).toBe('a,b,c,d,e,f\nxy,"x\ny",,=1+1,-1,\t@\n')
 })

@@ -98,40 +98,49 @@ async function expectDocument(path: string, column: Column): Promise<void> {
   }
 }
 
-test.each(paths)('%s --json prints one JSON document or nothing and exits with the code of the matrix', async (path) => {
-  const row = rowOf(path)
-  await expectDocument(path, 'ok')
-  if (row.exits?.bare !== undefined) await expectDocument(path, 'bare')
-  if (!row.local) await expectDocument(path, '4xx')
-})
+test.each(paths)(
+  '%s --json prints one JSON document or nothing and exits with the code of the matrix',
+  async (path) => {
+    const row = rowOf(path)
+    await expectDocument(path, 'ok')
+    if (row.exits?.bare !== undefined) await expectDocument(path, 'bare')
+    if (!row.local) await expectDocument(path, '4xx')
+  },
+)
 
 test.each(shapes)('%s --json prints one JSON document or nothing for every outcome of the matrix', async (path) => {
   for (const column of columns) await expectDocument(path, column)
 })
 
-test.each(shapes)('%s exits in table format with the same code as with --json and prints errors on stderr', async (path) => {
-  const row = rowOf(path)
-  for (const column of columns.filter((it) => it === '4xx' || it === 'refused' || it === 'bare')) {
-    const ran = await cell(path, row, column, '')
-    const said = `${column}: ${JSON.stringify(ran)}`
-    expect(ran.exit, said).toBe(exitOf(row, column))
-    if (ran.exit === 0 || row.verdict) continue
-    if (!row.stream) expect(ran.stdout, said).toBe('')
-    expect(ran.stderr, said).toMatch(/^error: /m)
-  }
-})
+test.each(shapes)(
+  '%s exits in table format with the same code as with --json and prints errors on stderr',
+  async (path) => {
+    const row = rowOf(path)
+    for (const column of columns.filter((it) => it === '4xx' || it === 'refused' || it === 'bare')) {
+      const ran = await cell(path, row, column, '')
+      const said = `${column}: ${JSON.stringify(ran)}`
+      expect(ran.exit, said).toBe(exitOf(row, column))
+      if (ran.exit === 0 || row.verdict) continue
+      if (!row.stream) expect(ran.stdout, said).toBe('')
+      expect(ran.stderr, said).toMatch(/^error: /m)
+    }
+  },
+)
 
-test.each(shapes)('%s prints valid yaml, jsonl and --jq output and exits with the same code as with --json', async (path) => {
-  const row = rowOf(path)
-  const exit = exitOf(row, 'ok')
-  const yaml = await cell(path, row, 'ok', '-o yaml')
-  const csv = await cell(path, row, 'ok', '-o csv')
-  const jsonl = await cell(path, row, 'ok', '-o jsonl')
-  expect([yaml.exit, csv.exit, jsonl.exit]).toEqual([exit, exit, exit])
-  if (!row.stream) expect(() => parseYaml(yaml.stdout)).not.toThrow()
-  expect(jsonl.stdout.split('\n').filter((it) => it !== '' && !isJson(it))).toEqual([])
-  // The interrupt may end an endless command before jq has started.
-  if (row.endless) return
-  const filtered = await cell(path, row, 'ok', '--jq type')
-  expect([filtered.exit, filtered.stdout]).toEqual([exit, expect.stringMatching(/^(?:(?:object|array|string)\n)*$/)])
-})
+test.each(shapes)(
+  '%s prints valid yaml, jsonl and --jq output and exits with the same code as with --json',
+  async (path) => {
+    const row = rowOf(path)
+    const exit = exitOf(row, 'ok')
+    const yaml = await cell(path, row, 'ok', '-o yaml')
+    const csv = await cell(path, row, 'ok', '-o csv')
+    const jsonl = await cell(path, row, 'ok', '-o jsonl')
+    expect([yaml.exit, csv.exit, jsonl.exit]).toEqual([exit, exit, exit])
+    if (!row.stream) expect(() => parseYaml(yaml.stdout)).not.toThrow()
+    expect(jsonl.stdout.split('\n').filter((it) => it !== '' && !isJson(it))).toEqual([])
+    // The interrupt may end an endless command before jq has started.
+    if (row.endless) return
+    const filtered = await cell(path, row, 'ok', '--jq type')
+    expect([filtered.exit, filtered.stdout]).toEqual([exit, expect.stringMatching(/^(?:(?:object|array|string)\n)*$/)])
+  },
+)

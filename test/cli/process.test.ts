@@ -73,19 +73,22 @@ test('server start --json prints one line when it is ready and exits 143 on SIGT
 test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)('a command interrupted by %s during an API call exits %i and prints its idempotency key', async (signal, exit) => {
-  let child: ChildProcess | undefined
-  const port = await listen(createServer(() => child?.kill(signal)))
-  const args = ['vouchers', 'redeem', '--code', redeemCode, '--json', '--base-url', `http://127.0.0.1:${port}`]
-  child = built.start(args, temporaryDir(), secrets)
-  let stderr = ''
-  child.stderr?.on('data', (chunk) => (stderr += chunk))
-  expect((await once(child, 'close'))[0]).toBe(exit)
-  expect(JSON.parse(stderr).error).toMatchObject({
-    code: 'ABORTED',
-    details: { idempotency_key: expect.any(String) },
-  })
-})
+] as const)(
+  'a command interrupted by %s during an API call exits %i and prints its idempotency key',
+  async (signal, exit) => {
+    let child: ChildProcess | undefined
+    const port = await listen(createServer(() => child?.kill(signal)))
+    const args = ['vouchers', 'redeem', '--code', redeemCode, '--json', '--base-url', `http://127.0.0.1:${port}`]
+    child = built.start(args, temporaryDir(), secrets)
+    let stderr = ''
+    child.stderr?.on('data', (chunk) => (stderr += chunk))
+    expect((await once(child, 'close'))[0]).toBe(exit)
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: 'ABORTED',
+      details: { idempotency_key: expect.any(String) },
+    })
+  },
+)
 
 test('templates list exits 0 without an error if the reader closes the pipe early', async () => {
   const many = pageOf(

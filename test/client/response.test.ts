@@ -74,7 +74,7 @@ test.each([401, 403, 404, 409, 426, 500])(
   'readResponse returns INVALID_RESPONSE for a %i response without the envelope',
   (status) => {
     for (const body of ['<html>', '', '{"code":"VOUCHER_EXPIRED"}']) {
-      expect(readStatus(status, body)).toMatchObject({ ...notOfAService, retryable: false })
+      expect(readStatus(status, body)).toMatchObject({ ...invalidResponse, retryable: false })
     }
   },
 )

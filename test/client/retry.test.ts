@@ -62,14 +62,18 @@ describe('repeatable calls', () => {
     expect(sent).toHaveLength(2)
   })
 
-  test.each<StepResponse>([{ status: 200 }, { status: 302 }, { status: 400 }, { status: 404 }, { status: 426 }, reused])(
-    'withRetry does not retry a repeatable request after %j',
-    async (step) => {
-      const { send, sent } = setup([step])
-      expect(await send(read)).toMatchObject(step)
-      expect(sent).toHaveLength(1)
-    },
-  )
+  test.each<StepResponse>([
+    { status: 200 },
+    { status: 302 },
+    { status: 400 },
+    { status: 404 },
+    { status: 426 },
+    reused,
+  ])('withRetry does not retry a repeatable request after %j', async (step) => {
+    const { send, sent } = setup([step])
+    expect(await send(read)).toMatchObject(step)
+    expect(sent).toHaveLength(1)
+  })
 
   test('withRetry does not retry a repeatable request after an abort', async () => {
     const { send, sent } = setup(['aborted'])

@@ -32,9 +32,9 @@ export const suite: 'P256-HKDF-SHA256-A256GCM' = SUITE
 const headers: SignedWebhookHeaders = signWebhook({ rawBody: '{}', secrets: ['s'], timestamp: 1, updateId: 1 })
 export const verified: boolean = verifyWebhook({ headers, rawBody: '{}', secrets: ['s'] }).ok
 
-// @ts-expect-error the required member `credential` is missing
+// @ts-expect-error the required member "credential" is missing
 void client.vouchers.redeem({ reference: 'till-7' })
-// @ts-expect-error an application has no member `colour`
+// @ts-expect-error an application has no member "colour"
 void client.apps.get({ appId: 'app_1' }).then((result) => result.ok && result.data.colour)
 `
 

@@ -72,7 +72,10 @@ export const validResponses: Readonly<Record<string, { readonly response: RawRes
     response: head('201', 'Trailer: X\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX: 1\r\n\r\n'),
     status: 201,
   },
-  'interim responses before the final one': { response: head('103', '\r\n') + head('199', '\r\n') + head('202'), status: 202 },
+  'interim responses before the final one': {
+    response: head('103', '\r\n') + head('199', '\r\n') + head('202'),
+    status: 202,
+  },
   'HTTP/1.0 until the connection ends': {
     response: (socket) => void socket.end('HTTP/1.0 200 OK\r\n\r\nhi'),
     status: 200,

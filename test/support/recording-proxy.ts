@@ -49,7 +49,10 @@ export async function recordingProxy(target: string): Promise<RecordingProxy> {
         upstream.on('end', () => {
           const whole = Buffer.concat(parts)
           if (meddling === 'cut') {
-            response.writeHead(upstream.statusCode ?? 0, { ...upstream.headers, 'content-length': String(whole.length) })
+            response.writeHead(upstream.statusCode ?? 0, {
+              ...upstream.headers,
+              'content-length': String(whole.length),
+            })
             response.write(whole.subarray(0, whole.length / 2), () => request.socket.destroy())
             return
           }

@@ -110,7 +110,12 @@ export class VoucherModel {
 
   verify(voucher: ModelVoucher, to?: string): Expected {
     const reason = this.obstacle(voucher, to)?.[0] ?? null
-    const data = { redeemable: reason === null, reason, checkedAt: instant(this.now), voucher: this.#templateAndState(voucher) }
+    const data = {
+      redeemable: reason === null,
+      reason,
+      checkedAt: instant(this.now),
+      voucher: this.#templateAndState(voucher),
+    }
     return { status: 200, code: null, data, learn: (response) => this.#learn(voucher, response.voucher as object) }
   }
 

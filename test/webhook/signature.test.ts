@@ -157,11 +157,14 @@ describe('timestamps', () => {
     [1, 0, 'stale'],
     [-0.001, 0, 'future'],
     [86_400, 86_400, undefined],
-  ])('verifyWebhook of a delivery %d s old with toleranceSeconds %s gives the reason %s', (ago, toleranceSeconds, reason) => {
-    const now = (seconds + ago) * 1000
-    const verdict = verify({ now, ...(toleranceSeconds === undefined ? {} : { toleranceSeconds }) })
-    expect(verdict.ok ? undefined : verdict.reason).toBe(reason)
-  })
+  ])(
+    'verifyWebhook of a delivery %d s old with toleranceSeconds %s gives the reason %s',
+    (ago, toleranceSeconds, reason) => {
+      const now = (seconds + ago) * 1000
+      const verdict = verify({ now, ...(toleranceSeconds === undefined ? {} : { toleranceSeconds }) })
+      expect(verdict.ok ? undefined : verdict.reason).toBe(reason)
+    },
+  )
 
   it('verifyWebhook uses the system clock if `now` is not given', () => {
     const fresh = signWebhook({ rawBody, secrets: [secret], timestamp: Math.floor(Date.now() / 1000), updateId: 1 })

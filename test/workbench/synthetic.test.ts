@@ -107,9 +107,12 @@ test.each([
     '1',
     { voucher_issued: { voucher: { metadata: { a: '1' } } } },
   ],
-] as const)('a %s update with the override %s=%s contains the value in the type of that member', (type, path, text, expected) => {
-  expect(set(type, path, text)).toMatchObject(expected)
-})
+] as const)(
+  'a %s update with the override %s=%s contains the value in the type of that member',
+  (type, path, text, expected) => {
+    expect(set(type, path, text)).toMatchObject(expected)
+  },
+)
 
 test('readOverride() stores the metadata name __proto__ as an ordinary member', () => {
   const update = set('voucher_issued', 'voucher_issued.voucher.metadata.__proto__', 'x')

@@ -34,47 +34,56 @@ const files = (dir: string) =>
     .map((it) => join(it.parentPath, it.name))
     .sort()
 
-test.each(shellNames)('completion %s prints the script for that shell, with --json in a JSON document', async (shell) => {
-  const script = await scriptFor(shell, page)
-  expect(await cli(`completion ${shell}`)).toMatchObject({ exit: 0, stdout: script, stderr: '' })
-  expect(JSON.parse((await cli(`completion ${shell} --json`)).stdout)).toEqual({ shell, script })
-})
+test.each(shellNames)(
+  'completion %s prints the script for that shell, with --json in a JSON document',
+  async (shell) => {
+    const script = await scriptFor(shell, page)
+    expect(await cli(`completion ${shell}`)).toMatchObject({ exit: 0, stdout: script, stderr: '' })
+    expect(JSON.parse((await cli(`completion ${shell} --json`)).stdout)).toEqual({ shell, script })
+  },
+)
 
-test.each(shellNames)('completion install --shell %s is idempotent, and uninstall removes all its files', async (shell) => {
-  const home = temporaryDir()
-  const install = async () => JSON.parse((await cli(`completion install --shell ${shell} --json`, { home })).stdout)
-  const first = await install()
-  const written = files(home)
-  expect([...first.changed].sort()).toEqual(written)
-  expect(read(home, scripts[shell])).toBe(await scriptFor(shell, page))
-  expect(first.startup_file).toBe(shell === 'fish' ? null : join(home, startups[shell]))
-  const contents = written.map((it) => read(it))
-  expect((await install()).changed).toEqual([])
-  expect(files(home).map((it) => read(it))).toEqual(contents)
-  const removed = JSON.parse((await cli(`completion uninstall --shell ${shell} --json`, { home })).stdout)
-  expect([...removed.changed].sort()).toEqual(written)
-  expect(files(home)).toEqual([])
-  expect(await cli(`completion uninstall --shell ${shell}`, { home })).toMatchObject({ exit: 0 })
-})
+test.each(shellNames)(
+  'completion install --shell %s is idempotent, and uninstall removes all its files',
+  async (shell) => {
+    const home = temporaryDir()
+    const install = async () => JSON.parse((await cli(`completion install --shell ${shell} --json`, { home })).stdout)
+    const first = await install()
+    const written = files(home)
+    expect([...first.changed].sort()).toEqual(written)
+    expect(read(home, scripts[shell])).toBe(await scriptFor(shell, page))
+    expect(first.startup_file).toBe(shell === 'fish' ? null : join(home, startups[shell]))
+    const contents = written.map((it) => read(it))
+    expect((await install()).changed).toEqual([])
+    expect(files(home).map((it) => read(it))).toEqual(contents)
+    const removed = JSON.parse((await cli(`completion uninstall --shell ${shell} --json`, { home })).stdout)
+    expect([...removed.changed].sort()).toEqual(written)
+    expect(files(home)).toEqual([])
+    expect(await cli(`completion uninstall --shell ${shell}`, { home })).toMatchObject({ exit: 0 })
+  },
+)
 
-test.each(withStartup)('completion install and uninstall preserve content, mode and symlink of the %s startup file', async (shell) => {
-  const home = temporaryDir()
-  const own = Buffer.concat([Buffer.from('# Größe\r\nexport A=1\n'), Buffer.from([0xff, 0xfe, 0x0a])])
-  mkdirSync(join(home, 'dotfiles'))
-  mkdirSync(join(home, '.config/powershell'), { recursive: true })
-  const real = join(home, 'dotfiles/startup')
-  writeFileSync(real, own)
-  chmodSync(real, 0o640)
-  symlinkSync(real, join(home, startups[shell]))
-  await cli(`completion install --shell ${shell}`, { home })
-  expect(readFileSync(real).subarray(0, own.length)).toEqual(own)
-  expect(read(real)).toContain(scripts[shell])
-  await cli(`completion uninstall --shell ${shell}`, { home })
-  expect(readFileSync(real)).toEqual(own)
-  expect(statSync(real).mode & 0o777).toBe(0o640)
-  expect(lstatSync(join(home, startups[shell])).isSymbolicLink()).toBe(true)
-  expect(readdirSync(join(home, 'dotfiles'))).toEqual(['startup'])
-})
+test.each(withStartup)(
+  'completion install and uninstall preserve content, mode and symlink of the %s startup file',
+  async (shell) => {
+    const home = temporaryDir()
+    const own = Buffer.concat([Buffer.from('# Größe\r\nexport A=1\n'), Buffer.from([0xff, 0xfe, 0x0a])])
+    mkdirSync(join(home, 'dotfiles'))
+    mkdirSync(join(home, '.config/powershell'), { recursive: true })
+    const real = join(home, 'dotfiles/startup')
+    writeFileSync(real, own)
+    chmodSync(real, 0o640)
+    symlinkSync(real, join(home, startups[shell]))
+    await cli(`completion install --shell ${shell}`, { home })
+    expect(readFileSync(real).subarray(0, own.length)).toEqual(own)
+    expect(read(real)).toContain(scripts[shell])
+    await cli(`completion uninstall --shell ${shell}`, { home })
+    expect(readFileSync(real)).toEqual(own)
+    expect(statSync(real).mode & 0o777).toBe(0o640)
+    expect(lstatSync(join(home, startups[shell])).isSymbolicLink()).toBe(true)
+    expect(readdirSync(join(home, 'dotfiles'))).toEqual(['startup'])
+  },
+)
 
 test('completion install updates its own lines in a startup file and adds a missing line end', async () => {
   const home = temporaryDir()

@@ -36,12 +36,15 @@ test.each([
   ['platform users block ', chat, '/_platform/v1/chats?limit=100', 'user-42, private'],
   ['platform bots approve ', review, '/_platform/v1/reviews?kind=bot', 'Coffee, demo'],
   ['platform templates reject ', review, '/_platform/v1/reviews?kind=template', 'Coffee, demo'],
-])('completion of the line "%s" offers ids from the server with their summaries', async (line, record, path, summary) => {
-  const { baseUrl, received } = await stub(() => success(pageOf(record)))
-  const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
-  expect(await complete(line, { env })).toEqual({ kind: 'words', values: [record.id], summaries: [summary] })
-  expect(received.map((it) => [it.method, it.path])).toEqual([['GET', path]])
-})
+])(
+  'completion of the line "%s" offers ids from the server with their summaries',
+  async (line, record, path, summary) => {
+    const { baseUrl, received } = await stub(() => success(pageOf(record)))
+    const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
+    expect(await complete(line, { env })).toEqual({ kind: 'words', values: [record.id], summaries: [summary] })
+    expect(received.map((it) => [it.method, it.path])).toEqual([['GET', path]])
+  },
+)
 
 test('completion of --app=VALUE offers the whole word with flag and value', async () => {
   const { baseUrl } = await stub(() => success(pageOf(app, { ...app, id: 'other' })))

@@ -139,7 +139,7 @@ test('a command without a base URL and a local server exits 3 and says how to ge
   expect(stderr).toMatch(/hint: .*voucherctl server start --detach.*--base-url/)
 })
 
-test('profiles set, list, show, use and remove work on a 0600 file in a 0700 folder', async () => {
+test('profiles commands write a profile file of mode 0600 in a folder of mode 0700', async () => {
   const home = temporaryDir()
   const run = (args: string) => cli(`profiles ${args} --json`, { home })
   expect(
@@ -326,19 +326,22 @@ test('profiles set keeps the permissions of an existing VOUCHERCTL_CONFIG_DIR', 
   expect([ran.exit, statSync(dir).mode & 0o777]).toEqual([0, 0o755])
 })
 
-test.each(['flag', 'environment', 'project file'])('a command exits 5 for a missing profile that the %s selects', async (by) => {
-  const { baseUrl, received } = await stub(() => success(verification))
-  const home = withConfig(stored(baseUrl))
-  const cwd = temporaryDir()
-  if (by === 'project file') writeFileSync(join(cwd, 'voucherctl.json'), '{"profile":"prdo"}')
-  const env = { ...secrets, ...(by === 'environment' ? { VOUCHERCTL_PROFILE: 'prdo' } : {}) }
-  const flag = by === 'flag' ? ' -p prdo' : ''
-  for (const args of [`${verify} --base-url ${baseUrl}`, 'whoami', 'platform reviews', 'logout', 'profiles show']) {
-    expect([args, (await cli(args + flag, { home, cwd, env })).exit]).toEqual([args, 5])
-  }
-  expect(received).toEqual([])
-  expect((await cli(`profiles set prdo --base-url ${baseUrl}${flag}`, { home, cwd, env })).exit).toBe(0)
-})
+test.each(['flag', 'environment', 'project file'])(
+  'a command exits 5 for a missing profile that the %s selects',
+  async (by) => {
+    const { baseUrl, received } = await stub(() => success(verification))
+    const home = withConfig(stored(baseUrl))
+    const cwd = temporaryDir()
+    if (by === 'project file') writeFileSync(join(cwd, 'voucherctl.json'), '{"profile":"prdo"}')
+    const env = { ...secrets, ...(by === 'environment' ? { VOUCHERCTL_PROFILE: 'prdo' } : {}) }
+    const flag = by === 'flag' ? ' -p prdo' : ''
+    for (const args of [`${verify} --base-url ${baseUrl}`, 'whoami', 'platform reviews', 'logout', 'profiles show']) {
+      expect([args, (await cli(args + flag, { home, cwd, env })).exit]).toEqual([args, 5])
+    }
+    expect(received).toEqual([])
+    expect((await cli(`profiles set prdo --base-url ${baseUrl}${flag}`, { home, cwd, env })).exit).toBe(0)
+  },
+)
 
 test('login -p NAME creates a missing profile', async () => {
   const { baseUrl } = await stub(() => success(pageOf()))

@@ -11,7 +11,7 @@ test.each([
   [`Bearer ${secrets.VOUCHERCTL_OPERATOR_KEY}.`, 'Bearer opk_….'],
   [`"${secrets.VOUCHERCTL_JWT}"`, '"eyJ…"'],
   [`code ${redeemCode}, ${qrToken}`, 'code …T4FJ, …Y0YZ'],
-])('scrub shortens a secret in "%s"', (text, shown) => {
+])('scrub() shortens a secret in "%s"', (text, shown) => {
   expect(scrub(host(), text)).toBe(shown)
 })
 
@@ -21,9 +21,9 @@ test.each([
   'one of sop_, sbot_ or opk_',
   'key 0b2f6a1e-1c2d-4e3f-8a9b-0c1d2e3f4a5b',
   'sha256:OS1SdPMvxjrnaM7Mx8GZwIzZLS7z0mYCLzvJ9bZXScA',
-])('scrub does not change "%s", which contains no secret', (text) => expect(scrub(host(), text)).toBe(text))
+])('scrub() does not change "%s", which contains no secret', (text) => expect(scrub(host(), text)).toBe(text))
 
-test('scrub hides secrets passed to remember() in text, JSON and URLs, except short ones', () => {
+test('scrub() hides secrets passed to remember() in text, JSON and URLs, except short ones', () => {
   const run = host()
   remember(run, 'a "b" c\\d/e')
   remember(run, 'short')
@@ -35,7 +35,7 @@ test('scrub hides secrets passed to remember() in text, JSON and URLs, except sh
   expect(scrubAll(run, { a: ['a "b" c\\d/e', 1, null] })).toEqual({ a: ['[secret]', 1, null] })
 })
 
-test('scrub hides the values of secret environment variables', () => {
+test('scrub() hides the values of secret environment variables', () => {
   const env = { VOUCHERCTL_WEBHOOK_SECRET: 'webhook-secret-1' }
   expect(scrub({ env }, 'saw webhook-secret-1')).toBe('saw [secret]')
 })

@@ -55,7 +55,7 @@ function decodeTerminal(text: string, ink: Colour, paper: Colour): string {
     }
     for (const row of [upper, lower]) rows.push([...row, ...Array.from({ length: 80 - row.length }, () => paper)])
   }
-  // This decoder also accepts inverted QR codes, but not every scanner does.
+  // This decoder also accepts inverted QR codes, but not every scanner does, so the margin must be light.
   const [zone, finder] = [[0, 3, 32].map((at) => rows[at]?.[at]), [4, 10].map((at) => rows[at]?.[at])]
   expect([zone, finder]).toEqual([
     [light, light, light],
@@ -116,16 +116,19 @@ test('vouchers issue --qr suggests --qr-file if the QR code is wider than the te
   expect((await cli(`${issue} --qr --base-url ${baseUrl}`, { ...given, columns: 100 })).stdout).toMatch(/[█▀▄]/)
 })
 
-test.each(['json', 'jsonl', 'yaml', 'csv'])('vouchers issue --qr -o %s exits 2 and issues no voucher', async (format) => {
-  for (const given of [
-    { args: `--qr -o ${format}`, env: {} },
-    { args: '--qr', env: { VOUCHERCTL_OUTPUT: format } },
-  ]) {
-    const { exit, stdout, stderr, received } = await run(given.args, { env: given.env })
-    expect([exit, stdout, received]).toEqual([2, '', []])
-    expect(stderr).toContain('--qr-file')
-  }
-})
+test.each(['json', 'jsonl', 'yaml', 'csv'])(
+  'vouchers issue --qr -o %s exits 2 and issues no voucher',
+  async (format) => {
+    for (const given of [
+      { args: `--qr -o ${format}`, env: {} },
+      { args: '--qr', env: { VOUCHERCTL_OUTPUT: format } },
+    ]) {
+      const { exit, stdout, stderr, received } = await run(given.args, { env: given.env })
+      expect([exit, stdout, received]).toEqual([2, '', []])
+      expect(stderr).toContain('--qr-file')
+    }
+  },
+)
 
 test('vouchers issue --qr-file out.png writes a readable QR code to a file with mode 0600', async () => {
   const path = join(temporaryDir(), 'out.png')

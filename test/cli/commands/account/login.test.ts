@@ -13,7 +13,7 @@ const INSTANCE = 'instance-of-the-test'
 /** A stub that sends its instance id for health requests, which it leaves out of `received`. */
 async function localStub(respond: Parameters<typeof stub>[0], instanceId = INSTANCE) {
   const { baseUrl, received } = await stub((request, index) =>
-    request.path === '/healthz' ? success({ status: 'ok', instanceId }) : answer(request, index),
+    request.path === '/healthz' ? success({ status: 'ok', instanceId }) : respond(request, index),
   )
   return {
     baseUrl,
@@ -188,15 +188,18 @@ test.each([
   ['token', sop, '/api/v1/open-platform/vouchers/templates?limit=1'],
   ['jwt', jwt, '/api/v1/open-platform/applications?limit=1'],
   ['operator', operatorKey, '/_platform/v1/reviews'],
-])('login --with-token - detects a credential of the kind %s, verifies it and stores it', async (kind, secret, path) => {
-  const home = temporaryDir()
-  const { baseUrl, received } = await stub(() => success(pageOf()))
-  const ran = await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: `${secret}\n` })
-  expect(ran.exit).toBe(0)
-  expect(received[0]).toMatchObject({ path, headers: { authorization: `Bearer ${secret}` } })
-  expect(stored(home).profiles.default.credentials).toEqual({ [kind]: { value: secret, origin: baseUrl } })
-  expect(ran.stdout + ran.stderr).not.toContain('CANARY')
-})
+])(
+  'login --with-token - detects a credential of the kind %s, verifies it and stores it',
+  async (kind, secret, path) => {
+    const home = temporaryDir()
+    const { baseUrl, received } = await stub(() => success(pageOf()))
+    const ran = await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: `${secret}\n` })
+    expect(ran.exit).toBe(0)
+    expect(received[0]).toMatchObject({ path, headers: { authorization: `Bearer ${secret}` } })
+    expect(stored(home).profiles.default.credentials).toEqual({ [kind]: { value: secret, origin: baseUrl } })
+    expect(ran.stdout + ran.stderr).not.toContain('CANARY')
+  },
+)
 
 test('login stores a token that lacks the scope of the API call that verifies it', async () => {
   const home = temporaryDir()

@@ -45,19 +45,19 @@ async function followPolls(polls: readonly PollResult[], given: Partial<FollowOp
   }
 }
 
-test('follow confirms the yielded updates when aborted, unless a poll has confirmed them', async () => {
+test('follow() confirms the yielded updates when aborted, unless a poll has confirmed them', async () => {
   expect(await followPolls([found(7, 8)])).toMatchObject({ printed: [7, 8], asked: [undefined, 9], confirmed: [9] })
   expect(await followPolls([found(7), found()])).toMatchObject({ asked: [undefined, 8, 8], confirmed: [] })
   expect(await followPolls([found()])).toMatchObject({ confirmed: [] })
 })
 
-test('follow warns with the next offset if it cannot confirm the last updates', async () => {
+test('follow() warns with the next offset if it cannot confirm the last updates', async () => {
   const { said, end } = await followPolls([found(7)], { confirm: async () => away })
   expect([said.length, end]).toEqual([1, undefined])
   expect(said[0]).toContain('--offset 8')
 })
 
-test('follow polls an unreachable server with the same offset until the server responds', async () => {
+test('follow() polls an unreachable server with the same offset until the server responds', async () => {
   const { asked, printed, said } = await followPolls([found(7), away, fail('BASE_URL_REQUIRED', 'No server'), found(8)])
   expect([printed, asked]).toEqual([
     [7, 8],
@@ -66,7 +66,7 @@ test('follow polls an unreachable server with the same offset until the server r
   expect(said).toEqual(['No connection. Trying again.', 'Connected again.'])
 })
 
-test('follow returns the first failure with the next offset if the server stays unreachable', async () => {
+test('follow() returns the first failure with the next offset if the server stays unreachable', async () => {
   const { end, asked } = await followPolls([found(7), away, fail('BASE_URL_REQUIRED', 'No server'), away])
   expect([end && exitOf(end), end?.message, end?.details, asked.length]).toEqual([
     9,
@@ -76,18 +76,18 @@ test('follow returns the first failure with the next offset if the server stays 
   ])
 })
 
-test('follow restarts its reconnect delays after each successful poll', async () => {
+test('follow() restarts its reconnect delays after each successful poll', async () => {
   const { printed } = await followPolls([found(1), away, away, found(2), away, away, found(3)])
   expect(printed).toEqual([1, 2, 3])
 })
 
-test('follow fails without a retry if its first poll fails or the server refuses a later poll', async () => {
+test('follow() fails without a retry if its first poll fails or the server refuses a later poll', async () => {
   expect(await followPolls([away])).toMatchObject({ end: away, asked: [undefined] })
   const refused = { ...away, code: 'TOKEN_REVOKED', status: 401 }
   expect((await followPolls([found(), refused])).end).toEqual(refused)
 })
 
-test('follow sends a negative offset only with its first poll, since another drops new updates', async () => {
+test('follow() sends a negative offset only with its first poll, since another drops new updates', async () => {
   expect((await followPolls([found(), found(7)], { offset: -3 })).asked).toEqual([-3, undefined, 8])
 })
 
@@ -99,7 +99,7 @@ test.each([
   ['is a fraction', [8.5], 'data.items[0].update_id is no whole number below 2^53 - 1'],
   ['was confirmed before', [7], 'data.items[0].update_id is below 8'],
   ['comes after a higher one', [9, 8], 'data.items[1].update_id is below 10'],
-])('follow yields no update of a response and exits 9 if an update_id in it %s', async (_name, ids, words) => {
+])('follow() yields no update of a response and exits 9 if an update_id in it %s', async (_name, ids, words) => {
   const malformed = { ok: true, data: { items: ids.map((update_id) => ({ update_id, type: 'ping' })) } }
   const { end, printed, asked, confirmed } = await followPolls([found(7), malformed as unknown as PollResult])
   expect([end && exitOf(end), end?.code, printed, asked, confirmed]).toEqual([
@@ -113,11 +113,11 @@ test.each([
   expect(end?.details).toEqual({ next_offset: 8 })
 })
 
-test('follow accepts any first update_id after a negative offset, and gaps between update_ids', async () => {
+test('follow() accepts any first update_id after a negative offset, and gaps between update_ids', async () => {
   expect((await followPolls([found(7, 9, 100)], { offset: -3 })).printed).toEqual([7, 9, 100])
 })
 
-test('follow returns a failure if an item of a poll response is not an object', async () => {
+test('follow() returns a failure if an item of a poll response is not an object', async () => {
   const { end } = await followPolls([{ ok: true, data: { items: [null] } } as unknown as PollResult])
   expect(end?.message).toContain('data.items[0].update_id')
 })

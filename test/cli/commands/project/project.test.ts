@@ -286,7 +286,7 @@ test.skipIf(process.platform === 'win32')('a project file that links to itself e
   expect([exit, stderr]).toEqual([2, expect.stringContaining(`${path} cannot be read (ELOOP).`)])
 })
 
-test('a project file cannot select a profile that is less strict than the current one', async () => {
+test('a profile that a project file selects keeps stricter settings of the current profile', async () => {
   const pin = `sha256:${'A'.repeat(43)}`
   const strict = { mode: 'required', pins: [pin], latched: ['https://shop.example'] }
   const profiles = {

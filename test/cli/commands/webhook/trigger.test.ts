@@ -85,28 +85,37 @@ const assertions: Record<(typeof faults)[number], (received: readonly ReceivedDe
 const deliveriesOf = { duplicate: 2, reorder: 2 } as Readonly<Partial<Record<string, number>>>
 const opposite = { refused: 200, accepted: 400 } as const
 
-test.each(faults)('webhook trigger --fault %s sends this fault and exits 0 if the receiver reacts correctly', async (fault) => {
-  const { url, received } = await receiver()
-  const { exit, stdout, stderr } = await trigger(`message --url ${url} --fault ${fault} --json`)
-  expect([exit, stderr]).toEqual([0, ''])
-  expect(received).toHaveLength(deliveriesOf[fault] ?? 1)
-  assertions[fault](received)
-  for (const line of lines(stdout)) expect(line).toMatchObject({ fault, as_expected: true })
-})
+test.each(faults)(
+  'webhook trigger --fault %s sends this fault and exits 0 if the receiver reacts correctly',
+  async (fault) => {
+    const { url, received } = await receiver()
+    const { exit, stdout, stderr } = await trigger(`message --url ${url} --fault ${fault} --json`)
+    expect([exit, stderr]).toEqual([0, ''])
+    expect(received).toHaveLength(deliveriesOf[fault] ?? 1)
+    assertions[fault](received)
+    for (const line of lines(stdout)) expect(line).toMatchObject({ fault, as_expected: true })
+  },
+)
 
-test.each(faults)('webhook trigger --fault %s exits 1 with the reason if the receiver reacts wrongly', async (fault) => {
-  const { right, because } = faultRules[fault]
-  const { url } = await receiver(() => opposite[right])
-  const { exit, stdout, stderr } = await trigger(`message --url ${url} --fault ${fault}`)
-  expect(exit).toBe(1)
-  expect(stdout).toContain(`${fault}: WRONG`)
-  expect(stderr).toContain(because)
-})
+test.each(faults)(
+  'webhook trigger --fault %s exits 1 with the reason if the receiver reacts wrongly',
+  async (fault) => {
+    const { right, because } = faultRules[fault]
+    const { url } = await receiver(() => opposite[right])
+    const { exit, stdout, stderr } = await trigger(`message --url ${url} --fault ${fault}`)
+    expect(exit).toBe(1)
+    expect(stdout).toContain(`${fault}: WRONG`)
+    expect(stderr).toContain(because)
+  },
+)
 
-test.each(['bad-signature', 'slow-body'])('webhook trigger --fault %s exits 1 if the receiver responds 500', async (fault) => {
-  const { url } = await receiver(() => 500)
-  expect((await trigger(`ping --url ${url} --fault ${fault} --json`)).exit).toBe(1)
-})
+test.each(['bad-signature', 'slow-body'])(
+  'webhook trigger --fault %s exits 1 if the receiver responds 500',
+  async (fault) => {
+    const { url } = await receiver(() => 500)
+    expect((await trigger(`ping --url ${url} --fault ${fault} --json`)).exit).toBe(1)
+  },
+)
 
 test.each([
   [200, 0, undefined],

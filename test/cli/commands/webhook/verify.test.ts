@@ -93,16 +93,19 @@ const causes: Record<Exclude<MismatchCause, 'empty_secret'>, Recorded> = {
   body_empty: { body: '' },
 }
 
-test.each(Object.entries(causes))('webhook verify --explain names the cause %s and prints a fix', async (cause, recorded) => {
-  const { exit, stdout, stderr } = await verify(recorded)
-  const { fix } = mismatchCauses[cause as MismatchCause]
-  expect(stderr).toBe('')
-  expect(JSON.parse(stdout)).toMatchObject({ cause, fix, valid: cause === 'old_secret' })
-  expect(exit).toBe(cause === 'old_secret' ? 0 : 10)
-  const shown = await verify({ ...recorded, flags: '--explain' })
-  expect(shown.stdout).toContain(`Cause: ${cause}.`)
-  expect(shown.stdout + shown.stderr).not.toContain(secret)
-})
+test.each(Object.entries(causes))(
+  'webhook verify --explain names the cause %s and prints a fix',
+  async (cause, recorded) => {
+    const { exit, stdout, stderr } = await verify(recorded)
+    const { fix } = mismatchCauses[cause as MismatchCause]
+    expect(stderr).toBe('')
+    expect(JSON.parse(stdout)).toMatchObject({ cause, fix, valid: cause === 'old_secret' })
+    expect(exit).toBe(cause === 'old_secret' ? 0 : 10)
+    const shown = await verify({ ...recorded, flags: '--explain' })
+    expect(shown.stdout).toContain(`Cause: ${cause}.`)
+    expect(shown.stdout + shown.stderr).not.toContain(secret)
+  },
+)
 
 test('webhook verify --explain detects a signature made with an empty secret', async () => {
   const { exit, stdout } = await verify(signature(mac('', `${seconds}.`, body)))

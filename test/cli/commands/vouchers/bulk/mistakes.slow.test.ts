@@ -44,17 +44,20 @@ function run(home: string, name: string) {
   return built.run([...args, '--base-url', 'http://127.0.0.1:1', '--json'], home, secrets)
 }
 
-test.each(mistakes)('issue-many exits 2 with a message and a hint for an input file with this fault: %s', async (_what, name, contents, message, hint) => {
-  const home = temporaryDir()
-  writeFileSync(join(home, name), contents)
-  const { exit, stdout, stderr } = await run(home, name)
-  expect([exit, stdout]).toEqual([2, ''])
-  expect(JSON.parse(stderr).error).toMatchObject({
-    code: 'INVALID_INPUT',
-    message: expect.stringMatching(message),
-    hint: expect.stringMatching(hint),
-  })
-})
+test.each(mistakes)(
+  'issue-many exits 2 with a message and a hint for an input file with this fault: %s',
+  async (_what, name, contents, message, hint) => {
+    const home = temporaryDir()
+    writeFileSync(join(home, name), contents)
+    const { exit, stdout, stderr } = await run(home, name)
+    expect([exit, stdout]).toEqual([2, ''])
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: 'INVALID_INPUT',
+      message: expect.stringMatching(message),
+      hint: expect.stringMatching(hint),
+    })
+  },
+)
 
 test('issue-many lists the line number and fault of each invalid NDJSON row', async () => {
   const home = temporaryDir()

@@ -59,11 +59,7 @@ test.each([
   ['lacks a value', `${head}\na,\n,u\nb,v\n`, ['2 VALUE_MISSING', '3 VALUE_MISSING', '4 b v']],
   ['repeats an id', `${head}\na,u\nb,v\na,w\n`, ['2 a u', '3 b v', '4 DUPLICATE']],
   ['has more or fewer values than columns', `${head}\na,u,x\nb\nc,w\n`, ['2 MALFORMED', '3 MALFORMED', '4 c w']],
-  [
-    'has a quote within a value',
-    `${head}\na"b,u\nc,v\nd"e,w\nf,x\n`,
-    ['2 MALFORMED', '3 c v', '4 MALFORMED', '5 f x'],
-  ],
+  ['has a quote within a value', `${head}\na"b,u\nc,v\nd"e,w\nf,x\n`, ['2 MALFORMED', '3 c v', '4 MALFORMED', '5 f x']],
   ['has text after a quoted value', `${head}\n"a"b,u\nc,v\n`, ['2 MALFORMED', '3 c v']],
   ['has a quote without end', `${head}\na,"u\nb,v\nc,w\n`, ['2 MALFORMED', '3 b v', '4 c w']],
 ])('readRows marks only the CSV row that %s, with its line number', async (_what, input, expected) => {
@@ -75,7 +71,11 @@ test.each([
   ['is not an object', '["a","u"]', 'MALFORMED'],
   ['lacks a member', '{"external_issue_id":"a"}', 'VALUE_MISSING'],
   ['has a number for an id', '{"external_issue_id":7,"recipient_user_id":"u"}', 'VALUE_WRONG'],
-  ['has metadata that is not an object', '{"external_issue_id":"a","recipient_user_id":"u","metadata":[]}', 'VALUE_WRONG'],
+  [
+    'has metadata that is not an object',
+    '{"external_issue_id":"a","recipient_user_id":"u","metadata":[]}',
+    'VALUE_WRONG',
+  ],
   ['has an unknown member', '{"external_issue_id":"a","recipient_user_id":"u","chat_id":"c"}', 'MEMBER_UNKNOWN'],
 ])('readRows marks only the NDJSON line that %s, with its line number', async (_what, line, code) => {
   const good = '{"external_issue_id":"z","recipient_user_id":"u"}'
@@ -109,7 +109,7 @@ test('readRows marks a line above the size limit as TOO_LARGE and reads the next
   expect(rows).toHaveLength(1_201)
 })
 
-test('readRows reads metadata from metadata.NAME columns, skips empty cells, or from JSON', async () => {
+test('readRows reads metadata from metadata.NAME columns or a JSON column, skips empty cells', async () => {
   const metadataOf = async (input: string, format: BulkFormat) =>
     (await rowsOf(input, format)).map((it) => (isBad(it) ? it.fault.message : it.metadata))
   expect(await metadataOf(`${head},metadata.a,metadata.b\nx,u,1,\ny,u,,\n`, 'csv')).toEqual([{ a: '1' }, undefined])

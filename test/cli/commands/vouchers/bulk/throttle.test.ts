@@ -27,7 +27,7 @@ test('the throttle admits its maximum of API calls and one more after each call 
   expect(inside.count).toBe(4)
 })
 
-test('slowDown stops API calls for the requested time and then halves the concurrency', async () => {
+test('Throttle.slowDown() stops API calls for the requested time and then halves the concurrency', async () => {
   const throttle = new Throttle(8, Date.now)
   const before = startCalls(throttle, 8)
   await settle()
@@ -43,7 +43,7 @@ test('slowDown stops API calls for the requested time and then halves the concur
   expect([after.count, throttle.pauseMs]).toEqual([4, 0])
 })
 
-test('the throttle raises the concurrency with each response after slowDown, to its maximum', async () => {
+test('the throttle raises the concurrency with each response after slowDown(), to its maximum', async () => {
   const throttle = new Throttle(4, Date.now)
   throttle.slowDown(0)
   const inside = startCalls(throttle, 100)
@@ -59,7 +59,7 @@ test('the throttle raises the concurrency with each response after slowDown, to 
   expect(running).toBe(4)
 })
 
-test('slowDown without a requested time doubles the last pause, up to 30 s', async () => {
+test('Throttle.slowDown() without a requested time doubles the last pause, up to 30 s', async () => {
   const throttle = new Throttle(4, Date.now)
   const pauses: number[] = []
   for (let i = 0; i < 7; i += 1) {
