@@ -9,7 +9,7 @@ import { readFailure } from './response.js'
 import type { SecureFault, Transport, TransportRequest, TransportResponse } from './transport.js'
 import { isTransportError, TransportError } from './transport.js'
 
-export type { Latch, SecureMode } from '../secure/client/options.js'
+export type { DowngradeProtection, SecureMode } from '../secure/client/options.js'
 
 /** Options of the encrypted transport. `mode`: off, auto or required; for the other members see voucherctl/secure. */
 export type SecureOptions = Omit<SecureSessionOptions, 'send'>
@@ -36,13 +36,13 @@ export const isSecured = (path: string) => !PLAIN_ROUTES.test(path) || DOT_SEGME
  * @throws TypeError for an origin that is not canonical, a malformed pin, or more than two pins.
  */
 export function withSecure(transport: Transport, options: SecureOptions): Transport {
-  const { mode, origin = '', pins = [], latch } = options
+  const { mode, origin = '', pins = [], downgradeProtection } = options
   if (origin !== '' && !isCanonicalOrigin(origin)) throw new TypeError('The origin must look like https://host[:port]')
   if (!arePins(pins)) throw new TypeError('At most two pins, sha256: and 43 characters each')
   if (mode === 'off') {
     return async (request) => {
       const response = await transport(request)
-      if (response.status === 426 && isRequired(response)) await latch?.set()
+      if (response.status === 426 && isRequired(response)) await downgradeProtection?.set()
       return response
     }
   }
@@ -98,8 +98,8 @@ export function secureError(
 const before = (phase: SecureFailure['phase']) =>
   phase === 'bootstrap' || phase === 'session' ? ' (before the call itself was sent)' : ''
 
-function faultOf({ code, phase, part, answer }: SecureFailure): SecureFault {
-  const { status = 0, headers = {} } = answer ?? {}
+function faultOf({ code, phase, part, outerResponse }: SecureFailure): SecureFault {
+  const { status = 0, headers = {} } = outerResponse ?? {}
   const fault = { phase, status, headers, ...(part === undefined ? {} : { part }) }
   // A rate limit or a server error is no failure of the encryption, so `withRetry` may retry the call.
   if (answer !== undefined && code === 'SECURE_ANSWER_REFUSED' && (status === 429 || status >= 500)) {
@@ -112,11 +112,11 @@ function faultOf({ code, phase, part, answer }: SecureFailure): SecureFault {
 function plainCodeOf(answer: TransportResponse): string {
   const { code } = readFailure(answer)
   if (code === 'INVALID_RESPONSE') return code
-  return isFailureCode(code) && failures[code].status === answer.status ? code : `HTTP_${answer.status}`
+  return isFailureCode(code) && failures[code].status === response.status ? code : `HTTP_${response.status}`
 }
 
-function messageOf({ code, message, phase, answer }: SecureFailure): string {
-  if (answer === undefined || code !== 'SECURE_ANSWER_REFUSED') return message
-  const redirect = answer.status >= 300 && answer.status < 400 ? ', a redirect, which is not followed' : ''
-  return `${message.replace(/\.$/, '')}: it answered ${answer.status} to the ${phase} call${redirect}.`
+function messageOf({ code, message, phase, outerResponse }: SecureFailure): string {
+  if (outerResponse === undefined || code !== 'SECURE_ANSWER_REFUSED') return message
+  const redirect = outerResponse.status >= 300 && outerResponse.status < 400 ? ', a redirect, which is not followed' : ''
+  return `${message.replace(/\.$/, '')}: it answered ${outerResponse.status} to the ${phase} call${redirect}.`
 }

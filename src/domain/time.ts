@@ -28,9 +28,9 @@ const TWO_DIGITS = Array.from({ length: 100 }, (_, value) => String(value).padSt
 const THREE_DIGITS = Array.from({ length: 1000 }, (_, value) => String(value).padStart(3, '0'))
 
 /** Cache of formatted instants: records repeat the same ones (issued, valid from, updated, now). */
-const KEPT = 256
-const keptMs = new Float64Array(KEPT).fill(Number.NaN)
-const keptText: string[] = []
+const CACHE_SIZE = 256
+const cachedMs = new Float64Array(CACHE_SIZE).fill(Number.NaN)
+const cachedText: string[] = []
 
 /**
  * UTC with milliseconds and `Z`. About twice as fast as toISOString, which matters because a voucher shows five
@@ -38,11 +38,11 @@ const keptText: string[] = []
  * @throws RangeError when `ms` is not a valid time.
  */
 export function formatInstant(ms: number): string {
-  const place = ms & (KEPT - 1)
-  if (keptMs[place] === ms) return keptText[place] as string
+  const place = ms & (CACHE_SIZE - 1)
+  if (cachedMs[place] === ms) return cachedText[place] as string
   const text = writeInstant(ms)
-  keptMs[place] = ms
-  keptText[place] = text
+  cachedMs[place] = ms
+  cachedText[place] = text
   return text
 }
 

@@ -16,8 +16,8 @@ export function isWanted(type: UpdateType, allowed: string | null): boolean {
 }
 
 /** New JSON column of the queue for `allowed_updates`: absent keeps the old value, an empty list means the default. */
-export function chosenTypes(chosen: readonly UpdateType[] | undefined, kept: string | null): string | null {
-  if (chosen === undefined) return kept
+export function chosenTypes(chosen: readonly UpdateType[] | undefined, previous: string | null): string | null {
+  if (chosen === undefined) return previous
   return chosen.length === 0 ? null : JSON.stringify([...new Set(chosen)])
 }
 

@@ -9,7 +9,7 @@ import { isMediaType, MAX_ENVELOPE_BYTES, MEDIA_TYPE, paths, type RandomBytes } 
 
 const RID_BYTES = 16
 
-/** A request ready to be sent, with its envelope: openAnswer checks the response against it. */
+/** A request ready to be sent, with its envelope: openResponse checks the response against it. */
 export interface SealedRequest {
   readonly ok: true
   readonly request: HttpRequest
@@ -42,16 +42,16 @@ const repeated = ['v', 'suite', 'kid', 'sid', 'rid', 'ts'] as const
  * Opens the response of a dispatch: outer status 200, media type, the six repeated fields, the tag, an inner status.
  * Everything else is a failure: accepting a plain response with status 200 would allow a downgrade.
  */
-export function openAnswer(
-  answer: HttpResponse,
+export function openResponse(
+  outer: HttpResponse,
   sent: Envelope,
   { keyS2c }: Pick<ClientSession, 'keyS2c'>,
 ): { readonly ok: true; readonly response: HttpResponse } | SecureFailure {
-  if (answer.status !== 200) return failOuter(answer, 'dispatch')
-  const members = isMediaType(answer.headers['content-type']) ? unwrapSuccess(answer) : undefined
+  if (outer.status !== 200) return failOuter(outer, 'dispatch')
+  const members = isMediaType(outer.headers['content-type']) ? unwrapSuccess(outer) : undefined
   const binary = members && repeated.every((name) => members[name] === sent[name]) ? decodeBinary(members) : undefined
   const plaintext = binary && open(keyS2c, 's2c', { ...sent, ...binary })
   const response = plaintext && readInnerResponse(plaintext)
-  if (response === undefined) return fail('SECURE_ANSWER_INVALID', 'dispatch', { answer, maybeProcessed: true })
+  if (response === undefined) return fail('SECURE_ANSWER_INVALID', 'dispatch', { outerResponse: outer, maybeProcessed: true })
   return { ok: true, response }
 }

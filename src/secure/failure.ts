@@ -13,7 +13,7 @@ export type ClientCode =
   | 'SECURE_PIN_MISMATCH'
   /** The response of a dispatch cannot be verified; its content is discarded. */
   | 'SECURE_ANSWER_INVALID'
-  /** An endpoint returned neither a success nor a code of this protocol; see `answer`. */
+  /** An endpoint returned neither a success nor a code of this protocol; see `outerResponse`. */
   | 'SECURE_ANSWER_REFUSED'
   /** No complete response arrived; see `cause`. */
   | 'SECURE_NO_ANSWER'
@@ -35,7 +35,7 @@ export interface SecureFailure {
   /** Set for a SECURE_REQUEST_INVALID that the client detects: the part of the request that breaks a rule. */
   readonly part?: InnerPart
   /** The outer response that caused the failure, if any. Not authenticated: never treat it as a business response. */
-  readonly answer?: HttpResponse
+  readonly outerResponse?: HttpResponse
   /** What the transport threw. */
   readonly cause?: unknown
 }
@@ -70,7 +70,7 @@ const messages: Readonly<Record<SecureFailureCode, string>> = {
 export function fail(
   code: SecureFailureCode,
   phase: Phase,
-  more: Partial<Pick<SecureFailure, 'maybeProcessed' | 'part' | 'answer' | 'cause'>> = {},
+  more: Partial<Pick<SecureFailure, 'maybeProcessed' | 'part' | 'outerResponse' | 'cause'>> = {},
 ): SecureFailure {
   return { ok: false, code, message: messages[code], phase, maybeProcessed: false, ...more }
 }
@@ -79,11 +79,11 @@ export function fail(
  * Converts an unsuccessful outer response to a failure. Every protocol code but REQUEST_REPLAYED means that the
  * business endpoint was not called; a replayed envelope was processed earlier.
  */
-export function failOuter(answer: HttpResponse, phase: Phase): SecureFailure {
-  const { status } = answer
-  const code = status >= 400 ? secureCodeOf(answer.body) : undefined
+export function failOuter(outerResponse: HttpResponse, phase: Phase): SecureFailure {
+  const { status } = outerResponse
+  const code = status >= 400 ? secureCodeOf(outerResponse.body) : undefined
   const declined = code === undefined ? (status >= 300 && status < 500) || status === 503 : code !== 'REQUEST_REPLAYED'
-  return fail(code ?? 'SECURE_ANSWER_REFUSED', phase, { answer, maybeProcessed: phase === 'dispatch' && !declined })
+  return fail(code ?? 'SECURE_ANSWER_REFUSED', phase, { outerResponse, maybeProcessed: phase === 'dispatch' && !declined })
 }
 
 /** Sends one request and returns errors of the transport as failures. */

@@ -5,12 +5,12 @@ export type { ClientKeyPair } from './client/key.js'
 export { agreeAsClient, clientKeyPairOf, makeClientKeyPair, nobleHkdf } from './client/key.js'
 export type { Bootstrap, ClientSession, DisabledBootstrap } from './client/negotiation.js'
 export { bootstrapRequest, readBootstrap, readSession, sessionRequest } from './client/negotiation.js'
-export type { Latch, SecureMode, SecureSessionOptions } from './client/options.js'
+export type { DowngradeProtection, SecureMode, SecureSessionOptions } from './client/options.js'
 export { isPin } from './client/pins.js'
 export type { SecureSession, SecureSuccess } from './client/session.js'
 export { createSecureSession } from './client/session.js'
 export type { SealedRequest } from './dispatch.js'
-export { openAnswer, sealRequest } from './dispatch.js'
+export { openResponse, sealRequest } from './dispatch.js'
 export type { Envelope, EnvelopeHead, ParsedEnvelope, SealedMessage } from './envelope.js'
 export { additionalData, open, parseEnvelope, seal } from './envelope.js'
 export type { ClientCode, Phase, SecureFailure, SecureFailureCode } from './failure.js'
@@ -23,13 +23,13 @@ export { deriveKeys, hkdfInfo } from './key-schedule.js'
 export { isCanonicalOrigin, isOriginAllowed } from './origin.js'
 export { decodePublicKey, kidOf, pinOf } from './public-key.js'
 export type { DispatchContext, DispatchOpening, DispatchReading } from './server/dispatch.js'
-export { checkDispatchHead, openDispatch, readDispatch, sealAnswer } from './server/dispatch.js'
+export { checkDispatchHead, openDispatch, readDispatch, sealResponse } from './server/dispatch.js'
 export type { ServerKey } from './server/key.js'
 export { loadServerKey, makeServerPrivateKey, nodeHkdf } from './server/key.js'
 export type {
-  BootstrapAnswer,
+  BootstrapResponse,
   ServerSession,
-  SessionAnswer,
+  SessionResponse,
   SessionCreation,
   SessionRequest,
   SessionSettings,

@@ -11,7 +11,7 @@ import { makeHandlers } from './handlers/index.js'
 import { refuseMessage, sendFailure } from './http/envelope.js'
 import { bindHealth } from './http/health.js'
 import { HttpServer } from './http/http-server.js'
-import { InFlight } from './http/in-flight.js'
+import { IdempotentCalls } from './http/idempotent-calls.js'
 import { refuseWithoutHost, targetOf } from './http/request-target.js'
 import { allowedMethods } from './http/routes.js'
 import type { Metrics } from './observe/metrics.js'
@@ -142,14 +142,14 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   app.decorate('respond', (request, response) =>
     isDispatch(request) ? dispatch(request, response) : routing(request, response),
   )
-  const inFlight = new InFlight()
+  const idempotentCalls = new IdempotentCalls()
   const handlers = makeHandlers(deps)
   for (const [group, groupHandlers] of Object.entries(handlers)) {
     if (group === 'platform' && deps.operatorKeyHash === null) continue
     const groupEndpoints = contract[group as keyof typeof contract] as Record<string, Endpoint>
     for (const [name, endpoint] of Object.entries(groupEndpoints)) {
       const handler = (groupHandlers as Record<string, unknown>)[name] as Handler<Endpoint>
-      bind({ app, deps, inFlight }, endpoint, handler)
+      bind({ app, deps, idempotentCalls }, endpoint, handler)
     }
   }
   return app

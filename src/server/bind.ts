@@ -10,9 +10,9 @@ import { authenticate, type Caller } from './auth.js'
 import type { Deps } from './deps.js'
 import { type Call, type CheckedHandler, type Handler, invalid, type Reply } from './handler.js'
 import { sendBodyFailure, sendFailure } from './http/envelope.js'
-import type { Form } from './http/form.js'
+import type { EndpointCodec } from './http/endpoint-codec.js'
 import { headerValues, isPlainUtf8 } from './http/headers.js'
-import type { InFlight } from './http/in-flight.js'
+import type { IdempotentCalls } from './http/idempotent-calls.js'
 import { readJson } from './http/read-body.js'
 import { rateLimited } from './limits.js'
 import type { CarrierExchange } from './transport/inner-exchange.js'
@@ -26,7 +26,7 @@ declare module 'fastify' {
 interface Binding {
   readonly app: FastifyInstance
   readonly deps: Deps
-  readonly inFlight: InFlight
+  readonly idempotentCalls: IdempotentCalls
 }
 
 const NO_QUERY = strictInput({})
@@ -35,10 +35,10 @@ const NO_QUERY = strictInput({})
  * Creates the route of an endpoint. A call takes these steps until the first refusal (DECISIONS.md#order-of-checks):
  * credential, application, feature and scope (`authenticate`), rate limit, body, idempotency key, replay, handler.
  */
-export function bind({ app, deps, inFlight }: Binding, endpoint: Endpoint, handler: Handler<Endpoint>): void {
+export function bind({ app, deps, idempotentCalls }: Binding, endpoint: Endpoint, handler: Handler<Endpoint>): void {
   const { check, handle } = typeof handler === 'function' ? { check: undefined, handle: handler } : handler
   const query = endpoint.query ?? NO_QUERY
-  let form: Form | undefined
+  let codec: EndpointCodec | undefined
 
   app.route({
     method: endpoint.method,
@@ -74,7 +74,7 @@ export function bind({ app, deps, inFlight }: Binding, endpoint: Endpoint, handl
     const refused = (refusal: Refusal): void => {
       sendFailure(request, reply, refusal)
     }
-    form ??= (await import('./http/form.js')).formOf(endpoint, query)
+    codec ??= (await import('./http/endpoint-codec.js')).codecOf(endpoint, query)
     const reading = readJson(request)
     const read = reading instanceof Promise ? await reading : reading
     if (!read.ok) {
@@ -82,7 +82,7 @@ export function bind({ app, deps, inFlight }: Binding, endpoint: Endpoint, handl
       return
     }
     const body = read.value === undefined && endpoint.bodyOptional ? {} : read.value
-    const input = readInput(request, query, body, form.validate, check)
+    const input = readInput(request, query, body, codec.validate, check)
     if (!input.ok) return refused(input)
     const idempotencyKey = readIdempotencyKey(request, endpoint, body)
     if (idempotencyKey !== undefined && 'ok' in idempotencyKey) return refused(idempotencyKey)
@@ -93,8 +93,8 @@ export function bind({ app, deps, inFlight }: Binding, endpoint: Endpoint, handl
     const run = () => deps.faults.run(endpoint.id, () => handle(input.value, call), drop)
     // Handlers replay idempotency records in their transaction; wait here for a running call with the same key.
     const { applicationId } = call.caller
-    const result = await (idempotencyKey === undefined ? run() : inFlight.run(applicationId, idempotencyKey, run))
-    sendResult(request, reply, endpoint, result, form)
+    const result = await (idempotencyKey === undefined ? run() : idempotentCalls.run(applicationId, idempotencyKey, run))
+    sendResult(request, reply, endpoint, result, codec)
   }
 }
 
@@ -134,7 +134,7 @@ function readInput(
   request: FastifyRequest,
   querySchema: ObjectSchema,
   body: unknown,
-  validate: Form['validate'],
+  validate: EndpointCodec['validate'],
   check: CheckedHandler<Endpoint>['check'] | undefined,
 ): { readonly ok: true; readonly value: Record<string, unknown> } | Refusal<'VALIDATION_FAILED'> {
   const params = request.params as Record<string, string>
@@ -215,7 +215,7 @@ function sendResult(
   reply: FastifyReply,
   endpoint: Endpoint,
   result: Reply<Endpoint> | Refusal,
-  form: Form,
+  codec: EndpointCodec,
 ): FastifyReply {
   if (!result.ok) return sendFailure(request, reply, result)
   if (endpoint.streams) return reply.type('application/x-ndjson').send(result.data)
@@ -226,5 +226,5 @@ function sendResult(
   return reply
     .code(result.status ?? endpoint.status)
     .header('content-type', 'application/json; charset=utf-8')
-    .send(form.write(result.data, request.id))
+    .send(codec.write(result.data, request.id))
 }

@@ -38,10 +38,10 @@ export interface Limits {
   /** Counts one call of `subject` and returns the verdict; null when limits are off. */
   take(name: RateLimitName, subject: string): LimitVerdict | null
   /** Returns the window of `subject` without counting a call; null when limits are off. */
-  look(name: RateLimitName, subject: string): LimitVerdict | null
+  peek(name: RateLimitName, subject: string): LimitVerdict | null
 }
 
-const noLimits: Limits = { take: () => null, look: () => null }
+const noLimits: Limits = { take: () => null, peek: () => null }
 
 interface Window {
   calls: number
@@ -86,7 +86,7 @@ export function createLimits(
       return verdictOf(policy, window, at)
     },
 
-    look(name, subject) {
+    peek(name, subject) {
       const policy = policies[name]
       const at = now()
       const window = windows.get(`${name} ${subject}`)

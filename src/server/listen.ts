@@ -211,34 +211,34 @@ async function finishStart(
   const backlogs = new ExpirySweeper(deps.store, failed('a backlog was not settled'), [
     (now) => applyBacklog({ now, newDeliveryId: () => deps.newId('dlv') }),
   ])
-  const settle = () => void backlogs.start(deps.clock.now())
-  const stopSettling = deps.store.listen((subject) => subject === BACKLOG && settle(), settle)
-  const forget = () => {
+  const applyBacklogs = () => void backlogs.start(deps.clock.now())
+  const stopListening = deps.store.listen((subject) => subject === BACKLOG && applyBacklogs(), applyBacklogs)
+  const sweep = () => {
     const now = deps.clock.now()
     void sweeper.start(now)
     // Also apply the backlogs of a process that has exited or failed.
-    settle()
+    applyBacklogs()
     const { sessions, keys } = deps.secure
     sessions
-      .forget(now)
-      .then(() => keys.forget(now))
+      .deleteExpired(now)
+      .then(() => keys.destroyExpired(now))
       .catch(failed('keys of the encrypted transport were not destroyed'))
   }
   const timers = [
     setInterval(() => deps.tokenUses.flush().catch(failed('token uses were not written')), TOKEN_USE_INTERVAL_MS),
     setInterval(() => deps.botCalls.flush().catch(failed('calls of bots were not written')), BOT_CALLS_INTERVAL_MS),
-    setInterval(forget, EXPIRY_INTERVAL_MS),
+    setInterval(sweep, EXPIRY_INTERVAL_MS),
   ]
-  const stopForgetting = deps.clock.onMove(forget)
+  const stopFollowingClock = deps.clock.onMove(sweep)
   for (const timer of timers) timer.unref()
-  settle()
+  applyBacklogs()
   log.info(running, 'listening')
 
   let closing: Promise<void> | undefined
   const close = async () => {
     for (const timer of timers) clearInterval(timer)
-    stopForgetting()
-    stopSettling()
+    stopFollowingClock()
+    stopListening()
     deps.requestLog.close()
     const overdue = setTimeout(() => {
       void deps.faults.end()

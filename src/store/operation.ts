@@ -148,7 +148,7 @@ type Results<Ops> = { [Index in keyof Ops]: Ops[Index] extends Op<infer T> ? T :
 export function* interleave<const Ops extends readonly Op<unknown>[]>(...ops: Ops): Op<Results<Ops>> {
   const steps = ops.map((op) => op.next())
   for (;;) {
-    const asking: number[] = []
+    const pending: number[] = []
     const statements: Statement[] = []
     for (let index = 0; index < ops.length; index++) {
       let step = steps[index] as IteratorResult<Step, unknown>
@@ -156,14 +156,14 @@ export function* interleave<const Ops extends readonly Op<unknown>[]>(...ops: Op
       while (!step.done && !('sql' in step.value)) step = (ops[index] as Op<unknown>).next(yield step.value)
       steps[index] = step
       if (step.done) continue
-      asking.push(index)
+      pending.push(index)
       statements.push(step.value as Statement)
     }
-    if (asking.length === 0) return steps.map((step) => step.value) as Results<Ops>
-    const answers = (yield { kind: 'several', statements }) as unknown[]
-    for (let n = 0; n < asking.length; n++) {
-      const index = asking[n] as number
-      steps[index] = (ops[index] as Op<unknown>).next(answers[n])
+    if (pending.length === 0) return steps.map((step) => step.value) as Results<Ops>
+    const results = (yield { kind: 'several', statements }) as unknown[]
+    for (let n = 0; n < pending.length; n++) {
+      const index = pending[n] as number
+      steps[index] = (ops[index] as Op<unknown>).next(results[n])
     }
   }
 }

@@ -37,7 +37,7 @@ export interface Sessions<S extends StoredSession> {
   use(sid: string, rid: string): Promise<RidUse>
   confirm(sid: string): Promise<void>
   /** Removes expired sessions. @param now ms since 1970 */
-  forget(now: number): Promise<void>
+  deleteExpired(now: number): Promise<void>
 }
 
 export interface SessionLimits {
@@ -60,19 +60,19 @@ export function memorySessions<S extends StoredSession>(limits = DEFAULT_SESSION
     readonly rids: Set<string>
   }
   // In order of creation, which is the order of expiry.
-  const kept = new Map<string, Entry>()
+  const entries = new Map<string, Entry>()
   const unconfirmed = new Map<string, Entry>()
   let marks = 0
 
   const end = (sid: string): void => {
-    marks -= kept.get(sid)?.rids.size ?? 0
-    kept.delete(sid)
+    marks -= entries.get(sid)?.rids.size ?? 0
+    entries.delete(sid)
     unconfirmed.delete(sid)
   }
-  const endOldest = (): void => end((unconfirmed.size > 0 ? unconfirmed : kept).keys().next().value as string)
+  const endOldest = (): void => end((unconfirmed.size > 0 ? unconfirmed : entries).keys().next().value as string)
   const endLargest = (): void => {
     let [largest, most] = ['', 0]
-    for (const some of [unconfirmed, kept]) {
+    for (const some of [unconfirmed, entries]) {
       if (most > 0) break
       for (const [sid, { rids }] of some) if (rids.size > most) [largest, most] = [sid, rids.size]
     }
@@ -81,16 +81,16 @@ export function memorySessions<S extends StoredSession>(limits = DEFAULT_SESSION
 
   return {
     async add(session) {
-      while (kept.size >= limits.sessions) endOldest()
+      while (entries.size >= limits.sessions) endOldest()
       const entry = { session: { ...session, confirmed: false }, rids: new Set<string>() }
-      kept.set(session.sid, entry)
+      entries.set(session.sid, entry)
       unconfirmed.set(session.sid, entry)
     },
 
-    find: async (sid) => kept.get(sid)?.session,
+    find: async (sid) => entries.get(sid)?.session,
 
     async use(sid, rid) {
-      const entry = kept.get(sid)
+      const entry = entries.get(sid)
       if (entry === undefined) return 'ended'
       const { rids } = entry
       const before = rids.size
@@ -100,18 +100,18 @@ export function memorySessions<S extends StoredSession>(limits = DEFAULT_SESSION
       marks += 1
       if (rids.size > limits.ridsOfSession) end(sid)
       else if (marks > limits.rids) endLargest()
-      return kept.has(sid) ? 'first' : 'ended'
+      return entries.has(sid) ? 'first' : 'ended'
     },
 
     async confirm(sid) {
-      const entry = kept.get(sid)
+      const entry = entries.get(sid)
       if (entry === undefined) return
       entry.session.confirmed = true
       unconfirmed.delete(sid)
     },
 
-    async forget(now) {
-      for (const [sid, { session }] of kept) {
+    async deleteExpired(now) {
+      for (const [sid, { session }] of entries) {
         if (!hasEnded(session, now)) break
         end(sid)
       }

@@ -19,8 +19,8 @@ export interface SessionSealing<S extends StoredSession> {
 const insert = inserting('secure_sessions')
 
 /** Limits of one delete: sessions, and replay marks in total. */
-const REMOVED_AT_ONCE = 200
-const MARKS_AT_ONCE = 2_000
+const SESSIONS_PER_DELETE = 200
+const MARKS_PER_DELETE = 2_000
 
 /**
  * Sessions that all processes of a store share, in unlogged tables. A crash of the database empties these: sessions
@@ -68,9 +68,9 @@ export function sharedSessions<S extends StoredSession>(
       await store.write(() => run('update secure_sessions set confirmed = 1 where sid = $1 and confirmed = 0', [sid]))
     },
 
-    async forget(now) {
+    async deleteExpired(now) {
       confirmed.clear()
-      await untilNone(() => forgetSome(now))
+      await untilNone(() => deleteSomeExpired(now))
       await untilNone(() => evictSome(limits.sessions, limits.rids))
     },
   }
@@ -82,11 +82,11 @@ interface Removable {
 }
 
 /** Removes expired sessions, up to a bounded number of marks; returns the number of sessions. */
-function* forgetSome(now: number): Op<number> {
+function* deleteSomeExpired(now: number): Op<number> {
   const { until, from } = expiryBounds(now)
   const ended = yield* all<Removable>(
     'select sid, rids from secure_sessions where expires_at <= $1 or expires_at > $2 order by expires_at limit $3',
-    [until, from, REMOVED_AT_ONCE],
+    [until, from, SESSIONS_PER_DELETE],
     'skip',
   )
   return yield* removeSome(ended)
@@ -107,12 +107,12 @@ function* evictSome(sessionsMax: number, ridsMax: number): Op<number> {
 
 function nextEvicted(order: 'expires_at' | 'rids desc', count: number): Op<Removable[]> {
   const sql = `select sid, rids from secure_sessions order by confirmed, ${order} limit $1`
-  return all<Removable>(sql, [Math.min(count, REMOVED_AT_ONCE)], 'skip')
+  return all<Removable>(sql, [Math.min(count, SESSIONS_PER_DELETE)], 'skip')
 }
 
 function* removeSome(sessions: readonly Removable[]): Op<number> {
   let marks = 0
-  const some = sessions.filter(({ rids }, index) => (marks += rids) <= MARKS_AT_ONCE || index === 0)
+  const some = sessions.filter(({ rids }, index) => (marks += rids) <= MARKS_PER_DELETE || index === 0)
   yield* runEach(
     'delete from secure_sessions where sid = $1',
     some.map(({ sid }) => [sid]),

@@ -15,8 +15,8 @@ export function* templateSummary(
   applicationId: string,
   templateId: string,
 ): Op<TemplateSummary> {
-  const kept = summaries.get(templateId)
-  if (kept !== undefined) return kept
+  const cached = summaries.get(templateId)
+  if (cached !== undefined) return cached
   const summary = (yield* one<TemplateSummary>(
     `select external_template_id, name, type, issuer_name, fulfiller_name, fulfillment_category from templates
      where application_id = $1 and id = $2`,

@@ -23,7 +23,7 @@ export interface TemplateFilter extends PageRequest {
 export type TemplateOwner = { readonly applicationId: string } | { readonly botId: string }
 
 /** SQL condition and its parameter. The constants match the conditions of the partial indexes. */
-function of(owner: TemplateOwner): [where: string, id: string] {
+function ownerCondition(owner: TemplateOwner): [where: string, id: string] {
   return 'applicationId' in owner
     ? [`application_id <> '' and application_id = $1`, owner.applicationId]
     : [`application_id = '' and bot_id = $1`, owner.botId]
@@ -34,7 +34,7 @@ function ownerOf(row: TemplateRow): TemplateOwner {
 }
 
 export function* list(owner: TemplateOwner, filter: TemplateFilter): Op<Page<Template>> {
-  const [where, id] = of(owner)
+  const [where, id] = ownerCondition(owner)
   const params: Value[] = [id]
   let from = `templates where ${where}`
   if (filter.status !== undefined) from += ` and status = $${params.push(filter.status)}`
@@ -46,7 +46,7 @@ export function* list(owner: TemplateOwner, filter: TemplateFilter): Op<Page<Tem
 
 /** The template with this external id; each owner has at most one that is not rejected. */
 function* holderOf(row: TemplateRow): Op<{ id: string } | undefined> {
-  const [where, id] = of(ownerOf(row))
+  const [where, id] = ownerCondition(ownerOf(row))
   return yield* one<{ id: string }>(
     `select id from templates where ${where} and external_template_id = $2 and status <> 'rejected'`,
     [id, row.external_template_id],
@@ -72,7 +72,7 @@ export function* submit(
   now: number,
   autoApprove: boolean,
 ): Op<Template | Refusal<'TEMPLATE_NOT_FOUND' | 'TEMPLATE_STATE_CONFLICT' | 'EXTERNAL_TEMPLATE_ID_EXISTS'>> {
-  const [where, id] = of(owner)
+  const [where, id] = ownerCondition(owner)
   const row = yield* one<TemplateRow>(`select * from templates where ${where} and id = $2`, [id, templateId], 'row')
   if (row === undefined) return refuse('TEMPLATE_NOT_FOUND')
   const holder = row.status === 'rejected' ? yield* holderOf(row) : undefined

@@ -4,7 +4,7 @@ import {
   bootstrapRequest,
   encodeInnerRequest,
   makeClientKeyPair,
-  openAnswer,
+  openResponse,
   readBootstrap,
   readSession,
   sealRequest,
@@ -23,7 +23,7 @@ export async function openSession(baseUrl, first) {
   const made = readSession(answer, bootstrap, pair, { origin: '', serverNow: bootstrap.serverTime })
   if (!made.ok) throw new Error(made.code)
   const probe = sealRequest(encodeInnerRequest(first).plaintext, made.session, Date.now(), randomBytes)
-  const opened = openAnswer(await send(baseUrl, probe.request), probe.envelope, made.session)
+  const opened = openResponse(await send(baseUrl, probe.request), probe.envelope, made.session)
   if (!opened.ok || opened.response.status !== 200) throw new Error(JSON.stringify(opened))
   return (request) => {
     const inner = encodeInnerRequest(request)

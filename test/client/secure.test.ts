@@ -276,8 +276,8 @@ describe('retries of encrypted calls', () => {
 describe('modes off, auto and required', () => {
   it('withSecure in mode off sends plain text and turns on downgrade protection after a 426', async () => {
     let latched = 0
-    const latch = { isSet: () => latched > 0, set: () => void (latched += 1) }
-    const { server, send } = setup({ mode: 'off', latch })
+    const downgradeProtection = { isSet: () => latched > 0, set: () => void (latched += 1) }
+    const { server, send } = setup({ mode: 'off', downgradeProtection })
     expect((await send(redeem)).status).toBe(200)
     expect(latched).toBe(0)
     server.answer = () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')
@@ -287,11 +287,11 @@ describe('modes off, auto and required', () => {
   })
 
   it('withSecure auto uses plain text only on trusted channels without downgrade protection', async () => {
-    const latch = { isSet: () => true, set: () => {} }
+    const downgradeProtection = { isSet: () => true, set: () => {} }
     for (const [options, plain] of [
       [{ trustedChannel: true }, true],
       [{ trustedChannel: false }, false],
-      [{ trustedChannel: true, latch }, false],
+      [{ trustedChannel: true, downgradeProtection }, false],
     ] as const) {
       const { server, send } = setup({ mode: 'auto', ...options })
       server.enabled = false

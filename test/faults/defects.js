@@ -77,7 +77,7 @@ export const defects = [
   },
   {
     name: 'running idempotency keys are shared by all applications',
-    file: 'src/server/http/in-flight.ts',
+    file: 'src/server/http/idempotent-calls.ts',
     from: 'const key = `${applicationId} ${value}`',
     to: 'const key = value',
     tests: ['test/server/idempotency.test.ts'],
@@ -236,15 +236,15 @@ export const defects = [
   {
     name: 'auto falls back to plain text after a session',
     file: 'src/secure/client/session.ts',
-    from: "mode === 'auto' && trustedChannel && !(await latch.isSet())",
+    from: "mode === 'auto' && trustedChannel && !(await downgradeProtection.isSet())",
     to: "mode === 'auto' && trustedChannel",
     tests: ['test/secure/modes.test.ts'],
   },
   {
     name: 'required falls back to plain text',
     file: 'src/secure/client/session.ts',
-    from: "mode === 'auto' && trustedChannel && !(await latch.isSet())",
-    to: 'trustedChannel && !(await latch.isSet())',
+    from: "mode === 'auto' && trustedChannel && !(await downgradeProtection.isSet())",
+    to: 'trustedChannel && !(await downgradeProtection.isSet())',
     tests: ['test/secure/modes.test.ts', 'test/secure/fail-closed.test.ts'],
   },
   {
@@ -397,7 +397,7 @@ export const defects = [
   },
   {
     name: 'a delivery scheduled by a clock days ahead stays scheduled then',
-    file: 'src/store/delivery/turn.ts',
+    file: 'src/store/delivery/worker-pass.ts',
     from: "markReady('>', it.now + RETRY_DELAY_MS_MAX + PROCESS_CLOCK_SKEW_MS_MAX)",
     to: "flip('>', Number.MAX_SAFE_INTEGER)",
     tests: ['test/store/clock-back.test.ts'],
@@ -517,7 +517,7 @@ export const defects = [
   },
   {
     name: 'a late failure at a replaced webhook marks the new one as failing',
-    file: 'src/store/delivery/turn.ts',
+    file: 'src/store/delivery/worker-pass.ts',
     from: 'where bot_id = $1 and set_at = $2`',
     to: 'where bot_id = $1 and set_at >= $2`',
     tests: ['test/server/delivery/order.test.ts'],
@@ -557,7 +557,7 @@ export const defects = [
   },
   {
     name: 'an attempt whose commit result was lost is recorded twice',
-    file: 'src/store/delivery/turn.ts',
+    file: 'src/store/delivery/worker-pass.ts',
     from: '  if (ended.mayBeWritten && (yield* isWritten(attempt))) return\n',
     to: '',
     tests: ['test/server/delivery/unconfirmed.test.ts'],

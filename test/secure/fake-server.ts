@@ -101,7 +101,7 @@ export function makeFakeServer(now: () => number): FakeServer {
     )
     if (!made.ok) return refusal(409, made.code)
     server.sessions.set(made.session.sid, made.session)
-    return json(200, made.answer)
+    return json(200, made.response)
   }
 
   function dispatch({ body = '', headers }: HttpRequest): HttpResponse {
@@ -118,7 +118,7 @@ export function makeFakeServer(now: () => number): FakeServer {
     marks.add(mark)
     const inner = secure.readInnerRequest(opened.plaintext)
     const answer = inner.ok ? process(inner.request) : refusal(400, inner.code)
-    const envelope = secure.sealAnswer(message, opened.session, answer, randomBytes)
+    const envelope = secure.sealResponse(message, opened.session, answer, randomBytes)
     return { status: 200, headers: { 'content-type': secure.MEDIA_TYPE }, body: JSON.stringify(envelope) }
   }
 

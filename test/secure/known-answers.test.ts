@@ -82,7 +82,7 @@ describe.each(vectors.positive)('$id', (it_) => {
 
     const { status, headers, body } = JSON.parse(response.plaintext)
     const answer = { status, headers, body: JSON.stringify(body) }
-    const sealed = secure.sealAnswer(read.message, sessionOf(it_), answer, fixed(bytes(response.envelope.iv)))
+    const sealed = secure.sealResponse(read.message, sessionOf(it_), answer, fixed(bytes(response.envelope.iv)))
     expect(sealed).toEqual(response.envelope)
   })
 
@@ -107,7 +107,7 @@ describe.each(vectors.positive)('$id', (it_) => {
     expect(sealed.request.headers.origin).toBe(request.headers.origin)
 
     const outer = { status: 200, headers: response.headers, body: JSON.stringify(response.envelope) }
-    const opened = secure.openAnswer(outer, request.envelope, keysOf(it_))
+    const opened = secure.openResponse(outer, request.envelope, keysOf(it_))
     const { status, headers, body } = JSON.parse(response.plaintext)
     expect(opened).toEqual({ ok: true, response: { status, headers, body: JSON.stringify(body) } })
   })
@@ -167,7 +167,7 @@ describe('response that a client must reject', () => {
   it.each(vectors.clientResponse)('$id: $comment', (given) => {
     const base = positive(given.base)
     const answer = { status: given.httpStatus, headers: given.headers, body: Buffer.from(bodyOf(given)).toString() }
-    expect(secure.openAnswer(answer, base.request.envelope, keysOf(base))).toMatchObject({
+    expect(secure.openResponse(answer, base.request.envelope, keysOf(base))).toMatchObject({
       ok: false,
       code: 'SECURE_ANSWER_INVALID',
       maybeProcessed: true,
@@ -177,7 +177,7 @@ describe('response that a client must reject', () => {
   it('client accepts the unmodified response from which the rejected responses were made', () => {
     const base = positive('p01-get-no-origin')
     const answer = { status: 200, headers: base.response.headers, body: JSON.stringify(base.response.envelope) }
-    expect(secure.openAnswer(answer, base.request.envelope, keysOf(base)).ok).toBe(true)
+    expect(secure.openResponse(answer, base.request.envelope, keysOf(base)).ok).toBe(true)
   })
 })
 

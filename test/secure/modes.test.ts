@@ -5,39 +5,39 @@ import { makeFakeServer, makeRandom, makeTimers, redeem, refusal } from './fake-
 
 const START = Date.UTC(2027, 0, 1)
 
-function setup(options: Partial<SecureSessionOptions>, isLatched = false) {
+function setup(options: Partial<SecureSessionOptions>, isProtected = false) {
   const clock = { now: START }
   const server = makeFakeServer(() => clock.now)
-  const latch = { value: isLatched, isSet: async () => latch.value, set: async () => void (latch.value = true) }
+  const downgradeProtection = { value: isProtected, isSet: async () => downgradeProtection.value, set: async () => void (downgradeProtection.value = true) }
   const create = () =>
     secure.createSecureSession({
       mode: 'auto',
       trustedChannel: true,
       send: server.send,
-      latch,
+      downgradeProtection,
       now: () => clock.now,
       randomBytes: makeRandom('client'),
       setTimer: makeTimers().setTimer,
       ...options,
     })
-  return { clock, server, latch, create, session: create() }
+  return { clock, server, downgradeProtection, create, session: create() }
 }
 
 describe('mode auto', () => {
   it('mode auto encrypts if the server supports it, and turns on downgrade protection', async () => {
-    const { session, latch, server } = setup({})
+    const { session, downgradeProtection, server } = setup({})
     expect(await session.send(redeem)).toMatchObject({ ok: true, encrypted: true })
-    expect(latch.value).toBe(true)
+    expect(downgradeProtection.value).toBe(true)
     expect(server.count(redeem.path)).toBe(0)
   })
 
   it('mode auto sends plain text over a trusted channel if the server disables encryption', async () => {
-    const { session, latch, server } = setup({})
+    const { session, downgradeProtection, server } = setup({})
     server.enabled = false
     for (let i = 0; i < 3; i++) {
       expect(await session.send(redeem)).toMatchObject({ ok: true, encrypted: false, succeeded: true })
     }
-    expect(latch.value).toBe(false)
+    expect(downgradeProtection.value).toBe(false)
     expect(server.count(secure.paths.bootstrap)).toBe(1)
     expect(server.requests.at(-1)).toMatchObject({ path: redeem.path, headers: redeem.headers, body: redeem.body })
   })
@@ -62,8 +62,8 @@ describe('mode auto', () => {
   it.each([
     ['over an untrusted channel', { trustedChannel: false }, false],
     ['under downgrade protection', {}, true],
-  ])('mode auto does not fall back to plain text %s', async (_, options, isLatched) => {
-    const { session, server } = setup(options, isLatched)
+  ])('mode auto does not fall back to plain text %s', async (_, options, isProtected) => {
+    const { session, server } = setup(options, isProtected)
     server.enabled = false
     expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_TRANSPORT_DISABLED' })
     expect(server.processed).toEqual([])
@@ -81,11 +81,11 @@ describe('mode auto', () => {
   })
 
   it('mode auto turns on downgrade protection when a plain call gets 426', async () => {
-    const { session, server, latch } = setup({})
+    const { session, server, downgradeProtection } = setup({})
     server.enabled = false
     server.answer = () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')
     expect(await session.send(redeem)).toMatchObject({ ok: true, encrypted: false, response: { status: 426 } })
-    expect(latch.value).toBe(true)
+    expect(downgradeProtection.value).toBe(true)
     expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_TRANSPORT_DISABLED' })
     expect(server.count(redeem.path)).toBe(1)
   })
@@ -111,10 +111,10 @@ describe('mode off', () => {
   })
 
   it('mode off turns on downgrade protection when a call gets 426', async () => {
-    const { session, server, latch } = setup({ mode: 'off' })
+    const { session, server, downgradeProtection } = setup({ mode: 'off' })
     server.answer = () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')
     expect(await session.send(redeem)).toMatchObject({ ok: true, succeeded: false, response: { status: 426 } })
-    expect(latch.value).toBe(true)
+    expect(downgradeProtection.value).toBe(true)
   })
 
   it('mode off returns the error that the HTTP client throws', async () => {
@@ -129,7 +129,7 @@ describe('mode off', () => {
 describe('downgrade protection', () => {
   it('mode auto fails before dispatch if downgrade protection cannot be stored', async () => {
     const broken = new Error('disk full')
-    const { session, server } = setup({ latch: { isSet: () => false, set: () => Promise.reject(broken) } })
+    const { session, server } = setup({ downgradeProtection: { isSet: () => false, set: () => Promise.reject(broken) } })
     await expect(session.send(redeem)).rejects.toBe(broken)
     expect(server.count(secure.paths.dispatch)).toBe(0)
   })

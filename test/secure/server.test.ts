@@ -27,20 +27,20 @@ describe('session request', () => {
   it('session request opens a session of 600 s with the current key and stores no shared secret', () => {
     const made = create({ clientPublicKey })
     if (!made.ok) throw new Error(made.code)
-    const { session, answer } = made
-    expect(Object.keys(answer).sort()).toEqual(['brand', 'expiresAt', 'origin', 'salt', 'sid'])
-    expect(answer).toMatchObject({ brand: 'platform', origin: '', expiresAt: now + 600_000 })
-    expect(answer.sid).toMatch(/^ss_[A-Za-z0-9_-]{22}$/)
-    expect(bytes(answer.salt)).toHaveLength(32)
+    const { session, response } = made
+    expect(Object.keys(response).sort()).toEqual(['brand', 'expiresAt', 'origin', 'salt', 'sid'])
+    expect(response).toMatchObject({ brand: 'platform', origin: '', expiresAt: now + 600_000 })
+    expect(response.sid).toMatch(/^ss_[A-Za-z0-9_-]{22}$/)
+    expect(bytes(response.salt)).toHaveLength(32)
     expect(Object.keys(session).sort()).toEqual(['expiresAt', 'keyC2s', 'keyS2c', 'kid', 'origin', 'sid'])
-    expect(session).toMatchObject({ sid: answer.sid, kid: current.kid, origin: '', expiresAt: answer.expiresAt })
+    expect(session).toMatchObject({ sid: response.sid, kid: current.kid, origin: '', expiresAt: response.expiresAt })
   })
 
   it('session request binds the session to its origin', () => {
     const made = create({ clientPublicKey }, 'https://a.example:8443')
     expect(made).toMatchObject({
       session: { origin: 'https://a.example:8443' },
-      answer: { origin: 'https://a.example:8443' },
+      response: { origin: 'https://a.example:8443' },
     })
   })
 
@@ -225,7 +225,7 @@ describe('sealed response', () => {
     if (!read.ok) throw new Error(read.code)
     const random = makeRandom('answers')
     const answer = { status: 200, headers: {}, body: '{}' }
-    const ivs = Array.from({ length: 50 }, () => secure.sealAnswer(read.message, sessionOf(base), answer, random).iv)
+    const ivs = Array.from({ length: 50 }, () => secure.sealResponse(read.message, sessionOf(base), answer, random).iv)
     expect(new Set(ivs).size).toBe(50)
   })
 
@@ -233,7 +233,7 @@ describe('sealed response', () => {
     const read = secure.readDispatch(bodyOf(base.request), now)
     if (!read.ok) throw new Error(read.code)
     const answer = { status: 200, headers: {}, body: '{}' }
-    const envelope = secure.sealAnswer(read.message, sessionOf(base), answer, makeRandom('written'))
+    const envelope = secure.sealResponse(read.message, sessionOf(base), answer, makeRandom('written'))
     expect(encodeEnvelope(envelope)).toBe(JSON.stringify(envelope))
   })
 })

@@ -84,7 +84,7 @@ test('client and server derive the same keys from their public keys', () => {
         { allowedOrigins: ['*'], brand: 'b', keyFor: () => server, now: 0, randomBytes: random },
       )
       if (!made.ok) throw new Error(made.code)
-      const answer = { status: 200, headers: {}, body: JSON.stringify(made.answer) }
+      const answer = { status: 200, headers: {}, body: JSON.stringify(made.response) }
       const described = JSON.stringify(secure.describeServer(server, true, 0))
       const bootstrap = secure.readBootstrap({ ...answer, body: described }, [])
       if (!bootstrap.ok || !bootstrap.enabled) throw new Error('no bootstrap')

@@ -89,7 +89,7 @@ describe('rate limit', () => {
     limits.take('reads', 'app')
     for (now = 30_000; now < 600_000; now += 30_000) {
       limits.take('issue', 'app')
-      expect(limits.look('reads', 'app')).toMatchObject({ remaining: 0, resetSeconds: (600_000 - now) / 1000 })
+      expect(limits.peek('reads', 'app')).toMatchObject({ remaining: 0, resetSeconds: (600_000 - now) / 1000 })
       expect(limits.take('reads', 'app')?.allowed).toBe(false)
     }
     expect(limits.take('reads', 'app')?.allowed).toBe(true)

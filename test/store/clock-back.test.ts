@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { PROCESS_CLOCK_SKEW_MS_MAX } from '../../src/domain/time.js'
 import { isPolled, takePoll } from '../../src/store/bots/open-polls.js'
-import { turn } from '../../src/store/delivery/turn.js'
+import { runWorkerPass } from '../../src/store/delivery/worker-pass.js'
 import { hasEnded, memorySessions } from '../../src/store/sessions.js'
 import { onPostgres } from '../support/engine-name.js'
 import { DeliveryScene } from '../support/server-deliveries.js'
@@ -17,16 +17,16 @@ it('delivery that failed while the clock was days ahead is due after the clock i
   await scene.set(await scene.receiver())
   const updateId = await scene.ping()
   const { begun } = await store.write(() =>
-    turn({ ...idle, bots: new Map([[scene.bot.id, null]]), lostBefore: null, now: clock.now(), trueNow: 0 }),
+    runWorkerPass({ ...idle, bots: new Map([[scene.bot.id, null]]), lostBefore: null, now: clock.now(), trueNow: 0 }),
   )
   const outcome = { statusCode: 503, error: { code: 'status', message: '503' }, durationMs: 5 }
   const failedAt = clock.now() + 10 * DAY
   const ended = begun.map((attempt) => ({ attempt, outcome, ipAddress: null, endedAt: failedAt }))
-  await store.write(() => turn({ ...idle, ended, lostBefore: null, now: failedAt, trueNow: 0 }))
+  await store.write(() => runWorkerPass({ ...idle, ended, lostBefore: null, now: failedAt, trueNow: 0 }))
   expect((await scene.delivery(updateId)).status).toBe('failed')
 
   // The worker trusts a due time up to the longest backoff (1 h) plus the clock tolerance ahead, no later one.
-  const look = (now: number) => store.write(() => turn({ ...idle, lostBefore: 0, now, trueNow: 0 }))
+  const look = (now: number) => store.write(() => runWorkerPass({ ...idle, lostBefore: 0, now, trueNow: 0 }))
   expect((await look(failedAt + 60_000 - HOUR - PROCESS_CLOCK_SKEW_MS_MAX)).begun).toEqual([])
   const { begun: again } = await look(failedAt + 60_000 - HOUR - PROCESS_CLOCK_SKEW_MS_MAX - 1)
   expect(again.map((it) => it.updateId)).toEqual([updateId])
@@ -39,9 +39,9 @@ it('delivery lease that ends implausibly late after the clock was set back count
   const updateId = await scene.ping()
   const leasedAt = 10 * DAY
   await store.write(() =>
-    turn({ ...idle, bots: new Map([[scene.bot.id, null]]), lostBefore: null, now: clock.now(), trueNow: leasedAt }),
+    runWorkerPass({ ...idle, bots: new Map([[scene.bot.id, null]]), lostBefore: null, now: clock.now(), trueNow: leasedAt }),
   )
-  const look = (lostBefore: number) => store.write(() => turn({ ...idle, lostBefore, now: clock.now(), trueNow: 0 }))
+  const look = (lostBefore: number) => store.write(() => runWorkerPass({ ...idle, lostBefore, now: clock.now(), trueNow: 0 }))
   await look(leasedAt - PROCESS_CLOCK_SKEW_MS_MAX)
   expect((await scene.delivery(updateId)).status).toBe('delivering')
   await look(leasedAt - PROCESS_CLOCK_SKEW_MS_MAX - 1)
@@ -68,6 +68,6 @@ it('encrypted session opened while the clock was days ahead ends when the clock 
   const sessions = memorySessions<typeof session>()
   await sessions.add(session)
   await sessions.add({ sid: 'later', expiresAt: 600_000 })
-  await sessions.forget(0)
+  await sessions.deleteExpired(0)
   expect([await sessions.find('s'), (await sessions.find('later'))?.sid]).toEqual([undefined, 'later'])
 })

@@ -122,9 +122,9 @@ it('expired session is deleted with its replay marks, not a millisecond before i
   await sessions.add(session('a', 1_000))
   await sessions.add(session('b', 2_000))
   await sessions.use('a', '1')
-  await sessions.forget(999)
+  await sessions.deleteExpired(999)
   expect(await sessions.find('a')).toMatchObject({ sid: 'a' })
-  await sessions.forget(1_000)
+  await sessions.deleteExpired(1_000)
   expect([await sessions.find('a'), (await sessions.find('b'))?.sid]).toEqual([undefined, 'b'])
   // The marks of the expired session no longer count, so the limit admits two others.
   expect([await sessions.use('b', '1'), await sessions.use('b', '2')]).toEqual(['first', 'first'])

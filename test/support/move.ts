@@ -4,7 +4,7 @@ import { afterEach, beforeEach } from 'vitest'
 import { contract, endpoints } from '../../src/contract/index.js'
 import { keyChecks } from '../../src/server/folder.js'
 import { Polls } from '../../src/server/polls.js'
-import { turn } from '../../src/store/delivery/turn.js'
+import { runWorkerPass } from '../../src/store/delivery/worker-pass.js'
 import { registerKeys } from '../../src/store/keys.js'
 import { exportText, filledTables, keyChecksOf } from '../../src/store/move/export.js'
 import { importRows, requireEmpty } from '../../src/store/move/import.js'
@@ -131,13 +131,13 @@ export async function makeDeliveries(server: TestApp): Promise<void> {
     const bot = await tenant.bot()
     await newDelivery(tenant, bot)
     const at = { bots: new Map([[bot.id, null]]), lostBefore: null, room: 1, now: START_MS, trueNow: START_MS }
-    const { begun } = await store.write(() => turn({ ...at, ended: [] }))
+    const { begun } = await store.write(() => runWorkerPass({ ...at, ended: [] }))
     const [attempt] = begun
     if (attempt === undefined) throw new Error('nothing was delivered')
     if (failed === null) continue
     const error = failed ? { code: 'http_status', message: 'The endpoint answered 500.' } : null
     const outcome = { statusCode: failed ? 500 : 200, error, durationMs: 12 }
     const ended = [{ attempt, outcome, ipAddress: '93.184.215.14', endedAt: START_MS }]
-    await store.write(() => turn({ ...at, bots: new Map(), ended }))
+    await store.write(() => runWorkerPass({ ...at, bots: new Map(), ended }))
   }
 }

@@ -30,7 +30,7 @@ export async function wireSession(send: Send, { origin = '', now = () => START_M
   const pair = secure.makeClientKeyPair(random)
   const answer = await exchange(send, secure.sessionRequest(bootstrap, pair, origin))
   const made = secure.readSession(answer, bootstrap, pair, { origin, serverNow: now() })
-  if (!made.ok) throw new Error(`${made.code} ${made.answer?.body}`)
+  if (!made.ok) throw new Error(`${made.code} ${made.outerResponse?.body}`)
   const seal = (call: InnerCall | Uint8Array, ts = now()) => {
     const plaintext = call instanceof Uint8Array ? call : Buffer.from(JSON.stringify(call))
     const sealed = secure.sealRequest(plaintext, made.session, ts, random)
@@ -38,7 +38,7 @@ export async function wireSession(send: Send, { origin = '', now = () => START_M
     return sealed.request as WireRequest & { readonly body: string }
   }
   const open = ({ body }: WireRequest, { status, headers, text }: Answer) => {
-    const inner = secure.openAnswer({ status, headers, body: text }, JSON.parse(String(body)), made.session)
+    const inner = secure.openResponse({ status, headers, body: text }, JSON.parse(String(body)), made.session)
     if (!inner.ok) throw new Error(`${inner.code}: ${status} ${text}`)
     return new Answer(inner.response.status, inner.response.headers, inner.response.body)
   }

@@ -1,5 +1,5 @@
 import { parseBaseUrl } from '../../client/base-url.js'
-import type { Latch } from '../../client/secure.js'
+import type { DowngradeProtection } from '../../client/secure.js'
 import { changeProfile } from '../config/config.js'
 import type { Context } from './context.js'
 
@@ -10,7 +10,7 @@ import type { Context } from './context.js'
 export function downgradeProtection(
   { settings, host, output }: Pick<Context, 'settings' | 'host' | 'output'>,
   baseUrl: string,
-): Latch {
+): DowngradeProtection {
   const { origin } = parseBaseUrl(baseUrl)
   const { secure, profileName, profileMissing } = settings
   let isSet = secure.latched.value.includes(origin)

@@ -80,7 +80,7 @@ export async function secureOptions(
   return {
     mode: mode.value,
     pins: pins.value,
-    latch: downgradeProtection({ settings, host, output }, baseUrl),
+    downgradeProtection: downgradeProtection({ settings, host, output }, baseUrl),
     trustedChannel: isTrustedChannel(baseUrl),
     now: host.now,
     ...(origin.value === undefined ? {} : { origin: origin.value }),

@@ -123,7 +123,7 @@ async function openCall(
       : withSecure(plain, {
           ...(await secureOptions(options, base)),
           mode,
-          latch: { isSet: () => latched, set: () => {} },
+          downgradeProtection: { isSet: () => latched, set: () => {} },
         })
   return createCall(transport, { token: credential.value })
 }

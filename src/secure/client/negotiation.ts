@@ -59,12 +59,12 @@ export function readBootstrap(
   pins: readonly string[],
 ): Bootstrap | DisabledBootstrap | SecureFailure {
   if (response.status !== 200) return failOuter(response, 'bootstrap')
-  const answer = unwrapSuccess(response)
-  if (answer?.enabled === false) return { ok: true, enabled: false }
-  if (answer === undefined || answer.enabled !== true) return fail('SECURE_BOOTSTRAP_INVALID', 'bootstrap')
-  if (answer.v !== PROTOCOL_VERSION || answer.suite !== SUITE) return fail('SECURE_VERSION_UNSUPPORTED', 'bootstrap')
-  const { kid, serverTime } = answer
-  const key = typeof answer.serverPublicKey === 'string' ? decodePublicKey(answer.serverPublicKey) : undefined
+  const members = unwrapSuccess(response)
+  if (members?.enabled === false) return { ok: true, enabled: false }
+  if (members === undefined || members.enabled !== true) return fail('SECURE_BOOTSTRAP_INVALID', 'bootstrap')
+  if (members.v !== PROTOCOL_VERSION || members.suite !== SUITE) return fail('SECURE_VERSION_UNSUPPORTED', 'bootstrap')
+  const { kid, serverTime } = members
+  const key = typeof members.serverPublicKey === 'string' ? decodePublicKey(members.serverPublicKey) : undefined
   if (key === undefined || !isIdentifier(kid) || !isInstant(serverTime)) {
     return fail('SECURE_BOOTSTRAP_INVALID', 'bootstrap')
   }
@@ -122,8 +122,8 @@ export function originHeader(origin: string): Record<string, string> {
 
 /** The members of a success, with or without the envelope of other endpoints (DECISIONS.md#envelope). */
 export function unwrapSuccess({ body }: HttpResponse): Members | undefined {
-  const answer = asMembers(parseJson(body))
-  return answer?.success === true ? asMembers(answer.data) : answer
+  const members = asMembers(parseJson(body))
+  return members?.success === true ? asMembers(members.data) : members
 }
 
 function isIdentifier(value: unknown): value is string {

@@ -9,7 +9,7 @@ import type { SetTimer } from './deadline.js'
 export type SecureMode = 'off' | 'auto' | 'required'
 
 /** Downgrade protection: records that a server has used encryption, so `auto` never falls back to plain text again. */
-export interface Latch {
+export interface DowngradeProtection {
   isSet(): boolean | Promise<boolean>
   set(): void | Promise<void>
 }
@@ -24,7 +24,7 @@ export interface SecureSessionOptions {
   /** True when `send` goes over verified TLS or loopback. Default false. */
   readonly trustedChannel?: boolean
   /** Storage of the downgrade protection. Default: in memory, for the life of the session object. */
-  readonly latch?: Latch
+  readonly downgradeProtection?: DowngradeProtection
   /** Milliseconds since 1970. */
   readonly now?: () => number
   readonly randomBytes?: RandomBytes
@@ -32,7 +32,7 @@ export interface SecureSessionOptions {
 }
 
 /** Downgrade protection in memory: it ends with the process. */
-export function makeLatch(): Latch {
+export function makeDowngradeProtection(): DowngradeProtection {
   let isSet = false
   return {
     isSet: () => isSet,

@@ -1,5 +1,5 @@
 import { randomBytes as systemRandom } from 'node:crypto'
-import { openAnswer, sealRequest } from '../dispatch.js'
+import { openResponse, sealRequest } from '../dispatch.js'
 import {
   exchange,
   fail,
@@ -16,7 +16,7 @@ import { CLIENT_TIMEOUT_MS, RENEW_BEFORE_MS, SESSION_LIFETIME_MS } from '../suit
 import { systemTimer, within } from './deadline.js'
 import { encodeInnerRequest } from './inner-request.js'
 import { type ClientSession, negotiate } from './negotiation.js'
-import { makeLatch, type SecureSessionOptions } from './options.js'
+import { makeDowngradeProtection, type SecureSessionOptions } from './options.js'
 import { arePins } from './pins.js'
 
 /** A business response; its status may still be an error. */
@@ -33,7 +33,7 @@ export interface SecureSession {
   /**
    * Sends a business request and resolves to its decrypted response or to a failure. `timeoutMs` covers the whole call:
    * 15,000 at most and by default, so a caller has time left for a retry. Rejects only when an injected function, such
-   * as `latch.set`, throws.
+   * as `downgradeProtection.set`, throws.
    */
   send(request: HttpRequest): Promise<SecureSuccess | SecureFailure>
 }
@@ -73,7 +73,7 @@ const distrusted: readonly SecureFailureCode[] = [
  * @throws TypeError for an origin that is not canonical, a malformed pin, or more than two pins.
  */
 export function createSecureSession(options: SecureSessionOptions): SecureSession {
-  const { send, mode, origin = '', pins = [], trustedChannel = false, latch = makeLatch() } = options
+  const { send, mode, origin = '', pins = [], trustedChannel = false, downgradeProtection = makeDowngradeProtection() } = options
   const { now = Date.now, randomBytes = systemRandom, setTimer = systemTimer } = options
   if (origin !== '' && !isCanonicalOrigin(origin)) throw new TypeError('The origin must look like https://host[:port]')
   if (!arePins(pins)) throw new TypeError('At most two pins, sha256: and 43 characters each')
@@ -123,12 +123,12 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
     const handshake = ending.value
     if (!handshake.ok) return handshake
     if (handshake.enabled) {
-      await latch.set()
+      await downgradeProtection.set()
       const { session, offset } = handshake
       current = { session, offset, renewAt: session.expiresAt - RENEW_BEFORE_MS }
     } else {
       // The only path to plain text (DECISIONS.md#client-modes); re-evaluated after the lifetime of a session.
-      const isAllowed = mode === 'auto' && trustedChannel && !(await latch.isSet())
+      const isAllowed = mode === 'auto' && trustedChannel && !(await downgradeProtection.isSet())
       if (!isAllowed) return fail('SECURE_TRANSPORT_DISABLED', 'bootstrap')
       current = { session: undefined, offset: 0, renewAt: now() + SESSION_LIFETIME_MS }
     }
@@ -141,7 +141,7 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
     const { response } = sent
     if (response.status === 426 && secureCodeOf(response.body) === 'SECURE_TRANSPORT_REQUIRED') {
       current = undefined
-      await latch.set()
+      await downgradeProtection.set()
     }
     return { ok: true, response, encrypted: false, succeeded: isBusinessSuccess(response) }
   }
@@ -151,7 +151,7 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
     if (!sealed.ok) return sealed
     const sent = await exchange(send, { ...sealed.request, ...limits }, 'dispatch')
     if (!sent.ok) return sent
-    const opened = openAnswer(sent.response, sealed.envelope, session)
+    const opened = openResponse(sent.response, sealed.envelope, session)
     if (!opened.ok) return opened
     const { response } = opened
     return { ok: true, response, encrypted: true, succeeded: isBusinessSuccess(response) }

@@ -15,7 +15,7 @@ import type { ServerSession } from './session.js'
 
 // Steps of a dispatch, in the order of DECISIONS.md#dispatch-order: checkDispatchHead; readDispatch; session look-up;
 // openDispatch; the caller's atomic insert of (sid, rid), which detects replays and must follow the verification of the
-// tag; readInnerRequest. From there on the server seals every response with sealAnswer.
+// tag; readInnerRequest. From there on the server seals every response with sealResponse.
 
 /** Checks the headers of a dispatch (names in lower case); undefined when they are valid. */
 export function checkDispatchHead(
@@ -78,7 +78,7 @@ export function openDispatch(message: SealedMessage, { session, origin, now }: D
  * Seals a business response with the head of its request.
  * @param response header names in lower case; `body` is JSON text or empty
  */
-export function sealAnswer(
+export function sealResponse(
   request: EnvelopeHead,
   { keyS2c }: Pick<ServerSession, 'keyS2c'>,
   response: HttpResponse,

@@ -10,7 +10,7 @@ const SID_BYTES = 16
 const SALT_BYTES = 32
 
 /** Response of the bootstrap call. `serverTime` in milliseconds since 1970. */
-export interface BootstrapAnswer {
+export interface BootstrapResponse {
   readonly v: number
   readonly suite: string
   readonly enabled: boolean
@@ -21,7 +21,7 @@ export interface BootstrapAnswer {
 }
 
 /** Response of the session call. */
-export interface SessionAnswer {
+export interface SessionResponse {
   readonly sid: string
   /** 32 bytes, base64url. */
   readonly salt: string
@@ -62,7 +62,7 @@ export interface SessionSettings {
 }
 
 export type SessionCreation =
-  | { readonly ok: true; readonly session: ServerSession; readonly answer: SessionAnswer }
+  | { readonly ok: true; readonly session: ServerSession; readonly response: SessionResponse }
   | SecureRefusal<
       | 'SECURE_ORIGIN_NOT_ALLOWED'
       | 'SECURE_VERSION_UNSUPPORTED'
@@ -70,7 +70,7 @@ export type SessionCreation =
       | 'SECURE_SESSION_MISMATCH'
     >
 
-export function describeServer(key: ServerKey, enabled: boolean, now: number): BootstrapAnswer {
+export function describeServer(key: ServerKey, enabled: boolean, now: number): BootstrapResponse {
   const { kid, publicKey } = key
   return { v: PROTOCOL_VERSION, suite: SUITE, enabled, kid, serverPublicKey: publicKey, serverTime: now }
 }
@@ -103,6 +103,6 @@ export function createServerSession(request: SessionRequest, settings: SessionSe
   return {
     ok: true,
     session: { sid, kid: key.kid, origin, expiresAt, ...keys },
-    answer: { sid, salt: encodeBase64url(salt), brand, origin, expiresAt },
+    response: { sid, salt: encodeBase64url(salt), brand, origin, expiresAt },
   }
 }

@@ -31,8 +31,8 @@ interface ResponseHead {
 
 /** The response or the failure of an exchange. `unsent`: no byte of the request was written. */
 export type Exchange =
-  | { readonly answer: ResponseHead }
-  | { readonly answer: null; readonly unsent: boolean; readonly failure: ExchangeErrorCode }
+  | { readonly response: ResponseHead }
+  | { readonly response: null; readonly unsent: boolean; readonly failure: ExchangeErrorCode }
 
 /** Maximum of body bytes that are read (DECISIONS.md#delivery-attempts). */
 const maxBodyBytes = 16 * 1024
@@ -42,7 +42,7 @@ const maxHeadBytes = 16 * 1024
  * Maximum bytes of one response. Far above the limits of head and body; it bounds interim responses, reason phrases and
  * chunk extensions, which undici 7.30 reads without a limit.
  */
-const maxAnswerBytes = 128 * 1024
+const maxResponseBytes = 128 * 1024
 
 /** Maximum wait for the body: the head decides the result, and the next delivery of the chat waits. */
 const bodyWaitMs = 2_000
@@ -110,7 +110,7 @@ export class Connection {
     const path = url.pathname + url.search
     return new Promise((resolve, reject) => {
       let sent = false
-      let answer: ResponseHead | undefined
+      let head: ResponseHead | undefined
       let bodyTimer: NodeJS.Timeout | undefined
       let settled = false
       let bodyBytes = 0
@@ -120,7 +120,7 @@ export class Connection {
         settled = true
         clearTimeout(bodyTimer)
         limit.unlisten(stop)
-        resolve(answer === undefined ? { answer: null, unsent: !sent, failure } : { answer })
+        resolve(head === undefined ? { response: null, unsent: !sent, failure } : { response: head })
       }
       // The sender destroys a connection that is not reusable, which ends the running exchange.
       const stop = () => settle(limit.reached ?? 'response_timeout')
@@ -135,7 +135,7 @@ export class Connection {
           },
           onResponseStart: (_controller, status) => {
             if (status < 200) return
-            answer = { status, at: performance.now() }
+            head = { status, at: performance.now() }
             bodyTimer = setTimeout(stop, bodyWaitMs)
           },
           onResponseData: (_controller, chunk) => {
@@ -167,7 +167,7 @@ export class Connection {
     this.#socket = socket
     this.#bytesBefore = 0
     socket.on('readable', () => {
-      if (this.#bytesReceived > maxAnswerBytes) socket.destroy(new Error('too long an answer'))
+      if (this.#bytesReceived > maxResponseBytes) socket.destroy(new Error('the response is too long'))
     })
     return socket
   }

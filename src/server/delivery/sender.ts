@@ -51,7 +51,7 @@ const maxAddressesTried = 4
 export function createSender(options: SenderOptions = {}): Sender {
   const { lookup = createLookup(), loopbackPorts, timeoutMs = 15_000, ca } = options
   const { connectTcp = (host, port) => connect({ host, port, noDelay: true }) } = options
-  const kept = new IdleConnections()
+  const idle = new IdleConnections()
   const running = new Map<AttemptLimit, Promise<unknown>>()
   let closed = false
 
@@ -79,8 +79,8 @@ export function createSender(options: SenderOptions = {}): Sender {
       const isLast = index === addresses.length - 1
       const connectTimeoutMs = isLast ? null : (timeoutMs - (performance.now() - startedAt)) / 2
       const exchange = await post(Connection, delivery, checked, address, { limit, connectTimeoutMs })
-      if (exchange.answer !== null) {
-        const { status, at } = exchange.answer
+      if (exchange.response !== null) {
+        const { status, at } = exchange.response
         const durationMs = Math.round(at - startedAt)
         return { statusCode: status, error: statusError(status), durationMs, ipAddress: address }
       }
@@ -103,11 +103,11 @@ export function createSender(options: SenderOptions = {}): Sender {
     // The address has just passed the look-up and allowed_ips of this delivery, and idle connections are stored by
     // address: a reused one needs no further check.
     const key = `${checked.url.origin} ${address}`
-    const connection = kept.take(key) ?? new Connection(checked.url.origin, address, { connectTcp, ca })
+    const connection = idle.take(key) ?? new Connection(checked.url.origin, address, { connectTcp, ca })
     try {
       return await connection.post({ checked, headers, body, ...limits })
     } finally {
-      if (connection.reusable) kept.keep(key, connection)
+      if (connection.reusable) idle.add(key, connection)
       else void connection.destroy()
     }
   }
@@ -132,7 +132,7 @@ export function createSender(options: SenderOptions = {}): Sender {
       }, graceMs)
       await Promise.allSettled(running.values())
       clearTimeout(timer)
-      await kept.destroy()
+      await idle.destroy()
     },
   }
 }
@@ -171,7 +171,7 @@ export class IdleConnections {
     return connection
   }
 
-  keep(key: string, connection: Connection): void {
+  add(key: string, connection: Connection): void {
     const connections = this.#idle.get(key)
     if (connections === undefined) this.#idle.set(key, [connection])
     else connections.push(connection)

@@ -7,10 +7,10 @@ import {
   type Attempt,
   botsWithWork,
   type EndedAttempt,
-  type Turn,
-  type TurnResult,
-  turn,
-} from '../../store/delivery/turn.js'
+  type WorkerPass,
+  type WorkerPassResult,
+  runWorkerPass,
+} from '../../store/delivery/worker-pass.js'
 import type { Store } from '../../store/store.js'
 import { signWebhook } from '../../webhook/signature.js'
 import { type Clock, steadyNow } from '../clock.js'
@@ -66,7 +66,7 @@ export class DeliveryWorker {
   readonly #inFlight = new Set<Promise<void>>()
   readonly #held = new Map<string, number>()
   #expiresLeases = false
-  #turning: Promise<void> | null = null
+  #pass: Promise<void> | null = null
   #dueTimer: NodeJS.Timeout | undefined
   #claims = true
 
@@ -97,7 +97,7 @@ export class DeliveryWorker {
     sweep.unref()
     this.#stops.push(() => clearInterval(sweep))
     for (const botId of await store.read(botsWithWork)) this.#botIds.add(botId)
-    await this.#writeTurn(alone ? ALWAYS : this.#leaseNow())
+    await this.#commitPass(alone ? ALWAYS : this.#leaseNow())
     this.#wakeIfNeeded()
   }
 
@@ -111,12 +111,12 @@ export class DeliveryWorker {
     this.#claims = false
     for (const stop of this.#stops.splice(0)) stop()
     clearTimeout(this.#dueTimer)
-    await this.#turning
+    await this.#pass
     await this.#options.sender.close(graceMs)
     await Promise.all(this.#inFlight)
     while (this.#ended.length > 0) {
       try {
-        await this.#writeTurn(null)
+        await this.#commitPass(null)
       } catch (error) {
         // The leases of these attempts expire, and the next start records them as failed.
         return this.#options.onError(error)
@@ -130,8 +130,8 @@ export class DeliveryWorker {
   }
 
   #wake(): void {
-    if (!this.#claims || this.#turning !== null) return
-    this.#turning = this.#turn()
+    if (!this.#claims || this.#pass !== null) return
+    this.#pass = this.#runPass()
   }
 
   #wakeIfNeeded(): void {
@@ -139,39 +139,39 @@ export class DeliveryWorker {
     if (this.#ended.length > 0 || this.#expiresLeases || (this.#botIds.size > 0 && hasRoom)) this.#wake()
   }
 
-  async #turn(): Promise<void> {
+  async #runPass(): Promise<void> {
     // Let attempts that end in the same tick share the turn.
     await new Promise((resolve) => setImmediate(resolve))
     const lostBefore = this.#expiresLeases ? this.#leaseNow() : null
     this.#expiresLeases = false
     try {
-      await this.#writeTurn(lostBefore)
-      this.#turning = null
+      await this.#commitPass(lostBefore)
+      this.#pass = null
       this.#wakeIfNeeded()
     } catch (error) {
       this.#options.onError(error)
-      this.#turning = null
+      this.#pass = null
       this.#setTimer(RETRY_MS)
     }
   }
 
-  async #writeTurn(lostBefore: number | null): Promise<void> {
+  async #commitPass(lostBefore: number | null): Promise<void> {
     const { store, clock } = this.#options
     const ended = this.#ended
     // A stopping process drops unconfirmed claims: their leases expire.
     const unconfirmed = this.#claims ? this.#unconfirmed : []
     const room = this.#claims ? this.#slots - this.#inFlight.size : 0
-    const bots = this.#botsToAsk(room)
+    const bots = this.#botsToServe(room)
     this.#ended = []
     this.#unconfirmed = []
     const times = { now: clock.now(), trueNow: this.#leaseNow() }
-    const it: Turn = { ended, unconfirmed, bots, lostBefore, room, held: this.#held, ...times }
+    const input: WorkerPass = { ended, unconfirmed, bots, lostBefore, room, held: this.#held, ...times }
     let claimed: readonly Attempt[] = []
-    let result: TurnResult
+    let result: WorkerPassResult
     try {
       result = await store.write(function* () {
         claimed = []
-        const done = yield* turn(it)
+        const done = yield* runWorkerPass(input)
         claimed = done.begun
         return done
       })
@@ -191,7 +191,7 @@ export class DeliveryWorker {
   }
 
   /** The bots of this turn. Bots that wait for a slot are included only if one is free for their account. */
-  #botsToAsk(room: number): ReadonlyMap<string, string | null> {
+  #botsToServe(room: number): ReadonlyMap<string, string | null> {
     const bots = new Map<string, string | null>()
     for (const [botId, accountId] of this.#waiting) {
       if (accountId === null ? room > 0 : slotsFor(room, this.#held.get(accountId) ?? 0) > 0) bots.set(botId, accountId)
@@ -256,8 +256,8 @@ export class DeliveryWorker {
 
   /** Decrypted webhook settings, cached by bot until the webhook changes. */
   #signingOf(row: WebhookRow): SigningSettings {
-    const kept = this.#signing.get(row.bot_id)
-    if (kept !== undefined && kept.row.url === row.url && kept.row.secret === row.secret) return { ...kept, row }
+    const cached = this.#signing.get(row.bot_id)
+    if (cached !== undefined && cached.row.url === row.url && cached.row.secret === row.secret) return { ...cached, row }
     const open = (value: string) => unseal(this.#options.keys, row.bot_id, value)
     const signing = {
       row,

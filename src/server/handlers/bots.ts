@@ -87,7 +87,7 @@ export const botConsoleHandlers: MakeHandlers<'bots', Console> = (
     const now = clock.now()
     const stored = await read(() => calls.metrics(caller.accountId, botId, now))
     if (!stored.ok) return stored
-    return { ok: true, data: { ...stored.data, quota: quotaOf(limits.look('bot_calls', botId), now) } }
+    return { ok: true, data: { ...stored.data, quota: quotaOf(limits.peek('bot_calls', botId), now) } }
   },
 
   templates: ({ botId, ...filter }, { caller }) => read(() => templates.list(caller.accountId, botId, filter)),

@@ -77,8 +77,8 @@ async function setWebhook<R extends Refusal>(
     // With a webhook set, an open poll is about to end with 409 anyway.
     const isPolling = polls.isOpen(botId) || (polls.across && (yield* isPolled(botId, Date.now())))
     if (was === null && isPolling) return refuse('POLLING_ACTIVE')
-    const kept = was === null ? [] : (JSON.parse(was.allowed_ips) as string[])
-    const checked = checkUrl(url, { loopbackPorts, allowedIps: allowedIps ?? kept })
+    const previousIps = was === null ? [] : (JSON.parse(was.allowed_ips) as string[])
+    const checked = checkUrl(url, { loopbackPorts, allowedIps: allowedIps ?? previousIps })
     return checked.ok ? checked : refuse('WEBHOOK_URL_REFUSED', { reason: checked.reason })
   }
   const admitted = await store.read(admit)

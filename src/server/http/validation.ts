@@ -10,12 +10,12 @@ Settings.Set({ maxErrors: 200 })
 
 /** Caches one value per key while the key lives, so that servers of one process share slow compilations. */
 export function oncePer<K extends object, V extends object>(make: (key: K) => V): (key: K) => V {
-  const made = new WeakMap<K, V>()
+  const cache = new WeakMap<K, V>()
   return (key) => {
-    const kept = made.get(key)
-    if (kept !== undefined) return kept
+    const cached = cache.get(key)
+    if (cached !== undefined) return cached
     const value = make(key)
-    made.set(key, value)
+    cache.set(key, value)
     return value
   }
 }
@@ -81,7 +81,7 @@ function messageOf(place: Record<string, unknown>, error: SchemaError): string {
 /** Keeps only the errors of the alternative that the member `type` selects in a union. */
 function withoutOtherAlternatives(errors: SchemaError[]): SchemaError[] {
   const unions = errors.filter((error) => error.keyword === 'anyOf')
-  return unions.reduce((kept, union) => narrow(kept, union), errors)
+  return unions.reduce((rest, union) => narrow(rest, union), errors)
 }
 
 function narrow(errors: SchemaError[], union: SchemaError): SchemaError[] {

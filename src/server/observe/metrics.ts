@@ -8,7 +8,7 @@ export interface Metrics {
 }
 
 /** Batch size: recording observations in batches takes half the time. */
-const GATHERED_MAX = 256
+const BATCH_MAX = 256
 
 type Recorder = Awaited<ReturnType<typeof import('./prometheus.js')['recordTo']>>
 
@@ -43,7 +43,7 @@ export function createMetrics(store: string, now: () => number = () => performan
     observe(it) {
       waiting.push(it)
       if (recorder === undefined) loading ??= load()
-      else if (waiting.length >= GATHERED_MAX) record(recorder)
+      else if (waiting.length >= BATCH_MAX) record(recorder)
     },
     text() {
       if (rendering === undefined || now() - renderedAt >= RENDERED_MS) {

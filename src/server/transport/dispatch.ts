@@ -6,7 +6,7 @@ import { encodeEnvelope } from '../../secure/envelope.js'
 import type { HttpResponse } from '../../secure/http.js'
 import { readInnerText } from '../../secure/inner-request.js'
 import { decodeUtf8 } from '../../secure/json.js'
-import { checkDispatchHead, openDispatch, readDispatch, sealAnswer } from '../../secure/server/dispatch.js'
+import { checkDispatchHead, openDispatch, readDispatch, sealResponse } from '../../secure/server/dispatch.js'
 import { MAX_ENVELOPE_BYTES, MEDIA_TYPE } from '../../secure/suite.js'
 import { hasEnded } from '../../store/sessions.js'
 import type { Deps } from '../deps.js'
@@ -49,13 +49,13 @@ export function createDispatchListener(deps: Deps, routing: RequestListener, eve
   return (request, response) => {
     const id = deps.newId('req')
     const started = performance.now()
-    const send = (answer: HttpResponse, code: FailureCode | null) => {
-      write(response, answer, id)
+    const send = (outer: HttpResponse, code: FailureCode | null) => {
+      write(response, outer, id)
       events.recordRequest({
         id,
         endpoint,
         method: endpoint.method,
-        status: answer.status,
+        status: outer.status,
         code,
         applicationId: null,
         replayed: false,
@@ -98,12 +98,12 @@ export function createDispatchListener(deps: Deps, routing: RequestListener, eve
     const text = decodeUtf8(plaintext) ?? ''
     const inner = readInnerText(text)
     const outer = { id, request, response }
-    const answer = inner.ok
+    const reply = inner.ok
       ? await exchangeInside(routing, new InnerMessage(inner.request, text, plaintext.length, session.origin, outer))
       : refusedInside(refuse(inner.code, { part: inner.part }), id)
     // Best effort: only the order of eviction depends on the confirmation.
-    if (live?.confirmed === false && answer.status < 300) await secure.sessions.confirm(message.sid).catch(() => {})
-    return encodeEnvelope(sealAnswer(message, session, answer, random))
+    if (live?.confirmed === false && reply.status < 300) await secure.sessions.confirm(message.sid).catch(() => {})
+    return encodeEnvelope(sealResponse(message, session, reply, random))
   }
 }
 
@@ -118,10 +118,10 @@ function responseClosed(response: ServerResponse): Promise<'broken'> {
   return new Promise((resolve) => response.once('close', () => resolve('broken')))
 }
 
-function write(response: ServerResponse, answer: HttpResponse, id: string): void {
+function write(response: ServerResponse, outer: HttpResponse, id: string): void {
   if (response.headersSent || response.destroyed) return
-  response.writeHead(answer.status, headersOf(answer, id))
-  response.end(answer.body)
+  response.writeHead(outer.status, headersOf(outer, id))
+  response.end(outer.body)
 }
 
 function refusedInside(refusal: Refusal, requestId: string): HttpResponse {

@@ -63,12 +63,12 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
       if (!creation.ok) return sendFailure(request, reply, malformed(request, creation))
       limits.take('secure_session', addresses.limitSubject(request))
       await secure.sessions.add(creation.session)
-      return creation.answer
+      return creation.response
     },
   })
 
   function refuseOverLimit(request: FastifyRequest): Refusal | null {
-    const verdict = limits.look('secure_session', addresses.limitSubject(request))
+    const verdict = limits.peek('secure_session', addresses.limitSubject(request))
     return verdict === null || verdict.remaining > 0 ? null : rateLimited(verdict)
   }
 

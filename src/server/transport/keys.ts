@@ -34,7 +34,7 @@ export interface TransportKeys {
   /** Makes the next key current; the replaced one enters its grace period. */
   rotate(now: number): void | Promise<void>
   /** Destroys the keys whose grace period has ended. */
-  forget(now: number): void | Promise<void>
+  destroyExpired(now: number): void | Promise<void>
   list(now: number): SecureKey[]
 }
 
@@ -82,10 +82,10 @@ export class SecureKeys implements TransportKeys {
     const text = file.read()
     if (text !== null) {
       this.#keys = readKeys(text, file.name)
-      this.forget(now)
+      this.destroyExpired(now)
     } else {
       this.#keys = []
-      this.#keep([this.#make('current', now), this.#make('next', now)])
+      this.#save([this.#make('current', now), this.#make('next', now)])
     }
   }
 
@@ -102,7 +102,7 @@ export class SecureKeys implements TransportKeys {
   rotate(now: number): void {
     const [current, next] = [this.#in('current'), this.#in('next')]
     const others = this.#keys.filter((it) => it.state === 'grace' && !isOver(it, now))
-    this.#keep([
+    this.#save([
       { ...next, state: 'current', activated_at: now },
       this.#make('next', now),
       { ...current, state: 'grace', grace_until: now + KEY_GRACE_MS },
@@ -110,9 +110,9 @@ export class SecureKeys implements TransportKeys {
     ])
   }
 
-  forget(now: number): void {
-    const kept = this.#keys.filter((it) => !isOver(it, now))
-    if (kept.length < this.#keys.length) this.#keep(kept)
+  destroyExpired(now: number): void {
+    const rest = this.#keys.filter((it) => !isOver(it, now))
+    if (rest.length < this.#keys.length) this.#save(rest)
   }
 
   list(now: number): SecureKey[] {
@@ -145,8 +145,8 @@ export class SecureKeys implements TransportKeys {
   }
 
   /** Writes the keys before using them: after a restart the server needs every key with which a session was opened. */
-  #keep(keys: LoadedKey[]): void {
-    const file: KeyFile = { version: 1, keys: keys.map(({ key: _key, ...kept }) => kept) }
+  #save(keys: LoadedKey[]): void {
+    const file: KeyFile = { version: 1, keys: keys.map(({ key: _key, ...stored }) => stored) }
     this.#file.write(`${JSON.stringify(file, null, 2)}\n`)
     this.#keys = keys
   }
@@ -160,9 +160,9 @@ function isOver({ grace_until }: StoredKey, now: number): boolean {
 function readKeys(text: string, name: string): LoadedKey[] {
   try {
     const file = JSON.parse(text) as KeyFile
-    const keys = file.keys.map((kept) => ({
-      ...kept,
-      key: loadServerKey(decodeBase64url(kept.private_key) ?? new Uint8Array()),
+    const keys = file.keys.map((stored) => ({
+      ...stored,
+      key: loadServerKey(decodeBase64url(stored.private_key) ?? new Uint8Array()),
     }))
     const count = (state: KeyState) => keys.filter((it) => it.state === state).length
     const isTimed = keys.every((it) => it.state !== 'grace' || Number.isSafeInteger(it.grace_until))

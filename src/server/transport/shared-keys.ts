@@ -3,7 +3,7 @@ import type { RandomBytes } from '../../domain/ids.js'
 import type { Keyring } from '../../domain/keyring.js'
 import { seal, unseal } from '../../domain/sealing.js'
 import type { ServerKey } from '../../secure/server/key.js'
-import * as kept from '../../store/secure-keys.js'
+import * as storedKeys from '../../store/secure-keys.js'
 import type { Store } from '../../store/store.js'
 import type { Clock } from '../clock.js'
 import { SecureKeys, type TransportKeys } from './keys.js'
@@ -36,7 +36,7 @@ export class SharedSecureKeys implements TransportKeys {
     await shared.#change(clock.now(), () => {})
     // If this fails, the next expiry sweep reads the keys.
     const reload = () => void shared.#reload(clock.now()).catch(() => {})
-    store.listen((subject) => subject === kept.SUBJECT && reload(), reload)
+    store.listen((subject) => subject === storedKeys.SUBJECT && reload(), reload)
     return shared
   }
 
@@ -56,12 +56,12 @@ export class SharedSecureKeys implements TransportKeys {
     return this.#change(now, (keys) => keys.rotate(now))
   }
 
-  async forget(now: number): Promise<void> {
-    await this.#change(now, (keys) => keys.forget(now))
+  async destroyExpired(now: number): Promise<void> {
+    await this.#change(now, (keys) => keys.destroyExpired(now))
   }
 
   async #reload(now: number): Promise<void> {
-    const found = await this.#store.read(kept.load)
+    const found = await this.#store.read(storedKeys.load)
     // A read that overlaps a rotation of this process may return the version before it.
     if (found === undefined || found.version <= this.#version) return
     this.#keys = this.#read(this.#open(found.sealed), now).keys
@@ -71,7 +71,7 @@ export class SharedSecureKeys implements TransportKeys {
   /** Changes the keys; starts again if another process has changed them concurrently. */
   async #change(now: number, change: (keys: SecureKeys) => void): Promise<void> {
     for (;;) {
-      const found = await this.#store.read(kept.load)
+      const found = await this.#store.read(storedKeys.load)
       const before = found === undefined ? null : this.#open(found.sealed)
       const { keys, text } = this.#read(before, now)
       change(keys)
@@ -83,7 +83,7 @@ export class SharedSecureKeys implements TransportKeys {
         return
       }
       const sealed = this.#seal(changed)
-      if (!(await this.#store.write(() => kept.replace(version, sealed)))) continue
+      if (!(await this.#store.write(() => storedKeys.replace(version, sealed)))) continue
       this.#keys = keys
       this.#version = version + 1
       return

@@ -40,7 +40,7 @@ export async function importRows(
   { header, rows }: ParsedExport,
   onRows: (count: number) => void,
 ): Promise<Checksums> {
-  await target.become(header.schema)
+  await target.createSchema(header.schema)
   const tables = new Map<string, Table>()
   let writing: Promise<void> = Promise.resolve()
   try {

@@ -43,7 +43,7 @@ export async function openPostgresTarget(settings: PostgresSettings): Promise<Mo
   }
   return {
     ...source,
-    async become(schema) {
+    async createSchema(schema) {
       if (schema === (await source.schema())) return
       await guarded(client.query(`drop table if exists ${allTables.join(', ')}`))
       await migrate(0, schema)

@@ -30,7 +30,7 @@ export interface MoveSource {
 /** A source with an open transaction for an import, which excludes all other writers. */
 export interface MoveTarget extends MoveSource {
   /** Creates the tables of this schema version in an empty store. */
-  become(schema: number): Promise<void>
+  createSchema(schema: number): Promise<void>
   insert(table: Table, rows: readonly Row[]): Promise<void>
   /** Stores the encrypted keys of the transport; null for SQLite, which has them in a file. */
   readonly insertTransportKeys: ((sealed: string) => Promise<void>) | null

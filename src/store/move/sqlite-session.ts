@@ -39,7 +39,7 @@ export async function openSqliteTarget(path: string): Promise<MoveTarget> {
   return {
     ...source,
     close,
-    async become(schema) {
+    async createSchema(schema) {
       if (schema === (await source.schema())) return
       for (const name of allTables.toReversed()) db.exec(`drop table if exists ${name}`)
       for (const sql of migrations.slice(0, schema)) db.exec(sql)

@@ -9,7 +9,7 @@ export type PostgresProblem =
   /** The statement waited too long for a lock, or its result did not arrive in time. */
   | 'busy'
   /** The database is unreachable, full, starting or read-only. */
-  | 'away'
+  | 'unavailable'
   /** The connection's prepared statements no longer fit the schema: a newer version has migrated. */
   | 'stale'
   /** An earlier statement of the transaction has failed. */
@@ -28,16 +28,16 @@ const BY_STATE: Readonly<Record<string, PostgresProblem>> = {
   '0A000': 'stale',
   '26000': 'stale',
   '25P02': 'aborted',
-  '25006': 'away',
-  '25P03': 'away',
-  '25P04': 'away',
-  '08': 'away',
-  '28': 'away',
-  '3D': 'away',
-  '53': 'away',
-  '57': 'away',
-  '58': 'away',
-  XX: 'away',
+  '25006': 'unavailable',
+  '25P03': 'unavailable',
+  '25P04': 'unavailable',
+  '08': 'unavailable',
+  '28': 'unavailable',
+  '3D': 'unavailable',
+  '53': 'unavailable',
+  '57': 'unavailable',
+  '58': 'unavailable',
+  XX: 'unavailable',
 }
 
 /** SQLSTATE; null for an error that the server did not send. */
@@ -65,9 +65,9 @@ export class DatabaseFailure extends Error {
     this.problem = silent
       ? 'busy'
       : state === null
-        ? 'away'
+        ? 'unavailable'
         : (BY_STATE[state] ?? BY_STATE[state.slice(0, 2)] ?? 'statement')
-    this.isOutage = silent || this.problem === 'away'
+    this.isOutage = silent || this.problem === 'unavailable'
   }
 }
 

@@ -67,12 +67,12 @@ export class Reads {
       return done === true
     } catch (error) {
       const problem = error instanceof DatabaseFailure ? error.problem : null
-      if (problem === 'aborted' || (!pending.isRetry && (problem === 'away' || problem === 'stale'))) {
+      if (problem === 'aborted' || (!pending.isRetry && (problem === 'unavailable' || problem === 'stale'))) {
         // Another operation caused the failure, or only this connection is affected.
         pending.isRetry ||= problem !== 'aborted'
         this.#waiting.push(pending)
         void this.#runWaiting()
-      } else pending.reject(problem === 'away' || problem === 'busy' ? unavailable(error) : error)
+      } else pending.reject(problem === 'unavailable' || problem === 'busy' ? unavailable(error) : error)
       return true
     }
   }

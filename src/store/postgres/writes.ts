@@ -7,8 +7,8 @@ import type { Connections, PooledConnection } from './pool.js'
 
 /** Maximum number of operations per transaction. */
 const BATCH_MAX = 64
-/** Attempts by kind of problem; `away` and `stale` may concern a single connection. */
-const RUNS_MAX: Partial<Record<PostgresProblem, number>> = { conflict: 8, constraint: 3, away: 2, stale: 2 }
+/** Attempts by kind of problem; `unavailable` and `stale` may concern a single connection. */
+const RUNS_MAX: Partial<Record<PostgresProblem, number>> = { conflict: 8, constraint: 3, unavailable: 2, stale: 2 }
 
 type PendingWrite = Pending & { readonly conflictKey: string }
 
@@ -93,7 +93,7 @@ export class Writes {
       const run = (runs.get(problem) ?? 0) + 1
       runs.set(problem, run)
       if (mayRunAgain && run < (RUNS_MAX[problem] ?? 1)) continue
-      if (cause instanceof DatabaseFailure && (problem === 'away' || problem === 'busy')) return cause
+      if (cause instanceof DatabaseFailure && (problem === 'unavailable' || problem === 'busy')) return cause
       pending.reject(problem === 'conflict' || !mayRunAgain ? unavailable(cause) : cause)
       return
     }

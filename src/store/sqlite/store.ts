@@ -15,7 +15,7 @@ import { closeSqliteFile, openSqliteFile, pragma } from './open.js'
 /** Maximum number of operations per commit, so that reads can run in between. */
 const BATCH_MAX = 256
 /** Commit immediately once this many writes are queued: the cost of an fsync per write is small by then. */
-const GATHERED_MAX = 32
+const IMMEDIATE_COMMIT_WRITES = 32
 
 type Outcome = { readonly value: unknown; readonly notices: readonly Notice[] } | { readonly error: unknown }
 
@@ -44,7 +44,7 @@ export function openSqliteStore(path: string): Store {
    * Length of the write queue at the end of the last tick. The commit waits while it grows: callers that received their
    * results together send their next writes within a few ticks, which saves a third of the fsyncs.
    */
-  let gathered = 0
+  let lastQueueLength = 0
   let scheduled = false
   let closed = false
   /** Set after a failed fsync: the state on disk is unknown until the file is reopened. */
@@ -118,9 +118,9 @@ export function openSqliteStore(path: string): Store {
   function drain(): void {
     scheduled = false
     runReads()
-    if (writes.length > gathered && writes.length < GATHERED_MAX) gathered = writes.length
+    if (writes.length > lastQueueLength && writes.length < IMMEDIATE_COMMIT_WRITES) lastQueueLength = writes.length
     else if (writes.length > 0) {
-      gathered = 0
+      lastQueueLength = 0
       commitWrites()
     }
     schedule()

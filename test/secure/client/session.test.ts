@@ -174,7 +174,7 @@ describe('session renewal', () => {
     const { server, send } = setup()
     server.intercept = () => refusal(503, 'SERVICE_UNAVAILABLE')
     const outcomes = await Promise.all([send(), send(), send()])
-    const failure = { ok: false, code: 'SECURE_ANSWER_REFUSED', phase: 'bootstrap', answer: { status: 503 } }
+    const failure = { ok: false, code: 'SECURE_ANSWER_REFUSED', phase: 'bootstrap', outerResponse: { status: 503 } }
     for (const outcome of outcomes) expect(outcome).toMatchObject({ ...failure, maybeProcessed: false })
     expect(server.requests).toHaveLength(1)
     server.intercept = (_, next) => next()

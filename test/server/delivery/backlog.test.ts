@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { applyBacklog, BACKLOG_ROWS_PER_WRITE } from '../../../src/store/delivery/backlog.js'
-import { turn } from '../../../src/store/delivery/turn.js'
+import { runWorkerPass } from '../../../src/store/delivery/worker-pass.js'
 import { deleteOldUpdates } from '../../../src/store/delivery/updates.js'
 import { all, type Op, run, runEach } from '../../../src/store/operation.js'
 import { DAY_MS, START_MS, type TestApp, testApp } from '../../support/server-app.js'
@@ -127,7 +127,7 @@ describe('backlog of updates', () => {
     const bots = new Map([[bot.bot.id, null]])
     const times = { now: START_MS, trueNow: START_MS }
     const { begun } = await server.deps.store.write(() =>
-      turn({ ended: [], bots, lostBefore: null, room: 1_000, ...times }),
+      runWorkerPass({ ended: [], bots, lostBefore: null, room: 1_000, ...times }),
     )
     expect(begun.map((it) => it.updateId)).toEqual([kept])
     await settleAll()

@@ -95,7 +95,7 @@ describe('webhook connection', () => {
   it('webhook connection is not reused if its end delimits the response body', async () => {
     const { url } = await rawReceiver((socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\nok'))
     const { connection, exchange } = await postOnce(url)
-    expect([exchange.answer?.status, connection.reusable]).toEqual([200, false])
+    expect([exchange.response?.status, connection.reusable]).toEqual([200, false])
     await connection.destroy()
   })
 
@@ -103,7 +103,7 @@ describe('webhook connection', () => {
     const { url, connections } = await rawReceiver((socket) => void socket.write(ok))
     const { connection } = await postOnce(url)
     const kept = new IdleConnections()
-    kept.keep('key', connection)
+    kept.add('key', connection)
     expect(kept.size).toBe(1)
     connections[0]?.end()
     await vi.waitFor(() => expect(kept.size).toBe(0), 30_000)

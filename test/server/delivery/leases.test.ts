@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { deleteOldDeliveries } from '../../../src/store/delivery/deliveries.js'
-import { turn } from '../../../src/store/delivery/turn.js'
+import { runWorkerPass } from '../../../src/store/delivery/worker-pass.js'
 import { all } from '../../../src/store/operation.js'
 import { DeliveryScene } from '../../support/server-deliveries.js'
 
@@ -12,13 +12,13 @@ it('delivery attempt with an expired lease counts as failed; its late result is 
   const updateId = await scene.ping()
   const bots = new Map([[scene.bot.id, null]])
   const at = { ended: [], bots, lostBefore: null, room: 10 }
-  const { begun } = await store.write(() => turn({ ...at, now: clock.now(), trueNow: 1_000 }))
+  const { begun } = await store.write(() => runWorkerPass({ ...at, now: clock.now(), trueNow: 1_000 }))
   expect(begun.map((it) => [it.updateId, it.manual, it.leaseUntil])).toEqual([[updateId, false, 31_000]])
 
   scene.server.clock.advance(40_000)
-  await store.write(() => turn({ ...at, lostBefore: 30_999, now: clock.now(), trueNow: 30_999 }))
+  await store.write(() => runWorkerPass({ ...at, lostBefore: 30_999, now: clock.now(), trueNow: 30_999 }))
   expect((await scene.delivery(updateId)).status).toBe('delivering')
-  await store.write(() => turn({ ...at, lostBefore: 31_000, now: clock.now(), trueNow: 31_000 }))
+  await store.write(() => runWorkerPass({ ...at, lostBefore: 31_000, now: clock.now(), trueNow: 31_000 }))
   expect(await scene.delivery(updateId)).toMatchObject({
     status: 'failed',
     attempt_count: 1,
@@ -30,7 +30,7 @@ it('delivery attempt with an expired lease counts as failed; its late result is 
   if (attempt === undefined) throw new Error('nothing began')
   const outcome = { statusCode: 200, error: null, durationMs: 5 }
   const ended = [{ attempt, outcome, ipAddress: '127.0.0.1', endedAt: clock.now() }]
-  await store.write(() => turn({ ...at, ended, now: clock.now(), trueNow: 31_000 }))
+  await store.write(() => runWorkerPass({ ...at, ended, now: clock.now(), trueNow: 31_000 }))
   const delivered = await scene.delivery(updateId)
   expect(delivered.status).toBe('delivered')
   expect(delivered.attempts.map((it) => it.error?.code ?? null)).toEqual(['lease_expired', null])

@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest'
-import type { TurnResult } from '../../../src/store/delivery/turn.js'
+import type { WorkerPassResult } from '../../../src/store/delivery/worker-pass.js'
 import { StoreUnavailable } from '../../../src/store/store.js'
 import { DeliveryScene, until } from '../../support/server-deliveries.js'
 
 /** Makes the first write whose result satisfies `wanted` reject although its commit took effect. */
-function loseCommit(scene: DeliveryScene, wanted: (result: TurnResult) => boolean | Promise<boolean>) {
+function loseCommit(scene: DeliveryScene, wanted: (result: WorkerPassResult) => boolean | Promise<boolean>) {
   const { store } = scene.server.deps
   const { write } = store
   const lost = { yet: false }
   store.write = async (op, shared) => {
     const result = await write(op, shared)
-    const isTurn = typeof result === 'object' && result !== null && 'begun' in result
-    if (lost.yet || !isTurn || !(await wanted(result as unknown as TurnResult))) return result
+    const isPass = typeof result === 'object' && result !== null && 'begun' in result
+    if (lost.yet || !isPass || !(await wanted(result as unknown as WorkerPassResult))) return result
     lost.yet = true
     throw new StoreUnavailable('the result of the commit was lost')
   }
@@ -46,8 +46,8 @@ it('delivery is claimed again if the commit of its claim failed', async () => {
     let fails = false
     return write(function* () {
       const result = yield* op()
-      const isTurn = typeof result === 'object' && result !== null && 'begun' in result
-      fails ||= !failed && isTurn && (result as unknown as TurnResult).begun.length > 0
+      const isPass = typeof result === 'object' && result !== null && 'begun' in result
+      fails ||= !failed && isPass && (result as unknown as WorkerPassResult).begun.length > 0
       failed ||= fails
       if (fails) throw new StoreUnavailable('not committed')
       return result

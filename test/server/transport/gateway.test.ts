@@ -329,7 +329,7 @@ describe('encrypted sessions', () => {
     expect((await server.send(seal(call, server.clock.now()))).status).toBe(200)
     server.clock.advance(1)
     const expired = await server.send(seal(call, server.clock.now()))
-    await server.deps.secure.sessions.forget(server.clock.now())
+    await server.deps.secure.sessions.deleteExpired(server.clock.now())
     const forgotten = await server.send(seal(call, server.clock.now()))
     expect([expired.status, expired.code]).toEqual([409, 'SECURE_SESSION_EXPIRED'])
     expect(forgotten.sameness).toBe(expired.sameness)

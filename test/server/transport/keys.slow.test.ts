@@ -33,9 +33,9 @@ describe('transport key', () => {
     expect([keys.keyFor(first, end - 1)?.kid, keys.keyFor(first, end)]).toEqual([first, undefined])
     expect(statesOf(keys, end)).toEqual([`current ${second}`, `next ${third}`])
     const held = JSON.parse(file.read() ?? '').keys as { private_key: string }[]
-    keys.forget(end - 1)
+    keys.destroyExpired(end - 1)
     expect(JSON.parse(file.read() ?? '').keys).toEqual(held)
-    keys.forget(end)
+    keys.destroyExpired(end)
     expect(JSON.parse(file.read() ?? '').keys).toEqual(held.slice(0, 2))
   })
 
@@ -188,7 +188,7 @@ describe('key rotation on a server', () => {
       await Promise.all(calls)
       // Advance to the grace period, to its last millisecond, past it, and past the expiry of every session.
       server.clock.advance([0, 119_999, 120_000, 600_000][round % 4] as number)
-      await server.deps.secure.keys.forget(server.clock.now())
+      await server.deps.secure.keys.destroyExpired(server.clock.now())
     }
     expect([done, kids.size]).toEqual([200, 8])
     expect(sent).toBeGreaterThan(5)

@@ -62,7 +62,7 @@ const dispatch = (port: number, request: OuterRequest) =>
 
 /** Decrypts a dispatch response with the client keys of the test vector. */
 function opened(it: PositiveCase, sent: unknown, { status, headers, text: body }: Answer): secure.HttpResponse {
-  const answer = secure.openAnswer({ status, headers, body }, sent as secure.Envelope, keysOf(it))
+  const answer = secure.openResponse({ status, headers, body }, sent as secure.Envelope, keysOf(it))
   if (!answer.ok) throw new Error(answer.code)
   return answer.response
 }

@@ -30,7 +30,7 @@ describe('database that closes a connection', () => {
     const failure = await connection.query('select 1').catch((error: unknown) => error)
     connection.release()
     expect(failure).toBeInstanceOf(DatabaseFailure)
-    expect(failure).toMatchObject({ problem: 'away', isOutage: true })
+    expect(failure).toMatchObject({ problem: 'unavailable', isOutage: true })
     expect(fatal).toEqual([])
   })
 
@@ -39,6 +39,6 @@ describe('database that closes a connection', () => {
     ['without a message', []],
   ])('connecting fails as an outage if the database closes the connection %s', async (_when, messages) => {
     const connections = await databaseThatSays(...messages)
-    await expect(connections.lend('reads')).rejects.toMatchObject({ problem: 'away', isOutage: true })
+    await expect(connections.lend('reads')).rejects.toMatchObject({ problem: 'unavailable', isOutage: true })
   })
 })

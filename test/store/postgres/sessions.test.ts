@@ -42,7 +42,7 @@ it('expired encrypted sessions are deleted with their replay marks in bounded tr
     return answer
   }
   const sessions = sharedSessions({ ...store, write }, sealing)
-  await sessions.forget(50)
+  await sessions.deleteExpired(50)
   // The last two writes delete nothing: no session is expired or beyond the limits.
   expect(left).toEqual([6_520, 5_020, 20, 10, 10, 10])
   expect(await sessions.find('left')).toBeDefined()
@@ -81,7 +81,7 @@ it('replay marks beyond the limit evict the session with most marks and no succe
   await sessions.confirm('worked')
   const uses = { worked: 4, few: 1, many: 3 }
   for (const [sid, count] of Object.entries(uses)) for (let n = 0; n < count; n++) await sessions.use(sid, `rid ${n}`)
-  await sessions.forget(0)
+  await sessions.deleteExpired(0)
   expect(await sessions.find('many')).toBe(undefined)
   expect([await sessions.use('few', 'rid 0'), await sessions.use('worked', 'rid 0')]).toEqual(['replayed', 'replayed'])
 })

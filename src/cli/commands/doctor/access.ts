@@ -105,8 +105,8 @@ async function openWithoutTrace(context: Context, baseUrl: string): Promise<Tran
   const plain = await openPlain(context, baseUrl)
   if (context.settings.secure.mode.value === 'off') return plain
   const options = await secureOptions(context, baseUrl)
-  const isSet = () => options.latch?.isSet() ?? false
-  return withSecure(plain, { ...options, latch: { isSet, set: async () => {} } })
+  const isSet = () => options.downgradeProtection?.isSet() ?? false
+  return withSecure(plain, { ...options, downgradeProtection: { isSet, set: async () => {} } })
 }
 
 async function put(transport: Transport, { method, path, body }: Probe, token: string): Promise<CallResult<unknown>> {

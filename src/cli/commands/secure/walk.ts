@@ -11,7 +11,7 @@ import {
   readSession,
   sessionRequest,
 } from '../../../secure/client/negotiation.js'
-import { openAnswer, type SealedRequest, sealRequest } from '../../../secure/dispatch.js'
+import { openResponse, type SealedRequest, sealRequest } from '../../../secure/dispatch.js'
 import { type SecureFailure, secureCodeOf } from '../../../secure/failure.js'
 import type { HttpRequest, HttpResponse } from '../../../secure/http.js'
 import { asMembers, parseJson } from '../../../secure/json.js'
@@ -49,9 +49,9 @@ interface WalkStepSuccess<Value> {
   readonly value: Value
   readonly result: string
   readonly request?: HttpRequest
-  readonly answer?: HttpResponse
+  readonly outerResponse?: HttpResponse
 }
-type WalkStepFailure = Pick<SecureFailure, 'ok' | 'answer'> & { readonly code: string; readonly message: string }
+type WalkStepFailure = Pick<SecureFailure, 'ok' | 'outerResponse'> & { readonly code: string; readonly message: string }
 type WalkStepResult<Value> = WalkStepSuccess<Value> | WalkStepFailure
 
 /** Failure codes for a missing response: network failures, with exit code 9. */
@@ -75,15 +75,15 @@ class Walk {
     const startedAt = performance.now()
     const verdict = await work()
     const ms = Math.round((performance.now() - startedAt) * 10) / 10
-    const { ok, answer } = verdict
+    const { ok, outerResponse } = verdict
     const request = ok ? verdict.request : undefined
     if (!ok) this.#exits.push(exitOf(verdict))
     this.steps.push({
       step,
       ok,
       ms,
-      request_bytes: answer === undefined ? null : bytesOf(request?.body),
-      answer_bytes: answer === undefined ? null : bytesOf(answer.body),
+      request_bytes: outerResponse === undefined ? null : bytesOf(request?.body),
+      answer_bytes: outerResponse === undefined ? null : bytesOf(outerResponse.body),
       result: ok ? verdict.result : verdict.message,
       code: ok ? null : verdict.code,
     })
@@ -92,9 +92,9 @@ class Walk {
 }
 
 /** Exit code of a failed step; server errors and rate limits have the same exit codes as in unencrypted calls. */
-function exitOf({ code, answer }: WalkStepFailure): number {
-  if (codesWithoutResponse.includes(code) || (answer !== undefined && answer.status >= 500)) return 9
-  return answer?.status === 429 ? 7 : 10
+function exitOf({ code, outerResponse }: WalkStepFailure): number {
+  if (codesWithoutResponse.includes(code) || (outerResponse !== undefined && outerResponse.status >= 500)) return 9
+  return outerResponse?.status === 429 ? 7 : 10
 }
 
 const bytesOf = (body = '') => Buffer.byteLength(body)
@@ -191,7 +191,7 @@ async function takeBootstrap(server: SecureServer): Promise<WalkStepResult<Boots
   const read = readBootstrap(response, [])
   if (!read.ok) return read
   if (!read.enabled) return disabled()
-  return { ok: true, value: read, result: `v 1, ${SUITE}, switched on`, request: bootstrapRequest, answer: response }
+  return { ok: true, value: read, result: `v 1, ${SUITE}, switched on`, request: bootstrapRequest, outerResponse: response }
 }
 
 function checkKey({ kid, pin, serverPublicKey }: Bootstrap, pins: readonly string[]): WalkStepResult<true> {
@@ -230,7 +230,7 @@ async function takeDispatch(
     headers: { ...request.headers, origin: ELSEWHERE },
   })
   await record.take<true>('decryption', () => {
-    const opened = openAnswer(sealedResponse, first.envelope, session)
+    const opened = openResponse(sealedResponse, first.envelope, session)
     if (!opened.ok) return opened
     const { status, body } = opened.response
     const code = asMembers(parseJson(body))?.code
@@ -246,13 +246,13 @@ async function expectRefusal(
 ): Promise<WalkStepResult<true>> {
   const sent = await server.send(request, 'dispatch')
   if (!sent.ok) return sent
-  const { response: answer } = sent
-  const found = secureCodeOf(answer.body)
-  if (answer.status >= 400 && found === code) {
-    return { ok: true, value: true, result: `${answer.status} ${code}`, request, answer }
+  const { response: outerResponse } = sent
+  const found = secureCodeOf(outerResponse.body)
+  if (outerResponse.status >= 400 && found === code) {
+    return { ok: true, value: true, result: `${outerResponse.status} ${code}`, request, outerResponse }
   }
-  const message = `The server answered ${said(answer.status, found)} in place of ${code}.`
-  return { ok: false, code: 'NOT_REFUSED', message, answer }
+  const message = `The server answered ${said(outerResponse.status, found)} in place of ${code}.`
+  return { ok: false, code: 'NOT_REFUSED', message, outerResponse }
 }
 
 /** Sends a request and fails unless the response has one of the expected statuses. */
@@ -265,12 +265,12 @@ async function accepted(
 ): Promise<WalkStepResult<HttpResponse>> {
   const sent = await server.send(request, phase)
   if (!sent.ok) return sent
-  const { response: answer } = sent
-  if (statuses.includes(answer.status))
-    return { ok: true, value: answer, result: result(answer.status), request, answer }
-  const code = secureCodeOf(answer.body)
-  const message = `The server answered ${said(answer.status, code)} to the ${phase}.`
-  return { ok: false, code: code ?? 'SECURE_ANSWER_REFUSED', message, answer }
+  const { response: outerResponse } = sent
+  if (statuses.includes(outerResponse.status))
+    return { ok: true, value: outerResponse, result: result(outerResponse.status), request, outerResponse }
+  const code = secureCodeOf(outerResponse.body)
+  const message = `The server answered ${said(outerResponse.status, code)} to the ${phase}.`
+  return { ok: false, code: code ?? 'SECURE_ANSWER_REFUSED', message, outerResponse }
 }
 
 const said = (status: number, code: string | undefined) => `${status}${code === undefined ? '' : ` ${code}`}`

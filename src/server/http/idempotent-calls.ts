@@ -4,7 +4,7 @@ import { IDEMPOTENCY_WAIT_MS, type IdempotencyKey } from '../../domain/idempoten
 type Conflict = Refusal<'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_KEY_IN_PROGRESS'>
 
 /** Running calls that have an idempotency key (DECISIONS.md#keys-in-flight). */
-export class InFlight {
+export class IdempotentCalls {
   readonly #running = new Map<string, { fingerprint: string; settled: Promise<unknown> }>()
 
   /** Waits for a running call with the same key and request, then runs `call`, which finds its record and replays it. */

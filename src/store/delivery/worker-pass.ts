@@ -43,7 +43,7 @@ export interface EndedAttempt {
 }
 
 /** Input of one pass of the delivery worker. */
-export interface Turn {
+export interface WorkerPass {
   readonly ended: readonly EndedAttempt[]
   /** Claims whose commit result was lost. */
   readonly unconfirmed?: readonly Attempt[]
@@ -59,7 +59,7 @@ export interface Turn {
   readonly trueNow: number
 }
 
-export interface TurnResult {
+export interface WorkerPassResult {
   readonly begun: readonly Attempt[]
   /** Bots that may have more due deliveries than there were free slots, or than their account's share of slots. */
   readonly waiting: ReadonlyMap<string, string | null>
@@ -74,7 +74,7 @@ export interface TurnResult {
  * One pass of the delivery worker: records ended attempts, expires leases, marks due deliveries and claims the next
  * ones. All in one transaction, so a delivery costs one commit.
  */
-export function* turn(it: Turn): Op<TurnResult> {
+export function* runWorkerPass(it: WorkerPass): Op<WorkerPassResult> {
   const bots = new Map(it.bots)
   const include = (botId: string) => bots.has(botId) || bots.set(botId, null)
   // Lock webhooks before deliveries and in a fixed order, as the calls that set webhooks do, to prevent deadlocks.
@@ -291,7 +291,7 @@ type ReadyDelivery = Pick<DeliveryRow, 'update_id' | 'chat_key'>
  */
 function* claim(
   botId: string,
-  { now, trueNow }: Turn,
+  { now, trueNow }: WorkerPass,
   shareOf: (accountId: string) => number,
   begin: OnClaim,
 ): Op<null | 'expired' | { readonly waiting: string }> {

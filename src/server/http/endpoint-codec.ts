@@ -5,7 +5,7 @@ import { type ObjectSchema, Type } from '../../contract/schema.js'
 import { lazyValidator, oncePer } from './validation.js'
 
 /** Validator and serialiser of an endpoint, compiled from its schemas. */
-export interface Form {
+export interface EndpointCodec {
   /** Returns the issues; null when params, query and body are valid. */
   validate(params: unknown, query: unknown, body: unknown): ValidationIssue[] | null
   /** Serialises the success envelope; not for streaming endpoints. */
@@ -13,7 +13,7 @@ export interface Form {
 }
 
 /** Creates the form of an endpoint. Import this module lazily: the schema compilers take 30 ms to load. */
-export function formOf(endpoint: Endpoint, query: ObjectSchema): Form {
+export function codecOf(endpoint: Endpoint, query: ObjectSchema): EndpointCodec {
   const validateParams = endpoint.params === undefined ? undefined : lazyValidator(endpoint.params)
   const validateQuery = lazyValidator(query)
   const validateBody = endpoint.body === undefined ? undefined : lazyValidator(endpoint.body)
