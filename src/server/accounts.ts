@@ -5,7 +5,7 @@ import { type Refusal, refuse } from '../contract/errors.js'
 const AUDIENCE = 'voucher-console'
 const ACCOUNT_ID = /^[!-~]{1,128}$/
 
-/** Loaded with the first JWT: runtime calls need none. */
+/** Load the JWT library with the first JWT, because runtime calls carry no JWT. */
 const jose = () => import('jose')
 
 export interface AccountKeys {
@@ -18,7 +18,7 @@ export interface AccountKeys {
   readonly sign: ((accountId: string, now: number, lifetimeSeconds: number) => Promise<string>) | null
 }
 
-/** Signs and verifies with HS256 and the server's own key. */
+/** Signs and verifies account JWTs with HS256 and the server's own key. */
 export function ownAccountKeys(key: Uint8Array): AccountKeys {
   return {
     verify: (jwt, now) => check(jwt, () => key, ['HS256'], now),
@@ -38,12 +38,13 @@ export function ownAccountKeys(key: Uint8Array): AccountKeys {
 
 const FETCH_MS_MAX = 5_000
 const REPORT_INTERVAL_MS = 60_000
-/** A smaller backward step of the clock delays the refresh of the key set by at most this time. */
+/** Reload the key set if the system clock goes back by more than this; a smaller step delays the refresh by as much. */
 const CLOCK_STEP_MS = 10_000
 
 /**
- * Verifies with an external key set. Asymmetric algorithms only: a shared secret in a public key set is not secret.
- * @param onUnavailable called with the reason why the set cannot be read, at most once a minute; never with the URL
+ * Verifies account JWTs with an external key set (JWKS). Accepts asymmetric algorithms only: a shared secret in a
+ * public key set is not secret.
+ * @param onUnavailable receives the reason why the key set cannot be read, without its URL; at most one call a minute
  */
 export function remoteAccountKeys(url: URL, onUnavailable: (reason: string) => void): AccountKeys {
   let keySet: JWTVerifyGetKey | undefined
@@ -69,10 +70,10 @@ export function remoteAccountKeys(url: URL, onUnavailable: (reason: string) => v
   }
 }
 
-/** The key set cannot be read. Every other error of a verification is the fault of the token. */
+/** Thrown when the key set cannot be read. Every other error of a verification is the fault of the token. */
 class KeySetUnavailable extends Error {}
 
-/** Fetches the key set; throws a class of its own, because jose's errors do not separate an outage from a bad key. */
+/** @throws KeySetUnavailable if the key set cannot be read, which jose's errors do not distinguish from a bad key */
 async function fetchKeySet(url: string, init: RequestInit): Promise<Response> {
   let set: unknown
   try {
@@ -88,7 +89,7 @@ async function fetchKeySet(url: string, init: RequestInit): Promise<Response> {
   return Response.json(set)
 }
 
-/** Returns a code, never the message, which may quote the URL or the response. */
+/** Returns the code of an error, never its message, which may quote the URL or the response. */
 function reasonOf({ name, cause }: Error): string {
   const code = (cause as { code?: unknown } | undefined)?.code
   return typeof code === 'string' ? code : name

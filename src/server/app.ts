@@ -25,15 +25,15 @@ declare module 'fastify' {
     endpoint?: Pick<Endpoint, 'id' | 'path'>
   }
   interface FastifyInstance {
-    /** Handles every request of a connection: dispatches directly, others by the routes. */
+    /** Handles every HTTP request: dispatches of the encrypted transport directly, all others by Fastify's routes. */
     readonly respond: RequestListener
   }
 }
 
 export interface AppEvents {
-  /** Called for each request; the entry contains nothing from a header, body or query. */
+  /** Called for each completed request; the log entry contains nothing from a header, body or query. */
   onRequestDone(entry: Parameters<Deps['requestLog']['add']>[0]): void
-  /** Called for a bug or an unusable store, to which the client got a 500 or 503. */
+  /** Called when a bug or an unusable store caused a response with status 500 or 503. */
   onError(requestId: string, error: unknown): void
 }
 
@@ -48,7 +48,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
         (request, response) => app.respond(request, response),
         (error) => refuseMessage(error, deps.newId('req')),
       ),
-    // Fastify's own 503 lacks the envelope. While closing, the server responds to late requests and ends connections.
+    // Fastify's own 503 lacks the envelope. While it closes, the server handles late requests, then ends connections.
     return503OnClosing: false,
     routerOptions: { maxParamLength: 16_384 },
     // The contract validates and serialises (bind.ts), so Fastify's own compilers need not be loaded.
@@ -69,7 +69,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   app.decorateRequest('replayed', false)
   app.decorateRequest('inner', null)
 
-  // Handlers read the bodies (read-body.ts), not Fastify.
+  // Stop Fastify from reading bodies: a route reads its body after the checks that need none (read-body.ts).
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   }
@@ -109,7 +109,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     done(null, payload)
   })
 
-  // Runs before the body is read (DECISIONS.md#order-of-checks).
+  // Responds with 404 or 405 before reading a body (DECISIONS.md#order-of-checks).
   const respondOutsideRoutes = (request: FastifyRequest, reply: FastifyReply) => {
     const allowed = allowedMethods(request.url, deps.operatorKeyHash !== null)
     if (allowed.length === 0) return sendFailure(request, reply, refuse('ROUTE_NOT_FOUND'))
@@ -126,7 +126,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   )
 
   bindHealth(app, deps, metrics)
-  // Open polls read again after commits that concern their bot, and end when the server closes.
+  // Wake the open poll of a bot after a commit that concerns the bot.
   const stopListening = deps.store.listen(
     (botId) => deps.polls.changed(botId),
     () => deps.polls.allChanged(),

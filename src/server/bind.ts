@@ -32,7 +32,7 @@ interface Binding {
 const NO_QUERY = strictInput({})
 
 /**
- * Creates the route of an endpoint. A call takes these steps until the first refusal (DECISIONS.md#order-of-checks):
+ * Creates the route of an endpoint. It takes these steps until the first refusal (DECISIONS.md#order-of-checks):
  * credential, application, feature and scope (`authenticate`), rate limit, body, idempotency key, replay, handler.
  */
 export function bind({ app, deps, idempotentCalls }: Binding, endpoint: Endpoint, handler: Handler<Endpoint>): void {
@@ -59,7 +59,7 @@ export function bind({ app, deps, idempotentCalls }: Binding, endpoint: Endpoint
     },
   })
 
-  /** The steps before the body is read; null if the call may continue. */
+  /** Runs the checks that need no body; null if the call may continue. */
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<Refusal | null> {
     const caller = await authenticate(deps, endpoint, request)
     if ('ok' in caller) return countFailedCredential(deps, request, caller)
@@ -69,7 +69,7 @@ export function bind({ app, deps, idempotentCalls }: Binding, endpoint: Endpoint
     )
   }
 
-  /** The steps from reading the body to sending the response. */
+  /** Reads the body, validates the input, runs the handler and sends the response. */
   async function respond(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const refused = (refusal: Refusal): void => {
       sendFailure(request, reply, refusal)
@@ -86,19 +86,19 @@ export function bind({ app, deps, idempotentCalls }: Binding, endpoint: Endpoint
     if (!input.ok) return refused(input)
     const idempotencyKey = readIdempotencyKey(request, endpoint, body)
     if (idempotencyKey !== undefined && 'ok' in idempotencyKey) return refused(idempotencyKey)
-    // The connection of the response: for a decrypted request that of its envelope.
-    const connection = request.inner?.outer ?? { request: request.raw, response: reply.raw }
-    const call = callOf(request, connection, idempotencyKey)
-    const drop = () => connection.response.destroy()
+    // A decrypted request has no connection of its own: use the HTTP exchange that carried its envelope.
+    const carrier = request.inner?.outer ?? { request: request.raw, response: reply.raw }
+    const call = callOf(request, carrier, idempotencyKey)
+    const drop = () => carrier.response.destroy()
     const run = () => deps.faults.run(endpoint.id, () => handle(input.value, call), drop)
-    // Handlers replay idempotency records in their transaction; wait here for a running call with the same key.
+    // Wait for a running call with the same idempotency key: the handler can then replay its record.
     const { applicationId } = call.caller
     const result = await (idempotencyKey === undefined ? run() : idempotentCalls.run(applicationId, idempotencyKey, run))
     sendResult(request, reply, endpoint, result, codec)
   }
 }
 
-/** Limits failed credentials by client address, against guessing. */
+/** Counts a failed credential against the limit of the client's address, to prevent guessing. */
 function countFailedCredential(deps: Deps, request: FastifyRequest, refusal: Refusal): Refusal {
   if (!refusal.code.startsWith('TOKEN_')) return refusal
   const verdict = deps.limits.take('auth_failures', deps.addresses.limitSubject(request))
@@ -111,7 +111,7 @@ function noteCaller(deps: Deps, request: FastifyRequest, caller: Caller): void {
   if (caller.kind === 'token') deps.tokenUses.note(caller.tokenId, deps.clock.now())
 }
 
-/** Counts the call against the limit of the endpoint and adds the RateLimit headers for token callers. */
+/** Counts the call against the rate limit of its endpoint; adds the RateLimit headers to responses for tokens. */
 function takeRateLimit(
   { limits }: Deps,
   { limit }: Endpoint,
@@ -129,7 +129,7 @@ function takeRateLimit(
   return allowed ? null : rateLimited(verdict)
 }
 
-/** Validates the input of a call by its schemas and the check of its handler, and flattens it. */
+/** Validates params, query and body by the endpoint's schemas and the handler's check; merges them to one object. */
 function readInput(
   request: FastifyRequest,
   querySchema: ObjectSchema,
@@ -165,7 +165,7 @@ function conflictOf(query: Record<string, unknown>, body: unknown): ValidationIs
   return [{ pointer: `/${name}`, code: 'conflict', message: 'differs between the query and the body' }]
 }
 
-/** Undefined if the endpoint takes no key, or the call omits an optional one. */
+/** Reads the header Idempotency-Key; undefined if the endpoint takes no key, or the call omits an optional one. */
 function readIdempotencyKey(
   request: FastifyRequest,
   { idempotent, method }: Endpoint,
@@ -195,8 +195,8 @@ function callOf(
 }
 
 /**
- * Aborts when the connection closes before the response, or when the client ends its side. A client that left and one
- * that only finished sending look the same; an early response is fine for both.
+ * Returns a signal that aborts when the connection closes before the response, or when the client ends its side. A
+ * client that disconnected and a client that only finished sending look the same; an early response suits both.
  */
 function goneSignal({ request: { socket }, response }: CarrierExchange): AbortSignal {
   const controller = new AbortController()

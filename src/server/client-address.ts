@@ -52,7 +52,7 @@ export function createClientAddresses(
     const hops = forwardedFor(headers)
     while (hops.length > 0 && isIn(proxies, address)) {
       const hop = normalized(withoutPort(hops.pop() as string))
-      // The proxy did not know its peer: its own address is the last known one.
+      // The entry is not an address: count the proxy that wrote the entry.
       if (hop === undefined) break
       address = hop
     }
@@ -77,7 +77,7 @@ export function createClientAddresses(
   }
 }
 
-/** The request on the connection; for a decrypted request the one that carried its envelope. */
+/** The HTTP request on the connection; for a decrypted request the HTTP request that carried its envelope. */
 const outermost = ({ raw, inner }: ClientRequest) => (inner === null ? raw : inner.outer.request)
 
 /** The entries of all X-Forwarded-For headers, which Node joins with commas. */
@@ -102,7 +102,7 @@ function normalized(text: string): string | undefined {
   return mapped ?? canonical
 }
 
-/** Returns the /64 network: an IPv6 subscriber has at least that many addresses, so limits per address are useless. */
+/** Returns an IPv4 address, or the /64 network of an IPv6 address: a subscriber owns at least one whole /64 network. */
 function limitSubjectOf(address: string): string {
   if (isIP(address) !== 6) return address
   const [head = '', tail] = address.split('::')

@@ -27,9 +27,9 @@ interface WebhookPolicy {
 /** The encrypted transport of this server (DECISIONS.md#encrypted-transport). */
 interface SecureSettings {
   readonly enabled: boolean
-  /** True if runtime calls in plain text are refused. */
+  /** True if the server refuses runtime calls in plain text. */
   readonly required: boolean
-  /** Part of the key derivation of every session. */
+  /** Brand name, an input of the key derivation of every session. */
   readonly brand: string
   /** Origins that may open a session; `*` allows any origin and a missing one. */
   readonly allowedOrigins: readonly string[]

@@ -29,7 +29,7 @@ export class Faults {
 
   /**
    * Runs a call with the next fault of its endpoint, if any.
-   * @param drop closes the connection of the response
+   * @param drop closes the connection without sending the response
    */
   run<T>(endpoint: string, call: () => Promise<T>, drop: () => void): Promise<T | Refusal<'SERVICE_UNAVAILABLE'>> {
     const fault = this.#next(endpoint)
@@ -47,7 +47,7 @@ export class Faults {
     }
     if (fault.kind === 'error') return refusal
     const result = await call()
-    // The server still writes the response, for the log and the metrics.
+    // Return the result although its connection is closed: the request log and the metrics record it.
     if (fault.kind === 'drop_response') drop()
     return result
   }

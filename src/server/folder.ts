@@ -93,7 +93,7 @@ function newKeyFile(random: RandomBytes): KeyFile {
   }
 }
 
-/** Check value of each key, by id, with which a store recognises the keys of its vouchers; does not reveal the keys. */
+/** Check value of each key, by key id. A store recognises the keys of its vouchers by it; it does not reveal them. */
 export function keyChecks(ring: Keyring): ReadonlyMap<string, string> {
   return new Map(
     ring.all.map(({ id, derive, index }) => [
@@ -116,7 +116,7 @@ export function loadOperatorKey(path: string, random: RandomBytes, flush = true)
 
 /** Content of server.json, in which other commands find the running server. */
 interface ServerFile {
-  /** The same as in /healthz. */
+  /** Id of this start of the server, which /healthz returns too. */
   instance_id: string
   pid: number
   base_url: string

@@ -30,7 +30,7 @@ type DataOf<E extends Endpoint> = E extends { streams: true }
 
 export type Reply<E extends Endpoint> = Success<DataOf<E>> | Refusal<CodesOf<E>>
 
-/** Context of a call, beside its input. */
+/** Context that a handler receives in addition to the input of a call. */
 export interface Call<E extends Endpoint> {
   readonly caller: Caller
   readonly idempotencyKey: E extends { idempotent: true }
@@ -40,9 +40,9 @@ export interface Call<E extends Endpoint> {
       : undefined
   /** True for HEAD, whose response has no body: the handler must not return a secret that is shown once. */
   readonly isHead: boolean
-  /** True for a decrypted call. */
+  /** True for a call that the server decrypted from an envelope. */
   readonly isInner: boolean
-  /** Returns a signal that aborts when the client leaves before the response; for calls that wait. */
+  /** Returns a signal that aborts when the client disconnects before the response; for calls that wait. */
   gone(): AbortSignal
 }
 

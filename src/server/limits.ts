@@ -3,7 +3,7 @@ import type { RateLimit, RateLimitName, ServerOptions } from './options.js'
 
 const MINUTE = 60
 
-/** Interval for removing expired windows, so that subjects that never return use no memory. */
+/** Interval for deleting expired windows, so that subjects that make no further call use no memory. */
 const SWEEP_INTERVAL_MS = 60_000
 
 /** Default limits; a window of 60 s starts with its first call (DECISIONS.md#rate-limits). */

@@ -8,7 +8,7 @@ import { deleteExpiredRecords } from '../../store/idempotency.js'
 import type { Op } from '../../store/operation.js'
 import type { Store } from '../../store/store.js'
 
-/** Rows per write: takes one or two milliseconds of the thread that SQLite runs on. */
+/** Maximum rows per write, which block the thread of SQLite for one or two milliseconds. */
 export const DELETED_PER_WRITE = BACKLOG_ROWS_PER_WRITE
 
 /** Processes up to DELETED_PER_WRITE rows and returns their number. */
@@ -22,14 +22,14 @@ const expiry: readonly SweepStep[] = [
 ]
 
 /**
- * Deletes expired rows in small writes, each followed by an equally long pause, so that calls run in between even after
- * a long backlog. Processes of one database share the work: each skips rows that another has locked.
+ * Deletes expired rows in small writes. Pauses after each write for as long as it took, so that API calls run in
+ * between. Processes of one database share the work: each skips rows that another process has locked.
  */
 export class ExpirySweeper {
   readonly #store: Store
   readonly #onError: (error: unknown) => void
   readonly #steps: readonly SweepStep[]
-  /** Time of the latest `start`. */
+  /** `now` of the latest `start` call. */
   #now = 0
   #isWanted = false
   #running: Promise<void> | null = null
@@ -42,7 +42,7 @@ export class ExpirySweeper {
   }
 
   /**
-   * Deletes everything that has expired at `now`; a running sweep repeats. Resolves at the end of the sweep.
+   * Deletes all rows that have expired at `now`; a running sweep starts over. Resolves at the end of the sweep.
    */
   start(now: number): Promise<void> {
     if (this.#stop.signal.aborted) return Promise.resolve()

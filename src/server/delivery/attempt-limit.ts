@@ -3,11 +3,11 @@ import type { DeliveryErrorCode } from './errors.js'
 type LimitReason = Extract<DeliveryErrorCode, `${string}_timeout` | 'aborted'>
 
 /**
- * Ends an attempt at its timeout or when the server stops. An AbortSignal would do the same but measurably lowers the
- * delivery rate (P9 of test/bench/README.md).
+ * Ends a delivery attempt at its timeout or when the server stops. An AbortSignal would do the same but measurably
+ * lowers the delivery rate (P9 of test/bench/README.md).
  */
 export class AttemptLimit {
-  /** Current phase of the attempt, which a timeout is named after. */
+  /** Current phase of the attempt; the reason of a timeout names the phase, such as `tls_timeout`. */
   waitsFor: 'lookup' | 'connection' | 'tls' | 'response' = 'lookup'
   #reached: LimitReason | null = null
   readonly #timer: NodeJS.Timeout

@@ -7,7 +7,7 @@ import { connectErrorCode, type ExchangeErrorCode } from './errors.js'
 import type { CheckedUrl } from './guard.js'
 
 interface SocketOptions {
-  /** Starts to connect. Node does not look up an IP address, so it connects to exactly this one. */
+  /** Starts to connect to an IP address. Node performs no look-up, so the socket has exactly this peer. */
   readonly connectTcp: (address: string, port: number) => Socket
   /** Trusted certificate authorities instead of those of Node. */
   readonly ca: string | undefined
@@ -19,13 +19,13 @@ export interface Post {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
   readonly limit: AttemptLimit
-  /** Timeout of the connect if another address can be tried afterwards; otherwise null. */
+  /** Milliseconds for connecting if another address is left to try; otherwise null. */
   readonly connectTimeoutMs: number | null
 }
 
 interface ResponseHead {
   readonly status: number
-  /** Arrival of the final head, by `performance.now()`. */
+  /** When the final response head arrived, by `performance.now()`. */
   readonly at: number
 }
 
@@ -34,7 +34,7 @@ export type Exchange =
   | { readonly response: ResponseHead }
   | { readonly response: null; readonly unsent: boolean; readonly failure: ExchangeErrorCode }
 
-/** Maximum of body bytes that are read (DECISIONS.md#delivery-attempts). */
+/** Maximum bytes to read of a response body (DECISIONS.md#delivery-attempts). */
 const maxBodyBytes = 16 * 1024
 const maxHeadBytes = 16 * 1024
 
@@ -44,12 +44,12 @@ const maxHeadBytes = 16 * 1024
  */
 const maxResponseBytes = 128 * 1024
 
-/** Maximum wait for the body: the head decides the result, and the next delivery of the chat waits. */
+/** Maximum wait for a response body: the head decides the result, and the next delivery of the chat is waiting. */
 const bodyWaitMs = 2_000
 
 /**
- * Idle connections close after this time, before the 5 s after which Node servers close them: so few deliveries use a
- * connection that is just closing. Endpoints cannot extend it.
+ * Close idle connections after this time: Node servers close theirs after 5 s, and a delivery on a connection that is
+ * just closing fails. Endpoints cannot extend the time.
  */
 const keepAliveMs = 4_000
 
@@ -82,7 +82,7 @@ export class Connection {
       keepAliveTimeout: keepAliveMs,
       keepAliveMaxTimeout: keepAliveMs,
       maxHeaderSize: maxHeadBytes,
-      // AttemptLimit covers the whole attempt.
+      // AttemptLimit limits the whole attempt, so undici needs no timeouts.
       headersTimeout: 0,
       bodyTimeout: 0,
     })

@@ -2,8 +2,8 @@ import { codeOf } from '../../files/error-code.js'
 import type { UrlRefusalReason } from './guard.js'
 
 /**
- * Why an attempt failed. A closed list with fixed texts: neither the endpoint's response nor the URL may get into a
- * record.
+ * Texts for failed delivery attempts, by code. The texts are fixed, so that neither the endpoint's response nor the URL
+ * gets into a delivery record.
  */
 const messages = {
   lookup_failed: 'The host name has no address, or it could not be looked up.',
@@ -51,7 +51,7 @@ export function statusError(status: number): DeliveryError | null {
   return { code: 'http_status', message: `The endpoint answered ${status} instead of 2xx.` }
 }
 
-/** Why an exchange did not start or did not complete. */
+/** Codes for a delivery whose HTTP exchange did not start or did not complete. */
 export type ExchangeErrorCode = Extract<
   ConstantCode,
   `${'certificate' | 'connection' | 'tls' | 'response'}_${string}` | 'address_forbidden' | 'lookup_timeout' | 'aborted'

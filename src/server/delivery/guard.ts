@@ -1,5 +1,5 @@
-// Protection against server-side request forgery: which URLs deliveries may go to. The whole rule is in this file so
-// that it can be audited. It opens no connection and imports only Node built-ins (DECISIONS.md#webhook-urls).
+// Protection against server-side request forgery: decides to which URLs the server may send deliveries. To be easy to
+// audit, this file has all rules, opens no connection and imports only Node built-ins (DECISIONS.md#webhook-urls).
 //
 // A delivery passes three checks, each of which can only refuse: checkUrl (text, form, host), resolve (every address of
 // a name), and refuseAddress of the checked URL with the peer address of the open socket.
@@ -73,7 +73,7 @@ const forbiddenIpv4: readonly Block[] = [
   ['240.0.0.0', 4], // reserved, and broadcast
 ]
 
-/** Global unicast. All others are refused: mapped and compatible IPv4, NAT64, unique local, link local, multicast. */
+/** Global unicast. The guard refuses all others: mapped or compatible IPv4, NAT64, unique or link local, multicast. */
 const globalIpv6: Block = ['2000::', 3]
 
 const forbiddenIpv6: readonly Block[] = [
@@ -111,18 +111,18 @@ export function checkAllowedIp(entry: string): boolean {
   const bits = family === 'ipv4' ? 32 : 128
   if (!/^(0|[1-9]\d{0,2})$/.test(prefix) || Number(prefix) > bits) return false
   if (family === 'ipv6' && Number(prefix) < globalIpv6[1]) return false
-  // Two CIDR blocks overlap only if one contains the other. No forbidden block contains this one, because none contains
-  // its address, so only the other direction needs a check.
+  // Two CIDR blocks overlap only if one contains the other. No forbidden block contains the entry, because none
+  // contains its address, so check only whether the entry contains a forbidden block.
   const range = blockListOf([[address, Number(prefix)]], family)
   const forbidden = family === 'ipv4' ? forbiddenIpv4 : forbiddenIpv6
   return !forbidden.some(([network]) => range.check(network, family))
 }
 
-/** The longest URL, in characters. */
+/** Maximum length of a webhook URL, in characters. */
 const maxUrlLength = 2048
 
 /**
- * The checks without a look-up. Checks the text before parsing, because the parser drops tabs and line breaks and
+ * Checks a URL without a DNS look-up. Checks the text before parsing, because the parser drops tabs and line breaks and
  * treats a backslash as a slash; checks the host after parsing, because the parser normalises every notation of an
  * address (octal, hexadecimal, one number, full-width digits, percent escapes).
  */
@@ -227,7 +227,7 @@ function noneOrThrow(error: NodeJS.ErrnoException): string[] {
   throw error
 }
 
-/** Hosts of `--dev-webhook-loopback`, in the parser's notation. */
+/** Hosts that `--dev-webhook-loopback` allows, as the URL parser writes them, with their addresses. */
 const loopbackAddresses: ReadonlyMap<string, readonly string[]> = new Map([
   ['127.0.0.1', ['127.0.0.1']],
   ['[::1]', ['::1']],

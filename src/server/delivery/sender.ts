@@ -20,16 +20,16 @@ export interface AttemptResult {
   readonly error: DeliveryError | null
   /** Whole milliseconds from the start of the look-up to the head of the response or to the failure. */
   readonly durationMs: number
-  /** The address of the connection, or the first one tried. Null without any allowed address. */
+  /** Address of the connection, or the first address tried; null if no address was allowed. */
   readonly ipAddress: string | null
 }
 
 export interface SenderOptions {
-  /** Default: the name servers of the system. */
+  /** DNS look-up of webhook hosts. Default: the name servers of the system. */
   readonly lookup?: Lookup
   /** Ports of `--dev-webhook-loopback`. */
   readonly loopbackPorts?: ReadonlySet<number>
-  /** From the start of the look-up to the head of the response; default 15,000 (DECISIONS.md#delivery-attempts). */
+  /** Time from the start of the look-up to the response head; default 15,000 (DECISIONS.md#delivery-attempts). */
   readonly timeoutMs?: number
   /** Trusted certificate authorities instead of those of Node. */
   readonly ca?: string
@@ -44,10 +44,10 @@ export interface Sender {
   close(graceMs?: number): Promise<void>
 }
 
-/** Maximum of addresses tried per attempt: a name may have thousands. */
+/** Maximum of addresses tried per attempt: a host name may have thousands. */
 const maxAddressesTried = 4
 
-/** Posts webhook deliveries: no proxy, no redirect, no unchecked address (DECISIONS.md#webhook-urls). */
+/** Posts webhook deliveries without proxies or redirects, only to checked addresses (DECISIONS.md#webhook-urls). */
 export function createSender(options: SenderOptions = {}): Sender {
   const { lookup = createLookup(), loopbackPorts, timeoutMs = 15_000, ca } = options
   const { connectTcp = (host, port) => connect({ host, port, noDelay: true }) } = options
@@ -100,8 +100,8 @@ export function createSender(options: SenderOptions = {}): Sender {
     address: string,
     limits: Pick<Post, 'limit' | 'connectTimeoutMs'>,
   ): Promise<Exchange> {
-    // The address has just passed the look-up and allowed_ips of this delivery, and idle connections are stored by
-    // address: a reused one needs no further check.
+    // The address has just passed the look-up and allowed_ips of this delivery, and the pool finds connections by
+    // address: a reused connection needs no further check.
     const key = `${checked.url.origin} ${address}`
     const connection = idle.take(key) ?? new Connection(checked.url.origin, address, { connectTcp, ca })
     try {

@@ -18,7 +18,7 @@ import type { Sender } from './sender.js'
 
 interface DeliveryWorkerOptions {
   readonly store: Store
-  /** For schedules and all stored times. */
+  /** Clock of schedules and of all stored times. */
   readonly clock: Clock
   readonly keys: Keyring
   readonly sender: Sender
@@ -31,9 +31,9 @@ interface DeliveryWorkerOptions {
 }
 
 const LEASE_SWEEP_MS = 10_000
-/** Delay after a turn whose transaction failed. */
+/** Delay before the worker repeats a pass whose transaction failed. */
 const RETRY_MS = 1_000
-/** Maximum sleep: setTimeout is limited to 2^31 ms, and the clock may be moved. */
+/** Maximum delay of the timer for due deliveries: setTimeout is limited to 2^31 ms, and the system clock may change. */
 const TIMER_MS_MAX = 60_000
 
 const ALWAYS = Number.MAX_SAFE_INTEGER
@@ -47,8 +47,8 @@ interface SigningSettings {
 }
 
 /**
- * Delivers updates to webhooks (DECISIONS.md#delivery-order). Its memory may be lost at any time: the store holds
- * claims with leases, and results. One turn at a time writes results together with the next claims.
+ * Delivers updates to webhooks (DECISIONS.md#delivery-order). A crash loses no delivery, because the store holds the
+ * claims with their leases. One pass at a time writes results and the next claims in one transaction.
  */
 export class DeliveryWorker {
   readonly #options: DeliveryWorkerOptions
@@ -60,7 +60,7 @@ export class DeliveryWorker {
   /** Bots with due deliveries that found no free slot, with their accounts if known. */
   readonly #waiting = new Map<string, string | null>()
   #ended: EndedAttempt[] = []
-  /** Claims whose commit result was lost. */
+  /** Claims that may be committed: the store failed before it reported the result of the commit. */
   #unconfirmed: readonly Attempt[] = []
   readonly #slots: number
   readonly #inFlight = new Set<Promise<void>>()
@@ -82,7 +82,7 @@ export class DeliveryWorker {
    */
   async start({ alone }: { readonly alone: boolean }): Promise<void> {
     const { store, clock } = this.#options
-    // With a steady clock, setting the system clock forward cannot expire leases of this process.
+    // With a steady clock, a forward step of the system clock cannot expire the leases of this process.
     if (alone) this.#leaseNow = this.#options.trueNow ?? steadyNow
     const rescan = () => void this.#rescan().catch(this.#options.onError)
     const addBot = (subject: string) => subject === BACKLOG || this.#addBot(subject)
@@ -106,7 +106,7 @@ export class DeliveryWorker {
     this.#wake()
   }
 
-  /** Stops claiming, waits this many milliseconds for attempts in flight and writes their results. */
+  /** Stops claiming deliveries, waits at most `graceMs` for attempts in flight and writes their results. */
   async stop(graceMs: number): Promise<void> {
     this.#claims = false
     for (const stop of this.#stops.splice(0)) stop()
@@ -118,7 +118,7 @@ export class DeliveryWorker {
       try {
         await this.#commitPass(null)
       } catch (error) {
-        // The leases of these attempts expire, and the next start records them as failed.
+        // Drop the results: the leases of these attempts expire, and the next start records the attempts as failed.
         return this.#options.onError(error)
       }
     }
@@ -140,7 +140,7 @@ export class DeliveryWorker {
   }
 
   async #runPass(): Promise<void> {
-    // Let attempts that end in the same tick share the turn.
+    // Let attempts that end in the same tick share one transaction.
     await new Promise((resolve) => setImmediate(resolve))
     const lostBefore = this.#expiresLeases ? this.#leaseNow() : null
     this.#expiresLeases = false
@@ -176,7 +176,7 @@ export class DeliveryWorker {
         return done
       })
     } catch (error) {
-      // The commit result is unknown: the next turn reads the rows to find out.
+      // The commit may have succeeded: the next pass reads the rows to find out.
       this.#unconfirmed = [...unconfirmed, ...claimed]
       this.#ended.unshift(...ended.map((one) => ({ ...one, mayBeWritten: true as const })))
       for (const botId of bots.keys()) this.#botIds.add(botId)
@@ -190,7 +190,7 @@ export class DeliveryWorker {
     if (this.#claims && result.nextDueAt !== null) this.#setTimer(result.nextDueAt - clock.now())
   }
 
-  /** The bots of this turn. Bots that wait for a slot are included only if one is free for their account. */
+  /** Bots that the next pass serves. Includes a bot that waits for a slot only if its account may take a free slot. */
   #botsToServe(room: number): ReadonlyMap<string, string | null> {
     const bots = new Map<string, string | null>()
     for (const [botId, accountId] of this.#waiting) {

@@ -16,7 +16,7 @@ type GetUpdatesInput = InputOf<GetUpdates>
 
 const LIMIT_DEFAULT = 100
 
-/** A client of the encrypted transport gives up after 15 s (DECISIONS.md#polling). */
+/** Maximum timeout of an encrypted poll: clients of the encrypted transport wait 15 s (DECISIONS.md#polling). */
 const TIMEOUT_MAX_INNER_S = 10
 const TOO_LONG_INSIDE = {
   pointer: '/timeout',
@@ -64,7 +64,7 @@ export const botRuntimeHandlers: MakeHandlers<'bots', Runtime> = (deps, { write 
   }
 }
 
-/** A stored poll of a process that has exited counts at most this much longer. */
+/** Margin from the timeout of a poll to the expiry of its row, which a process that exits leaves in the store. */
 const POLL_GRACE_MS = 2_000
 
 function newOpenPoll({ random }: Deps, { timeout = 0 }: GetUpdatesInput, { caller }: Call<GetUpdates>): OpenPoll {
@@ -76,7 +76,7 @@ function newOpenPoll({ random }: Deps, { timeout = 0 }: GetUpdatesInput, { calle
 const mayWait = (found: updates.PollOutcome, timeout: number): boolean =>
   !('ok' in found) && ('after' in found || found.length === 0) && timeout > 0
 
-/** Reads, waits for a change and reads again. No transaction is open while the call waits. */
+/** Reads updates; if there are none, waits for a change and reads again. Opens no transaction while it waits. */
 async function respondToPoll(
   { store, clock }: Deps,
   openPoll: OpenPoll | null,
@@ -91,7 +91,7 @@ async function respondToPoll(
   const from = offset === undefined || offset >= 0 ? offset : await firstOfLast(store, botId, -offset, clock.now())
   let found: updates.PollOutcome | 'superseded' = await store.write(function* () {
     const first = yield* updates.poll({ ...read, offset: from, allowedUpdates, now: clock.now() })
-    // A newer poll of this process may have locked the queue first, and this one must not end it.
+    // A newer poll of this process may have locked the queue first: this poll must not end the newer one.
     if (poll.superseded) return 'superseded' as const
     if (openPoll !== null) yield* mayWait(first, timeout) ? takePoll(openPoll) : endOlder(botId)
     return first
@@ -120,7 +120,7 @@ async function respondToPoll(
   }
 }
 
-/** Id of the first of the last `count` updates. Confirms nothing; the next poll does. */
+/** Returns the id of the first of the last `count` updates, for a negative offset. Confirms no updates. */
 async function firstOfLast(store: Deps['store'], botId: string, count: number, now: number): Promise<number> {
   let last: updates.LastUpdates | number = { missing: count, before: Number.MAX_SAFE_INTEGER }
   while (typeof last === 'object') {

@@ -21,7 +21,7 @@ type Console =
   | 'createTemplate'
   | 'submitTemplate'
 
-/** Members of a bot's profile with URLs, which their pattern checks only in part. */
+/** Members of a bot's profile that contain URLs, which the pattern of the schema checks only in part. */
 interface WithUrls {
   readonly avatar?: string | null
   readonly cover_url?: string | null
@@ -41,7 +41,7 @@ function urlIssues({ avatar, cover_url, links = [], contact }: WithUrls): Valida
   )
 }
 
-/** A window starts with its first call, so an unused one has no reset time. */
+/** Shows a rate-limit window. A window starts with its first call, so an unused window has no reset time. */
 function quotaOf(window: LimitVerdict | null, now: number): BotMetrics['quota'] {
   if (window === null) return { limit: null, used: 0, remaining: null, reset_at: null }
   const { policy, remaining, resetSeconds } = window

@@ -17,7 +17,7 @@ const JWT_LIFETIME_SECONDS = 86_400
 /** Latest test clock: derived times (expiry, validity) must stay below the year 10000, the limit of RFC 3339. */
 const CLOCK_MAX = Date.UTC(9990, 0)
 
-/** Oldest first. All instants have the same format, so their text sorts by time. */
+/** Compares reviews, oldest first. All instants have the same format, so their text sorts by time. */
 function byAge(one: Review, other: Review): number {
   if (one.submitted_at !== other.submitted_at) return one.submitted_at < other.submitted_at ? -1 : 1
   return one.id < other.id ? -1 : 1

@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../store/store.js'
 import * as tokens from '../../store/tokens.js'
 import type { MakeHandlers } from '../handler.js'
 
-/** Ignores a failed flush: a store that cannot write may still read, and the response then lacks recent uses. */
+/** Ignores a failed flush of token uses: a store that cannot write may still read, without the most recent uses. */
 export function unlessUnavailable(error: unknown): void {
   if (!(error instanceof StoreUnavailable)) throw error
 }

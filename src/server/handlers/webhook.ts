@@ -15,7 +15,7 @@ import { invalid, type MakeHandlers, replyOf } from '../handler.js'
 
 const SECRET_BYTES = 32
 
-/** A slower look-up counts as unresolved, which is only a warning: each delivery attempt looks up again. */
+/** Time limit for looking up the host of a new webhook. A timeout is only a warning: each delivery looks up again. */
 const LOOKUP_MS_MAX = 5_000
 
 export const webhookHandlers: MakeHandlers<'webhook'> = (deps, { read, write }) => {
@@ -42,7 +42,7 @@ export const webhookHandlers: MakeHandlers<'webhook'> = (deps, { read, write }) 
   }
 }
 
-/** Null if the bot may still call: during the look-up the owner may have replaced a stolen token. */
+/** Checks the bot's token again: the owner may have replaced a stolen token during the DNS look-up. Null if valid. */
 function* recheckCaller(tokenHash: string): Op<ReturnType<typeof refuseBotCall>> {
   return refuseBotCall(yield* bots.callerByHash(tokenHash), contract.webhook.setByBot)
 }
@@ -67,11 +67,11 @@ async function setWebhook<R extends Refusal>(
     return invalid({ pointer: `/allowed_ips/${badEntry}`, code: 'not_public', message })
   }
 
-  /** Checks the URL with the allowed_ips that will apply, and that the webhook may be set now. */
+  /** Checks the URL against the allowed_ips that will apply, and whether the bot may have a webhook now. */
   const admit = function* (): Op<CheckedUrl | R | Refusal<'POLLING_ACTIVE' | 'WEBHOOK_URL_REFUSED'>> {
     const bot = yield* findBot()
     if (bot !== null && 'ok' in bot) return bot
-    // Take the same lock as a new poll, so that none can start meanwhile.
+    // A new poll takes this lock too, so none can start before the transaction ends.
     yield* lockQueue(botId)
     const was = yield* webhooks.webhookOf(botId)
     // With a webhook set, an open poll is about to end with 409 anyway.

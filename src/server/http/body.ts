@@ -28,7 +28,7 @@ export function parseBody(bytes: Buffer): ParsedBody {
 }
 
 /**
- * parseBody for the body of a decrypted request, which is parsed already.
+ * Applies the rules of parseBody to the body of a decrypted request, which is already parsed.
  * @param text the plaintext that contained the body
  * @param bytes length of that text in UTF-8
  */
@@ -39,7 +39,7 @@ export function checkInnerBody(value: unknown, text: string, bytes: number): Par
   return checkValue(value, text, bytes === text.length)
 }
 
-/** @param text contains the JSON of the value; lets most bodies skip the walk through the value */
+/** @param text contains the JSON of `value`; checks of the text save most bodies a walk through `value` */
 function checkValue(value: unknown, text: string, ascii: boolean): ParsedBody {
   if (depthExceeds(value, DEPTH_MAX))
     return refuse('INVALID_JSON', { reason: `nested deeper than ${DEPTH_MAX} levels` })
@@ -48,7 +48,7 @@ function checkValue(value: unknown, text: string, ascii: boolean): ParsedBody {
   return problem === null ? { ok: true, value: normalise(value) } : refuse('VALIDATION_FAILED', { errors: [problem] })
 }
 
-/** More combining marks than any script uses (UAX 15, Stream-Safe). Normalisation sorts them in quadratic time. */
+/** More combining marks in a row than any script uses (UAX 15, Stream-Safe): NFC sorts them in quadratic time. */
 const MARKS = /\p{M}{31}/u
 
 /**
@@ -83,7 +83,7 @@ function normalise(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [toNfc(name), normalise(member)]))
 }
 
-/** Keeps the three characters that NFC turns into ASCII (such as the Kelvin sign): an id with one must be refused. */
+/** Normalises to NFC, except three characters that would become ASCII (such as the Kelvin sign): ids refuse them. */
 function toNfc(text: string): string {
   const normalised = text.normalize('NFC')
   return normalised !== text && /^[\0-\x7f]*$/.test(normalised) ? text : normalised

@@ -4,7 +4,7 @@ import type { ValidationIssue } from '../../contract/envelope.js'
 import { type ObjectSchema, Type } from '../../contract/schema.js'
 import { lazyValidator, oncePer } from './validation.js'
 
-/** Validator and serialiser of an endpoint, compiled from its schemas. */
+/** Input validator and output serialiser of an endpoint, compiled from its schemas. */
 export interface EndpointCodec {
   /** Returns the issues; null when params, query and body are valid. */
   validate(params: unknown, query: unknown, body: unknown): ValidationIssue[] | null
@@ -12,7 +12,7 @@ export interface EndpointCodec {
   write(data: unknown, requestId: string): string
 }
 
-/** Creates the form of an endpoint. Import this module lazily: the schema compilers take 30 ms to load. */
+/** Creates the codec of an endpoint. Import this module lazily: the schema compilers take 30 ms to load. */
 export function codecOf(endpoint: Endpoint, query: ObjectSchema): EndpointCodec {
   const validateParams = endpoint.params === undefined ? undefined : lazyValidator(endpoint.params)
   const validateQuery = lazyValidator(query)
@@ -30,8 +30,8 @@ const stringifierOf = oncePer(({ output }: Endpoint): ((envelope: unknown) => st
 })
 
 /**
- * Serialises the success envelope by the contract's schema, so members outside the schema never leave the server. Data
- * of a `verbatim` endpoint is JSON text already and stays unchanged.
+ * Serialises the success envelope by the contract's schema, so members outside the schema never leave the server. A
+ * `verbatim` endpoint returns data as JSON text, which stays unchanged.
  */
 function successSerializer(endpoint: Endpoint): (data: unknown, requestId: string) => string {
   if (endpoint.verbatim) return (data, requestId) => `{"success":true,"data":${data},"requestId":"${requestId}"}`

@@ -50,7 +50,7 @@ function failureHeaders({ code, details, retryAfterSeconds }: Refusal, keepAlive
   const { status } = failures[code]
   if (status === 426) {
     headers.upgrade = 'platform-secure/1'
-    // This header replaces the one with which Node announces the close.
+    // Include `close`, because this header replaces the `Connection: close` that Node would write.
     headers.connection = keepAlive ? 'Upgrade' : 'Upgrade, close'
   }
   if (status === 401) {
@@ -68,7 +68,7 @@ export function sendFailure(request: FastifyRequest, reply: FastifyReply, refusa
   return reply.code(status).headers(headers).send(body)
 }
 
-/** Failure codes for errors of Node's HTTP parser and server. */
+/** Failure codes by the code of an error from Node's HTTP parser or server. */
 const CODES_OF_NODE_ERRORS: Record<string, FailureCode> = {
   HPE_HEADER_OVERFLOW: 'PAYLOAD_TOO_LARGE',
   ERR_HTTP_REQUEST_TIMEOUT: 'INVALID_JSON',

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 
 /**
- * Every received value of a header: Node keeps only the first Authorization and joins repeats of other headers. Reads
- * rawHeaders, which injected requests have too.
+ * Returns every received value of a header: Node drops all Authorization headers but the first and joins repeats of
+ * others. Reads rawHeaders, which decrypted requests have too.
  * @param name in lower case
  */
 export function headerValues({ rawHeaders }: IncomingMessage, name: string): string[] {

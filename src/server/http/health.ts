@@ -16,7 +16,7 @@ export function bindHealth(app: FastifyInstance, deps: Deps, metrics: Metrics): 
   app.get('/healthz', (request, reply) => fine(reply, request.id, { status: 'ok', instanceId: deps.instanceId }))
   app.get('/readyz', async (request, reply) => {
     try {
-      // Use the writer: after a failed fsync the store can still read but no longer write.
+      // Check with a write: after a failed fsync the store can still read but no longer write.
       await deps.store.write(() => one('select 1 as ready'))
     } catch {
       return sendFailure(request, reply, refuse('SERVICE_UNAVAILABLE'))

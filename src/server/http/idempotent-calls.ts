@@ -3,11 +3,11 @@ import { IDEMPOTENCY_WAIT_MS, type IdempotencyKey } from '../../domain/idempoten
 
 type Conflict = Refusal<'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_KEY_IN_PROGRESS'>
 
-/** Running calls that have an idempotency key (DECISIONS.md#keys-in-flight). */
+/** Runs API calls that have an idempotency key, one at a time for each key (DECISIONS.md#keys-in-flight). */
 export class IdempotentCalls {
   readonly #running = new Map<string, { fingerprint: string; settled: Promise<unknown> }>()
 
-  /** Waits for a running call with the same key and request, then runs `call`, which finds its record and replays it. */
+  /** Waits for a running call with the same key and fingerprint, then runs `call`, which replays the record. */
   async run<T>(
     applicationId: string,
     { value, fingerprint }: IdempotencyKey,

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '../../contract/errors.js'
 import { BODY_BYTES_MAX, checkInnerBody, type ParsedBody, parseBody } from './body.js'
 
-/** `too_large` is known before the whole body has arrived; `broken` means that the client has disconnected. */
+/** Bytes of a body. `too_large`: over the limit. `broken`: the client disconnected before the end of the body. */
 type BodyBytes = Buffer | 'too_large' | 'broken'
 
 type JsonBody = ParsedBody | Refusal<'UNSUPPORTED_MEDIA_TYPE' | 'PAYLOAD_TOO_LARGE'>
@@ -43,7 +43,7 @@ export function readJson(request: FastifyRequest): JsonBody | Promise<JsonBody> 
     if (inner.body === undefined) return { ok: true, value: undefined }
     return isJson ? checkInnerBody(inner.body, inner.text, inner.textBytes) : refuse('UNSUPPORTED_MEDIA_TYPE')
   }
-  // An empty body needs no JSON type (`curl -d ''` sends a form type); any other is refused at its first byte.
+  // An empty body needs no JSON type (`curl -d ''` sends a form type); refuse any other body at its first byte.
   const bytes = isJson ? readBytes(raw, BODY_BYTES_MAX) : readBytes(raw, 0)
   return bytes instanceof Promise ? bytes.then((it) => parse(it, isJson)) : parse(bytes, isJson)
 }
@@ -54,7 +54,7 @@ function parse(bytes: BodyBytes, isJson: boolean): JsonBody {
   return parseBody(bytes)
 }
 
-/** Ignores parameters; isPlainUtf8 checks the charset. */
+/** True for the media type application/json with any parameters; isPlainUtf8 checks the charset. */
 function isJsonType(type: string | undefined): boolean {
   if (type === 'application/json') return true
   return type?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json'

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type Refusal, refuse } from '../../contract/errors.js'
 
-/** Path and query of a request target, for routes and fingerprints of idempotency keys. */
+/** Path and query of a request target, by which routes and request fingerprints are computed. */
 export function targetOf(url: string): string {
   return decodable(originForm(url))
 }

@@ -1,7 +1,7 @@
 import { closest } from '../../contract/closest.js'
 import { escapePointer, type ValidationIssue } from '../../contract/envelope.js'
 
-/** Maximum of issues in a response; the client sees the rest after correcting these. */
+/** Maximum of validation issues in a response; the client sees further issues after correcting these. */
 export const ISSUES_MAX = 20
 
 /** The validation issue that reports an unknown member (DECISIONS.md#unknown-members). */

@@ -5,10 +5,10 @@ import { escapePointer, type ValidationIssue } from '../../contract/envelope.js'
 import type { Schema } from '../../contract/schema.js'
 import { ISSUES_MAX, unknownMember } from './unknown-member.js'
 
-/** The default of 8 could drop the errors that distinguish the alternatives of a union. */
+/** The default maximum of 8 errors could hide the errors that distinguish the alternatives of a union. */
 Settings.Set({ maxErrors: 200 })
 
-/** Caches one value per key while the key lives, so that servers of one process share slow compilations. */
+/** Caches the result of `make` per key object. Servers of one process then share compiled schemas. */
 export function oncePer<K extends object, V extends object>(make: (key: K) => V): (key: K) => V {
   const cache = new WeakMap<K, V>()
   return (key) => {
@@ -53,7 +53,7 @@ function issuesOf(schema: Schema, errors: SchemaError[]): ValidationIssue[] {
         }
         break
       case 'additionalProperties':
-        // For maps, the values have their own errors.
+        // A map allows every member name; its values report their own errors.
         if (place.additionalProperties !== false) break
         for (const name of error.params.additionalProperties as string[]) {
           issues.push(unknownMember(error.instancePath, name, Object.keys(membersOf(place as unknown as Schema))))
