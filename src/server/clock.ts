@@ -1,7 +1,7 @@
 /** Time for business rules, in ms since the epoch: the system clock or the test clock. */
 export interface Clock {
   now(): number
-  /** Calls `listener` after each move of the test clock, which starts due work. Returns a function that stops the calls. */
+  /** Calls `listener` after each move of the test clock, to start due work. Returns a function that removes it. */
   onMove(listener: () => void): () => void
 }
 

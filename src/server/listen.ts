@@ -60,11 +60,12 @@ const EXPIRY_INTERVAL_MS = 60_000
 
 /**
  * Starts a server; resolves when it accepts connections.
- * @throws an error with a `code`: EADDRINUSE, DATA_FOLDER_IN_USE, STORE_UNUSABLE, DATABASE_UNREACHABLE, SQLITE_MISSING, KEYS_UNUSABLE, OPERATOR_NOT_LOOPBACK
+ * @throws an error with a `code`: EADDRINUSE, DATA_FOLDER_IN_USE, STORE_UNUSABLE, DATABASE_UNREACHABLE, SQLITE_MISSING,
+ * KEYS_UNUSABLE, OPERATOR_NOT_LOOPBACK
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const host = options.host ?? '127.0.0.1'
-  // Otherwise remote clients could make this server call services on its own machine.
+  // On a public host, remote clients could make this server call services of its own machine.
   if ((options.webhookLoopbackPorts ?? []).length > 0 && !isLoopbackHost(host)) {
     throw new RangeError('webhookLoopbackPorts needs a host that is loopback')
   }
@@ -216,7 +217,7 @@ async function finishStart(
   const sweep = () => {
     const now = deps.clock.now()
     void sweeper.start(now)
-    // Also apply the backlogs of a process that has exited or failed.
+    // Also apply backlogs that another process left when it exited or failed.
     applyBacklogs()
     const { sessions, keys } = deps.secure
     sessions
@@ -247,7 +248,7 @@ async function finishStart(
     app.server.closeIdleConnections()
     await Promise.all([app.close(), deliveries.stop(CLOSE_MS_MAX)])
     clearTimeout(overdue)
-    // app.close() does not wait for a delayed call whose client has disconnected: end it before the store closes.
+    // app.close() does not wait for a delayed call whose client has disconnected: end the call before the store closes.
     await deps.faults.end()
     await Promise.all([sweeper.stop(), backlogs.stop()])
     await deps.tokenUses.flush().catch(failed('token uses were not written'))
@@ -308,7 +309,7 @@ function* requireCurrentEverywhere(current: string): Op<void> {
   )
 }
 
-/** Fetches random bytes from the system in blocks: one call for several hundred ids. */
+/** Fetches random bytes from the operating system in blocks: one system call for several hundred ids. */
 function pooledRandom(): RandomBytes {
   const pool = new Uint8Array(8192)
   let used = pool.length

@@ -10,11 +10,11 @@ export interface RateLimit {
 export type RateLimitName = LimitName | 'credential_failures' | 'auth_failures'
 
 export interface ServerOptions {
-  /** Default 127.0.0.1. */
+  /** Address to listen on; default 127.0.0.1. */
   readonly host?: string
   /** Default 8420; 0 takes any free port. */
   readonly port?: number
-  /** Leaves nothing behind: SQLite in memory, keys in a private temporary folder. */
+  /** Stores nothing permanently: SQLite in memory, keys in a private temporary folder that the server deletes. */
   readonly memory?: boolean
   /** Folder of the database and the keys; created with mode 0700 if absent. */
   readonly dataDir?: string
@@ -23,13 +23,13 @@ export interface ServerOptions {
    * and ~/.pgpass supply missing parts of the URL.
    */
   readonly databaseUrl?: string
-  /** Credential keys from this file instead of the data folder. */
+  /** Loads the credential keys from this file instead of the data folder. */
   readonly keyFile?: string
   /** The operator API under /_platform/v1. Default: on when bound to loopback. */
   readonly operator?: boolean
   readonly autoApprove?: boolean
   readonly testClock?: boolean
-  /** `off`, or limits that replace the defaults by name. */
+  /** `off`, or rate limits that replace the default limits of the same names. */
   readonly rateLimits?: 'off' | Partial<Record<RateLimitName, RateLimit>>
   /** Addresses and CIDRs of proxies whose X-Forwarded-For is trusted. Default: none. */
   readonly trustedProxies?: readonly string[]
@@ -45,7 +45,7 @@ export interface ServerOptions {
   readonly requireSecure?: boolean
   /** Origins that may open encrypted sessions; default `*`: any origin and a missing one. */
   readonly allowedOrigins?: readonly string[]
-  /** Part of the derivation of session keys; default `platform`. */
+  /** Brand name, an input of the derivation of session keys; default `platform`. */
   readonly brand?: string
   readonly logLevel?: LogLevel
   /** Receives log lines in JSON; default stderr. */
@@ -61,6 +61,6 @@ export interface RunningServer {
   readonly operatorKeyFile: string | null
   /** `sqlite`, `memory` or `postgres` */
   readonly store: string
-  /** Finishes requests in flight, checkpoints and closes; takes at most 10 s. */
+  /** Stops the server after the requests and deliveries in flight; takes at most 10 s. */
   close(): Promise<void>
 }

@@ -1,13 +1,13 @@
-/** Why a waiting poll stops waiting. */
+/** Why a getUpdates call stops waiting. */
 type PollEnd = 'changed' | 'superseded' | 'closed' | 'timeout' | 'gone'
 
 /** One open getUpdates call. */
 export interface Poll {
-  /** True when a newer poll of the same bot has taken over. */
+  /** True when a newer poll of the same bot has replaced this poll. */
   readonly superseded: boolean
   /**
-   * Waits until the bot changes, another poll takes over, the server closes, the client leaves, or `ms` have passed.
-   * Returns immediately after a change since the last wait.
+   * Waits until the bot changes, a newer poll replaces this poll, the server closes, the client disconnects, or `ms`
+   * have passed. Returns immediately if the bot has changed since the last wait.
    */
   wait(ms: number, gone: AbortSignal): Promise<PollEnd>
   end(): void
@@ -23,7 +23,7 @@ interface PollState {
 export class Polls {
   readonly #open = new Map<string, PollState>()
   #closed = false
-  /** True if other processes may have polls of the same bots, which the store records (store/bots/open-polls.ts). */
+  /** True if other processes may poll for the same bots; the store then records polls (store/bots/open-polls.ts). */
   readonly across: boolean
 
   constructor({ across = false }: { readonly across?: boolean } = {}) {
@@ -61,7 +61,7 @@ export class Polls {
     held.wake?.('changed')
   }
 
-  /** Wakes all polls, because notices may have been lost. */
+  /** Wakes all polls, for when notices of the store may have been lost. */
   allChanged(): void {
     for (const botId of this.#open.keys()) this.changed(botId)
   }

@@ -7,13 +7,13 @@ import type { Metrics } from '../observe/metrics.js'
 import { sendFailure } from './envelope.js'
 
 /**
- * /healthz: the process responds, with the id of its start. /readyz: the process can use its store. /metrics: Prometheus
- * metrics, for this machine and the operator.
+ * Adds /healthz (the process responds, with the id of its start), /readyz (the process can write to its store) and
+ * /metrics (Prometheus metrics, for clients on this machine and for the operator).
  */
 export function bindHealth(app: FastifyInstance, deps: Deps, metrics: Metrics): void {
-  const fine = (reply: FastifyReply, requestId: string, data: object) => reply.send({ success: true, data, requestId })
+  const sendSuccess = (reply: FastifyReply, requestId: string, data: object) => reply.send({ success: true, data, requestId })
 
-  app.get('/healthz', (request, reply) => fine(reply, request.id, { status: 'ok', instanceId: deps.instanceId }))
+  app.get('/healthz', (request, reply) => sendSuccess(reply, request.id, { status: 'ok', instanceId: deps.instanceId }))
   app.get('/readyz', async (request, reply) => {
     try {
       // Check with a write: after a failed fsync the store can still read but no longer write.
@@ -21,7 +21,7 @@ export function bindHealth(app: FastifyInstance, deps: Deps, metrics: Metrics): 
     } catch {
       return sendFailure(request, reply, refuse('SERVICE_UNAVAILABLE'))
     }
-    return fine(reply, request.id, { status: 'ready' })
+    return sendSuccess(reply, request.id, { status: 'ready' })
   })
   app.get('/metrics', async (request, reply) => {
     const mayRead = deps.addresses.isLoopback(request) || isOperator(deps, request)

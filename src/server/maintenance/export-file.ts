@@ -24,7 +24,7 @@ export async function writeExportFile(named: string, pieces: AsyncIterable<strin
   })
   try {
     try {
-      // writeFile continues after a short write, which is how a full disk first shows.
+      // writeFile continues after a short write, the first sign of a full disk.
       for await (const piece of pieces) await file.writeFile(piece)
       await file.sync()
     } finally {

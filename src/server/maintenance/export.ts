@@ -70,7 +70,7 @@ export async function exportStore(place: MovePlace, options: ExportOptions): Pro
   }
 }
 
-/** The transport keys, encrypted. PostgreSQL stores them so; the file of SQLite is encrypted here with the same key. */
+/** The transport keys, encrypted. PostgreSQL stores them encrypted; with SQLite the export encrypts its key file. */
 async function transportKeysOf(
   source: MoveSource,
   place: MovePlace,

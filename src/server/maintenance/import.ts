@@ -28,7 +28,7 @@ interface ImportOptions {
   readonly onProgress?: Progress
 }
 
-/** `schema` is that of the export; the import migrates the store to that of this version. */
+/** `schema` is the schema version of the export; the import migrates the store to the version of this program. */
 export type ImportReport = Omit<ExportReport, 'store'> & {
   /** Null if only the file was verified. */
   readonly store: string | null
@@ -72,7 +72,7 @@ export function importStore(place: MovePlace, chunks: Chunks, options: ImportOpt
   })
 }
 
-/** Adds the name of the file to its errors. */
+/** Adds the name of the export file to the errors of `work`. */
 async function withFileName<T>({ name }: ImportOptions, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -86,7 +86,7 @@ interface TransportKeys {
   readonly text: string
 }
 
-/** Decrypts the transport keys of an export, after checking that the place has its keys. @throws KeysUnusable */
+/** Decrypts the transport keys of an export after checking the place's credential keys. @throws KeysUnusable */
 function openTransportKeys({ header }: ParsedExport, place: MovePlace, name: string): TransportKeys | null {
   const { keys, transport_keys: sealed } = header
   if (keys.length === 0 && sealed === null) return null
@@ -98,7 +98,7 @@ function openTransportKeys({ header }: ParsedExport, place: MovePlace, name: str
   }
 }
 
-/** Writes a key file before the rows: without rows it is unused, so the import can be repeated after a failure. */
+/** Writes the key file before it commits the rows: a key file without rows is unused, so a retry can import again. */
 async function commit(target: MoveTarget, place: MovePlace, keys: TransportKeys | null): Promise<void> {
   const path = transportKeyFile(place)
   const writesFile = keys !== null && target.insertTransportKeys === null && !hasKeys(path, keys.text)
@@ -112,7 +112,7 @@ async function commit(target: MoveTarget, place: MovePlace, keys: TransportKeys 
   }
 }
 
-/** True if the file exists with these keys. @throws KeysUnusable if it has other keys */
+/** True if the key file exists with this text. @throws KeysUnusable if it has other keys */
 function hasKeys(path: string, text: string): boolean {
   if (!existsSync(path)) return false
   if (readFileSync(path, 'utf8') === text) return true
@@ -138,7 +138,7 @@ function reportOf({ header }: ParsedExport, store: string | null, { rows, total_
 
 const interrupted = () => new Aborted('Interrupted: nothing was imported.')
 
-/** Ends the iteration on abort without waiting for the next chunk of a pipe. */
+/** Yields the chunks until `signal` aborts; does not wait for the next chunk of a pipe then. */
 async function* untilAborted(chunks: Chunks, signal: AbortSignal): AsyncGenerator<Uint8Array | string> {
   const iterator = chunks[Symbol.asyncIterator]()
   for (;;) {

@@ -3,7 +3,7 @@ import process from 'node:process'
 interface MigrationReport {
   /** Name of the database, without a password. */
   readonly database: string
-  /** Schema version before and after; in a dry run, the version that it would have. */
+  /** Schema version before and after; for a dry run, `to` is the version that the migration would reach. */
   readonly from: number
   readonly to: number
   readonly applied: boolean

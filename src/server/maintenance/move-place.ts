@@ -17,10 +17,10 @@ export interface MovePlace {
   readonly keyFile?: string
 }
 
-/** Called with the number of rows done and their total. */
+/** Receives the number of rows exported or imported so far, and the total. */
 export type Progress = (done: number, total: number) => void
 
-/** The caller aborted the work, which has left nothing behind. */
+/** Thrown when the caller aborted an export or import, which has changed nothing. */
 export class Aborted extends Error {
   override readonly name = 'Aborted'
   readonly code = 'ABORTED'
@@ -31,17 +31,16 @@ export const databaseFile = ({ dataDir }: MovePlace): string => join(dataDir, 'v
 /** File with the transport keys of a server on SQLite. */
 export const transportKeyFile = ({ dataDir }: MovePlace): string => join(dataDir, 'secure-keys.json')
 
-// The PostgreSQL driver is loaded lazily below.
 const postgres = (url: string) => ({ url, env: process.env })
 
-/** Undefined if there is no database. @throws StoreUnusable */
+/** Opens a store for an export; undefined if the SQLite file does not exist. @throws StoreUnusable */
 export async function openSource(place: MovePlace): Promise<MoveSource | undefined> {
   if (place.databaseUrl === undefined) return openSqliteSource(databaseFile(place))
   const { openPostgresSource } = await import('../../store/move/postgres-session.js')
   return openPostgresSource(postgres(place.databaseUrl))
 }
 
-/** @throws StoreUnusable */
+/** Opens a store for an import. @throws StoreUnusable */
 export async function openTarget(place: MovePlace): Promise<MoveTarget> {
   if (place.databaseUrl === undefined) return openSqliteTarget(databaseFile(place))
   const { openPostgresTarget } = await import('../../store/move/postgres-session.js')
@@ -50,7 +49,7 @@ export async function openTarget(place: MovePlace): Promise<MoveTarget> {
 
 /**
  * Loads the keys of a place and checks them against the keys of the vouchers.
- * @param of name of the file or database, for the message
+ * @param of name of the file or database that has the vouchers, for the error message
  * @throws KeysUnusable
  */
 export function requireKeys({ dataDir, keyFile }: MovePlace, known: readonly KeyCheck[], of: string): Keyring {

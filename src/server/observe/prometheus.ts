@@ -14,7 +14,7 @@ export function recordTo(store: string): { observe(it: Observation): void; text(
   const registry = new Registry()
   registry.setDefaultLabels({ store })
   collectDefaultMetrics({ register: registry })
-  // These gauges end in `_total`, which is reserved for counters; nodejs_active_resources etc. have the same values.
+  // Remove gauges with the suffix `_total`, which is reserved for counters; nodejs_active_handles etc. have their values.
   for (const name of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${name}_total`)
   const requests = new Counter({
     name: 'voucherctl_http_requests_total',

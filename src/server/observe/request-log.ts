@@ -5,7 +5,7 @@ import type { RequestLogEntry } from '../../contract/platform.js'
 import { formatInstant } from '../../domain/time.js'
 
 const KEPT = 1000
-/** Close the stream of a follower that reads too slowly, instead of buffering more. */
+/** Close the stream of a log follower that leaves more bytes than this unread. */
 const UNREAD_BYTES_MAX = 1024 * 1024
 
 /** Log of recent requests, with a live stream (DECISIONS.md#request-log). Entries hold no query, header or body. */
@@ -72,8 +72,8 @@ export function entryOf(it: CompletedRequest, now: number): RequestLogEntry {
 }
 
 /**
- * The line that pino would write at level info. Formatted here for speed, since nearly all log lines are requests, and
- * to write `time` only once. No member needs an escape: all are ids, contract names, instants and numbers.
+ * Formats a request as a log line of level info. Takes less time than pino, which matters because nearly all log lines
+ * are requests, and writes `time` once. No member needs an escape: all are ids, contract names, instants and numbers.
  */
 export function requestLine(entry: RequestLogEntry): string {
   const { endpoint, path, code, application_id: applicationId } = entry

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import pino from 'pino'
 import { formatInstant } from '../../domain/time.js'
 
-/** Maximum buffer for a reader that has stopped reading; further lines are dropped and counted. */
+/** Maximum buffer while the reader of stderr does not read; further lines are dropped and counted. */
 const BUFFER_BYTES_MAX = 1024 * 1024
 /** Write at this size or after FLUSH_MS. SonicBoom measures its whole buffer per line, so 4 KiB take more CPU time. */
 const WRITE_BYTES_MIN = 1024
@@ -12,16 +12,16 @@ const FLUSH_MS = 50
 const END_MS_MAX = 500
 const STDERR = 2
 
-/** Writes log lines to stderr through pino's destination; a reader that stops or leaves cannot block the process. */
+/** Writes log lines to stderr through pino's destination. A reader that stops reading cannot block the process. */
 export class StderrLog {
   readonly #destination = pino.destination({
     dest: STDERR,
-    // Asynchronous writes use a thread, which could block in a write and keep the process alive.
+    // Asynchronous writes run in a thread, which a slow reader would block; the thread would keep the process alive.
     sync: true,
     minLength: WRITE_BYTES_MIN,
     maxLength: BUFFER_BYTES_MAX,
     periodicFlush: FLUSH_MS,
-    // By default pino sleeps until the reader continues; this leaves unwritten lines in the buffer instead.
+    // Without this, pino blocks until the reader continues; with it, unwritten lines stay in the buffer.
     retryEAGAIN: () => false,
   })
   #dropped = 0
@@ -32,7 +32,7 @@ export class StderrLog {
     // Opening the stream makes a pipe non-blocking: a write to a full one fails with EAGAIN.
     const stats = fs.fstatSync(STDERR)
     if (stats.isFIFO() || stats.isSocket()) void process.stderr
-    // Ignore a reader that has stopped or left, and a full disk.
+    // Ignore write errors: the reader has exited, or the disk is full.
     this.#destination.on('error', () => {})
     this.#destination.on('drop', () => {
       this.#dropped += 1
@@ -45,7 +45,7 @@ export class StderrLog {
     if (!this.#ended) this.#destination.write(line)
   }
 
-  /** Flushes; waits at most half a second for a slow reader. */
+  /** Flushes the buffer; waits at most half a second for a slow reader. */
   async end(): Promise<void> {
     const until = performance.now() + END_MS_MAX
     while ((await this.#flush())?.code === 'EAGAIN' && performance.now() < until) await wait(FLUSH_MS)

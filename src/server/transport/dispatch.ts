@@ -17,7 +17,7 @@ import type { CompletedRequest } from '../observe/request-log.js'
 import { originOf, refuseUnknown } from './gateway.js'
 import { exchangeInside, InnerMessage } from './inner-exchange.js'
 
-/** Whether a request is a dispatch, for every form of its target. */
+/** True for a dispatch of the encrypted transport, also with an absolute or percent-escaped request target. */
 export function isDispatch({ method, url = '' }: IncomingMessage): boolean {
   if (method !== endpoint.method) return false
   if (url === endpoint.path) return true
@@ -28,20 +28,20 @@ export function isDispatch({ method, url = '' }: IncomingMessage): boolean {
 
 function splitTarget(url: string): { readonly path: string; readonly query: string } {
   const target = targetOf(url)
-  // The router ends a path at the same characters.
+  // Fastify's router ends a path at the same characters.
   const [path = ''] = target.split(/[?#]/, 1)
   return { path, query: target.slice(path.length + 1) }
 }
 
 interface DispatchEvents {
   recordRequest(it: CompletedRequest): void
-  /** Reports a bug or an unusable store and returns the refusal for the client. */
+  /** Logs a bug or an unusable store and returns the refusal for the client. */
   refusalOfError(id: string, error: unknown): Refusal
 }
 
 /**
- * Responds to dispatches (DECISIONS.md#dispatch-order). Only the inner call reaches Fastify, since the checks of a
- * route do not apply to an envelope.
+ * Responds to dispatches (DECISIONS.md#dispatch-order). Passes only the decrypted call to Fastify, because the checks
+ * of a route do not apply to an envelope.
  */
 export function createDispatchListener(deps: Deps, routing: RequestListener, events: DispatchEvents): RequestListener {
   const { secure, clock, random } = deps
@@ -70,7 +70,7 @@ export function createDispatchListener(deps: Deps, routing: RequestListener, eve
     )
   }
 
-  /** Returns the sealed response. Records the rid only after verifying the tag. */
+  /** Returns the encrypted response. Records the request id (rid) as used only after verifying the tag. */
   async function dispatch(request: IncomingMessage, response: ServerResponse, id: string): Promise<string | Refusal> {
     const early =
       refuseWithoutHost(request) ??
@@ -101,7 +101,7 @@ export function createDispatchListener(deps: Deps, routing: RequestListener, eve
     const reply = inner.ok
       ? await exchangeInside(routing, new InnerMessage(inner.request, text, plaintext.length, session.origin, outer))
       : refusedInside(refuse(inner.code, { part: inner.part }), id)
-    // Best effort: only the order of eviction depends on the confirmation.
+    // Ignore a failure: the confirmation only determines which sessions the store evicts first.
     if (live?.confirmed === false && reply.status < 300) await secure.sessions.confirm(message.sid).catch(() => {})
     return encodeEnvelope(sealResponse(message, session, reply, random))
   }
@@ -113,7 +113,7 @@ function refuseQuery({ url = '' }: IncomingMessage): Refusal<'VALIDATION_FAILED'
   return url === endpoint.path ? null : refuseUnknown(parseQuery(splitTarget(url).query), [])
 }
 
-/** Resolves when http-server.ts has responded to a truncated body, after which the message emits no further event. */
+/** Resolves when HttpServer has responded to a truncated body: its message then emits no further event. */
 function responseClosed(response: ServerResponse): Promise<'broken'> {
   return new Promise((resolve) => response.once('close', () => resolve('broken')))
 }

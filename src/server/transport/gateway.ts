@@ -46,7 +46,7 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
       const { value: body } = read
       const unknown = refuseUnknown(request.query, []) ?? refuseUnknown(body, SESSION_MEMBERS)
       if (unknown !== null) return sendFailure(request, reply, malformed(request, unknown))
-      // Check again: concurrent calls of the address may have used up the limit since the headers arrived.
+      // Check again: concurrent calls from the same address may have used up the limit since the headers arrived.
       const refusal = refuseOverLimit(request)
       if (refusal !== null) return sendFailure(request, reply, refusal)
       const now = clock.now()
@@ -72,14 +72,14 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
     return verdict === null || verdict.remaining > 0 ? null : rateLimited(verdict)
   }
 
-  /** Counts malformed calls in a separate window: they cost no cryptography and must not use up the session limit. */
+  /** Counts malformed session calls in a separate window: they cost no cryptography and must not use up the limit. */
   function malformed(request: FastifyRequest, refusal: Refusal): Refusal {
     const verdict = limits.take('secure_session', `malformed ${addresses.limitSubject(request)}`)
     return verdict === null || verdict.allowed ? refusal : rateLimited(verdict)
   }
 }
 
-/** The Origin header. Joins several values to one, which no policy allows. */
+/** Reads the Origin header. Joins several values to one text, which no list of origins can match. */
 export function originOf(request: IncomingMessage): string | undefined {
   const values = headerValues(request, 'origin')
   return values.length === 0 ? undefined : values.join(', ')

@@ -2,24 +2,24 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HttpResponse } from '../../secure/http.js'
 import type { InnerRequest } from '../../secure/inner-request.js'
 
-/** Request and response of the connection that carries a call. */
+/** HTTP request and response that carry an API call, in plain text or in an envelope. */
 export interface CarrierExchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
 }
 
-/** The call that carried an envelope; the decrypted request has the same id. */
+/** HTTP exchange that carries an envelope; the decrypted request has the same id. */
 interface Dispatch extends CarrierExchange {
   readonly id: string
 }
 
 /**
  * A decrypted request with the members that Fastify reads; light-my-request would double the CPU time of a dispatch.
- * The class marks the request as decrypted, because a header could be forged. Has the address of the outer request.
+ * The class itself marks a request as decrypted, because a client could forge a header.
  */
 export class InnerMessage {
   readonly method: string
-  /** Fastify may overwrite it. */
+  /** Not readonly, because Fastify may overwrite the URL. */
   url: string
   readonly headers: Readonly<Record<string, string>>
   readonly rawHeaders: string[] = []
@@ -28,13 +28,13 @@ export class InnerMessage {
   readonly httpVersion = '1.1'
   readonly aborted = false
   readonly socket: { readonly remoteAddress: string | undefined }
-  /** Parsed JSON; read-body.ts checks it. */
+  /** Parsed JSON, which read-body.ts validates. */
   readonly body: unknown
 
   /**
    * @param text the plaintext that contained the body
-   * @param textBytes its length in UTF-8
-   * @param origin origin of the session; empty without one
+   * @param textBytes length of `text` in UTF-8
+   * @param origin origin of the encrypted session; empty for a session without an origin
    */
   constructor(
     { method, path, query, headers, body }: InnerRequest,
@@ -66,14 +66,14 @@ class InnerResponse {
     this.#done = done
   }
 
-  /** Fastify listens to `finish`, and to `error`, which is never emitted here. */
+  /** Fastify listens to `finish` and `error`; this class never emits `error`. */
   on(event: string, listener: () => void): void {
     if (event === 'finish') this.#finished = listener
   }
 
   removeListener(): void {}
 
-  /** Fastify sets `Connection: close` while it closes; the outer response has it as well. */
+  /** Ignores `Connection: close`, which Fastify sets while it closes: the outer response has that header too. */
   setHeader(): void {}
 
   /** @param headers names in lower case */
@@ -90,7 +90,7 @@ class InnerResponse {
   }
 }
 
-/** Sends a decrypted request to the routes, within the process. */
+/** Passes a decrypted request to Fastify's routes and resolves to the response. */
 export function exchangeInside(
   routing: (request: IncomingMessage, response: ServerResponse) => void,
   request: InnerMessage,

@@ -8,7 +8,7 @@ import { pinOf } from '../../secure/public-key.js'
 import { loadServerKey, makeServerPrivateKey, type ServerKey } from '../../secure/server/key.js'
 import { KeysUnusable } from '../folder.js'
 
-/** Grace period in which a replaced key still opens sessions (DECISIONS.md#server-keys). */
+/** Grace period in which clients may still open sessions with a replaced key (DECISIONS.md#server-keys). */
 const KEY_GRACE_MS = 120_000
 
 type KeyState = SecureKey['state']
@@ -29,7 +29,7 @@ interface KeyFile {
 
 export interface TransportKeys {
   readonly current: ServerKey
-  /** Returns the current key, or the one with this kid while it may still open sessions. */
+  /** Returns the current key, or the key with this id (kid) while the server still accepts it. */
   keyFor(kid: string | undefined, now: number): ServerKey | undefined
   /** Makes the next key current; the replaced one enters its grace period. */
   rotate(now: number): void | Promise<void>
@@ -40,13 +40,13 @@ export interface TransportKeys {
 
 export interface SecureKeyFile {
   readonly name: string
-  /** Null before the first write. */
+  /** Returns the text of the file; null before the first write. */
   read(): string | null
   write(text: string): void
 }
 
 /**
- * A file that only this user may read.
+ * Opens a key file that only this user may read.
  * @param flush false for a temporary folder
  */
 export function secureKeyFile(path: string, flush: boolean): SecureKeyFile {
@@ -64,8 +64,8 @@ export function secureKeyFile(path: string, flush: boolean): SecureKeyFile {
 type LoadedKey = StoredKey & { readonly key: ServerKey }
 
 /**
- * The static keys of the encrypted transport: next -> current -> grace -> destroyed. The next key exists before its
- * use, so that its pin can be distributed in time.
+ * The static keys of the encrypted transport: next -> current -> grace -> destroyed. The next key exists before the
+ * server uses it, so that operators can distribute its pin in time.
  */
 export class SecureKeys implements TransportKeys {
   #keys: LoadedKey[]
@@ -153,7 +153,7 @@ export class SecureKeys implements TransportKeys {
 }
 
 function isOver({ grace_until }: StoredKey, now: number): boolean {
-  // An end later than any grace period means that the clock was set back since.
+  // A grace period that ends later than any can means that the clock was set back since it began.
   return grace_until !== null && (now >= grace_until || grace_until - now > KEY_GRACE_MS + PROCESS_CLOCK_SKEW_MS_MAX)
 }
 

@@ -8,12 +8,12 @@ import type { Store } from '../../store/store.js'
 import type { Clock } from '../clock.js'
 import { SecureKeys, type TransportKeys } from './keys.js'
 
-/** Owner in the sealing of the keys. */
+/** Owner id to which the encryption binds the transport keys. */
 export const OWNER = 'transport keys'
 
 /**
- * The static keys of the encrypted transport for all processes of a store, in the database, encrypted with the key
- * file. A client may open its session at one process and use it at another. A rotation reaches all processes.
+ * The static keys of the encrypted transport for all processes of a database, stored there and encrypted with the key
+ * file. A client may open a session with one process and use it with another. A rotation reaches all processes.
  */
 export class SharedSecureKeys implements TransportKeys {
   readonly #store: Store
@@ -34,7 +34,7 @@ export class SharedSecureKeys implements TransportKeys {
   static async open(store: Store, ring: Keyring, random: RandomBytes, clock: Clock): Promise<SharedSecureKeys> {
     const shared = new SharedSecureKeys(store, ring, random)
     await shared.#change(clock.now(), () => {})
-    // If this fails, the next expiry sweep reads the keys.
+    // If a reload fails, the next expiry sweep reads the keys.
     const reload = () => void shared.#reload(clock.now()).catch(() => {})
     store.listen((subject) => subject === storedKeys.SUBJECT && reload(), reload)
     return shared
@@ -62,13 +62,13 @@ export class SharedSecureKeys implements TransportKeys {
 
   async #reload(now: number): Promise<void> {
     const found = await this.#store.read(storedKeys.load)
-    // A read that overlaps a rotation of this process may return the version before it.
+    // A read that overlaps a rotation by this process may return the previous version.
     if (found === undefined || found.version <= this.#version) return
     this.#keys = this.#read(this.#open(found.sealed), now).keys
     this.#version = found.version
   }
 
-  /** Changes the keys; starts again if another process has changed them concurrently. */
+  /** Changes the keys and stores them; starts again if another process has changed them concurrently. */
   async #change(now: number, change: (keys: SecureKeys) => void): Promise<void> {
     for (;;) {
       const found = await this.#store.read(storedKeys.load)
@@ -90,7 +90,7 @@ export class SharedSecureKeys implements TransportKeys {
     }
   }
 
-  /** Applies the rules of the key file to a text in memory. */
+  /** Reads keys from the text of a key file; `text` returns the text after later changes of the keys. */
   #read(before: string | null, now: number): { keys: SecureKeys; text: () => string } {
     let text = before
     const file = { name: 'The row in secure_keys', read: () => text, write: (written: string) => void (text = written) }
