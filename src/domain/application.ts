@@ -4,7 +4,7 @@ import type { Token } from '../contract/tokens.js'
 import type { ApplicationRow, TokenRow } from './rows.js'
 import { formatInstant, instantOrNull } from './time.js'
 
-/** Limits of DECISIONS.md#applications and DECISIONS.md#application-tokens. */
+/** Maximum per account and per application (DECISIONS.md#applications, DECISIONS.md#application-tokens). */
 export const APPLICATIONS_PER_ACCOUNT = 50
 export const ACTIVE_TOKENS_PER_APPLICATION = 20
 export const TOKEN_LIFETIME_DAYS = 365
@@ -58,13 +58,13 @@ export type ApplicationPolicy = Pick<
   'status' | 'suspended' | 'features' | 'secure_transport' | 'allowed_origins'
 >
 
-/** Token and application of a runtime call, from one joined row. */
+/** Token and application of a runtime call, as the store reads them in one joined row. */
 export type RuntimeCallerRow = ApplicationPolicy &
   Pick<ApplicationRow, 'account_id'> &
   Pick<TokenRow, 'application_id' | 'scopes' | 'expires_at' | 'revoked_at'> & { token_id: string }
 
 /**
- * Checks the policy of an application in the order of DECISIONS.md#order-of-checks; null if it accepts the call.
+ * Checks the policy of an application in the order of DECISIONS.md#order-of-checks; null if the policy allows the call.
  * @param origin of the encrypted session, empty if it has none; null for a call in plain text
  */
 export function refuseForApplication(
@@ -79,7 +79,7 @@ export function refuseForApplication(
   return policy.features.includes('"vouchers"') ? null : refuse('FEATURE_UNAVAILABLE')
 }
 
-/** A list without `*` requires an origin: a session without one is refused (DECISIONS.md#session-origins). */
+/** True if the list allows the origin. Without `*` the list requires an origin (DECISIONS.md#session-origins). */
 function isOriginAllowed(allowed: readonly string[], origin: string): boolean {
   return allowed.includes('*') || (origin !== '' && allowed.includes(origin))
 }

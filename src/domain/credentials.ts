@@ -77,7 +77,7 @@ function timesTwo(element: number): number {
  * @param counter incremented after a collision, which gives an unrelated credential
  */
 export function deriveCredential(key: Uint8Array, voucherId: string, type: CredentialType, counter: number): string {
-  // The id comes last: neither a type nor a counter can hold a colon, so no two argument lists encode alike.
+  // Neither a type nor a counter contains a colon, so different arguments always give different texts.
   const bits = Buffer.from(hmacSha256(key, `${type}:${counter}:${voucherId}`, 'binary'), 'binary')
   const symbols = encodeBits(bits, type === 'redeem_code' ? CODE_SYMBOLS : QR_SYMBOLS)
   const checked = symbols + checkSymbol(symbols)
@@ -86,7 +86,7 @@ export function deriveCredential(key: Uint8Array, voucherId: string, type: Crede
 }
 
 /**
- * Unique index value that the store holds instead of the credential: HMAC-SHA256, base64url.
+ * Returns the unique index value that the store holds instead of the credential: HMAC-SHA256, base64url.
  * @param normalised from `parseCredential`
  */
 export function indexCredential(key: Uint8Array, type: CredentialType, normalised: string): string {

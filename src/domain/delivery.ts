@@ -10,10 +10,10 @@ import { DAY_MS, formatInstant, instantOrNull } from './time.js'
  */
 const RETRY_DELAYS_SECONDS: readonly number[] = [60, 300, 900, 3600]
 
-/** Longest delay before an attempt. A later next_attempt_at means that the clock was set back since. */
+/** Maximum delay before an attempt. A later next_attempt_at means that the clock was set back since it was stored. */
 export const RETRY_DELAY_MS_MAX = Math.max(...RETRY_DELAYS_SECONDS) * 1000
 
-/** Lease of an attempt, by the system clock. After it the attempt counts as failed (DECISIONS.md#delivery-attempts). */
+/** Lease of an attempt by the system clock; an expired lease is a failed attempt (DECISIONS.md#delivery-attempts). */
 export const LEASE_MS = 30_000
 
 /** Retention of deliveries, their attempts and the bodies of their updates (DECISIONS.md#updates). */
@@ -26,8 +26,8 @@ export const SHOWN_ATTEMPTS_MAX = 100
 export const DELIVERY_SLOTS = 1_000
 
 /**
- * Number of further slots for an account (DECISIONS.md#delivery-slots). Afterwards it holds at most a third of the
- * slots still free: a quarter of all slots if it is alone. An account always gets a first slot while one is free.
+ * Returns how many more slots an account may take (DECISIONS.md#delivery-slots). Afterwards the account holds at most a
+ * third as many slots as are still free. An account without a slot always gets one while any slot is free.
  */
 export function slotsFor(free: number, held: number): number {
   return Math.min(free, Math.max(Math.floor((free - 3 * held) / 4), held === 0 ? 1 : 0))
@@ -35,12 +35,12 @@ export function slotsFor(free: number, held: number): number {
 
 export interface AttemptOutcome {
   readonly statusCode: number | null
-  /** Null: delivered. Fixed texts that contain neither the URL nor the response of the endpoint. */
+  /** Null for a delivered update. The texts are fixed: they contain neither the URL nor the endpoint's response. */
   readonly error: { readonly code: string; readonly message: string } | null
   readonly durationMs: number
 }
 
-/** Outcome of an attempt whose process exited, or could not record the result, before the lease expired. */
+/** Outcome of an attempt whose lease expired because its process exited or could not record the result. */
 export const leaseExpired = (durationMs: number): AttemptOutcome => ({
   statusCode: null,
   error: { code: 'lease_expired', message: 'The server ended before the attempt did; it may have arrived.' },
@@ -73,9 +73,9 @@ export type DeliveryTransition = Pick<
 >
 
 /**
- * Applies the outcome of an attempt to its delivery; null if the delivery has moved on and ignores it. A success
- * always counts, because the endpoint has the update.
- * @param attempt whether it was a manual retry, and the lease that it held
+ * Applies the outcome of an attempt to its delivery; null if the delivery has changed since and ignores the outcome. A
+ * success always counts, because the endpoint has received the update.
+ * @param attempt lease of the attempt; `manual` is true for a manual retry
  * @param now end of the attempt, ms
  */
 export function applyAttempt(
@@ -97,7 +97,7 @@ export function applyAttempt(
       ? { ...counted, status: 'delivered', delivered_at: row.delivered_at ?? now }
       : null
   }
-  // Deleting the webhook during a manual retry has already restored the earlier status.
+  // The owner deleted the webhook during a manual retry, which already restored the earlier status.
   const wentBack = attempt.manual && (row.status === 'dead_letter' || row.status === 'delivered')
   if (row.status === 'cancelled' || wentBack) {
     return { ...counted, status: row.status, cancel_reason: row.cancel_reason }

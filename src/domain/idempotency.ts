@@ -7,7 +7,7 @@ export const IDEMPOTENCY_LIFETIME_MS = 30 * DAY_MS
 
 export const IDEMPOTENCY_WAIT_MS = 5_000
 
-/** The header value with the fingerprint of its request. */
+/** The value of the header Idempotency-Key with the fingerprint of its request. */
 export interface IdempotencyKey {
   readonly value: string
   readonly fingerprint: string
@@ -15,13 +15,13 @@ export interface IdempotencyKey {
 
 const KEY = /^[!-~]{1,255}$/
 
-/** Strips surrounding double quotes from a header value; null when the key is malformed. */
+/** Parses the header Idempotency-Key and removes surrounding double quotes; null for a malformed key. */
 export function parseIdempotencyKey(header: string): string | null {
   const value = header.length >= 2 && header.startsWith('"') && header.endsWith('"') ? header.slice(1, -1) : header
   return KEY.test(value) ? value : null
 }
 
-/** Returns the record to replay, null if none is valid, or a refusal if the key belongs to another request. */
+/** Returns the record to replay, null if there is no valid record, or a refusal if the key has another request. */
 export function replayableRecord(
   record: IdempotencyRecord | undefined,
   fingerprint: string,

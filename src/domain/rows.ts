@@ -1,4 +1,4 @@
-/** Table rows: times in ms since the epoch, flags 0 or 1, structures as JSON text. */
+/** Rows of the tables: times in ms since the epoch, flags 0 or 1, structures as JSON text. */
 
 export interface ApplicationRow {
   id: string
@@ -62,12 +62,12 @@ export interface VoucherRow {
   template_id: string
   external_issue_id: string
   recipient_user_id: string
-  /** Never 'expired': that follows from valid_until. */
+  /** Stored state: a voucher expires by its valid_until, without a change of state. */
   state: 'issued' | 'redeemed'
   valid_from: number
   valid_until: number
   code_hint: string
-  /** Credential key and collision counter from which the credentials derive. */
+  /** Id of the credential key and collision counter, from which the server derives the credentials. */
   key_id: string
   key_counter: number
   redeem_code_hash: string
@@ -107,8 +107,8 @@ export interface RedemptionRow {
 }
 
 /**
- * A successful call and its idempotency key. `data` holds the part of the response that the subject's rows cannot
- * reproduce, as JSON without credentials; usually null, since storing whole responses doubled the bytes per call.
+ * A successful call and its idempotency key. `data` is the part of the response that cannot be rebuilt from the voucher
+ * or redemption, as JSON without credentials; usually null, because whole responses doubled the stored bytes per call.
  */
 export interface IdempotencyRecord {
   application_id: string
@@ -118,6 +118,6 @@ export interface IdempotencyRecord {
   subject_id: string
   data: string | null
   created_at: number
-  /** Null: never expires. */
+  /** Null for a record that never expires. */
   expires_at: number | null
 }

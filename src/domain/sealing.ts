@@ -3,14 +3,14 @@ import type { RandomBytes } from './ids.js'
 import { type Keyring, keyOf } from './keyring.js'
 
 /**
- * Encrypts secrets that the server must read back: AES-256-GCM under a key derived from a key of the data folder, as
+ * Encrypts secrets that the server must read again: AES-256-GCM under a key derived from a credential key, written as
  * `<key id>.<iv>.<ciphertext and tag>` in unpadded base64url (DECISIONS.md#stored-secrets).
  */
 const ALGORITHM = 'aes-256-gcm'
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-/** @param owner id that the ciphertext is bound to: copied to another owner's row, it cannot be decrypted */
+/** Encrypts a secret. @param owner id bound to the ciphertext, which cannot be decrypted in another owner's row */
 export function seal(ring: Keyring, owner: string, secret: string, random: RandomBytes): string {
   const { id } = ring.current
   const iv = random(IV_BYTES)
@@ -20,7 +20,7 @@ export function seal(ring: Keyring, owner: string, secret: string, random: Rando
   return [id, Buffer.from(iv).toString('base64url'), sealed.toString('base64url')].join('.')
 }
 
-/** @throws unless the value was encrypted for this owner with a key of the ring */
+/** Decrypts a secret. @throws unless the value was encrypted for this owner with a key of the ring */
 export function unseal(ring: Keyring, owner: string, value: string): string {
   const [id = '', iv = '', sealed = ''] = value.split('.')
   const bytes = Buffer.from(sealed, 'base64url')
@@ -31,7 +31,7 @@ export function unseal(ring: Keyring, owner: string, value: string): string {
   return Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8')
 }
 
-/** The associated data of the AEAD cipher. */
+/** Returns the associated data of the AEAD cipher. */
 function bindingTo(owner: string): Buffer {
   return Buffer.from(owner)
 }

@@ -33,7 +33,7 @@ export function templateRecord(row: TemplateRow): Template {
 /** A new template before its owner is set. */
 export type TemplateDraft = Omit<TemplateRow, 'application_id' | 'account_id' | 'bot_id'>
 
-/** @param validity the input's validity in the form of records */
+/** Creates a draft. @param validity validity of the input, converted to the form of records */
 export function draftTemplate(input: TemplateInput, validity: Validity, id: string, now: number): TemplateDraft {
   return {
     id,
@@ -60,7 +60,7 @@ export function draftTemplate(input: TemplateInput, validity: Validity, id: stri
 }
 
 /**
- * draft or rejected -> reviewing (DECISIONS.md#template-states).
+ * Submits a template: draft or rejected -> reviewing (DECISIONS.md#template-states).
  * @param holder another template with the same external_template_id that is not rejected
  */
 export function decideSubmit(
@@ -84,7 +84,7 @@ export function decideSubmit(
 
 export type ReviewDecision = { approve: true } | { approve: false; code: string; reason: string }
 
-/** reviewing -> active or rejected. */
+/** Reviews a template: reviewing -> active or rejected. */
 export function decideReview(
   row: TemplateRow,
   decision: ReviewDecision,

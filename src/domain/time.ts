@@ -1,6 +1,6 @@
 /** Conversion between instants on the wire (RFC 3339) and in memory (ms since the epoch, DECISIONS.md#times). */
 
-/** A day is always 86,400 s, without daylight saving time. */
+/** A day of 86,400 s: daylight saving time does not apply. */
 export const DAY_MS = 86_400_000
 
 const FORM = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
@@ -27,14 +27,14 @@ export function parseInstant(value: string): number | null {
 const TWO_DIGITS = Array.from({ length: 100 }, (_, value) => String(value).padStart(2, '0'))
 const THREE_DIGITS = Array.from({ length: 1000 }, (_, value) => String(value).padStart(3, '0'))
 
-/** Cache of formatted instants: records repeat the same ones (issued, valid from, updated, now). */
+/** Number of cached formatted instants: records repeat instants (issued, valid from, updated, now). */
 const CACHE_SIZE = 256
 const cachedMs = new Float64Array(CACHE_SIZE).fill(Number.NaN)
 const cachedText: string[] = []
 
 /**
- * UTC with milliseconds and `Z`. About twice as fast as toISOString, which matters because a voucher shows five
- * instants; years without four digits still use toISOString.
+ * Formats an instant in UTC with milliseconds and `Z`. Twice as fast as toISOString, which matters because a voucher
+ * shows five instants; years without four digits still use toISOString.
  * @throws RangeError when `ms` is not a valid time.
  */
 export function formatInstant(ms: number): string {

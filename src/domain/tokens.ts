@@ -21,7 +21,7 @@ export function makeToken(prefix: TokenPrefix, random: RandomBytes): string {
   return prefix + symbols + checksum(prefix + symbols)
 }
 
-/** Kind of credential that the prefix of a value claims. */
+/** Returns the kind of token by the prefix of a value, without validating the value. */
 export function tokenKind(value: string): TokenPrefix | null {
   if (value.startsWith('sop_')) return 'sop_'
   if (value.startsWith('sbot_')) return 'sbot_'
@@ -33,7 +33,7 @@ export function isWellFormedToken(value: string): boolean {
   return FORM.test(value) && value.endsWith(checksum(value.slice(0, -CHECKSUM_SYMBOLS)))
 }
 
-/** SHA-256 of a token, base64url; the store holds nothing else. 178 random bits need neither a key nor a slow hash. */
+/** SHA-256 of a token, base64url, by which the store finds it. 178 random bits need neither a key nor a slow hash. */
 export function hashToken(value: string): string {
   return hash('sha256', value, 'base64url')
 }

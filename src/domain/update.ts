@@ -3,10 +3,10 @@ import { DAY_MS, formatInstant } from './time.js'
 
 export type UpdatePayload = object
 
-/** Retention of an update without confirmation by a poll or a delivery attempt (DECISIONS.md#updates). */
+/** Retention of an update that no poll has confirmed and no delivery has attempted (DECISIONS.md#updates). */
 export const UNCONFIRMED_UPDATE_RETENTION_MS = DAY_MS
 
-/** Update types that a bot receives. @param allowed JSON column of the queue, null for the default */
+/** Returns the update types that a bot receives. @param allowed JSON column of the queue, null for the default */
 export function wantedTypes(allowed: string | null): readonly UpdateType[] {
   return allowed === null ? defaultUpdateTypes : (JSON.parse(allowed) as UpdateType[])
 }
@@ -15,13 +15,13 @@ export function isWanted(type: UpdateType, allowed: string | null): boolean {
   return wantedTypes(allowed).includes(type)
 }
 
-/** New JSON column of the queue for `allowed_updates`: absent keeps the old value, an empty list means the default. */
+/** Returns the new JSON column `allowed_updates`: undefined keeps the previous one, an empty list means the default. */
 export function chosenTypes(chosen: readonly UpdateType[] | undefined, previous: string | null): string | null {
   if (chosen === undefined) return previous
   return chosen.length === 0 ? null : JSON.stringify([...new Set(chosen)])
 }
 
-/** Serialised only once: store, deliveries and polls use these exact characters. */
+/** Serialises an update. Store, deliveries and polls use the returned text unchanged. */
 export function updateBody(updateId: number, type: UpdateType, payload: UpdatePayload, now: number): string {
   return JSON.stringify({ update_id: updateId, type, created_at: formatInstant(now), [type]: payload })
 }

@@ -6,7 +6,7 @@ import { DAY_MS, formatInstant, parseInstant } from './time.js'
 
 type ReadValidity = { ok: true; validity: Validity } | { ok: false; issue: ValidationIssue }
 
-/** Converts the validated input to the form of records. The window may lie in the past. */
+/** Converts the validity of a validated input to the form of records. The window may be in the past. */
 export function readValidity(input: TemplateInput['validity']): ReadValidity {
   if (input.type === 'fixed') {
     const starts = parseInstant(input.starts_at)
@@ -30,8 +30,8 @@ export function readValidity(input: TemplateInput['validity']): ReadValidity {
 }
 
 /**
- * Redemption window of a voucher: `validFrom` inclusive, `validUntil` exclusive (ms since the epoch). Null when the
- * window is over or empty, so no voucher can be issued.
+ * Computes the redemption window of a voucher: `validFrom` inclusive, `validUntil` exclusive (ms since the epoch). Null
+ * if the window is over or empty, so that no voucher can be issued.
  */
 export function windowOf(validity: Validity, issuedAtMs: number): { validFrom: number; validUntil: number } | null {
   if (validity.type === 'fixed') {

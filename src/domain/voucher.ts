@@ -25,7 +25,7 @@ export function statusOf(voucher: VoucherLifecycle, now: number): Voucher['statu
   return now < voucher.valid_until ? 'issued' : 'expired'
 }
 
-/** Reason why a voucher cannot be redeemed now, or null. The first reason wins. */
+/** Returns the first reason why a voucher cannot be redeemed now, or null. */
 export function obstacleOf(
   voucher: VoucherLifecycle & Pick<VoucherRow, 'recipient_user_id'>,
   now: number,
@@ -66,7 +66,7 @@ export function voucherRecord(row: PublicVoucherRow, summary: TemplateSummary, n
   }
 }
 
-/** The record that the issue call returned, for a replay: before any redemption. */
+/** Rebuilds the voucher record that the issue call returned, before any redemption, for a replay. */
 export function voucherRecordAtIssue(row: PublicVoucherRow, summary: TemplateSummary): Voucher {
   const asIssued = {
     ...row,
@@ -108,8 +108,8 @@ export function redemptionRecord(
 }
 
 /**
- * The record that the redeem call returned, for a replay.
- * @param metadata of that call, since a reversal merges its own into the row
+ * Rebuilds the redemption record that the redeem call returned, for a replay.
+ * @param metadata metadata of the redeem call: the row may also have the metadata of a reversal
  */
 export function redemptionRecordAtRedeem(
   row: RedemptionRow,
@@ -137,7 +137,7 @@ type IssueDecision =
   | { readonly ok: true; readonly existing: VoucherRow }
   | { readonly ok: true; readonly existing: null; readonly validFrom: number; readonly validUntil: number }
 
-/** A repeated request returns the existing voucher even if quota or validity have ended since. */
+/** Decides an issue. A repeated request gets the existing voucher, even if quota or validity has ended since. */
 export function decideIssue(
   template: IssuingTemplate | undefined,
   existing: VoucherRow | undefined,
@@ -163,7 +163,7 @@ export type RedeemRefusal = Refusal<
   'VOUCHER_ALREADY_REDEEMED' | 'VOUCHER_EXPIRED' | 'VOUCHER_NOT_YET_VALID' | 'RECIPIENT_MISMATCH'
 >
 
-/** Null when the voucher can be redeemed. */
+/** Refuses a voucher that cannot be redeemed now; null if it can. */
 export function refuseRedeem(voucher: RedeemableVoucher, now: number, recipient?: string): RedeemRefusal | null {
   switch (obstacleOf(voucher, now, recipient)) {
     case 'already_redeemed':
@@ -182,7 +182,7 @@ export function refuseRedeem(voucher: RedeemableVoucher, now: number, recipient?
   }
 }
 
-/** Null when the redemption can be reversed. */
+/** Refuses a redemption that cannot be reversed; null if it can. */
 export function refuseReverse(
   redemption: RedemptionRow,
   now: number,

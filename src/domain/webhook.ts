@@ -8,17 +8,17 @@ const DEFAULT_MAX_CONNECTIONS = 40
 /** Settings of a set-webhook call; absent members keep the previous value. */
 export interface WebhookRequest {
   readonly url: string
-  /** `https://host`, with a port other than 443. */
+  /** `https://host`, followed by the port unless it is 443. */
   readonly origin: string
   readonly secret?: string | undefined
-  /** How long the server also signs with the old secret. */
+  /** Seconds during which the server also signs with the old secret. */
   readonly graceSeconds?: number | undefined
   readonly allowedUpdates?: readonly UpdateType[] | undefined
   readonly allowedIps?: readonly string[] | undefined
   readonly maxConnections?: number | undefined
 }
 
-/** A webhook with URL and secret in clear text, for decisions and deliveries; never stored or shown. */
+/** A webhook with its URL and secret in clear text, which the server neither stores nor shows. */
 export interface ClearWebhook {
   readonly url: string
   readonly secret: string
@@ -29,7 +29,7 @@ export interface ClearWebhook {
 /** Result of a set-webhook call. */
 export interface WebhookChange {
   readonly webhook: ClearWebhook
-  /** JSON column of the queue. */
+  /** JSON column `allowed_updates` of the queue. */
   readonly allowedUpdates: string | null
   /** False when the call repeats the current settings. */
   readonly changed: boolean
@@ -38,7 +38,7 @@ export interface WebhookChange {
   readonly oldSecretUntil: number | null | undefined
 }
 
-/** @param newSecret of 32 random bytes, for a webhook without a secret: every delivery is signed */
+/** Applies a set-webhook call. @param newSecret signs deliveries if neither the call nor the webhook has a secret */
 export function decideWebhook(
   previous: ClearWebhook | null,
   previousUpdates: string | null,
@@ -72,7 +72,7 @@ export function decideWebhook(
 
 export type PublicWebhookRow = Pick<WebhookRow, 'origin' | 'allowed_ips' | 'max_connections'>
 
-/** Settings for the console: of the URL only the origin, because the path is a secret. */
+/** Webhook settings for the console. Shows only the origin of the URL, because the path is a secret. */
 export function webhookSettings(row: PublicWebhookRow, allowedUpdates: string | null): WebhookSettings {
   return {
     url: `${row.origin}/…`,
@@ -84,12 +84,12 @@ export function webhookSettings(row: PublicWebhookRow, allowedUpdates: string | 
 }
 
 interface QueueState {
-  /** JSON column of the queue. */
+  /** JSON column allowed_updates of the queue; null for the default types. */
   readonly allowedUpdates: string | null
   readonly pending: number
 }
 
-/** Response of the calls that set and delete a webhook. @param row null when the bot uses polling */
+/** Response of the calls that set or delete a webhook. @param row null when the bot uses polling */
 export function deliveryModeRecord(
   row: WebhookRow | null,
   queue: QueueState,
@@ -113,7 +113,7 @@ const noWebhook = { url: null, has_secret_token: false, allowed_ips: [], max_con
 
 const secondsOrNull = (ms: number | null | undefined): number | null => (ms == null ? null : Math.floor(ms / 1000))
 
-/** Response of getWebhookInfo. @param url in clear text; null without a webhook */
+/** Response of getWebhookInfo. @param url URL in clear text; null for a bot without a webhook */
 export function webhookInfo(
   row: WebhookRow | null,
   url: string | null,

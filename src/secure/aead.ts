@@ -8,7 +8,7 @@ export const TAG_BYTES = 16
 const options = { authTagLength: TAG_BYTES } as const
 
 /**
- * AES-256-GCM: returns the ciphertext followed by its 16-byte tag.
+ * Encrypts with AES-256-GCM; returns the ciphertext followed by its 16-byte tag.
  * @param plaintext bytes, or a string that is encoded as UTF-8
  * @throws RangeError unless the key has 32 bytes and the IV 12.
  */
@@ -16,7 +16,7 @@ export function encrypt(key: Uint8Array, iv: Uint8Array, plaintext: Uint8Array |
   checkSizes(key, iv)
   const cipher = createCipheriv('aes-256-gcm', key, iv, options)
   cipher.setAAD(aad)
-  // Passing a string directly saves the buffer that encoding it first would need.
+  // Pass a string directly: encoding it first would need another buffer.
   const ciphertext = typeof plaintext === 'string' ? cipher.update(plaintext, 'utf8') : cipher.update(plaintext)
   // GCM is a stream mode: final() returns no ciphertext and only computes the tag.
   cipher.final()
@@ -27,7 +27,7 @@ export function encrypt(key: Uint8Array, iv: Uint8Array, plaintext: Uint8Array |
 }
 
 /**
- * Returns the plaintext, or undefined when key, IV, AAD, ciphertext and tag do not match.
+ * Decrypts with AES-256-GCM; undefined when key, IV, AAD, ciphertext and tag do not match.
  * @param sealed the ciphertext followed by its 16-byte tag
  * @throws RangeError unless the key has 32 bytes and the IV 12.
  */
@@ -45,7 +45,7 @@ export function decrypt(key: Uint8Array, iv: Uint8Array, sealed: Uint8Array, aad
     decipher.final()
     return plaintext
   } catch {
-    // With sizes checked, final() throws only if the tag does not match.
+    // The sizes are valid, so final() throws only if the tag does not match.
     return undefined
   }
 }

@@ -9,7 +9,7 @@ import { isMediaType, MAX_ENVELOPE_BYTES, MEDIA_TYPE, paths, type RandomBytes } 
 
 const RID_BYTES = 16
 
-/** A request ready to be sent, with its envelope: openResponse checks the response against it. */
+/** An encrypted request with its envelope, against which openResponse checks the response. */
 export interface SealedRequest {
   readonly ok: true
   readonly request: HttpRequest
@@ -17,7 +17,7 @@ export interface SealedRequest {
 }
 
 /**
- * Seals a business request for one dispatch, with a fresh rid and IV.
+ * Encrypts a business request for one dispatch, with a fresh request id (rid) and IV.
  * @param plaintext result of encodeInnerRequest
  * @param ts milliseconds since 1970, by the server's clock
  */
@@ -39,8 +39,8 @@ export function sealRequest(
 const repeated = ['v', 'suite', 'kid', 'sid', 'rid', 'ts'] as const
 
 /**
- * Opens the response of a dispatch: outer status 200, media type, the six repeated fields, the tag, an inner status.
- * Everything else is a failure: accepting a plain response with status 200 would allow a downgrade.
+ * Decrypts the response of a dispatch. Requires outer status 200, the media type, the six fields of the request, a valid
+ * tag and an inner status. Accepting a plain-text response with status 200 would allow a downgrade.
  */
 export function openResponse(
   outer: HttpResponse,

@@ -3,7 +3,7 @@ import { decodeBase64url, encodeBase64url } from './base64url.js'
 import { asMembers, type Members } from './json.js'
 import { type Direction, PROTOCOL_VERSION, refuse, type SecureRefusal, SUITE } from './suite.js'
 
-/** Fields that form the additional data (AAD) of a message. A response repeats those of its request. */
+/** Fields that form the additional data (AAD) of a message. A response repeats the fields of its request. */
 export interface EnvelopeHead {
   readonly kid: string
   readonly sid: string
@@ -12,7 +12,7 @@ export interface EnvelopeHead {
   readonly ts: number
 }
 
-/** An envelope on the wire (DECISIONS.md#envelopes). */
+/** An envelope as it is sent, with binary fields in base64url (DECISIONS.md#envelopes). */
 export interface Envelope extends EnvelopeHead {
   readonly v: number
   readonly suite: string
@@ -38,7 +38,7 @@ const RID = /^[A-Za-z0-9_-]{16,64}$/
 /** The shortest plaintext is the JSON object {}: two bytes, then the tag. */
 const MIN_SEALED_BYTES = TAG_BYTES + 2
 
-/** Additional data of a message (DECISIONS.md#bootstrap-and-session). */
+/** Returns the additional data (AAD) of a message (DECISIONS.md#bootstrap-and-session). */
 export function additionalData({ kid, sid, rid, ts }: EnvelopeHead, direction: Direction): string {
   return `platform|v1|http|${direction}|${kid}|${sid}|${rid}|${ts}`
 }
@@ -58,14 +58,14 @@ export function seal(
 }
 
 /**
- * Serialises a response envelope without JSON.stringify, whose search for characters to escape takes half as long as
- * sealing: parseEnvelope has checked the head, and base64url needs no escape.
+ * Serialises a response envelope. JSON.stringify would take half as long as the encryption to look for characters to
+ * escape; there are none, because parseEnvelope has checked the fields of the request and the others are base64url.
  */
 export function encodeEnvelope({ v, suite, kid, sid, rid, ts, iv, ciphertext }: Envelope): string {
   return `{"v":${v},"suite":"${suite}","kid":"${kid}","sid":"${sid}","rid":"${rid}","ts":${ts},"iv":"${iv}","ciphertext":"${ciphertext}"}`
 }
 
-/** Returns the plaintext, or undefined when the message was not sealed with this key for this direction and head. */
+/** Decrypts a message; undefined when it was not encrypted with the same key, direction and head. */
 export function open(key: Uint8Array, direction: Direction, message: SealedMessage): Uint8Array | undefined {
   return decrypt(key, message.iv, message.sealed, Buffer.from(additionalData(message, direction)))
 }
@@ -86,13 +86,13 @@ export function parseEnvelope(value: unknown): ParsedEnvelope {
   if (binary === undefined || !isText(kid, ID) || !isText(sid, ID) || !isText(rid, RID) || !isInstant(ts)) {
     return refuse('SECURE_ENVELOPE_INVALID')
   }
-  // All eight are present, so a larger count means an unknown member.
+  // All eight fields are present, so a larger count means an unknown member.
   if (Object.keys(members).length !== FIELDS) return refuse('SECURE_ENVELOPE_INVALID')
   const { iv, sealed } = binary
   return { ok: true, message: { kid, sid, rid, ts, iv, sealed } }
 }
 
-/** Decodes IV and ciphertext of an envelope; undefined when one is malformed. */
+/** Decodes the IV and the ciphertext of an envelope; undefined when either is malformed. */
 export function decodeBinary({ iv, ciphertext }: Members): Pick<SealedMessage, 'iv' | 'sealed'> | undefined {
   if (typeof iv !== 'string' || typeof ciphertext !== 'string') return undefined
   const ivBytes = decodeBase64url(iv)

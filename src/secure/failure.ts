@@ -5,7 +5,7 @@ import { type SecureCode, secureCodes } from './suite.js'
 
 /** Codes of failures that the client detects; servers never send them. */
 export type ClientCode =
-  /** The bootstrap response is malformed. */
+  /** The client received a malformed bootstrap response. */
   | 'SECURE_BOOTSTRAP_INVALID'
   /** The session response is malformed, has expired or names another origin. */
   | 'SECURE_SESSION_INVALID'
@@ -22,7 +22,7 @@ export type ClientCode =
 
 export type SecureFailureCode = SecureCode | ClientCode
 
-/** Stage at which a call failed. `local`: before sending. `plain`: sent in plain text, where the mode allows it. */
+/** Step at which a call failed. `local`: before sending. `plain`: the call itself, where the mode allows plain text. */
 export type Phase = 'local' | 'bootstrap' | 'session' | 'dispatch' | 'plain'
 
 export interface SecureFailure {
@@ -32,11 +32,11 @@ export interface SecureFailure {
   readonly phase: Phase
   /** True when the server may have processed the business request despite the failure. */
   readonly maybeProcessed: boolean
-  /** Set for a SECURE_REQUEST_INVALID that the client detects: the part of the request that breaks a rule. */
+  /** The part of the request that breaks a rule; set for a SECURE_REQUEST_INVALID that the client detects. */
   readonly part?: InnerPart
-  /** The outer response that caused the failure, if any. Not authenticated: never treat it as a business response. */
+  /** The outer response that caused the failure. It is not authenticated: never treat it as a business response. */
   readonly outerResponse?: HttpResponse
-  /** What the transport threw. */
+  /** The error that the transport threw. */
   readonly cause?: unknown
 }
 
@@ -76,8 +76,8 @@ export function fail(
 }
 
 /**
- * Converts an unsuccessful outer response to a failure. Every protocol code but REQUEST_REPLAYED means that the
- * business endpoint was not called; a replayed envelope was processed earlier.
+ * Converts an unsuccessful outer response to a failure. Every code of the protocol except REQUEST_REPLAYED means that
+ * the server did not call the business endpoint; it processed a replayed envelope earlier.
  */
 export function failOuter(outerResponse: HttpResponse, phase: Phase): SecureFailure {
   const { status } = outerResponse
@@ -86,7 +86,7 @@ export function failOuter(outerResponse: HttpResponse, phase: Phase): SecureFail
   return fail(code ?? 'SECURE_ANSWER_REFUSED', phase, { outerResponse, maybeProcessed: phase === 'dispatch' && !declined })
 }
 
-/** Sends one request and returns errors of the transport as failures. */
+/** Sends one HTTP request and returns errors of the transport as failures. */
 export async function exchange(
   send: Send,
   request: HttpRequest,
@@ -105,7 +105,7 @@ export function isBusiness(phase: Phase): boolean {
   return phase === 'dispatch' || phase === 'plain'
 }
 
-/** The failure code in a body; undefined unless this protocol defines it. */
+/** Returns the failure code of a body; undefined for a code that the protocol does not define. */
 export function secureCodeOf(body: string): SecureCode | undefined {
   const code = asMembers(parseJson(body))?.code
   return secureCodes.find((it) => it === code)

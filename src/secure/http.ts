@@ -1,4 +1,4 @@
-/** A transport's request. Structurally equal to that of voucherctl/client, so neither module imports the other. */
+/** Request of a transport. voucherctl/client has an equal type, so that neither module imports the other. */
 export interface HttpRequest {
   readonly method: string
   /** Origin-relative: path and query. */

@@ -3,11 +3,11 @@ import { asMembers, decodeUtf8, parseJson } from './json.js'
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type InnerMethod = (typeof methods)[number]
 
-/** A validated business request from a ciphertext. */
+/** A business request, decrypted and validated. */
 export interface InnerRequest {
   readonly method: InnerMethod
   readonly path: string
-  /** Name and value of each member, the name repeated for each element of an array; not URL-encoded. */
+  /** Name and value of each member, not URL-encoded. An array has one entry with the same name per element. */
   readonly query: readonly (readonly [name: string, value: string])[]
   /** Names in lower case; only the headers that the transport forwards. */
   readonly headers: Readonly<Record<string, string>>
@@ -30,7 +30,7 @@ const MAX_PATH_LENGTH = 512
 const PATH = /^\/api\/v1(?:\/[A-Za-z0-9._~-]+)+$/
 const BARRED_SEGMENT = /\/(?:\.|\.\.|secure)(?:\/|$)/i
 
-/** Headers that the server forwards. It drops others, and refuses those that only the outer request may carry. */
+/** Inner headers that the server forwards. It drops most others and refuses headers that belong to the outer request. */
 const passing = new Set([
   'authorization',
   'content-type',
@@ -71,7 +71,7 @@ export function readInnerRequest(plaintext: Uint8Array): InnerReading {
   return text === undefined ? invalid('json') : readInnerText(text)
 }
 
-/** readInnerRequest for a plaintext that is already decoded from UTF-8. */
+/** Parses and validates a decrypted request whose plaintext is already decoded from UTF-8. */
 export function readInnerText(text: string): InnerReading {
   const value = asMembers(parseJson(text))
   if (value === undefined) return invalid('json')

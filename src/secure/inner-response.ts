@@ -4,14 +4,14 @@ import { asMembers, decodeUtf8, parseJson } from './json.js'
 const passing = ['content-type', 'retry-after', 'x-request-id', 'idempotent-replayed', 'ratelimit', 'ratelimit-policy']
 
 /**
- * The plaintext of a business response: its status, the headers that a client may see, its body.
+ * Encodes the plaintext of a business response: status, the headers that a client may see, and body.
  * @param response `body` is JSON text, which is embedded unchanged, or empty
  */
 export function encodeInnerResponse(response: HttpResponse): Uint8Array {
   return Buffer.from(writeInnerResponse(response))
 }
 
-/** encodeInnerResponse without the UTF-8 encoding. */
+/** Returns the plaintext of a business response as a string. */
 export function writeInnerResponse({ status, headers, body }: HttpResponse): string {
   let shown = ''
   for (const name of passing) {
@@ -21,7 +21,7 @@ export function writeInnerResponse({ status, headers, body }: HttpResponse): str
   return `{"status":${status},"headers":{${shown}},"body":${body === '' ? 'null' : body}}`
 }
 
-/** JSON string literal. Most values need no escape, and JSON.stringify takes longer than the rest of this module. */
+/** Returns a JSON string literal. JSON.stringify takes longer than the rest of this module; few values need escapes. */
 function quoted(text: string): string {
   return /^[\w ;=/.-]*$/.test(text) ? `"${text}"` : JSON.stringify(text)
 }

@@ -25,12 +25,12 @@ export interface SessionKeys {
   readonly keyS2c: Uint8Array
 }
 
-/** HKDF info of a key (DECISIONS.md#bootstrap-and-session). */
+/** Returns the HKDF info of a session key (DECISIONS.md#bootstrap-and-session). */
 export function hkdfInfo({ brand, origin, sid }: Omit<SessionContext, 'salt'>, direction: Direction): string {
   return `platform|v1|${brand}|${origin === '' ? '-' : origin}|${sid}|http|${direction}`
 }
 
-/** One extract, two expands. `secret` is the 32-byte x coordinate of the shared point with leading zeros. */
+/** Derives both session keys. `secret` is the 32-byte x coordinate of the shared point with leading zeros. */
 export function deriveKeys(hkdf: Hkdf, secret: Uint8Array, context: SessionContext): SessionKeys {
   const prk = hkdf.extract(context.salt, secret)
   const keyOf = (direction: Direction) => hkdf.expand(prk, Buffer.from(hkdfInfo(context, direction)), KEY_BYTES)

@@ -25,12 +25,12 @@ export function isPublicKey(point: Uint8Array): boolean {
   return x < P && y < P && (y * y - (x * x * x - 3n * x + B)) % P === 0n
 }
 
-/** Server key identifier: the first 16 characters of base64url(SHA-256(point)). */
+/** Returns the identifier (kid) of a server key: the first 16 characters of base64url(SHA-256(point)). */
 export function kidOf(point: Uint8Array): string {
   return sha256(point).slice(0, 16)
 }
 
-/** `sha256:` and 43 characters of base64url over the 65 bytes of a server's public key. */
+/** Returns the pin of a server's public key: `sha256:` and the base64url of SHA-256 over its 65 bytes. */
 export function pinOf(point: Uint8Array): string {
   return `sha256:${sha256(point)}`
 }
@@ -39,7 +39,7 @@ function sha256(point: Uint8Array): string {
   return encodeBase64url(createHash('sha256').update(point).digest())
 }
 
-/** Unsigned, big-endian. For public values only: bigint arithmetic is not constant-time. */
+/** Reads an unsigned big-endian integer. Only for public values: bigint arithmetic is not constant-time. */
 function integerOf(bytes: Uint8Array): bigint {
   return BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
 }

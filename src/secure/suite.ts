@@ -21,18 +21,18 @@ export const paths = {
 /** Limit of a dispatch request body, in bytes. Responses have no limit. */
 export const MAX_ENVELOPE_BYTES = 262_144
 
-/** Maximum difference between the `ts` of a request and the server's clock, inclusive, in either direction. */
+/** Maximum difference between the `ts` of a request and the server's clock in either direction (inclusive). */
 export const CLOCK_SKEW_MS = 60_000
 export const SESSION_LIFETIME_MS = 600_000
-/** A client renews its session this long before the end. */
+/** A client renews its session this long before the session expires. */
 export const RENEW_BEFORE_MS = 5_000
 /** Limit for a whole client call, including negotiation. */
 export const CLIENT_TIMEOUT_MS = 15_000
 
-/** c2s: client to server; s2c: server to client. Each direction has its own key. */
+/** Direction of a message, c2s (client to server) or s2c (server to client). Each direction has its own key. */
 export type Direction = 'c2s' | 's2c'
 
-/** Codes that the three endpoints return before, or instead of, calling a business endpoint. */
+/** Failure codes that the bootstrap, session and dispatch endpoints return without calling a business endpoint. */
 export const secureCodes = [
   'METHOD_NOT_ALLOWED',
   'UNSUPPORTED_MEDIA_TYPE',

@@ -47,7 +47,7 @@ export function* list(accountId: string, request: PageRequest): Op<Page<Applicat
   )
 }
 
-/** The application if the account owns it. */
+/** Returns the application if the account owns it; locks its row. */
 export function* owned(accountId: string, appId: string): Op<ApplicationRow | undefined> {
   const row = yield* one<ApplicationRow>('select * from applications where id = $1', [appId], 'row')
   return row?.account_id === accountId ? row : undefined
@@ -134,7 +134,7 @@ export function* updateByOperator(
   })
 }
 
-/** Links a bot, which has at most one application, and moves the templates that it made unlinked. Idempotent. */
+/** Links a bot to its only application and moves the templates that the bot created before. Idempotent. */
 export function* linkBot(
   accountId: string,
   appId: string,
@@ -153,7 +153,7 @@ export function* linkBot(
   return yield* setLink(row, botId, appId, now)
 }
 
-/** Unlinks a bot; templates, vouchers and tokens stay with the application. Idempotent. */
+/** Unlinks a bot; templates, vouchers and tokens remain in the application. Idempotent. */
 export function* unlinkBot(
   accountId: string,
   appId: string,

@@ -11,21 +11,21 @@ const replaceExpired = inserting<IdempotencyRecord>(
    where idempotency_keys.expires_at <= excluded.created_at`,
 )
 
-/** The stored part of a response; `data` holds what the subject's rows cannot reproduce. */
+/** Stored part of a response: `data` is what the rows of the voucher or redemption cannot reproduce. */
 interface Replay<Data> {
   readonly status: 200 | 201
   readonly subjectId: string
   readonly data: Data | null
 }
 
-/** A call that may have an idempotency key. */
+/** The fields of an API call that identify its idempotency record, if it has an idempotency key. */
 interface KeyedCall {
   readonly applicationId: string
   readonly idempotencyKey: IdempotencyKey | undefined
   readonly now: number
 }
 
-/** Null if there is no record to replay. */
+/** Finds the idempotency record of a call; null if the call has none to replay. */
 export function* findReplay<Data>({
   applicationId,
   idempotencyKey,
@@ -46,9 +46,9 @@ export function* findReplay<Data>({
 }
 
 /**
- * Saves a record, replacing an expired one of the same key. Does nothing for a call without a key.
+ * Saves an idempotency record and replaces an expired one. Does nothing for a call without an idempotency key.
  * @param lifetimeMs null for a record that never expires
- * @throws Superseded when another call with the same key has committed since this one looked for its record
+ * @throws Superseded when another call with the same key has committed since this call looked for a record
  */
 export function* saveRecord(
   { applicationId, idempotencyKey, now }: KeyedCall,

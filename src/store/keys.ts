@@ -1,12 +1,12 @@
 import { all, lock, type Op, run } from './operation.js'
 
-/** True if no key is registered: only then may a start create new keys. */
+/** True if no credential key is registered: only then may a server start create new keys. */
 export function* hasNoKeys(): Op<boolean> {
   return (yield* all('select key_id from credential_keys')).length === 0
 }
 
 /**
- * Compares the keys of this process with the registered ones, from which vouchers were derived.
+ * Compares the credential keys of this process with the registered keys, which derived the existing vouchers.
  * @param checks check value of each key, by id; it does not reveal the key
  * @returns ids of registered keys that the process lacks or has with another value
  */
@@ -15,10 +15,10 @@ export function* unknownKeys(checks: ReadonlyMap<string, string>): Op<string[]> 
   return known.filter((row) => checks.get(row.key_id) !== row.key_check).map((row) => row.key_id)
 }
 
-/** Serialises starts, so that each process sees the keys that earlier ones registered. */
+/** Serialises server starts, so that each process sees the credential keys that other processes have registered. */
 export const lockKeys = (): Op<void> => lock('credential keys')
 
-/** Registers the keys that the database does not have yet. */
+/** Registers the credential keys that the database does not have yet. */
 export function* registerKeys(checks: ReadonlyMap<string, string>, now: number): Op<void> {
   for (const [id, check] of checks) {
     yield* run(

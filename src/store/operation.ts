@@ -15,13 +15,13 @@ export interface Statement {
   readonly sql: string
   readonly params: readonly Value[]
   readonly lock?: RowLock
-  /** True for a `one` that writes and returns the row. */
+  /** True for a statement of kind `one` that writes a row and returns it. */
   readonly changes?: true
-  /** For a row that most calls read and few write: an engine that is the only writer may cache it. */
+  /** Lets an engine that is the only writer cache the row, which most calls read and few write. */
   readonly keep?: true
 }
 
-/** Sent to the listeners of the store after the operation has committed. */
+/** A notice that the store sends to its listeners after the commit of the operation. */
 export interface Notice {
   readonly kind: 'notify'
   /** Id of the changed object. */
@@ -29,8 +29,8 @@ export interface Notice {
 }
 
 /**
- * Mutual exclusion by subject until the end of the transaction, for rules about rows that do not exist yet, such as a
- * maximum per account. An engine with a single writer ignores it.
+ * A lock by subject until the end of the transaction, for rules about rows that do not exist yet, such as a maximum
+ * per account. An engine with a single writer ignores such locks.
  */
 export interface SubjectLock {
   readonly kind: 'lock'
@@ -43,7 +43,7 @@ export interface StatementBatch {
   readonly statements: readonly Statement[]
 }
 
-/** One step that an operation yields. It receives the result: a list for several statements, nothing for others. */
+/** One step that an operation yields. The operation receives the result of a statement, or a list for a batch. */
 export type Step = Statement | StatementBatch | Notice | SubjectLock
 
 /**
@@ -52,7 +52,7 @@ export type Step = Statement | StatementBatch | Notice | SubjectLock
  */
 export type Op<T> = Generator<Step, T, unknown>
 
-/** A queued operation with the promise of its caller. */
+/** A queued operation with the promise that its caller awaits. */
 export interface Pending {
   readonly op: () => Op<unknown>
   readonly resolve: (value: unknown) => void
@@ -60,8 +60,8 @@ export interface Pending {
 }
 
 /**
- * Thrown by an operation that lost a race at its last statement. The store rolls back its transaction and runs it
- * again. Cannot happen on an engine with a single writer.
+ * Thrown by an operation whose last statement lost a race. The store rolls back the transaction and runs the operation
+ * again. Never thrown on an engine with a single writer.
  */
 export class Superseded extends Error {
   override readonly name = 'Superseded'
@@ -71,7 +71,7 @@ export function* one<R = Row>(sql: string, params: readonly Value[] = [], lock?:
   return (yield lock === undefined ? { kind: 'one', sql, params } : { kind: 'one', sql, params, lock }) as R | undefined
 }
 
-/** `one` for a row that the store may cache between reads; it is never stale. */
+/** Reads one row, which the store may cache between reads; the cached row is never stale. */
 export function* oneCached<R = Row>(sql: string, params: readonly Value[]): Op<Readonly<R> | undefined> {
   return (yield { kind: 'one', sql, params, keep: true }) as Readonly<R> | undefined
 }
@@ -80,7 +80,7 @@ export function* all<R = Row>(sql: string, params: readonly Value[] = [], lock?:
   return (yield lock === undefined ? { kind: 'all', sql, params } : { kind: 'all', sql, params, lock }) as R[]
 }
 
-/** Returns the number of changed rows. */
+/** Runs a writing statement and returns the number of changed rows. */
 export function* run(sql: string, params: readonly Value[] = []): Op<number> {
   return (yield { kind: 'run', sql, params }) as number
 }
@@ -95,7 +95,7 @@ export function* change<R = Row>(sql: string, params: readonly Value[]): Op<R | 
   return (yield { kind: 'one', sql, params, changes: true }) as R | undefined
 }
 
-/** Returns the number of rows. @param from such as `tokens where application_id = $1` */
+/** Counts rows. @param from the text after `from`, such as `tokens where application_id = $1` */
 export function* count(from: string, params: readonly Value[]): Op<number> {
   const counted = yield* one<{ n: number }>(`select count(*) as n from ${from}`, params)
   return Number(counted?.n)
@@ -121,7 +121,7 @@ export function inserting<R extends object>(table: string, conflict = ''): (row:
   }
 }
 
-/** Creates an operation that updates these columns of the row with this key. */
+/** Creates an operation that updates the columns `columns` of one row, found by its key. */
 export function updating<R extends object>(
   table: string,
   key: readonly (keyof R & string)[],

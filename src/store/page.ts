@@ -11,8 +11,8 @@ export interface Page<T> {
 }
 
 /**
- * One page of a table, newest first, then by id (DECISIONS.md#lists).
- * @param from such as `templates where application_id = $1`, without an order
+ * Reads one page of a list, newest first, then by id (DECISIONS.md#lists).
+ * @param from SQL after `from`, such as `templates where application_id = $1`, without an order
  */
 export function* listPage<R, T>(
   from: string,

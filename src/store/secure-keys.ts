@@ -13,7 +13,7 @@ export function* load(): Op<StoredKeys | undefined> {
   return yield* one<StoredKeys>('select version, sealed from secure_keys where place = 1')
 }
 
-/** Replaces the keys; false if their version is no longer `version`. @param version 0 if there were none */
+/** Replaces the keys; false if the stored version is no longer `version`. @param version 0 before the first keys */
 export function* replace(version: number, sealed: string): Op<boolean> {
   const changed =
     version === 0

@@ -10,7 +10,7 @@ export interface StoredSession {
 /** Upper bound of a session's remaining lifetime; a longer one means that the clock was set back. */
 const SESSION_MS_MAX = 600_000 + PROCESS_CLOCK_SKEW_MS_MAX
 
-/** Bounds in milliseconds since 1970: a session that expires before `until` or after `from` has ended. */
+/** A session has ended if it expires before `until`, or after `from` (the clock was set back), in ms since 1970. */
 export const expiryBounds = (now: number) => ({ until: now, from: now + SESSION_MS_MAX })
 
 /** @param now ms since 1970 */
@@ -19,7 +19,7 @@ export function hasEnded({ expiresAt }: StoredSession, now: number): boolean {
   return expiresAt <= until || expiresAt > from
 }
 
-/** `first`: the rid is new. `ended`: the session has expired, was evicted or has used up its rids. */
+/** `first`: the request id (rid) is new. `ended`: the session expired, was evicted or has too many request ids. */
 export type RidUse = 'first' | 'replayed' | 'ended'
 
 /** A session; `confirmed` after its first successful call, which proves a valid credential. */
@@ -33,7 +33,7 @@ type FoundSession<S> = S & { readonly confirmed: boolean }
 export interface Sessions<S extends StoredSession> {
   add(session: S): Promise<void>
   find(sid: string): Promise<FoundSession<S> | undefined>
-  /** Records the use of a rid; returns `first` to exactly one caller. */
+  /** Records the use of a request id (rid); returns `first` to exactly one caller per request id. */
   use(sid: string, rid: string): Promise<RidUse>
   confirm(sid: string): Promise<void>
   /** Removes expired sessions. @param now ms since 1970 */
@@ -42,17 +42,17 @@ export interface Sessions<S extends StoredSession> {
 
 export interface SessionLimits {
   readonly sessions: number
-  /** Maximum per session, after which the session ends. */
+  /** Maximum of replay marks per session; the session ends when it reaches the maximum. */
   readonly ridsOfSession: number
   readonly rids: number
 }
 
-/** Bounds memory to about 100 MB: a mark takes about 100 bytes (DECISIONS.md#session-limits). */
+/** Bounds memory to about 100 MB: a replay mark takes about 100 bytes (DECISIONS.md#session-limits). */
 export const DEFAULT_SESSION_LIMITS: SessionLimits = { sessions: 50_000, ridsOfSession: 65_536, rids: 1_000_000 }
 
 /**
- * Sessions in the memory of one process. Evicts the oldest session at the session limit, and the session with the most
- * replay marks at their limit; in both cases unconfirmed sessions first.
+ * Sessions in the memory of one process. Evicts the oldest session at the limit of sessions, and the session with the
+ * most replay marks at the limit of marks. Evicts unconfirmed sessions first.
  */
 export function memorySessions<S extends StoredSession>(limits = DEFAULT_SESSION_LIMITS): Sessions<S> {
   interface Entry {

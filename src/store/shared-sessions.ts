@@ -18,13 +18,13 @@ export interface SessionSealing<S extends StoredSession> {
 
 const insert = inserting('secure_sessions')
 
-/** Limits of one delete: sessions, and replay marks in total. */
+/** Limits of one delete statement: sessions, and the total of their replay marks. */
 const SESSIONS_PER_DELETE = 200
 const MARKS_PER_DELETE = 2_000
 
 /**
- * Sessions that all processes of a store share, in unlogged tables. A crash of the database empties these: sessions
- * and marks are lost together, and clients negotiate again.
+ * Sessions that all processes of a store share, in unlogged tables. A crash of the database empties unlogged tables:
+ * it loses sessions and their replay marks together, and clients negotiate again.
  *
  * The limits apply to all processes together. Counting scans the table, so a process counts only before every 500th
  * session that it adds (1 % of the limit) and every minute, and then evicts enough for the next 500.
@@ -36,7 +36,7 @@ export function sharedSessions<S extends StoredSession>(
 ): Sessions<S> {
   const countedEvery = Math.ceil(limits.sessions / 100)
   let added = 0
-  // Sessions confirmed in the last minute: saves concurrent calls of a session from all writing its row.
+  // Sessions confirmed in the last minute, so that not every concurrent call of a session writes its row.
   const confirmed = new Set<string>()
   const untilNone = async (some: () => Op<number>): Promise<void> => {
     while ((await store.write(some)) > 0);
@@ -81,7 +81,7 @@ interface Removable {
   readonly rids: number
 }
 
-/** Removes expired sessions, up to a bounded number of marks; returns the number of sessions. */
+/** Deletes expired sessions, up to a bounded number of replay marks; returns the number of deleted sessions. */
 function* deleteSomeExpired(now: number): Op<number> {
   const { until, from } = expiryBounds(now)
   const ended = yield* all<Removable>(
@@ -92,7 +92,7 @@ function* deleteSomeExpired(now: number): Op<number> {
   return yield* removeSome(ended)
 }
 
-/** Evicts sessions beyond a limit, up to a bounded number of marks; returns the number of sessions. */
+/** Evicts sessions beyond a limit, up to a bounded number of replay marks; returns the number of evicted sessions. */
 function* evictSome(sessionsMax: number, ridsMax: number): Op<number> {
   // Without the lock, two processes that count concurrently would both evict the same excess.
   yield* lock('secure session limits')
@@ -120,7 +120,7 @@ function* removeSome(sessions: readonly Removable[]): Op<number> {
   return some.length
 }
 
-/** Updates the row of the session first, whose lock serialises the uses of its marks. */
+/** Records a request id. Updates the session's row first, whose lock serialises concurrent calls of the session. */
 function* use(sid: string, rid: string, { ridsOfSession }: SessionLimits): Op<RidUse> {
   const session = yield* change<{ rids: number }>(
     'update secure_sessions set rids = rids + 1 where sid = $1 returning rids',

@@ -1,8 +1,8 @@
 import type { Op } from './operation.js'
 
 /**
- * Lets operations share one transaction on a server database. Their statements interleave, so only operations whose
- * conflicts violate a constraint may use it; after a violation each runs alone.
+ * Lets operations share one transaction on a server database. Their statements interleave, so every conflict between
+ * them must violate a constraint; after a violation each operation runs alone.
  */
 export interface GroupCommit {
   /** Operations of one group may share a transaction. */
@@ -17,14 +17,14 @@ export interface Store {
   /**
    * Runs an operation atomically and resolves after its commit. An operation that throws changes nothing. The store may
    * call `op` again to retry a transaction.
-   * @throws StoreUnavailable when the commit failed; the call may be repeated.
+   * @throws StoreUnavailable when the commit failed; the caller may retry.
    */
   write<T>(op: () => Op<T>, group?: GroupCommit): Promise<T>
   /** Runs a read-only operation on committed state. */
   read<T>(op: () => Op<T>): Promise<T>
   /**
    * Calls `listener` with the subject of each committed notice, from any process of the store. Returns a function that
-   * stops it.
+   * removes the listener.
    * @param missed called when notices of other processes may have been lost
    */
   listen(listener: (subject: string) => void, missed?: () => void): () => void
@@ -33,7 +33,7 @@ export interface Store {
    * @throws StoreUnusable
    */
   holdKeys?(keyIds: readonly string[]): Promise<void>
-  /** Passive WAL checkpoint. Frequent small ones spare calls the delay of a large automatic one. */
+  /** Makes a passive WAL checkpoint. Frequent small checkpoints prevent a large automatic one, which delays calls. */
   checkpoint?(): Promise<void>
   /** Runs the queued operations, then closes. */
   close(): Promise<void>

@@ -2,8 +2,8 @@ import type { TemplateSummary } from '../domain/rows.js'
 import { type Op, one } from './operation.js'
 
 /**
- * Cache of template summaries by template id. They never change, so the cache is never stale, even with several
- * processes. Saves verify a join, a third of its read time.
+ * Cache of template summaries by template id. Summaries never change, so the cache is never stale, even with several
+ * processes. Verifying a voucher then needs no join, which would take a third of its read time.
  */
 export type TemplateSummaries = Map<string, TemplateSummary>
 

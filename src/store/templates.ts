@@ -22,7 +22,7 @@ export interface TemplateFilter extends PageRequest {
 /** Owner of a template: an application, or a bot that is not linked to one. */
 export type TemplateOwner = { readonly applicationId: string } | { readonly botId: string }
 
-/** SQL condition and its parameter. The constants match the conditions of the partial indexes. */
+/** SQL condition for the templates of an owner. Its constants match the conditions of the partial indexes. */
 function ownerCondition(owner: TemplateOwner): [where: string, id: string] {
   return 'applicationId' in owner
     ? [`application_id <> '' and application_id = $1`, owner.applicationId]
@@ -44,7 +44,7 @@ export function* list(owner: TemplateOwner, filter: TemplateFilter): Op<Page<Tem
   return yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord)
 }
 
-/** The template with this external id; each owner has at most one that is not rejected. */
+/** Finds the template that uses an external id: an owner has at most one such template that is not rejected. */
 function* holderOf(row: TemplateRow): Op<{ id: string } | undefined> {
   const [where, id] = ownerCondition(ownerOf(row))
   return yield* one<{ id: string }>(
@@ -65,7 +65,7 @@ function* saveState(row: TemplateRow): Op<Template> {
   return templateRecord(row)
 }
 
-/** @param autoApprove approves in the same transaction; the response still says reviewing */
+/** Submits a template for review. @param autoApprove also approves it; the response still says reviewing */
 export function* submit(
   owner: TemplateOwner,
   templateId: string,
@@ -97,7 +97,7 @@ export function* review(
   return 'ok' in decided ? decided : yield* saveState(decided)
 }
 
-/** Moves the templates of an unlinked bot to the application, except those whose external id is taken there. */
+/** Moves the templates of a bot to an application, except those whose external id the application already uses. */
 export function* moveToApplication(botId: string, applicationId: string, now: number): Op<void> {
   yield* run(
     `update templates set application_id = $2, updated_at = $3
@@ -109,7 +109,7 @@ export function* moveToApplication(botId: string, applicationId: string, now: nu
   )
 }
 
-/** Templates that wait for review, oldest first. */
+/** Returns the templates that wait for review, oldest first. */
 export function* pendingReviews(): Op<Review[]> {
   const rows = yield* all<TemplateRow>(`select * from templates where status = 'reviewing' order by submitted_at, id`)
   return rows.map((row) => ({

@@ -8,7 +8,7 @@ import { listPage, type Page, type PageRequest } from './page.js'
 
 const insert = inserting<TokenRow>('tokens')
 
-/** Token and application of a runtime call, in one row. */
+/** Reads token and application of a runtime call in one joined row. */
 export function* callerByHash(tokenHash: string): Op<RuntimeCallerRow | undefined> {
   return yield* oneCached<RuntimeCallerRow>(
     `select t.id as token_id, t.scopes, t.expires_at, t.revoked_at,
@@ -49,7 +49,7 @@ export function* create(
   return tokenRecord(row, now)
 }
 
-/** Idempotent: revoking again returns the same record. */
+/** Revokes a token. Idempotent: a second call returns the same record. */
 export function* revoke(
   accountId: string,
   appId: string,
@@ -67,7 +67,7 @@ export function* revoke(
   return tokenRecord({ ...row, revoked_at: row.revoked_at ?? now }, now)
 }
 
-/** Writes the last use of tokens. @param uses time by token id */
+/** Writes when each token was last used. @param uses time in ms, by token id */
 export function* saveLastUses(uses: ReadonlyMap<string, number>): Op<void> {
   // A fixed order prevents deadlocks between processes that update the same rows.
   for (const [tokenId, usedAt] of [...uses].sort()) {

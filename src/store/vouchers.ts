@@ -26,7 +26,7 @@ import { inserting, interleave, type Op, one, type RowLock, run } from './operat
 import type { GroupCommit } from './store.js'
 import { type TemplateSummaries, templateSummary } from './template-summary.js'
 
-/** A success that may be a replay of an earlier call. */
+/** A success that may be a replay of an earlier response. */
 export interface ReplayableSuccess<Data> {
   readonly ok: true
   readonly status: 200 | 201
@@ -40,7 +40,7 @@ export interface Issue {
   readonly externalIssueId: string
   readonly recipientUserId: string
   readonly metadata: Readonly<Record<string, string>>
-  /** Undefined for a bot's call without a key. */
+  /** Undefined for a bot's call without an idempotency key. */
   readonly idempotencyKey: IdempotencyKey | undefined
   readonly voucherId: string
   /** The bot that delivers the voucher into a chat; absent for a direct issue. */
@@ -52,16 +52,16 @@ export interface Issue {
 }
 
 /**
- * Group commit for issues of one template, which all update its quota row: one transaction locks it once. If they
- * exceed the quota, a table check rolls the transaction back and each runs alone.
+ * Group commit for issues of one template, which all update its quota row: one transaction locks the row once. If the
+ * issues exceed the quota, a table check rolls the transaction back, and each issue runs alone.
  */
 export function issueGroup(applicationId: string, templateId: string, externalIssueId: string): GroupCommit {
   return { group: `issue ${applicationId} ${templateId}`, conflictKey: externalIssueId }
 }
 
 /**
- * Group commit for redeems of one application, in two halves: one runs while the other waits for the disk. If two
- * redeems name the same voucher by code and by QR token, the index redemptions_in_force rolls the transaction back.
+ * Group commit for redeems of one application, in two groups: one runs while the other waits for the disk. If two
+ * redeems name one voucher by code and by QR token, the index redemptions_in_force rolls the transaction back.
  */
 export function redeemGroup(applicationId: string, { hashes: [hash] }: HashedCredential): GroupCommit | undefined {
   if (hash === undefined) return undefined
@@ -82,7 +82,7 @@ export function* issue(call: Issue): Op<ReplayableSuccess<IssuedVoucher> | Issue
   return before ?? (yield* issueFrom(template, call))
 }
 
-/** Null if there is no record to replay. */
+/** Replays an issue from its idempotency record; null if there is no record. */
 export function* replayIssue(
   call: Pick<Issue, 'applicationId' | 'idempotencyKey' | 'keys' | 'now' | 'summaries'>,
 ): Op<ReplayableSuccess<IssuedVoucher> | Refusal<'IDEMPOTENCY_KEY_REUSED'> | null> {
@@ -95,7 +95,7 @@ export function* replayIssue(
   return { ok: true, status: replay.status, replayed: true, data: { ...data, credentials: credentialsOf(row, keys) } }
 }
 
-/** `issue` for a call that is known to have no idempotency record. */
+/** Issues a voucher for a call that is known to have no idempotency record. */
 export function* issueNow(call: Issue): Op<ReplayableSuccess<IssuedVoucher> | IssueRefusal> {
   return yield* issueFrom(yield* issuingTemplate(call.applicationId, call.templateId), call)
 }
@@ -119,7 +119,7 @@ function* issueFrom(
     return { ok: true, status: 201, replayed: false, data: { ...voucher, credentials: made.credentials } }
   }
 
-  // Either the voucher exists, or the issue is refused.
+  // Without a new voucher, either the voucher of the external_issue_id exists, or the issue is refused.
   const existing = made?.row ?? (yield* voucherByExternalId(call))
   const repeat = decideIssue(template, existing, call, now)
   if (!repeat.ok) return repeat
@@ -139,7 +139,7 @@ function* issuingTemplate(applicationId: string, id: string): Op<IssuingTemplate
 
 type Credentials = [redeemCode: Credential, qrToken: Credential]
 
-/** Maximum of derivations: collisions are so rare that this many in a row mean a bug. */
+/** Maximum of attempts to derive unused credentials: this many collisions in a row mean a bug. */
 const ATTEMPTS_MAX = 8
 
 /** Derives the credentials of a voucher; the table holds only their hashes. */
@@ -242,14 +242,14 @@ const REDEEMABLE = byType(
        code_hint, redeemed_at, redemption_id
      from vouchers where application_id = $1 and ${hash} = $2`,
 )
-/** Finds the row by its hash again: that part of the index is in the cache, unlike the index by id. */
+/** Redeems a voucher found by its credential hash: unlike the index by id, this index is already in the cache. */
 const REDEEMED = byType(
   (hash) =>
     `update vouchers set state = 'redeemed', redeemed_at = $3, redemption_id = $4, updated_at = $3
      where application_id = $1 and ${hash} = $2`,
 )
 
-/** A credential as its possible hashes, one for each index key. */
+/** A credential with its possible hashes, one for each credential key. */
 export interface HashedCredential {
   readonly type: CredentialType
   readonly hashes: readonly string[]
@@ -268,7 +268,7 @@ function* voucherByCredential<Row>(
   return undefined
 }
 
-/** Read-only (DECISIONS.md#verify). */
+/** Checks whether a voucher can be redeemed, without changing anything (DECISIONS.md#verify). */
 export function* verify(
   applicationId: string,
   credential: HashedCredential,
@@ -375,7 +375,7 @@ export interface Reverse {
   readonly now: number
 }
 
-/** Sets the voucher back to issued (it may read as expired), unless a later redemption has used it. */
+/** Reverses a redemption. Returns the voucher to `issued`, unless a later redemption has used it. */
 export function* reverse(
   call: Reverse,
 ): Op<

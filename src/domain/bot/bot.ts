@@ -6,11 +6,11 @@ import { formatInstant } from '../time.js'
 import { type PublicWebhookRow, webhookSettings } from '../webhook.js'
 import type { BotRow } from './rows.js'
 
-/** Limit and defaults of DECISIONS.md#bot-records. */
+/** Maximum of bots per account (DECISIONS.md#bot-records). */
 export const BOTS_PER_ACCOUNT = 20
 const DEFAULT_SCOPES: readonly BotScope[] = ['messages:send', 'messages:receive']
 
-/** @param hasWebhook a bot without a webhook uses polling */
+/** Converts a row to the bot record. @param hasWebhook false for a bot that uses polling */
 export function botRecord(row: BotRow, hasWebhook: boolean): Bot {
   return {
     id: row.id,
@@ -29,7 +29,7 @@ export function botRecord(row: BotRow, hasWebhook: boolean): Bot {
   }
 }
 
-/** @param allowedUpdates from the update queue; null for the default types */
+/** Converts a row to the detailed bot record. @param allowedUpdates JSON of the update queue; null for the default */
 export function botDetail(
   row: BotRow,
   webhook: PublicWebhookRow | undefined,
@@ -60,12 +60,12 @@ function changeBy({ review_status, status }: BotRow, decision: BotDecision): Par
   return { review_status: 'rejected', review_note: decision.reject }
 }
 
-/** Null when the bot is approved, which most console calls require. */
+/** Refuses a bot that is not approved, as most console calls do; null for an approved bot. */
 export function refuseUnapproved({ review_status }: BotRow): Refusal<'BOT_NOT_APPROVED'> | null {
   return review_status === 'approved' ? null : refuse('BOT_NOT_APPROVED', { review_status })
 }
 
-/** Null if the owner may use the template calls of the bot (DECISIONS.md#bot-side-templates). */
+/** Checks a template call of a bot's owner; null if the call is allowed (DECISIONS.md#bot-side-templates). */
 export function refuseTemplateCall(
   row: BotRow,
   scope: BotScope,
@@ -114,7 +114,7 @@ export function appliedBot(id: string, accountId: string, application: BotApplic
 
 export type BotPatch = Omit<InputOf<typeof update>, 'botId'>
 
-/** Applies a PATCH, which replaces whole members. Returns the same row if nothing changes. */
+/** Applies a PATCH, which replaces whole members of the profile. Returns the same row if nothing changes. */
 export function patchedBot(row: BotRow, { name, command_menus, ...profile }: BotPatch, now: number): BotRow {
   const patched = {
     ...row,

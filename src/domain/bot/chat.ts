@@ -5,7 +5,7 @@ import type { ChatRow, MessageRow } from './rows.js'
 /** Membership of the bot in a chat, reported by `my_chat_member` (DECISIONS.md#chats). */
 export type MemberStatus = 'left' | 'member' | 'kicked'
 
-/** Members named `date` count Unix seconds (DECISIONS.md#times). */
+/** Converts ms to Unix seconds, the unit of members named `date` (DECISIONS.md#times). */
 export function unixSeconds(ms: number): number {
   return Math.floor(ms / 1000)
 }

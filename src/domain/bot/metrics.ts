@@ -4,15 +4,15 @@ import { DAY_MS } from '../time.js'
 /** Period that the metrics of a bot cover (DECISIONS.md#bot-metrics). */
 export const METRICS_MS = DAY_MS
 
-/** Percentiles cover at most this many of the latest attempts, which bounds the sort. */
+/** Compute percentiles from at most this many of the latest attempts, to bound the cost of sorting. */
 export const TIMED_ATTEMPTS_MAX = 10_000
 
-/** Minutes since the epoch, the key of a call counter. */
+/** Returns minutes since the epoch, by which call counters are stored. */
 export function minuteOf(ms: number): number {
   return Math.floor(ms / 60_000)
 }
 
-/** Number of calls with this method, status and code. */
+/** Number of API calls of a bot with the same method, status and code. */
 export interface CallCount {
   /** Path after /api/v1/bots/, such as sendMessage. */
   readonly method: string

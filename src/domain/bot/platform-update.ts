@@ -16,7 +16,7 @@ interface MemberRule {
   fits(value: unknown): boolean
 }
 
-/** Reuses the rule of a contract schema, so both reject the same values. */
+/** Converts a text schema of the contract to a rule, so that the schema and the rule reject the same values. */
 function textRule(schema: Schema): MemberRule {
   const { pattern, maxLength = Number.POSITIVE_INFINITY, 'x-expected': expected } = schema as unknown as TextSchema
   const form = new RegExp(pattern, 'u')
@@ -55,7 +55,7 @@ const rules: Record<PlatformUpdate['type'], Readonly<Record<string, MemberRule>>
   ping: {},
 }
 
-/** Validates the payload; the bot never receives an unchecked member. */
+/** Validates the payload of an update that the operator creates; rejects unknown members, so that no bot gets them. */
 export function platformUpdateIssues({ type, payload = {} }: PlatformUpdate): ValidationIssue[] {
   const members = rules[type]
   const issues: ValidationIssue[] = []

@@ -1,4 +1,4 @@
-/** Table rows for bots: times in ms since the epoch, flags 0 or 1, structures as JSON text. */
+/** Rows of the tables for bots: times in ms since the epoch, flags 0 or 1, structures as JSON text. */
 
 export interface BotRow {
   id: string

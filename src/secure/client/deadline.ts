@@ -1,7 +1,7 @@
-/** Runs `run` once after `ms` milliseconds unless the function that it returns is called first. */
+/** Calls `run` once after `ms` milliseconds, unless the returned function is called first. */
 export type SetTimer = (run: () => void, ms: number) => () => void
 
-/** Longest delay of a Node timer; a longer one would fire immediately. */
+/** Maximum delay of a Node timer; a timer with a longer delay would fire immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export const systemTimer: SetTimer = (run, ms) => {

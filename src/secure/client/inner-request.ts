@@ -3,8 +3,8 @@ import { type InnerRefusal, invalid, isLogicalPath, isMethod, readInnerHeaders }
 import { parseJson } from '../json.js'
 
 /**
- * Encodes the plaintext of a request. Applies the server's rules, so a request that it would refuse fails before
- * anything is sent. Embeds the JSON text of the body unchanged.
+ * Encodes the plaintext of a business request. Applies the server's rules, so that a request that the server would
+ * refuse fails before the client sends anything. Embeds the JSON text of the body unchanged.
  */
 export function encodeInnerRequest(
   request: HttpRequest,
@@ -22,7 +22,7 @@ export function encodeInnerRequest(
   return { ok: true, plaintext: Buffer.from(`${start.slice(0, -1)},"body":${body === '' ? 'null' : body}}`) }
 }
 
-/** The members of a query string; a repeated name becomes an array. */
+/** Parses a query string to members; a repeated name becomes an array. */
 function queryOf(text: string): Record<string, string | string[]> {
   const values = new Map<string, string[]>()
   for (const [name, value] of new URLSearchParams(text)) values.set(name, [...(values.get(name) ?? []), value])

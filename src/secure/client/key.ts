@@ -28,7 +28,7 @@ export function makeClientKeyPair(randomBytes: RandomBytes): ClientKeyPair {
   return clientKeyPairOf(p256.utils.randomSecretKey(randomBytes(SEED_BYTES)))
 }
 
-/** Derives the pair from a 32-byte private key. @throws Error for an invalid scalar. */
+/** Derives the public key of a 32-byte private key. @throws Error for an invalid scalar. */
 export function clientKeyPairOf(privateKey: Uint8Array): ClientKeyPair {
   return { privateKey, publicKey: p256.getPublicKey(privateKey, false) }
 }

@@ -17,13 +17,13 @@ export interface Bootstrap {
   readonly kid: string
   /** 65 bytes. */
   readonly serverPublicKey: Uint8Array
-  /** `sha256:` and 43 characters, over the key. */
+  /** Pin of the server's public key: `sha256:` and 43 characters of base64url. */
   readonly pin: string
   /** Milliseconds since 1970. */
   readonly serverTime: number
 }
 
-/** Response of a server whose transport is switched off; the client ignores any key in it. */
+/** Bootstrap response of a server whose encrypted transport is switched off; the client ignores any key in it. */
 export interface DisabledBootstrap {
   readonly ok: true
   readonly enabled: false
@@ -37,7 +37,7 @@ export interface ClientSession extends SessionKeys {
   readonly origin: string
   /** Milliseconds since 1970, by the server's clock. */
   readonly expiresAt: number
-  /** Length of the salt; the salt itself is discarded. */
+  /** Length of the key derivation salt; the client discards the salt itself. */
   readonly saltBytes: number
 }
 
@@ -53,7 +53,7 @@ export const bootstrapRequest: HttpRequest = {
   repeatable: true,
 }
 
-/** Validates a bootstrap response: status, switch, version and suite, key, pins (at most two; without pins any key). */
+/** Validates a bootstrap response: status, version, suite, key, and the pin of the key unless `pins` is empty. */
 export function readBootstrap(
   response: HttpResponse,
   pins: readonly string[],
@@ -86,14 +86,14 @@ export function sessionRequest({ kid }: Bootstrap, { publicKey }: ClientKeyPair,
     method: 'POST',
     path: paths.session,
     headers: { accept: 'application/json', 'content-type': 'application/json', ...originHeader(origin) },
-    // The kid pins the key of the bootstrap: a rotation between the two calls must not give two different secrets.
+    // The kid names the key of the bootstrap: after a rotation between the two calls, the server still uses that key.
     body: JSON.stringify({ clientPublicKey: encodeBase64url(publicKey), kid }),
     repeatable: true,
   }
 }
 
 /**
- * Validates a session response and derives the keys.
+ * Validates a session response and derives the session keys.
  * @param serverNow milliseconds since 1970, by the server's clock
  */
 export function readSession(
@@ -120,7 +120,7 @@ export function originHeader(origin: string): Record<string, string> {
   return origin === '' ? {} : { origin }
 }
 
-/** The members of a success, with or without the envelope of other endpoints (DECISIONS.md#envelope). */
+/** Returns the members of a success, with or without the envelope of other endpoints (DECISIONS.md#envelope). */
 export function unwrapSuccess({ body }: HttpResponse): Members | undefined {
   const members = asMembers(parseJson(body))
   return members?.success === true ? asMembers(members.data) : members
@@ -140,13 +140,13 @@ interface HandshakeContext {
   readonly randomBytes: RandomBytes
 }
 
-/** A session with the offset of the server's clock in milliseconds, or `enabled: false` if the transport is off. */
+/** A session with the offset of the server's clock in ms, or `enabled: false` if the server switched encryption off. */
 type Handshake =
   | { readonly ok: true; readonly enabled: true; readonly session: ClientSession; readonly offset: number }
   | { readonly ok: true; readonly enabled: false }
   | SecureFailure
 
-/** Bootstrap, then a session with a fresh key pair. Reads the server's key each time, because it rotates. */
+/** Reads the bootstrap, then opens a session with a fresh key pair. Reads the server's key each time: it rotates. */
 export async function negotiate(
   { send, origin, pins, now, randomBytes }: HandshakeContext,
   limits: { readonly signal: AbortSignal; readonly timeoutMs: number },

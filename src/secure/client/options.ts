@@ -8,7 +8,7 @@ import type { SetTimer } from './deadline.js'
  */
 export type SecureMode = 'off' | 'auto' | 'required'
 
-/** Downgrade protection: records that a server has used encryption, so `auto` never falls back to plain text again. */
+/** Records that a server has used encryption: mode `auto` then never falls back to plain text for the server. */
 export interface DowngradeProtection {
   isSet(): boolean | Promise<boolean>
   set(): void | Promise<void>
@@ -31,7 +31,7 @@ export interface SecureSessionOptions {
   readonly setTimer?: SetTimer
 }
 
-/** Downgrade protection in memory: it ends with the process. */
+/** Creates downgrade protection in memory, which ends with the process. */
 export function makeDowngradeProtection(): DowngradeProtection {
   let isSet = false
   return {

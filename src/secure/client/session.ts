@@ -19,10 +19,10 @@ import { type ClientSession, negotiate } from './negotiation.js'
 import { makeDowngradeProtection, type SecureSessionOptions } from './options.js'
 import { arePins } from './pins.js'
 
-/** A business response; its status may still be an error. */
+/** A business response, whose status may be an error status. */
 export interface SecureSuccess {
   readonly ok: true
-  /** The decrypted response, or the plain one where the mode allowed plain text. */
+  /** The decrypted response, or the plain-text response if the mode allowed plain text. */
   readonly response: HttpResponse
   readonly encrypted: boolean
   /** True for a status 2xx unless the body contains `success: false`. */
@@ -31,18 +31,18 @@ export interface SecureSuccess {
 
 export interface SecureSession {
   /**
-   * Sends a business request and resolves to its decrypted response or to a failure. `timeoutMs` covers the whole call:
-   * 15,000 at most and by default, so a caller has time left for a retry. Rejects only when an injected function, such
+   * Sends a business request and resolves to its decrypted response or to a failure. `timeoutMs` limits the whole call;
+   * it is 15,000 by default and at most. Rejects only when an injected function, such
    * as `downgradeProtection.set`, throws.
    */
   send(request: HttpRequest): Promise<SecureSuccess | SecureFailure>
 }
 
-/** Result of a negotiation, valid until `renewAt` (by the server's clock): an encrypted session, or plain text. */
+/** Result of a negotiation, valid until `renewAt` by the server's clock: a session, or undefined for plain text. */
 interface Agreement {
   readonly session: ClientSession | undefined
   readonly renewAt: number
-  /** Milliseconds that the server's clock is ahead. */
+  /** Milliseconds by which the server's clock is ahead of the client's clock. */
   readonly offset: number
 }
 
@@ -50,16 +50,16 @@ interface Agreement {
 interface Renewal {
   readonly result: Promise<AgreementResult>
   readonly abort: AbortController
-  /** Number of calls that wait for it. */
+  /** Number of calls that wait for the negotiation. */
   waiting: number
 }
 
 type AgreementResult = { readonly ok: true; readonly agreement: Agreement } | SecureFailure
 type Outcome = SecureSuccess | SecureFailure
 
-/** The server has lost the session: negotiate again and repeat the call once (DECISIONS.md#client-modes). */
+/** Codes of a lost session: negotiate again and repeat the call once (DECISIONS.md#client-modes). */
 const resendable: readonly SecureFailureCode[] = ['SECURE_SESSION_EXPIRED', 'SECURE_SESSION_MISMATCH']
-/** After these the next call negotiates again: the clocks or keys differ, or another server responded. */
+/** Codes after which the next call negotiates again: clocks or keys differ, or another server responded. */
 const distrusted: readonly SecureFailureCode[] = [
   ...resendable,
   'REQUEST_TIMESTAMP_OUT_OF_RANGE',
@@ -80,7 +80,7 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
   let current: Agreement | undefined
   let pending: Renewal | undefined
 
-  /** Returns the current agreement or negotiates a new one, which concurrent calls share. */
+  /** Returns the current agreement or negotiates a new agreement, which concurrent calls share. */
   async function agree(callers: AbortSignal): Promise<AgreementResult> {
     if (current !== undefined && now() + current.offset < current.renewAt) return { ok: true, agreement: current }
     if (callers.aborted) return fail('SECURE_ABORTED', 'bootstrap')
@@ -89,7 +89,7 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
     const leave = () => {
       renewal.waiting -= 1
       if (renewal.waiting > 0) return
-      // No caller is left: the negotiation would keep the process alive and delay the next call until its timeout.
+      // Abort without callers: the negotiation would keep the process alive and delay the next call until its timeout.
       if (pending === renewal) pending = undefined
       renewal.abort.abort()
     }
@@ -127,7 +127,7 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
       const { session, offset } = handshake
       current = { session, offset, renewAt: session.expiresAt - RENEW_BEFORE_MS }
     } else {
-      // The only path to plain text (DECISIONS.md#client-modes); re-evaluated after the lifetime of a session.
+      // Only here may `auto` choose plain text (DECISIONS.md#client-modes); it decides again after a session's lifetime.
       const isAllowed = mode === 'auto' && trustedChannel && !(await downgradeProtection.isSet())
       if (!isAllowed) return fail('SECURE_TRANSPORT_DISABLED', 'bootstrap')
       current = { session: undefined, offset: 0, renewAt: now() + SESSION_LIFETIME_MS }
@@ -164,7 +164,7 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
       at.phase = 'bootstrap'
       const agreed = await agree(limits.signal)
       if (!agreed.ok) return agreed
-      // The caller already has a failure with `maybeProcessed: false`, so its request must not be sent.
+      // The caller already has a failure with `maybeProcessed: false`, so do not send the request.
       if (limits.signal.aborted) return fail('SECURE_ABORTED', at.phase)
       const { agreement } = agreed
       const { session, offset } = agreement

@@ -14,8 +14,8 @@ import {
 import type { ServerSession } from './session.js'
 
 // Steps of a dispatch, in the order of DECISIONS.md#dispatch-order: checkDispatchHead; readDispatch; session look-up;
-// openDispatch; the caller's atomic insert of (sid, rid), which detects replays and must follow the verification of the
-// tag; readInnerRequest. From there on the server seals every response with sealResponse.
+// openDispatch, which verifies the tag; after it the caller's atomic insert of (sid, rid), which detects replays;
+// readInnerRequest. From then on, the server encrypts every response with sealResponse.
 
 /** Checks the headers of a dispatch (names in lower case); undefined when they are valid. */
 export function checkDispatchHead(
@@ -49,7 +49,7 @@ export function readDispatch(body: Uint8Array, now: number): DispatchReading {
 }
 
 export interface DispatchContext {
-  /** The session of the message's sid; undefined when it is unknown or removed. */
+  /** The session with the sid of the message; undefined when the session is unknown or removed. */
   readonly session: ServerSession | undefined
   /** The Origin header; undefined without one. */
   readonly origin: string | undefined
@@ -75,7 +75,7 @@ export function openDispatch(message: SealedMessage, { session, origin, now }: D
 }
 
 /**
- * Seals a business response with the head of its request.
+ * Encrypts a business response with the head of its request.
  * @param response header names in lower case; `body` is JSON text or empty
  */
 export function sealResponse(

@@ -10,7 +10,7 @@ const HASH_BYTES = 32
 /** Order of the group of P-256 (SEC 2, section 2.4.2). */
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
 
-/** HKDF for servers, on node:crypto: a server need not load the libraries of the client. */
+/** HKDF on node:crypto, so that a server need not load the libraries of the client. */
 export const nodeHkdf: Hkdf = {
   extract: (salt, secret) => hmac(salt, secret),
   expand(prk, info, bytes) {
@@ -28,7 +28,7 @@ export const nodeHkdf: Hkdf = {
 /** Static key of the server. The private part stays inside node:crypto, whose arithmetic is constant-time. */
 export interface ServerKey {
   readonly kid: string
-  /** On the wire: 87 characters of base64url. */
+  /** Public key as 87 characters of base64url. */
   readonly publicKey: string
   /**
    * Returns the shared secret: the 32-byte x coordinate with leading zeros.

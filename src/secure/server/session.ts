@@ -9,7 +9,7 @@ import { nodeHkdf, type ServerKey } from './key.js'
 const SID_BYTES = 16
 const SALT_BYTES = 32
 
-/** Response of the bootstrap call. `serverTime` in milliseconds since 1970. */
+/** Response of the bootstrap call. `serverTime` is in milliseconds since 1970. */
 export interface BootstrapResponse {
   readonly v: number
   readonly suite: string
@@ -32,12 +32,12 @@ export interface SessionResponse {
   readonly expiresAt: number
 }
 
-/** Session state of the server. The keys are secrets; the salt and the shared secret are discarded. */
+/** Session state of the server: the keys, which are secrets, without the salt and the shared secret. */
 export interface ServerSession extends SessionKeys {
   readonly sid: string
   readonly kid: string
   readonly origin: string
-  /** Milliseconds since 1970, exclusive. */
+  /** Expiry in milliseconds since 1970; the session is not valid at this time. */
   readonly expiresAt: number
 }
 
@@ -50,14 +50,14 @@ export interface SessionRequest {
 
 export interface SessionSettings {
   readonly allowedOrigins: readonly string[]
-  /** Part of the HKDF info of both keys; must not contain '|' or control characters. */
+  /** Brand in the HKDF info of both keys; must not contain '|' or control characters. */
   readonly brand: string
-  /** Returns the current key, or the one with this kid while the server still accepts it. */
+  /** Returns the current key, or the key with this id (kid) while the server still accepts it. */
   readonly keyFor: (kid: string | undefined) => ServerKey | undefined
   /** Milliseconds since 1970. */
   readonly now: number
   readonly randomBytes: RandomBytes
-  /** Milliseconds; default 600,000. */
+  /** Lifetime of the session in milliseconds; default 600,000. */
   readonly lifetimeMs?: number
 }
 

@@ -14,7 +14,7 @@ export function recordTo(store: string): { observe(it: Observation): void; text(
   const registry = new Registry()
   registry.setDefaultLabels({ store })
   collectDefaultMetrics({ register: registry })
-  // Remove gauges with the suffix `_total`, which is reserved for counters; nodejs_active_handles etc. have their values.
+  // Remove gauges with the suffix `_total`, reserved for counters; nodejs_active_handles etc. have the same values.
   for (const name of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${name}_total`)
   const requests = new Counter({
     name: 'voucherctl_http_requests_total',

@@ -38,7 +38,7 @@ const write = updating<BotRow>(
   ],
 )
 
-/** Token, bot and linked application of a call with a bot token, in one row. */
+/** Reads the bot token of a call with its bot and linked application in one joined row. */
 export function* callerByHash(tokenHash: string): Op<BotCallerRow | undefined> {
   return yield* oneCached<BotCallerRow>(
     `select t.revoked_at, b.id as bot_id, b.account_id, b.status as bot_status, b.scopes, b.application_id,
@@ -49,13 +49,13 @@ export function* callerByHash(tokenHash: string): Op<BotCallerRow | undefined> {
   )
 }
 
-/** The bot if the account owns it. */
+/** Returns the bot if the account owns it; locks its row. */
 export function* owned(accountId: string, botId: string): Op<BotRow | undefined> {
   const row = yield* one<BotRow>('select * from bots where id = $1', [botId], 'row')
   return row?.account_id === accountId ? row : undefined
 }
 
-/** The bot if the account owns it and the operator has approved it. */
+/** Returns the bot if the account owns it and the operator has approved it. */
 export function* approved(
   accountId: string,
   botId: string,
@@ -97,7 +97,7 @@ export function* get(accountId: string, botId: string): Op<BotDetail | Refusal<'
   return row === undefined ? refuse('BOT_NOT_FOUND') : yield* detail(row)
 }
 
-/** Creates a bot, or resubmits the account's rejected bot of the same username. */
+/** Creates a bot, or submits the account's rejected bot of the same username again. */
 export function* apply(
   accountId: string,
   newId: string,
@@ -120,7 +120,7 @@ export function* apply(
   return yield* applied(row, now, autoApprove)
 }
 
-/** The response says pending even if automatic approval follows in the same transaction. */
+/** Saves a submitted bot. The response says pending even if automatic approval follows in the same transaction. */
 function* applied(row: BotRow, now: number, autoApprove: boolean): Op<Bot> {
   if (autoApprove) yield* save(decideBot(row, 'approve', now) as BotRow)
   return botRecord(row, false)
@@ -131,7 +131,7 @@ function* save(row: BotRow): Op<BotRow> {
   return row
 }
 
-/** Writes nothing if the PATCH changes nothing. */
+/** Applies a PATCH to a bot; writes nothing if the PATCH changes nothing. */
 export function* update(
   accountId: string,
   botId: string,
@@ -144,14 +144,14 @@ export function* update(
   return yield* detail(patched === row ? row : yield* save(patched))
 }
 
-/** True for an approved bot without a token: the owner's first read creates it. */
+/** True for an approved bot without a token: the first read by its owner creates the token. */
 export function needsFirstToken(bot: Bot): boolean {
   return bot.review_status === 'approved' && !bot.has_token
 }
 
 /**
- * The first read of an approved bot, which returns its token. Of concurrent first reads only one returns it.
- * @param token new value, of which the store holds only the hash
+ * Reads an approved bot for the first time and creates its token. Only one of several concurrent reads returns it.
+ * @param token the new token, of which the store saves only the hash
  */
 export function* showToken(
   accountId: string,
@@ -167,7 +167,7 @@ export function* showToken(
   return { ...before, has_token: true, token_prefix: prefix, one_time_token: token }
 }
 
-/** Replaces the token even if nobody has read it yet. */
+/** Replaces the token of a bot, even if the owner has not read the first one yet. */
 export function* regenerateToken(
   accountId: string,
   botId: string,
@@ -193,7 +193,7 @@ function* replaceToken(botId: string, token: string, now: number): Op<string> {
   return prefix
 }
 
-/** Applies a decision of the operator. */
+/** Applies a decision of the operator to a bot. */
 export function* decide(
   botId: string,
   decision: BotDecision,
@@ -207,7 +207,7 @@ export function* decide(
   return yield* record(yield* save(decided))
 }
 
-/** Bots that wait for review, oldest first. */
+/** Returns the bots that wait for review, oldest first. */
 export function* pendingReviews(): Op<Review[]> {
   const rows = yield* all<BotRow>(`select * from bots where review_status = 'pending' order by submitted_at, id`)
   return rows.map((row) => ({

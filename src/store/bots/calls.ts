@@ -23,13 +23,13 @@ const addCalls = inserting<BotCallBucket>(
   `on conflict (bot_id, minute, method, status, code) do update set calls = bot_calls.calls + excluded.calls`,
 )
 
-/** @param buckets keyed by bot, minute, method, status and code */
+/** Adds to the call counters. @param buckets keyed by bot, minute, method, status and code */
 export function* add(buckets: ReadonlyMap<string, BotCallBucket>): Op<void> {
   // A fixed order prevents deadlocks between processes that update the same rows.
   for (const [, bucket] of [...buckets].sort(([a], [b]) => (a < b ? -1 : 1))) yield* addCalls(bucket)
 }
 
-/** Deletes up to `limit` counters that left the metrics period an hour ago; returns their number. */
+/** Deletes up to `limit` counters that are an hour older than the metrics period; returns their number. */
 export function* deleteOldCalls(now: number, limit: number): Op<number> {
   const old = yield* all<Omit<BotCallBucket, 'calls'>>(
     'select bot_id, minute, method, status, code from bot_calls where minute < $1 order by minute limit $2',
@@ -45,7 +45,7 @@ export function* deleteOldCalls(now: number, limit: number): Op<number> {
 
 type StoredMetrics = Omit<BotMetrics, 'quota'>
 
-/** Stored metrics of the 24 hours before `now`, without the minute in which that period begins. */
+/** Reads the metrics of the 24 hours before `now`, without the minute in which the period begins. */
 export function* metrics(
   accountId: string,
   botId: string,
@@ -63,7 +63,7 @@ export function* metrics(
   return { ...callMetrics(counts), updates, webhook: yield* webhookMetrics(botId, since) }
 }
 
-/** Counts with indexes only; reads rows just for the durations of the latest attempts. */
+/** Counts delivery attempts by indexes only; reads rows only for the durations of the latest attempts. */
 function* webhookMetrics(botId: string, since: number): Op<BotMetrics['webhook']> {
   const of = [botId, since]
   const attempts = yield* count('delivery_attempts where bot_id = $1 and started_at > $2', of)

@@ -23,7 +23,7 @@ interface ChatStart {
   readonly newDeliveryId: () => string
 }
 
-/** Creates a chat, or returns the only one of this bot and user, whatever its type. */
+/** Creates a chat, or returns the existing chat of the bot and the user, whatever its type. */
 export function* start(call: ChatStart): Op<Chat | Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>> {
   const { botId, userId, now } = call
   const refusal = yield* refuseUnready(botId)
@@ -45,7 +45,7 @@ export function* start(call: ChatStart): Op<Chat | Refusal<'BOT_NOT_FOUND' | 'BO
   return chatRecord(chat)
 }
 
-/** Null when the bot exists and is approved. */
+/** Refuses a bot that does not exist or is not approved; null for an approved bot. */
 export function* refuseUnready(botId: string): Op<Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'> | null> {
   const bot = yield* one<BotRow>('select * from bots where id = $1', [botId])
   return bot === undefined ? refuse('BOT_NOT_FOUND') : refuseUnapproved(bot)
@@ -78,7 +78,7 @@ interface TranscriptRow extends MessageRow, Pick<VoucherRow, 'key_id' | 'key_cou
   voucher_name: string
 }
 
-/** Transcript for the user, oldest message first; derives the credentials of vouchers, which are never stored. */
+/** Returns a chat's transcript, oldest message first; derives the credentials of vouchers, which are never stored. */
 export function* messages(
   chatId: string,
   { page = 1, limit = 20 }: PageRequest,
@@ -86,7 +86,7 @@ export function* messages(
 ): Op<Page<TranscriptMessage> | Refusal<'CHAT_NOT_FOUND'>> {
   const chat = yield* chatById(chatId)
   if (chat === undefined) return refuse('CHAT_NOT_FOUND')
-  // Message ids have no gaps, so a page is a range of ids and the last id is the total.
+  // Message ids have no gaps, so a page is a range of ids, and the last id is the total.
   const rows = yield* all<TranscriptRow>(
     `select m.*, v.key_id, v.key_counter, t.name as voucher_name from messages m
        left join vouchers v on v.application_id = m.application_id and v.id = m.voucher_id
@@ -111,7 +111,7 @@ function* chatById(chatId: string): Op<ChatRow | undefined> {
   return yield* one<ChatRow>('select * from chats where id = $1', [chatId], 'row')
 }
 
-/** The chat if it belongs to the bot; another bot's chat counts as unknown. */
+/** Returns the chat if it belongs to the bot; a chat of another bot counts as unknown. */
 export function* chatOfBot(botId: string, chatId: string): Op<ChatRow | undefined> {
   const chat = yield* chatById(chatId)
   return chat?.bot_id === botId ? chat : undefined
@@ -131,7 +131,7 @@ export function* addMessage(chat: ChatRow, it: NewMessage): Op<Message> {
     message_id: chat.last_message_id + 1,
     sent_at: it.now,
     from_bot: it.fromBot ? 1 : 0,
-    // Normalize line ends: CR LF becomes LF.
+    // Lines of a stored message end with LF (DECISIONS.md#lines-of-a-message).
     text: it.text.replaceAll('\r\n', '\n'),
     application_id: it.voucher?.applicationId ?? null,
     voucher_id: it.voucher?.id ?? null,
@@ -170,7 +170,7 @@ export function* sendAsUser(
   return payload
 }
 
-/** Blocks the bot for a chat's user, or lifts the block. Sends no update if nothing changes. */
+/** Blocks the bot in a chat, or removes the block. Sends no update if nothing changes. */
 export function* setBlocked(
   chatId: string,
   blocked: boolean,

@@ -13,8 +13,8 @@ interface BotIssue extends Omit<Issue, 'recipientUserId' | 'botId'> {
 }
 
 /**
- * Issues to the user of a private chat and writes a message there, in one transaction (DECISIONS.md#bot-issue).
- * A repeated call writes no message and returns the message that delivered the voucher first.
+ * Issues a voucher to the user of a private chat and writes a message into the chat, in one transaction
+ * (DECISIONS.md#bot-issue). A repeated call writes no message and returns the first message of the voucher.
  */
 export function* issueIntoChat(
   call: BotIssue,
@@ -39,7 +39,7 @@ export function* issueIntoChat(
   return yield* delivered(applicationId, issued)
 }
 
-/** Adds the message that delivered the voucher; null for a voucher that was issued directly. */
+/** Adds `delivery` to the response: the message that delivered the voucher, or null for a direct issue. */
 function* delivered(
   applicationId: string,
   issued: ReplayableSuccess<IssuedVoucher>,

@@ -11,7 +11,7 @@ import { owned } from './bots.js'
 
 /**
  * Template calls of a bot in the console (DECISIONS.md#bot-side-templates). They use the templates of the linked
- * application, or those of the bot if it is not linked.
+ * application, or the bot's own templates if the bot is not linked.
  */
 type TemplateCallRefusal = Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED' | 'BOT_DISABLED' | 'INSUFFICIENT_SCOPE'>
 

@@ -2,12 +2,12 @@ import type { UpdateQueueRow } from '../../domain/bot/rows.js'
 import { all, count, notify, type Op, one, run, runEach } from '../operation.js'
 
 /**
- * Changes to all pending updates of a bot. The transaction of the call sets markers in the bot's queue, which makes the
- * change effective, and updates the first rows. Later transactions of the same size update the others, the backlog.
- * Every reader of pending updates or their deliveries must apply the markers.
+ * Changes to all pending updates of a bot. The transaction of the API call sets markers in the bot's queue, which makes
+ * the change effective, and updates the first rows. Later transactions of the same size update the backlog: all other
+ * rows. Every reader of pending updates or their deliveries must apply the markers.
  */
 
-/** Updates per transaction, so that each takes a few milliseconds on either engine. */
+/** Rows per transaction: more would take longer than a few milliseconds on either engine. */
 export const BACKLOG_ROWS_PER_WRITE = 200
 
 /** Notice subject: a bot has a backlog to apply. */
@@ -46,7 +46,7 @@ interface DeliveryMaker {
   readonly newDeliveryId: () => string
 }
 
-/** Locks the bot's queue until the transaction ends, against new updates, polls and the application of backlogs. */
+/** Locks the bot's queue until the transaction ends: no update, poll or backlog can change the queue meanwhile. */
 export function* lockQueue(botId: string): Op<UpdateQueueRow> {
   return (yield* one<UpdateQueueRow>('select * from update_queues where bot_id = $1', [botId], 'row')) as UpdateQueueRow
 }
@@ -57,7 +57,7 @@ export function* hasWebhook(botId: string): Op<boolean> {
 
 export const waitingCount = (botId: string): Op<number> => count(`updates where bot_id = $1 and ${WAITING}`, [botId])
 
-/** Confirms updates up to an id. @param queue locked queue of a bot without a webhook */
+/** Confirms all updates up to an id. @param queue locked queue of a bot without a webhook */
 export function* confirmTo(queue: UpdateQueueRow, updateId: number): Op<void> {
   const confirmedTo = Math.max(queue.confirmed_to ?? 0, updateId)
   const { after } = yield* applyConfirmed({ ...queue, confirmed_to: confirmedTo }, hasBacklog(queue))
@@ -76,13 +76,13 @@ export function* dropAll(queue: UpdateQueueRow): Op<{ readonly queue: UpdateQueu
   return { queue: after, dropped }
 }
 
-/** Creates a delivery for each pending update and restarts cancelled ones. @param queue locked */
+/** Creates a delivery for each pending update and restarts cancelled deliveries. @param queue locked */
 export function* beginDeliveries(queue: UpdateQueueRow, maker: DeliveryMaker): Op<void> {
   const { after } = yield* applySwitched({ ...queue, switched_to: 0 }, maker, BACKLOG_ROWS_PER_WRITE)
   yield* saveMarkers(queue, after)
 }
 
-/** Cancels all deliveries of pending updates; a manual retry returns to the status that it had. @param queue locked */
+/** Cancels the deliveries of pending updates; a manual retry restores the earlier status. @param queue locked */
 export function* endDeliveries(queue: UpdateQueueRow): Op<void> {
   const { bot_id: botId } = queue
   yield* run(
@@ -118,7 +118,7 @@ export function* cancelledTo(botId: string): Op<CancelledTo> {
 
 /**
  * Applies part of one bot's backlog. Chooses the bot with the fewest updates left, so that a long backlog does not
- * delay the others. @returns 0 if no bot has a backlog, otherwise BACKLOG_ROWS_PER_WRITE
+ * delay shorter ones. @returns 0 if no bot has a backlog, otherwise BACKLOG_ROWS_PER_WRITE
  */
 export function* applyBacklog(maker: DeliveryMaker): Op<number> {
   const queue = yield* one<UpdateQueueRow>(
@@ -135,7 +135,7 @@ export function* applyBacklog(maker: DeliveryMaker): Op<number> {
     if (after.switched_to !== null) {
       ;({ after, left } = yield* applySwitched(after, isDelivered ? maker : null, left))
     }
-    // Deliveries that the markers blocked may be sent now: those just applied, or a manual retry of a dropped update.
+    // Wake the worker: it may now send deliveries that the markers blocked, also a manual retry of a dropped update.
     if (isDelivered) yield* notify(botId)
   }
   yield* saveMarkers(queue, after)
@@ -149,7 +149,7 @@ interface BacklogProgress {
 
 /**
  * Changes the rows of updates that are no longer pending, lowest id first.
- * @param mayBeDelivered false if all their deliveries are known to be cancelled
+ * @param mayBeDelivered false if all deliveries of these updates are known to be cancelled
  */
 function* applyConfirmed(queue: UpdateQueueRow, mayBeDelivered: boolean): Op<BacklogProgress> {
   const limit = BACKLOG_ROWS_PER_WRITE
@@ -167,7 +167,7 @@ function* applyConfirmed(queue: UpdateQueueRow, mayBeDelivered: boolean): Op<Bac
   const confirmed = ids.slice(dropped.length)
   if (confirmed.length > 0) {
     if (mayBeDelivered) yield* cancelWaiting(botId, confirmed)
-    // Delete their bodies too, unless a delivery may be retried.
+    // Delete the bodies of the updates too, unless a delivery may be retried.
     yield* run(
       `update updates set pending = 0, body = case when ${attempted('updates')} then body else '' end
        where bot_id = $1 and update_id in (${places(confirmed, 2)})`,
@@ -228,7 +228,7 @@ function* cancelWaiting(botId: string, ids: readonly number[]): Op<void> {
   )
 }
 
-/** Cancels the deliveries in flight immediately: their number is bounded by the bot's connections. */
+/** Cancels the deliveries in flight without a backlog: the bot's connections bound their number. */
 function* cancelInFlight(botId: string, reason: CancelReason): Op<void> {
   yield* run(`${CANCEL} and lease_until is not null and ${IS_FIRST_ROUND}`, [botId, reason])
 }

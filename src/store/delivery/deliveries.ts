@@ -34,7 +34,7 @@ const STATUS_IS = `(status = $2 and (status not in ('pending', 'failed') or upda
   or $2 = 'cancelled' and status in ('pending', 'failed') and update_id <= $3
     and (resume_status is null or resume_status = 'failed'))`
 
-/** Returns the delivery as its row will be once the backlog is applied. */
+/** Returns a delivery row as it will be after the bot's backlog is applied. */
 function asCancelled(row: DeliveryRow, { cancelledTo, droppedTo }: CancelledTo): DeliveryRow {
   const waits = (row.status === 'pending' || row.status === 'failed') && (row.resume_status ?? 'failed') === 'failed'
   if (!waits || row.update_id > cancelledTo) return row
@@ -42,7 +42,7 @@ function asCancelled(row: DeliveryRow, { cancelledTo, droppedTo }: CancelledTo):
   return { ...row, status: 'cancelled', cancel_reason: reason, next_attempt_at: null, resume_status: null }
 }
 
-/** Adds the latest attempts in one query; manual retries have no limit, so older ones are left out. */
+/** Adds the latest attempts to deliveries, in one query. Leaves out older attempts: manual retries have no limit. */
 function* recordsOf(rows: readonly DeliveryRow[]): Op<Delivery[]> {
   if (rows.length === 0) return []
   const places = rows.map((_, index) => `$${index + 1}`).join(', ')
@@ -61,7 +61,7 @@ function* recordsOf(rows: readonly DeliveryRow[]): Op<Delivery[]> {
 }
 
 /**
- * Schedules one more attempt for the next free slot and returns before it starts.
+ * Schedules a manual retry of a delivery for the next free slot and returns before the attempt starts.
  * @param deliveryId the delivery id, or the update_id in digits
  */
 export function* retry(

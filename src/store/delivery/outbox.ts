@@ -16,8 +16,8 @@ export interface NewUpdate {
 }
 
 /**
- * Writes an update under the bot's next id, in the transaction that causes it, and a delivery if the bot has a webhook.
- * Returns the update's text; null, without writing, if the bot has not selected the type.
+ * Writes an update under the bot's next id, in the transaction of its cause, and a delivery if the bot has a webhook.
+ * Returns the update's text; null, without writing, if the bot has not selected the update type.
  */
 export function* addUpdate(update: NewUpdate): Op<string | null> {
   const { botId, type, chatId, payload, now } = update
@@ -31,7 +31,7 @@ export function* addUpdate(update: NewUpdate): Op<string | null> {
     'update update_queues set last_update_id = last_update_id + 1 where bot_id = $1 returning last_update_id',
     [botId],
   )) as UpdateQueueRow
-  // Setting and removing a webhook lock the queue first, so the result cannot change before the commit.
+  // Calls that set or remove a webhook lock the queue first, so the result cannot change before the commit.
   const isDelivered = yield* hasWebhook(botId)
   const body = updateBody(updateId, type, payload, now)
   yield* insert({ bot_id: botId, update_id: updateId, type, chat_id: chatId, body, created_at: now, pending: 1 })
@@ -44,8 +44,8 @@ export function* addUpdate(update: NewUpdate): Op<string | null> {
 }
 
 /**
- * Adds an update for every linked bot that selected the type. Costs one index read for an application without bots;
- * builds the payload only if a bot receives it.
+ * Adds an update for every linked bot that selected the update type. Costs one index read for an application without
+ * bots; builds the payload only if a bot receives the update.
  */
 export function* notifyLinkedBots(
   applicationId: string,

@@ -12,14 +12,14 @@ import { addUpdate, type NewUpdate } from './outbox.js'
 
 const DELETE_UPDATE = 'delete from updates where bot_id = $1 and update_id = $2'
 
-/** The stored text of each update, lowest id first. */
+/** The stored JSON text of each update, lowest id first. */
 export type UpdateBodies = readonly string[]
 
 /** SQL: false for an expired update without a delivery attempt, even if its row still exists. */
-const ALIVE = `(created_at > $2 or ${attempted('looked_at')})`
+const ALIVE = `(created_at > $2 or ${attempted('scanned')})`
 
-/** Maximum of pending updates that one operation scans: thousands may have expired at the same time. */
-const LOOKED_AT = 1_000
+/** Maximum of pending updates that one operation scans: thousands of them may have expired. */
+const SCANNED_UPDATES_MAX = 1_000
 
 export interface Poll {
   readonly botId: string
@@ -32,7 +32,7 @@ export interface Poll {
 
 type BotRefusal = NonNullable<ReturnType<typeof refuseBotCall>>
 
-/** No deliverable update up to this id, but more rows follow: continue there in another operation. */
+/** The scan found no deliverable update up to `after`, but more rows follow: continue in another operation. */
 interface ScanProgress {
   readonly after: number
 }
@@ -40,8 +40,8 @@ interface ScanProgress {
 export type PollOutcome = UpdateBodies | ScanProgress | BotRefusal | Refusal<'WEBHOOK_ACTIVE' | 'OFFSET_IN_FUTURE'>
 
 /**
- * First step of a getUpdates call (DECISIONS.md#polling): confirms updates, stores the selected types, reads. A refusal
- * changes nothing.
+ * First step of a getUpdates call (DECISIONS.md#polling): confirms updates, stores the selected types, reads updates. A
+ * refused call changes nothing.
  */
 export function* poll(call: Poll): Op<PollOutcome> {
   const { botId, offset = 0, limit, now } = call
@@ -58,39 +58,39 @@ export function* poll(call: Poll): Op<PollOutcome> {
   return yield* pendingBodies(botId, limit, now, 0)
 }
 
-/** Progress of a search for the last pending updates, which scans downwards in several operations. */
+/** Progress of a search for the last pending updates, which scans ids downwards in several operations. */
 export interface LastUpdates {
   readonly missing: number
   readonly before: number
 }
 
 /**
- * Returns the id of the first of the last `missing` pending updates, 0 if there are fewer; or the progress so far.
- * @param last start with a `before` above every id
+ * Finds the id of the first of the last `missing` pending updates: returns 0 if there are fewer, or the progress of an
+ * unfinished search. The first call passes a `before` above every id.
  */
 export function* firstOfLast(botId: string, { missing, before }: LastUpdates, now: number): Op<number | LastUpdates> {
-  const seen = (yield* one<{ looked: number; reached: number | null; found: number; first: number | null }>(
-    `with looked_at as (
+  const seen = (yield* one<{ scanned_count: number; reached: number | null; found: number; first: number | null }>(
+    `with scanned as (
        select bot_id, update_id, created_at from updates
-       where bot_id = $1 and ${WAITING} and update_id < $3 order by update_id desc limit ${LOOKED_AT}),
+       where bot_id = $1 and ${WAITING} and update_id < $3 order by update_id desc limit ${SCANNED_UPDATES_MAX}),
      alive as (
-       select update_id from looked_at where ${ALIVE} order by update_id desc limit $4)
-     select (select count(*) from looked_at) as looked, (select min(update_id) from looked_at) as reached,
+       select update_id from scanned where ${ALIVE} order by update_id desc limit $4)
+     select (select count(*) from scanned) as scanned_count, (select min(update_id) from scanned) as reached,
        (select count(*) from alive) as found, (select min(update_id) from alive) as first`,
     [botId, now - UNCONFIRMED_UPDATE_RETENTION_MS, before, missing],
-  )) as { looked: number; reached: number | null; found: number; first: number | null }
+  )) as { scanned_count: number; reached: number | null; found: number; first: number | null }
   const left = missing - Number(seen.found)
   if (left === 0) return Number(seen.first)
-  return Number(seen.looked) < LOOKED_AT ? 0 : { missing: left, before: Number(seen.reached) }
+  return Number(seen.scanned_count) < SCANNED_UPDATES_MAX ? 0 : { missing: left, before: Number(seen.reached) }
 }
 
-/** Finds ids in the index of pending updates, whose size is independent of delivered ones, then reads the bodies. */
+/** Finds the ids in the index of pending updates, which has no delivered updates, then reads their bodies. */
 function* pendingBodies(botId: string, limit: number, now: number, after: number): Op<UpdateBodies | ScanProgress> {
   const rows = yield* all<{ body: string }>(
     `select body from updates where bot_id = $1 and update_id in (
        select update_id from (
          select bot_id, update_id, created_at from updates
-         where bot_id = $1 and ${WAITING} and update_id > $4 order by update_id limit ${LOOKED_AT}) looked_at
+         where bot_id = $1 and ${WAITING} and update_id > $4 order by update_id limit ${SCANNED_UPDATES_MAX}) scanned
        where ${ALIVE} order by update_id limit $3)
      order by update_id`,
     [botId, now - UNCONFIRMED_UPDATE_RETENTION_MS, limit, after],
@@ -98,7 +98,7 @@ function* pendingBodies(botId: string, limit: number, now: number, after: number
   if (rows.length > 0) return rows.map(({ body }) => body)
   const last = yield* one<{ update_id: number }>(
     `select update_id from updates where bot_id = $1 and ${WAITING} and update_id > $2
-     order by update_id limit 1 offset ${LOOKED_AT - 1}`,
+     order by update_id limit 1 offset ${SCANNED_UPDATES_MAX - 1}`,
     [botId, after],
   )
   return last === undefined ? [] : { after: last.update_id }
@@ -121,7 +121,7 @@ export function* recheckPoll(call: OpenPollRead): Op<PollOutcome> {
   return yield* pendingBodies(call.botId, call.limit, call.now, call.after ?? 0)
 }
 
-/** Adds an update for the operator; returns its stored text. */
+/** Adds an update that the operator creates; returns the stored text of the update. */
 export function* addByPlatform(
   update: Omit<NewUpdate, 'chatId'>,
 ): Op<{ ok: true; data: string } | Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED' | 'BOT_STATE_CONFLICT'>> {
@@ -135,8 +135,8 @@ export function* addByPlatform(
 }
 
 /**
- * Deletes up to `limit` updates of each kind that are older than 24 hours (DECISIONS.md#updates): those without an
- * attempt, whose deliveries it cancels, and confirmed ones. Returns the larger of the two numbers.
+ * Deletes updates older than 24 hours (DECISIONS.md#updates): up to `limit` updates without a delivery attempt, whose
+ * deliveries it cancels, and up to `limit` confirmed updates. Returns the larger of the two numbers.
  */
 export function* deleteOldUpdates(now: number, limit: number): Op<number> {
   const expired = yield* all<{ bot_id: string; update_id: number }>(

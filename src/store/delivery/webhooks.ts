@@ -44,12 +44,12 @@ interface WebhookSet {
 }
 
 /**
- * Sets the webhook of a bot and creates a delivery for each pending update. Repeated settings change nothing
- * (DECISIONS.md#webhook-settings).
+ * Sets the webhook of a bot and creates a delivery for each pending update. A call that repeats the current settings
+ * changes nothing (DECISIONS.md#webhook-settings).
  */
 export function* set(it: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
   const { botId, request, now } = it
-  // Every writer locks the queue first, so no update is added meanwhile.
+  // Every operation that adds updates locks the queue first, so none can add an update meanwhile.
   let queue = yield* lockQueue(botId)
   const was = yield* webhookOf(botId, 'row')
   const open = was === null ? null : decryptWebhook(was, sealing.keys)
@@ -64,7 +64,7 @@ export function* set(it: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
   return open === null && request.secret === undefined ? { ...record, one_time_secret_token: it.newSecret } : record
 }
 
-/** Decrypts URL and secret. @throws for a row that the key ring cannot decrypt */
+/** Decrypts URL and secret of a webhook. @throws for a row that the key ring cannot decrypt */
 function decryptWebhook(row: WebhookRow, keys: Keyring): ClearWebhook {
   return {
     url: unseal(keys, row.bot_id, row.url),
@@ -81,7 +81,7 @@ function* save(
   { keys, random }: Sealing,
 ): Op<WebhookRow> {
   const secretStays = was !== null && oldSecretUntil === undefined
-  // A new URL is a new endpoint of unknown health.
+  // Reset the health of the endpoint: a new URL is another endpoint.
   const { failing, ip_address, last_error_at, last_error_message, last_success_at } =
     was === null || urlChanged ? UNKNOWN_HEALTH : was
   const row: WebhookRow = {

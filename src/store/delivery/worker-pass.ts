@@ -38,14 +38,14 @@ export interface EndedAttempt {
   readonly outcome: AttemptOutcome
   readonly ipAddress: string | null
   readonly endedAt: number
-  /** Set if the commit result of its transaction was lost: the attempt may be recorded already. */
+  /** Set if the store may already hold the attempt: a commit failed without reporting its result. */
   readonly mayBeWritten?: true
 }
 
-/** Input of one pass of the delivery worker. */
+/** Input of one pass of the delivery worker (runWorkerPass). */
 export interface WorkerPass {
   readonly ended: readonly EndedAttempt[]
-  /** Claims whose commit result was lost. */
+  /** Claims that may be committed: a commit failed without reporting its result. */
   readonly unconfirmed?: readonly Attempt[]
   /** Bots that may have due deliveries, with their accounts if known, in the order in which they are served. */
   readonly bots: ReadonlyMap<string, string | null>
@@ -63,21 +63,21 @@ export interface WorkerPassResult {
   readonly begun: readonly Attempt[]
   /** Bots that may have more due deliveries than there were free slots, or than their account's share of slots. */
   readonly waiting: ReadonlyMap<string, string | null>
-  /** Bots with more expired deliveries than one turn processes. */
+  /** Bots with more expired deliveries than one pass of the worker processes. */
   readonly unfinished: readonly string[]
-  /** True if there were more lost leases than one turn processes. */
+  /** True if more leases have expired than one pass of the worker processes. */
   readonly moreLost: boolean
   readonly nextDueAt: number | null
 }
 
 /**
- * One pass of the delivery worker: records ended attempts, expires leases, marks due deliveries and claims the next
- * ones. All in one transaction, so a delivery costs one commit.
+ * One pass of the delivery worker: records ended attempts, expires leases, marks due deliveries and claims deliveries
+ * for free slots. Runs in one transaction, so that each delivery costs one commit.
  */
 export function* runWorkerPass(it: WorkerPass): Op<WorkerPassResult> {
   const bots = new Map(it.bots)
   const include = (botId: string) => bots.has(botId) || bots.set(botId, null)
-  // Lock webhooks before deliveries and in a fixed order, as the calls that set webhooks do, to prevent deadlocks.
+  // Lock webhooks before deliveries and in a fixed order, to prevent deadlocks with calls that set webhooks.
   yield* recordEndpointHealth(it.ended)
   for (const ended of it.ended) yield* recordAttempt(ended)
   for (const { attempt } of it.ended) include(attempt.botId)
@@ -128,7 +128,7 @@ export function* botsWithWork(): Op<string[]> {
 
 type OnClaim = (attempt: Attempt) => void
 
-/** Continues claims whose commit succeeded although its result was lost, under a new lease. */
+/** Renews the lease of each unconfirmed claim that was committed, and begins its attempt. */
 function* renewClaims(unconfirmed: readonly Attempt[], trueNow: number, begin: OnClaim): Op<void> {
   const leaseUntil = trueNow + LEASE_MS
   for (const attempt of unconfirmed) {
@@ -148,7 +148,7 @@ function* recordAttempt(ended: EndedAttempt): Op<void> {
   if (ended.mayBeWritten && (yield* isWritten(attempt))) return
   const { statusCode, error, durationMs } = outcome
   const ending = [statusCode, error?.code ?? null, error?.message ?? null] as const
-  // Usually the attempt still holds its lease, and the row need not be read.
+  // Usually the attempt still holds its lease: write the new state without reading the row.
   const expected = applyAttempt(attempt.claimed, attempt, outcome, endedAt)
   if (expected === null || !(yield* saveTransition(attempt, expected, outcome, attempt.leaseUntil))) {
     const row = yield* one<DeliveryRow>('select * from deliveries where id = $1', [id], 'row')
@@ -173,7 +173,7 @@ function* isWritten({ deliveryId, startedAt, manual }: EndedAttempt['attempt']):
   return found !== undefined
 }
 
-/** Writes the new state unless the delivery's lease differs from `lease`; returns whether it did. */
+/** Writes the new state of a delivery unless its lease differs from `lease`; returns true if it wrote. */
 function* saveTransition(
   { deliveryId: id, botId, updateId }: EndedAttempt['attempt'],
   after: DeliveryTransition,
@@ -267,8 +267,8 @@ function* expireLeases(before: number, now: number): Op<string[]> {
 }
 
 /**
- * Marks a bounded number of failed deliveries as ready and returns their bots. `<=` selects due deliveries, `>` those
- * beyond the retry schedule, which a clock that was set back would delay.
+ * Marks a bounded number of failed deliveries as ready and returns their bots. `<=` selects due deliveries; `>` selects
+ * deliveries scheduled too far ahead, because the clock was set back since.
  */
 function* markReady(side: '<=' | '>', at: number): Op<string[]> {
   const due = yield* all<{ id: string; bot_id: string }>(
@@ -287,7 +287,7 @@ type ReadyDelivery = Pick<DeliveryRow, 'update_id' | 'chat_key'>
  * Claims due deliveries: lowest update_id first, one in flight per chat, within the webhook's connection limit
  * (DECISIONS.md#delivery-order). Claims none for a bot that is disabled or has no webhook.
  * @param shareOf returns how many more attempts an account may start
- * @returns null if the bot has nothing more to send now, the account if its share of slots is used up
+ * @returns null if the bot has no more deliveries to send now, its account if the account has used its share of slots
  */
 function* claim(
   botId: string,
@@ -298,7 +298,7 @@ function* claim(
   const webhook = yield* one<WebhookWithAccount>(
     "select w.*, b.account_id from webhooks w join bots b on b.id = w.bot_id where w.bot_id = $1 and b.status = 'active'",
     [botId],
-    // Skip a bot that another process is claiming for: that process handles its deliveries.
+    // Skip a bot whose deliveries another process is claiming.
     { skipOf: 'w' },
   )
   if (webhook === undefined) return null
@@ -312,7 +312,7 @@ function* claim(
   const connections = (webhook.failing === 1 ? 1 : webhook.max_connections) - busy.length
   let free = Math.min(share, connections)
   let expired = 0
-  // Repeat while chosen deliveries turn out to have expired.
+  // Repeat, because some of the chosen deliveries may have expired.
   while (free > 0) {
     const chosen = yield* nextReady(botId, free, busy)
     if (chosen.length === 0) return null
@@ -332,7 +332,7 @@ function* claim(
 
 type WebhookWithAccount = WebhookRow & { readonly account_id: string }
 
-/** The first ready deliveries, one per chat, none of a busy chat. Reads only indexes. */
+/** Returns the first ready deliveries, one per chat, without busy chats. Reads only indexes. */
 function* nextReady(botId: string, free: number, busy: readonly string[]): Op<ReadyDelivery[]> {
   const chats = new Set(busy)
   const chosen: ReadyDelivery[] = []
@@ -351,8 +351,8 @@ function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Re
     'skip',
   )
   choose(first)
-  // A few chats with long backlogs fill the window. Probe the index once per chat instead: the known chats (busy or
-  // chosen) plus one for each free connection are enough.
+  // If a few chats with long backlogs fill the window, probe the index once per chat: the known chats (busy or chosen)
+  // and one more chat per free connection are enough.
   if (chosen.length < free && first.length === window) {
     choose(
       yield* all<ReadyDelivery>(

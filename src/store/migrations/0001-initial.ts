@@ -1,4 +1,4 @@
-/** Differences between the engines in the same schema. */
+/** SQL that differs between SQLite and PostgreSQL in the same schema. */
 interface Dialect {
   /** Type of text columns that are compared or sorted byte by byte. */
   readonly key: string
@@ -7,7 +7,7 @@ interface Dialect {
   readonly rows: string
   /** Suffix for tables stored in the order of their primary key. */
   readonly byKey: string
-  /** The same two for tables whose rows change often. */
+  /** `rows` and `byKey` for tables whose rows change often. */
   readonly busyRows: string
   readonly busyByKey: string
 }
@@ -16,8 +16,8 @@ interface Dialect {
  * Tables of both engines. Primary keys of vouchers and redemptions start with application_id, so that rows can be
  * distributed by application.
  *
- * Delivery checks use lists of two values: SQLite builds a set for a longer list at each write of the column, which
- * took a third of the write time of a delivery.
+ * Check constraints of deliveries use lists of two values: for a longer list SQLite builds a set at each write of the
+ * column, which took a third of the write time of a delivery.
  */
 export const initial = ({ key, int64, rows, byKey, busyRows, busyByKey }: Dialect): string => `
 create table credential_keys (

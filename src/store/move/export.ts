@@ -2,7 +2,7 @@ import { type Checksums, Digest, endLine, FORMAT, type Header, headerLine, type 
 import { countOf, type MoveSource, type Table } from './session.js'
 import { exportedTables } from './tables.js'
 
-/** Yields pieces of an export with their row counts; returns the checksums of the last line. */
+/** Yields pieces of an export with the number of rows in each; returns the checksums of the last line. */
 type ExportText = AsyncGenerator<{ readonly text: string; readonly rows: number }, Checksums>
 
 export async function filledTables(source: MoveSource): Promise<{ readonly table: Table; readonly rows: number }[]> {
@@ -20,7 +20,7 @@ export async function keyChecksOf(source: MoveSource): Promise<readonly KeyCheck
   return rows.map((it) => ({ key_id: String(it.key_id), key_check: String(it.key_check) }))
 }
 
-/** Serialises a store: the header, one line per row, and a last line with checksums that prove completeness. */
+/** Serialises a store: a header line, one line per row, and a last line whose checksums prove completeness. */
 export async function* exportText(
   source: MoveSource,
   header: Pick<Header, 'version' | 'schema' | 'exported_at' | 'keys' | 'transport_keys'>,

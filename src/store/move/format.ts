@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import type { Row } from '../operation.js'
 import { type ExportedTable, exportedTables } from './tables.js'
 
-/** Incremented when older versions can no longer read the file. */
+/** Version of the export format; increment it when older versions can no longer read the file. */
 export const FORMAT = 1
 
-/** Credential key of the vouchers: its id, and a check value that detects another key with the same id. */
+/** A credential key of the vouchers: its id, and a check value that detects another key with the same id. */
 export interface KeyCheck {
   readonly key_id: string
   readonly key_check: string
@@ -16,14 +16,14 @@ export interface Header {
   readonly voucherctl: 'export'
   readonly format: number
   readonly version: string
-  /** Schema version: the number of migrations that the store had run. */
+  /** Schema version of the exported store: the number of migrations that it has run. */
   readonly schema: number
   readonly dialect: 'sqlite' | 'postgres'
   readonly exported_at: string
   readonly keys: readonly KeyCheck[]
-  /** Static keys of the encrypted transport, encrypted with the key file; null without any. */
+  /** Static keys of the encrypted transport, encrypted with the key file; null for a store without such keys. */
   readonly transport_keys: string | null
-  /** Number of lines per table; without empty tables. */
+  /** Number of lines by table name; omits empty tables. */
   readonly rows: Readonly<Record<string, number>>
 }
 
@@ -39,12 +39,12 @@ export function rowLines(table: ExportedTable, rows: readonly Row[]): string {
   return text
 }
 
-/** Start of the last line, whose checksums detect missing and changed lines. */
+/** Start of the last line of an export, whose checksums detect missing and changed lines. */
 export const END_START = '{"end":'
 
 export const endLine = (sums: Checksums): string => `${END_START}${JSON.stringify(sums)}}\n`
 
-/** The file is not an export of this version, or is damaged; the message names the line. */
+/** Thrown for a file that is damaged or not an export of this version; the message names the line. */
 export class ExportUnusable extends Error {
   override readonly name = 'ExportUnusable'
   readonly code = 'EXPORT_UNUSABLE'
@@ -82,7 +82,7 @@ export class Digest {
     this.#total.update(text)
   }
 
-  /** Returns the checksums of non-empty tables in export order. Call it once, at the end. */
+  /** Returns the checksums of non-empty tables in export order. Call `end` once, after the last row. */
   end(): Checksums {
     const found = exportedTables.flatMap((name) => {
       const sum = this.#tables.get(name)

@@ -7,7 +7,7 @@ import type { ParsedExport, RowBatch } from './read.js'
 import type { MoveTarget, Table } from './session.js'
 import { exportedTables, headerTables, isExportedTable } from './tables.js'
 
-/** The target has rows already: an import does not merge stores. */
+/** Thrown for a target that has rows already: an import does not merge stores. */
 class StoreNotEmpty extends Error {
   override readonly name = 'StoreNotEmpty'
   readonly code = 'STORE_NOT_EMPTY'
@@ -57,7 +57,7 @@ export async function importRows(
         throw new ExportUnusable(`line ${read.firstLine}: schema ${header.schema} has no ${read.table}`)
       tables.set(read.table, table)
       requireColumns(table, read)
-      // Read the next lines while the database inserts these.
+      // Read the next lines while the database inserts these rows.
       writing = insert(target, table, read).then(() => onRows(read.rows.length))
       writing.catch(() => {})
     }

@@ -10,21 +10,21 @@ import { type MoveSource, type MoveTarget, PAGE_ROWS, quoted, selectOf, type Tab
 import { allTables, type ExportedTable } from './tables.js'
 
 const CONNECT_MS_MAX = 5_000
-/** Longest wait for locks of servers that run or start on the same database. */
+/** Maximum wait for locks of servers that run or start on the same database. */
 const LOCK_MS_MAX = 10_000
-/** Longest pause of the other end of a pipe before the database aborts the transaction. */
+/** The database aborts an export or import when the other end of its pipe pauses for longer than this. */
 const IDLE_MS_MAX = 600_000
 
 const SNAPSHOT = 'begin transaction isolation level repeatable read, read only'
 
-/** Opens one snapshot of the database; servers may keep running. @throws StoreUnusable */
+/** Opens a snapshot of the database for an export, while servers run. @throws StoreUnusable */
 export async function openPostgresSource(settings: PostgresSettings): Promise<MoveSource> {
   return (await connect(settings, SNAPSHOT)).source
 }
 
 /**
- * Begins a transaction that holds the migration lock, so that no server starts, and locks all tables, so that running
- * servers cannot write.
+ * Begins the transaction of an import. It holds the migration lock, so that no server can start, and locks all tables,
+ * so that running servers cannot write.
  * @throws StoreUnusable
  */
 export async function openPostgresTarget(settings: PostgresSettings): Promise<MoveTarget> {
@@ -48,7 +48,7 @@ export async function openPostgresTarget(settings: PostgresSettings): Promise<Mo
       await guarded(client.query(`drop table if exists ${allTables.join(', ')}`))
       await migrate(0, schema)
     },
-    // All rows are one JSON parameter, whose columns take the types of the table.
+    // Send all rows as one JSON parameter; PostgreSQL converts the values to the column types of the table.
     async insert({ name, columns }, rows) {
       const names = quoted(columns)
       const sql = `insert into ${name} (${names}) select ${names} from json_populate_recordset(null::${name}, $1::json)`
@@ -63,7 +63,7 @@ export async function openPostgresTarget(settings: PostgresSettings): Promise<Mo
       // Without statistics PostgreSQL would plan the first calls for empty tables.
       await guarded(client.query('analyze'))
       const { command } = await send('commit')
-      // The server responds `ROLLBACK` to the commit of a transaction that it has given up.
+      // PostgreSQL responds `ROLLBACK` to the commit of a transaction that it has aborted.
       if (command !== 'COMMIT') throw new Error('the transaction was rolled back')
     },
   }
@@ -95,7 +95,7 @@ async function connect(
   try {
     await client.connect()
     await client.query(begin)
-    // Override a statement timeout of the role or database, which is meant for short calls.
+    // Override the statement timeout of the role or database, which is meant for short statements.
     await client.query('set local statement_timeout = 0')
   } catch (error) {
     await client.end().catch(() => {})
@@ -117,7 +117,7 @@ async function connect(
       const named = (rows: readonly Row[]) => rows.map((it) => String(it.name))
       return { name: table, columns: named(columns).sort(), key: named(await rowsOf(KEY, [table])) }
     },
-    // A cursor keeps the cost of a page independent of its position; fetch the next page while the caller uses this.
+    // Use a cursor, because a later page then costs no more than the first. Fetch a page while the caller uses another.
     async *pages(table) {
       const cursor = 'pages'
       await send(`declare ${cursor} no scroll cursor for ${selectOf(table)} order by ${quoted(table.key)}`)

@@ -5,13 +5,13 @@ import { type Checksums, Digest, END_START, ExportUnusable, endLine, FORMAT, typ
 import { PAGE_ROWS } from './session.js'
 import { type ExportedTable, exportedTables, isExportedTable } from './tables.js'
 
-/** Longest line. Rows have at most a few hundred kilobytes, so a longer line is not an export and could fill memory. */
+/** Maximum length of a line. Rows have a few hundred kilobytes at most; a longer line is no export and fills memory. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024
 const LF = 0x0a
-/** Maximum size of a batch of rows. */
+/** Maximum characters in a batch of rows. */
 const CHARACTERS_MAX = 4 * 1024 * 1024
 
-/** Consecutive rows of one table with their line numbers. */
+/** Consecutive rows of one table with their line numbers in the export. */
 export interface RowBatch {
   readonly table: ExportedTable
   readonly rows: readonly Row[]
@@ -21,7 +21,7 @@ export interface RowBatch {
 
 export interface ParsedExport {
   readonly header: Header
-  /** Returns the checksums of the last line, after verifying the whole file. */
+  /** Yields the rows; returns the checksums of the last line after verifying the whole file. */
   readonly rows: AsyncGenerator<RowBatch, Checksums>
 }
 
@@ -40,9 +40,9 @@ export async function readExport(chunks: AsyncIterable<Uint8Array | string>): Pr
 }
 
 interface Line {
-  /** From 1. */
+  /** Line number, from 1. */
   readonly number: number
-  /** Without its line feed. */
+  /** Text of the line without its line feed. */
   readonly text: string
 }
 
@@ -133,7 +133,7 @@ function isRow(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && Object.values(value).every(isValue)
 }
 
-/** Describes the difference between the last line and the rows that were read. @param sums of the rows read */
+/** Describes how the last line differs from the rows of the file. @param sums checksums of the rows that were read */
 function describeDifference(text: string, line: number, sums: Checksums, header: Header, places: Places): string {
   const lastLine = parseSums(text)
   for (const name of exportedTables) {
@@ -202,7 +202,7 @@ function parseMark(text: string): Partial<Header> {
   throw new ExportUnusable('line 1 is not that of an export; `voucherctl server export` writes one')
 }
 
-/** @throws ExportUnusable for invalid UTF-8 and compressed files */
+/** Splits an export into lines. @throws ExportUnusable for invalid UTF-8 and for a compressed file */
 async function* linesOf(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<Line, undefined> {
   let held: Buffer[] = []
   let bytes = 0
@@ -232,7 +232,7 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array | string>): AsyncGenera
   return undefined
 }
 
-/** Number of lines before the first one that is not UTF-8. */
+/** Counts the lines before the first line that is not valid UTF-8. */
 function firstInvalidLine(block: Buffer): number {
   for (let at = 0, line = 0; ; line++) {
     const end = block.indexOf(LF, at)

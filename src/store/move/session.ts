@@ -1,12 +1,12 @@
 import type { Row } from '../operation.js'
 import { columnOverrides, type ExportedTable } from './tables.js'
 
-/** A table of this database. */
+/** A table of an exported or imported database. */
 export interface Table {
   readonly name: ExportedTable
-  /** Sorted by name, so that both engines have the same order. */
+  /** Column names, sorted so that both engines have the same order. */
   readonly columns: readonly string[]
-  /** Columns of the primary key; rows are exported in its order. */
+  /** Columns of the primary key, by which an export sorts the rows. */
   readonly key: readonly string[]
 }
 
@@ -19,26 +19,26 @@ export interface MoveSource {
   schema(): Promise<number>
   /** Undefined if the schema has no such table. */
   table(name: ExportedTable): Promise<Table | undefined>
-  /** For statements with few rows. */
+  /** Runs a statement that returns few rows. */
   all(sql: string): Promise<readonly Row[]>
-  /** Every row of a table in key order, in pages of bounded size. */
+  /** Yields every row of a table in key order, in pages of bounded size. */
   pages(table: Table): AsyncGenerator<readonly Row[]>
-  /** Closes the connection and rolls back what was not committed. */
+  /** Rolls back an open transaction and closes the connection. */
   close(): Promise<void>
 }
 
-/** A source with an open transaction for an import, which excludes all other writers. */
+/** Target of an import: a connection with an open transaction that excludes all other writers. */
 export interface MoveTarget extends MoveSource {
   /** Creates the tables of this schema version in an empty store. */
   createSchema(schema: number): Promise<void>
   insert(table: Table, rows: readonly Row[]): Promise<void>
-  /** Stores the encrypted keys of the transport; null for SQLite, which has them in a file. */
+  /** Stores the encrypted transport keys; null for SQLite, whose server stores these keys in a file. */
   readonly insertTransportKeys: ((sealed: string) => Promise<void>) | null
   /** Migrates the schema to the current version and commits. */
   commit(): Promise<void>
 }
 
-/** Rows per page, a few hundred kilobytes. */
+/** Rows per page of an export, a few hundred kilobytes. */
 export const PAGE_ROWS = 1_000
 
 export const quoted = (names: readonly string[]): string => names.map((it) => `"${it}"`).join(', ')

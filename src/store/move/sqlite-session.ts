@@ -9,13 +9,13 @@ import { allTables, type ExportedTable } from './tables.js'
 /**
  * Opens the database of a stopped server without migrating its schema.
  * @returns undefined if the file does not exist
- * @throws StoreUnusable, for example while a server runs on it
+ * @throws StoreUnusable, for example while a server uses the file
  */
 export function openSqliteSource(path: string): MoveSource | undefined {
   return existsSync(path) ? sourceOf(openSqliteFile(path, { migrates: false }), path) : undefined
 }
 
-/** @throws StoreUnusable, for example while a server runs on it */
+/** Opens or creates the database of an import. @throws StoreUnusable, for example while a server uses the file */
 export async function openSqliteTarget(path: string): Promise<MoveTarget> {
   // Until the first commit, a failed import removes the file that it created.
   let removesFile = !existsSync(path)
@@ -29,7 +29,7 @@ export async function openSqliteTarget(path: string): Promise<MoveTarget> {
     else closeSqliteFile(db, path)
   }
   try {
-    // An empty journal will hold only the import, so a full disk can simply discard it.
+    // Empty the journal first: it then holds only the import, which can discard the journal when the disk is full.
     db.exec('pragma wal_checkpoint(truncate); begin immediate')
     isOpen = true
   } catch (error) {
@@ -60,7 +60,7 @@ export async function openSqliteTarget(path: string): Promise<MoveTarget> {
   }
 }
 
-/** Prepares each SQL text once. */
+/** Returns a function that prepares each SQL text only once. */
 function preparing(db: SqliteDatabase): (sql: string) => PreparedStatement {
   const prepared = new Map<string, PreparedStatement>()
   return (sql) => {

@@ -6,7 +6,7 @@ export interface Result {
   readonly rows: readonly Row[]
   /** Number of rows written or read. */
   readonly count: number
-  /** Such as `INSERT` or `COMMIT`. */
+  /** Command tag of PostgreSQL without counts, such as `INSERT` or `COMMIT`. */
   readonly command: string
 }
 
@@ -24,15 +24,15 @@ interface Field {
 
 interface Prepared {
   readonly name: string
-  /** Null until the first result. */
+  /** Columns of the result; null until the first result of the statement. */
   fields: readonly Field[] | null
 }
 
-/** int8, int2, int4, oid, float8, numeric (the sum of integers). */
+/** Type ids of int8, int2, int4, oid, float8 and numeric (the type of a sum of integers). */
 const NUMBERS = new Set([20, 21, 23, 26, 701, 1700])
 const BOOLEAN = 16
 
-/** Values as SQLite returns them: numbers and text, flags as 0 and 1. */
+/** Returns a parser that yields the same values as SQLite: numbers and text, flags as 0 and 1. */
 export function parserOf(type: number): (text: string) => Value {
   if (NUMBERS.has(type)) return Number
   return type === BOOLEAN ? (text) => Number(text === 't') : (text) => text
@@ -42,13 +42,13 @@ const textOf = (value: Value) => (value === null ? null : String(value))
 
 let made = 0
 
-/** Number of transactions after which a connection discards its plans; the interval doubles up to the maximum. */
+/** A connection discards its plans after this many transactions, then after twice as many, up to REPLAN_MAX. */
 const REPLAN_FIRST = 64
 const REPLAN_MAX = 4_096
 
 /**
- * The prepared statements of a connection. PostgreSQL caches a plan after the first runs of a statement: one made for
- * an empty table may scan every row of an application until autovacuum analyses the table, about a minute later.
+ * The prepared statements of a connection. PostgreSQL caches a plan after the first runs of a statement. A plan made
+ * for an empty table may scan every row of an application until autovacuum analyses the table, about a minute later.
  */
 export class Statements {
   readonly #prepared = new Map<string, Prepared>()
@@ -79,8 +79,8 @@ export class Statements {
 }
 
 /**
- * Statements in one round trip with one Sync: after an error the server skips the rest. pg's `pipeline` syncs and
- * flushes after each statement, which takes 50 % more CPU time (test/bench/README.md, P12).
+ * Sends statements in one round trip with one Sync: after an error PostgreSQL skips the remaining statements. pg's
+ * `pipeline` syncs and flushes after each statement, which takes 50 % more CPU time (test/bench/README.md, P12).
  */
 export class Batch implements Submittable {
   readonly #queries: readonly Query[]
@@ -90,7 +90,7 @@ export class Batch implements Submittable {
   readonly #results: Result[] = []
   #rows: Row[] = []
 
-  /** @param settled called with pg's error, returns it as failure */
+  /** @param settled called at the end of the batch; converts an error of pg to a failure */
   constructor(
     queries: readonly Query[],
     statements: Statements,
@@ -151,7 +151,7 @@ export class Batch implements Submittable {
       const result = this.#results[index]
       if (result !== undefined) resolve(result)
       else reject(index === this.#results.length || failure.isOutage ? failure : ABORTED)
-      // The server may have parsed the statement already: parse it under a new name next time.
+      // PostgreSQL may have parsed the statement already: parse it under a new name next time.
       if (this.#prepared[index]?.fields === null) this.#statements.delete(sql)
     }
   }

@@ -2,22 +2,22 @@ import { StoreUnavailable } from '../store.js'
 
 /** How the store reacts to an error of the database or of the connection to it. */
 export type PostgresProblem =
-  /** Serialization failure or deadlock: the transaction runs again. */
+  /** Serialization failure or deadlock: the store runs the transaction again. */
   | 'conflict'
-  /** Violated constraint: the operation runs again and may now see the conflicting row; otherwise it is a bug. */
+  /** Violated constraint: the store runs the operation again, which may then see the conflicting row. */
   | 'constraint'
   /** The statement waited too long for a lock, or its result did not arrive in time. */
   | 'busy'
   /** The database is unreachable, full, starting or read-only. */
   | 'unavailable'
-  /** The connection's prepared statements no longer fit the schema: a newer version has migrated. */
+  /** The prepared statements of the connection no longer fit the schema: a newer server has migrated it. */
   | 'stale'
   /** An earlier statement of the transaction has failed. */
   | 'aborted'
   /** The statement itself is wrong. */
   | 'statement'
 
-/** SQLSTATE, by class or whole (PostgreSQL's Appendix A). */
+/** Problems by SQLSTATE, either the whole code or its class (PostgreSQL documentation, appendix A). */
 const BY_STATE: Readonly<Record<string, PostgresProblem>> = {
   '40001': 'conflict',
   '40P01': 'conflict',
@@ -40,28 +40,28 @@ const BY_STATE: Readonly<Record<string, PostgresProblem>> = {
   XX: 'unavailable',
 }
 
-/** SQLSTATE; null for an error that the server did not send. */
+/** Returns the SQLSTATE of an error; null if PostgreSQL did not send the error. */
 function sqlStateOf(error: unknown): string | null {
   const { code, severity } = error as { code?: unknown; severity?: unknown }
   return typeof code === 'string' && typeof severity === 'string' ? code : null
 }
 
-/** An error of a statement or connection, without the server's `detail`, which may hold values of rows. */
+/** An error of a statement or connection, without PostgreSQL's `detail`, which may contain values of rows. */
 export class DatabaseFailure extends Error {
   override readonly name = 'DatabaseFailure'
   readonly problem: PostgresProblem
-  /** True if other operations would fail as well. */
+  /** True if other operations would fail for the same reason. */
   readonly isOutage: boolean
   /** SQLSTATE, or the system's error code of the connection. */
   readonly state: string | null
 
-  /** @param silent true if the connection was closed because the server did not respond */
+  /** @param silent true if the client closed the connection because PostgreSQL did not respond */
   constructor(error: unknown, silent = false) {
     const state = sqlStateOf(error)
     const { code, message } = error as { code?: unknown; message?: unknown }
     super(state === null ? `no connection to the database (${code ?? message})` : `${state}: ${message}`)
     this.state = typeof code === 'string' ? code : null
-    // Without a SQLSTATE the connection has ended or could not be opened.
+    // An error without SQLSTATE means that the connection ended or could not be opened.
     this.problem = silent
       ? 'busy'
       : state === null

@@ -1,9 +1,9 @@
 import { all, type Op } from '../operation.js'
 
-/** The class includes the schema, because each schema of a database may have its own servers. */
+/** Lock class of credential keys. Includes the schema name: each schema of a database may have its own servers. */
 const LOCK_CLASS = `hashtext('voucherctl credential keys of ' || current_schema())`
 
-/** Takes session locks that show other processes which credential keys this one has; `$1`: their ids. */
+/** Takes session locks that show other processes which credential keys this process has. `$1` is a list of key ids. */
 export const HOLD_KEYS = `select pg_advisory_lock_shared(${LOCK_CLASS}, hashtext(id)) from unnest($1::text[]) as id`
 
 export interface ProcessSession {
@@ -12,7 +12,7 @@ export interface ProcessSession {
   readonly address: string | null
 }
 
-/** Running processes of this database that lack a credential key: they hold only locks of other keys. */
+/** Finds running processes of this database that lack a credential key: they hold locks of other keys only. */
 export function* processesWithout(keyId: string): Op<ProcessSession[]> {
   return yield* all<ProcessSession>(
     `select l.pid, host(a.client_addr) as address

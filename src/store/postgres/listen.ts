@@ -15,7 +15,7 @@ export interface NoticeHandlers {
   missed(): void
 }
 
-/** Connection that receives the notices of other processes; reconnects until the store closes. */
+/** The connection that receives notices from other processes; reconnects until the store closes. */
 export class Listener {
   readonly #config: ClientConfig
   readonly #channel: string
@@ -52,7 +52,7 @@ export class Listener {
     this.#probeLater(client)
   }
 
-  /** Holds the locks of these credential keys; a new connection takes them again. */
+  /** Takes the locks of these credential keys; after a reconnect the new connection takes the locks again. */
   async holdKeys(keyIds: readonly string[]): Promise<void> {
     if (this.#client === null) throw new Error('the connection ended')
     this.#keyIds = keyIds

@@ -5,13 +5,13 @@ import { migrations } from './migrations.js'
 
 /** Lock id ("vchr" twice) that serialises processes that migrate the schema. */
 export const LOCK_MIGRATIONS = `select pg_advisory_xact_lock(${BigInt('0x7663687276636872')})`
-/** A start waits this long for another process that migrates. */
+/** Maximum wait of a starting server for another process that migrates the schema. */
 const LOCK_MS_MAX = 120_000
 const CONNECT_MS_MAX = 5_000
 
-/** The steps of a migration that ran, or of a dry run. */
+/** The steps of a finished migration, or of a dry run. */
 export interface Migration {
-  /** Schema version before. */
+  /** Schema version before the migration. */
   readonly from: number
   readonly to: number
   readonly steps: readonly { readonly name: string; readonly sql: string }[]
@@ -19,7 +19,7 @@ export interface Migration {
 
 type Migrations = Migration['steps']
 
-/** Part of a dry run's output, so that psql records the version as well. */
+/** Step that records the schema version; a dry run prints the step, so that psql records the version too. */
 export const versionStep = (version: number) => ({
   name: 'version',
   sql: `create table if not exists voucherctl_schema (version integer not null);
@@ -27,13 +27,13 @@ delete from voucherctl_schema;
 insert into voucherctl_schema (version) values (${version});`,
 })
 
-/** Attempts of a migration that deadlocks with running servers. */
+/** Maximum attempts of a migration that deadlocks with running servers. */
 const RUNS_MAX = 5
 
 /**
  * Migrates the schema in one transaction under a lock, so only the first of several starting processes does.
- * @param name of the database in messages, without a password
- * @param dryRun changes nothing
+ * @param name name of the database in messages, without a password
+ * @param dryRun true returns the steps without changing the database
  * @param known all migrations; tests pass fewer or more
  * @throws StoreUnusable
  */
@@ -106,7 +106,7 @@ const UNTRUSTED = [
 const UNTRUSTED_HINT =
   'Its certificate is not signed by an authority that is trusted here: name the right one with sslrootcert=FILE or PGSSLROOTCERT.'
 
-/** Adds advice for the user, by the code of the error. */
+/** Converts a database error to a StoreUnusable with advice for the user. */
 export function unusable(error: unknown, name: string): StoreUnusable {
   const { state, message } = new DatabaseFailure(error)
   const how: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ import type { PooledConnection } from './pool.js'
 /**
  * Runs an operation, statement by statement.
  * @param subjects receives the subjects to notify after the commit; absent for a read, which takes no locks
- * @param steps maximum number of statements; the result is not `done` if the operation has more
+ * @param steps maximum number of statements; the result is not `done` if the operation yields more statements
  */
 export async function perform<T>(
   op: () => Op<T>,
@@ -51,14 +51,14 @@ async function execute(statement: Statement, connection: PooledConnection, write
   return kind === 'one' ? rows[0] : rows
 }
 
-/** PostgreSQL rejects NUL in parameters. No row contains it, so search for a character that no row contains either. */
+/** Replaces NUL, which PostgreSQL rejects in parameters, by a character that no row contains either. */
 function withoutNul(value: Value): Value {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uffff') : value
 }
 
 const LOCK_SUBJECT = 'select pg_advisory_xact_lock(hashtextextended($1, 0))'
 
-/** `no key update` still lets other transactions insert rows that refer to a locked one. */
+/** Returns the locking clause. `no key update` lets other transactions insert rows that refer to the locked row. */
 function clauseOf(lock: RowLock): string {
   if (lock === 'row') return 'for no key update'
   if (lock === 'skip') return 'for no key update skip locked'

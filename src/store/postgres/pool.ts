@@ -5,16 +5,16 @@ import type { Value } from '../operation.js'
 import { Batch, type Query, type Result, Statements } from './batch.js'
 import { DatabaseFailure } from './errors.js'
 
-/** Per process; PostgreSQL allows 100 by default. Separate, so that writes that wait for a row cannot block reads. */
+/** Maximum connections per process (PostgreSQL allows 100). Separate pools: writes waiting for a row block no reads. */
 const CONNECTIONS_MAX = { reads: 3, writes: 6 }
-/** Longest wait for a free or a new connection. */
+/** Maximum wait for a free or a new connection. */
 const CONNECT_MS_MAX = 3_000
-/** Longest wait for a row that another transaction holds (DECISIONS.md#keys-in-flight). */
+/** Maximum wait for a row that another transaction has locked (DECISIONS.md#keys-in-flight). */
 const LOCK_MS_MAX = 5_000
 const STATEMENT_MS_MAX = 5_500
-/** Bounds how long a process that is suspended in a transaction can hold its rows. */
+/** Bounds how long a process that is suspended during a transaction can lock rows. */
 const IDLE_MS_MAX = 10_000
-/** The server enforces the limits above; the client closes a connection on which the server does not respond. */
+/** PostgreSQL enforces the timeouts above; after this time without a response the client closes the connection. */
 const RESPONSE_MS_MAX = 7_000
 
 /** Timeouts of connections that run operations; migrations have their own. */
@@ -35,7 +35,7 @@ export class PooledConnection {
   #waiting: Query[] = []
   #isSound = true
 
-  /** @param distrust called when the other connections of the process are unusable as well */
+  /** @param distrust called when the other connections of the process are probably unusable too */
   constructor(client: PoolClient, statements: Statements, distrust: () => void) {
     this.#client = client
     this.#statements = statements
@@ -43,7 +43,7 @@ export class PooledConnection {
     if (statements.needReplan()) this.query('discard plans').catch(() => {})
   }
 
-  /** Sends the statements of one tick in one batch. @throws DatabaseFailure; `aborted` after an earlier failure */
+  /** Runs a statement; all statements of one tick share a batch. @throws DatabaseFailure: `aborted` after a failure */
   query(sql: string, params: readonly Value[] = []): Promise<Result> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.length === 0) process.nextTick(() => this.#send())
@@ -82,7 +82,7 @@ export class PooledConnection {
 export class Connections {
   readonly #pools: Readonly<Record<keyof typeof CONNECTIONS_MAX, Pool>>
   readonly #statements = new WeakMap<PoolClient, Statements>()
-  /** Reset when a connection is silent or finds another schema: older connections would fail one by one. */
+  /** Connections opened since the last outage or migration; the pool replaces older ones before each of them fails. */
   #trusted = new WeakSet<PoolClient>()
 
   constructor(config: PoolConfig) {
@@ -90,7 +90,7 @@ export class Connections {
       const pool = new Pool({ ...config, ...timeouts, max, idleTimeoutMillis: 0 })
       // The pool removes an idle connection that ends; the next call opens a new one.
       pool.on('error', () => {})
-      // A connection that ends in use fails its statements. It may end in the packet that opened it, so listen early.
+      // Ignore this event: the statements of a connection that ends in use fail. It may end as soon as it is open.
       pool.on('connect', (client) => client.on('error', () => {}))
       return pool
     }

@@ -4,7 +4,7 @@ import { DatabaseFailure, unavailable } from './errors.js'
 import { perform } from './perform.js'
 import type { Connections, PooledConnection } from './pool.js'
 
-/** Maximum number of reads that share a connection: one slow read delays only these. */
+/** Maximum number of reads that share a connection: a slow read delays only the reads of its own batch. */
 const BATCH_MAX = 64
 
 const BEGIN = 'begin transaction isolation level repeatable read, read only'
@@ -12,8 +12,8 @@ const BEGIN = 'begin transaction isolation level repeatable read, read only'
 type PendingRead = Pending & { isRetry: boolean }
 
 /**
- * Runs read-only operations, many on one connection. Most have one statement; the others restart in a transaction with
- * one snapshot.
+ * Runs read-only operations, many on one connection. Most operations have one statement; an operation with several
+ * statements restarts in a transaction with one snapshot.
  */
 export class Reads {
   readonly #connections: Connections
@@ -59,7 +59,7 @@ export class Reads {
     connection.release()
   }
 
-  /** @returns whether the read is finished or queued again */
+  /** @returns true if the read is finished or queued again */
   async #settle(pending: PendingRead, running: Promise<IteratorResult<unknown, unknown>>): Promise<boolean> {
     try {
       const { done, value } = await running
@@ -68,7 +68,7 @@ export class Reads {
     } catch (error) {
       const problem = error instanceof DatabaseFailure ? error.problem : null
       if (problem === 'aborted' || (!pending.isRetry && (problem === 'unavailable' || problem === 'stale'))) {
-        // Another operation caused the failure, or only this connection is affected.
+        // Retry: another operation caused the failure, or the failure may concern only this connection.
         pending.isRetry ||= problem !== 'aborted'
         this.#waiting.push(pending)
         void this.#runWaiting()

@@ -94,7 +94,7 @@ async function tlsOf(
     rejectUnauthorized: verifies,
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined || key === undefined ? {} : { cert, key }),
-    // Without a root certificate, verify-ca would accept any public one (libpq refuses): verify the host name too.
+    // Without a root certificate, verify-ca would accept every public certificate: verify the host name too.
     ...(verifies && mode !== 'verify-full' && ca !== undefined ? { checkServerIdentity: () => undefined } : {}),
   }
 }
@@ -115,8 +115,8 @@ interface Place {
 }
 
 /**
- * The password of the first line `host:port:database:user:password` that matches; `*` matches all, and a backslash
- * escapes the next character. Like libpq, ignores a file that others can read.
+ * Returns the password of the first matching line `host:port:database:user:password`; `*` matches all, and a backslash
+ * escapes the next character. Like libpq, ignores a file that other users can read.
  */
 function passwordFromFile(path: string, { host, port, database, user }: Place): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false })
@@ -136,10 +136,10 @@ function passwordFromFile(path: string, { host, port, database, user }: Place): 
 
 const TLS_RESPONSE_MS_MAX = 3_000
 
-/** PostgreSQL's SSLRequest: eight bytes; the response is one. */
+/** PostgreSQL's SSLRequest message: eight bytes, to which the server responds with one byte. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f])
 
-/** Whether the server supports TLS; false if it is unreachable, which the connection will report. */
+/** Resolves to true if PostgreSQL supports TLS; to false if it is unreachable, which the connection will report. */
 function supportsTls(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: TLS_RESPONSE_MS_MAX }, () => socket.write(SSL_REQUEST))

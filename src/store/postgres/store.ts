@@ -7,7 +7,7 @@ import { Reads } from './reads.js'
 import { connectionOf, type PostgresSettings } from './settings.js'
 import { Writes } from './writes.js'
 
-/** NOTIFY channel; channels are per database, so the name must not collide with other programs. */
+/** NOTIFY channel. All programs of a database share its channels, so the name includes the name of this program. */
 const CHANNEL = 'voucherctl_notices'
 
 /**

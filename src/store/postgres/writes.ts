@@ -7,12 +7,12 @@ import type { Connections, PooledConnection } from './pool.js'
 
 /** Maximum number of operations per transaction. */
 const BATCH_MAX = 64
-/** Attempts by kind of problem; `unavailable` and `stale` may concern a single connection. */
+/** Maximum attempts by kind of problem; `unavailable` and `stale` may concern only one connection. */
 const RUNS_MAX: Partial<Record<PostgresProblem, number>> = { conflict: 8, constraint: 3, unavailable: 2, stale: 2 }
 
 type PendingWrite = Pending & { readonly conflictKey: string }
 
-/** A transaction that was not committed, or may not have been. */
+/** The failure of a transaction that was not committed, or whose commit result is unknown. */
 interface Failure {
   readonly cause: unknown
   readonly mayRunAgain: boolean
@@ -56,13 +56,13 @@ export class Writes {
       // Wait for the other operations of this tick: they share the commit.
       await setImmediate()
       const outage = await this.#commit(takeBatch(waiting))
-      // During an outage the queued operations would only wait as long and fail too.
+      // Reject the queued operations too: during an outage each would wait for its timeout and fail.
       if (outage?.isOutage) for (const { reject } of waiting.splice(0)) reject(unavailable(outage))
     }
     this.#groups.delete(group)
   }
 
-  /** Resolves or rejects every operation of the batch. @returns a failure that queued operations would share */
+  /** Resolves or rejects every operation of a batch. @returns a failure that queued operations would have too */
   async #commit(batch: readonly PendingWrite[]): Promise<DatabaseFailure | undefined> {
     let common: DatabaseFailure | undefined
     if (batch.length > 1) {
@@ -82,7 +82,7 @@ export class Writes {
     return common
   }
 
-  /** Resolves or rejects the operation, or returns a failure that other operations would share. */
+  /** Runs one operation until it resolves or rejects, or returns a failure that other operations would have too. */
   async #commitAlone(pending: PendingWrite): Promise<DatabaseFailure | undefined> {
     const runs = new Map<PostgresProblem, number>()
     for (;;) {
@@ -128,7 +128,7 @@ export class Writes {
     const { channel } = this.#notices
     const notified = subjects.map((it) => connection.query(NOTIFY, [channel, this.#notices.payloadOf(it)]))
     const [{ command }] = await Promise.all([connection.query('commit'), ...notified])
-    // The server responds `ROLLBACK` to the commit of a transaction that it has given up.
+    // PostgreSQL responds `ROLLBACK` to the commit of a transaction that it has aborted.
     if (command !== 'COMMIT') throw new Error('the transaction was rolled back')
   }
 }
@@ -150,7 +150,7 @@ async function performAll(
   return steps.map((step) => step?.value)
 }
 
-/** Takes at most one operation per conflict key, in key order, so that two processes cannot deadlock. */
+/** Removes the next batch from the queue: one operation per conflict key, in key order to prevent deadlocks. */
 function takeBatch(waiting: PendingWrite[]): readonly PendingWrite[] {
   const rows = new Set<string>()
   const taken: PendingWrite[] = []

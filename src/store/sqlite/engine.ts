@@ -35,12 +35,12 @@ const PROBLEMS: Record<number, SqliteProblem> = {
   26: 'not_a_database',
 }
 
-/** True if the operation itself is at fault, false if the state of the database is. */
+/** True for an error caused by the operation; false for an error caused by the state of the database. */
 export function isOfOperation(problem: SqliteProblem | null): boolean {
   return problem === null || problem === 'constraint' || problem === 'statement'
 }
 
-/** Maps the primary result code, the low byte of the extended one. Null: not an error of SQLite. */
+/** Maps the primary result code of an error, the low byte of the extended code. Null: not an error of SQLite. */
 export function sqliteProblemOf(error: unknown): SqliteProblem | null {
   const code = error instanceof Error && 'errcode' in error ? error.errcode : null
   return typeof code === 'number' ? (PROBLEMS[code & 0xff] ?? 'other') : null
@@ -91,7 +91,7 @@ export function closeDatabase(db: SqliteDatabase): void {
   try {
     db.exec('pragma locking_mode = normal; select count(*) from sqlite_master')
   } catch {
-    // The file cannot be read: the lock ends with the process.
+    // SQLite cannot read the file; its lock ends with the process.
   } finally {
     db.close()
   }

@@ -3,14 +3,14 @@ import type { Statement, Value } from '../operation.js'
 const KEPT_MAX = 10_000
 
 /**
- * Cache of rows whose statements allow it, until a write to a table that they read. Correct only because no other
- * connection writes the file (open.ts).
+ * Cache for the rows of statements with `keep`. A write to a table discards the rows that were read from it. Correct
+ * only because no other connection writes the file (open.ts).
  */
 export class Memo {
   /** Rows by SQL, then by parameters. */
   readonly #rows = new Map<string, Map<string, unknown>>()
   readonly #tables = new Set<string>()
-  /** Whether a write invalidates the cache, by its SQL; reset when a new read statement is added. */
+  /** By the SQL of a write: true if it invalidates the cache. Reset when the cache gets a new read statement. */
   readonly #concerns = new Map<string, boolean>()
 
   /** Returns the cached row of `statement`, or the result of `read`. */
@@ -24,7 +24,7 @@ export class Memo {
     return row
   }
 
-  /** Must be called for every writing statement before the next read. */
+  /** Invalidates the cache after a write. Call `written` for every writing statement before the next read. */
   written(sql: string): void {
     let concerns = this.#concerns.get(sql)
     if (concerns === undefined) {
@@ -47,7 +47,7 @@ export class Memo {
   }
 }
 
-/** Encodes a value with its length, so different parameter lists have different keys. */
+/** Encodes a parameter with its length, so that different parameter lists have different cache keys. */
 function text(value: Value): string {
   return typeof value === 'string' ? `${value.length}:${value}` : String(value)
 }
@@ -57,7 +57,7 @@ function tablesReadBy(sql: string): string[] {
   return [...sql.matchAll(/\b(?:from|join)\s+(\w+)/gi)].map((match) => (match[1] as string).toLowerCase())
 }
 
-/** Undefined for an unknown form of statement, which counts as a write to every table. */
+/** Returns the table that a statement writes; undefined for an unknown form, which counts as a write to every table. */
 function tableWrittenBy(sql: string): string | undefined {
   return /^\s*(?:insert\s+into|update|delete\s+from)\s+(\w+)/i.exec(sql)?.[1]?.toLowerCase()
 }

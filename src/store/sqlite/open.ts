@@ -8,16 +8,16 @@ const APPLICATION_ID = 0x76636872
 
 const PAGE_BYTES_MIN = 512
 
-/** 64 MB of journal: with fewer checkpoints, a page that changes often is written less often. */
+/** Checkpoint after 64 MB of journal: fewer checkpoints write a page that changes often less often. */
 const CHECKPOINT_PAGES = 16_000
 
 /**
- * 64 MB of pages: holds the inner pages of every index that a call reads, even with millions of vouchers. A larger
- * cache slows down commits that split a page, because SQLite then walks the whole hash table of the cache.
+ * Size of the page cache. 64 MB hold the inner pages of every index that an API call reads, even with millions of
+ * vouchers. A larger cache slows down commits that split a page: SQLite then walks the cache's whole hash table.
  */
 const CACHE_KIB = 65_536
 
-/** Largest file that a start checks; the check takes 0.15 s (DECISIONS.md#check-of-the-database). */
+/** Maximum size of a database that a server start checks, in 0.15 s (DECISIONS.md#check-of-the-database). */
 const CHECKED_AT_START_BYTES = 16 * 1024 * 1024
 
 /**
@@ -26,7 +26,7 @@ const CHECKED_AT_START_BYTES = 16 * 1024 * 1024
  * Exclusive locking mode allows one connection only, and the lock ends with the process. SQLite's WAL-reset race
  * between two connections (3.7.0 to 3.51.2) therefore cannot happen with any version.
  * @param path a file, or `:memory:`
- * @param migrates false leaves an older schema as it is
+ * @param migrates false does not migrate an older schema
  * @throws StoreUnusable with advice for the user
  */
 export function openSqliteFile(path: string, { migrates = true } = {}): SqliteDatabase {
@@ -45,7 +45,7 @@ export function openSqliteFile(path: string, { migrates = true } = {}): SqliteDa
       'pragma synchronous = full; pragma foreign_keys = on; pragma temp_store = memory; ' +
         `pragma cache_size = ${-CACHE_KIB}; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
     )
-    // Lock before the check: otherwise two starts could both hold a shared lock that neither can upgrade.
+    // Lock before the check: otherwise two servers that start could both hold a shared lock that neither can upgrade.
     db.exec('begin exclusive; commit')
     refuseForeign(db, path)
     if (size > 0 && size <= CHECKED_AT_START_BYTES) refuseDamaged(db, path)
@@ -60,8 +60,8 @@ export function openSqliteFile(path: string, { migrates = true } = {}): SqliteDa
 }
 
 /**
- * Closes the file in rollback mode, so that it is complete without a journal and its lock can be released. The caller
- * must have committed.
+ * Closes the database in rollback mode, so that the file is complete without a journal and SQLite releases its lock.
+ * The caller must have committed.
  */
 export function closeSqliteFile(db: SqliteDatabase, path: string): void {
   try {
@@ -73,13 +73,13 @@ export function closeSqliteFile(db: SqliteDatabase, path: string): void {
   }
 }
 
-/** Removes the file under its lock. Leaves WAL mode first, because closing would delete the journal by name. */
+/** Removes the file while it is locked. Leaves WAL mode first, in which closing would delete the journal by name. */
 export function removeSqliteFile(db: SqliteDatabase, path: string): void {
   try {
     db.exec('pragma journal_mode = delete')
     rmSync(path)
   } catch {
-    // The disk fails, or the system cannot remove open files: an empty database stays, which an import accepts.
+    // If the disk fails or the system cannot remove open files, an empty database remains, which an import accepts.
   } finally {
     closeDatabase(db)
   }

@@ -14,7 +14,7 @@ import { closeSqliteFile, openSqliteFile, pragma } from './open.js'
 
 /** Maximum number of operations per commit, so that reads can run in between. */
 const BATCH_MAX = 256
-/** Commit immediately once this many writes are queued: the cost of an fsync per write is small by then. */
+/** Commit immediately once this many writes are queued: each write's share of the fsync is then small. */
 const IMMEDIATE_COMMIT_WRITES = 32
 
 type Outcome = { readonly value: unknown; readonly notices: readonly Notice[] } | { readonly error: unknown }
@@ -41,8 +41,8 @@ export function openSqliteStore(path: string): Store {
   let reads: Pending[] = []
   let writes: Pending[] = []
   /**
-   * Length of the write queue at the end of the last tick. The commit waits while it grows: callers that received their
-   * results together send their next writes within a few ticks, which saves a third of the fsyncs.
+   * Length of the write queue at the end of the last tick. The commit waits while the queue grows, which saves a third
+   * of the fsyncs: callers whose writes share a commit send their next writes within a few ticks.
    */
   let lastQueueLength = 0
   let scheduled = false
@@ -51,8 +51,8 @@ export function openSqliteStore(path: string): Store {
   let broken: Error | null = null
 
   /**
-   * Runs one operation inside the open transaction. With `guarded`, a savepoint undoes the changes of a failed
-   * operation; without, the result is null if a failed operation has left changes.
+   * Runs one operation inside the open transaction. If `guarded`, a savepoint undoes the changes of a failed operation;
+   * if not, returns null when a failed operation has left changes.
    */
   function attempt(op: () => Op<unknown>, guarded: boolean): Outcome | null {
     let changed = false
@@ -89,7 +89,7 @@ export function openSqliteStore(path: string): Store {
     }
   }
 
-  /** Null if a failed operation has left changes. */
+  /** Runs all operations of a batch; returns null if a failed operation has left changes. */
   function attemptAll(batch: readonly Pending[], guarded: boolean): Outcome[] | null {
     const outcomes: Outcome[] = []
     for (const { op } of batch) {
@@ -101,8 +101,8 @@ export function openSqliteStore(path: string): Store {
   }
 
   /**
-   * Savepoints copy every page before it changes, and operations rarely fail after their first change. So run all
-   * without savepoints, and again with them only if such a failure occurs.
+   * Commits a batch. Savepoints copy every page before it changes, and operations rarely fail after their first change.
+   * Therefore runs the batch without savepoints, and again with savepoints only if an operation failed after a change.
    */
   function commitBatch(batch: readonly Pending[]): Outcome[] {
     begin.run()
