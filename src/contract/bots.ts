@@ -22,7 +22,7 @@ import { webhookSettings } from './webhook.js'
 
 const botId = Type.Object({ botId: Type.String() })
 
-/** https, at most 2048 characters. */
+/** Schema of an https URL with at most 2048 characters. */
 function httpsUrl() {
   return Type.String({
     maxLength: 2048,
@@ -190,7 +190,7 @@ export const regenerateToken = endpoint({
 
 const counts = Type.Unsafe<Record<string, number>>({ type: 'object', additionalProperties: { type: 'integer' } })
 
-/** Metrics of the last 24 hours; `quota` shows the current window of the rate limit. */
+/** Metrics of a bot in the last 24 hours; `quota` shows the current window of its rate limit. */
 export const botMetrics = Type.Object({
   calls: Type.Object({ total: Type.Integer(), by_method: counts }),
   errors: Type.Object({ total: Type.Integer(), by_status: counts, by_code: counts }),
@@ -226,7 +226,7 @@ export const metrics = endpoint({
   failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
 })
 
-/** Failures of the template calls of a bot. */
+/** Failure codes of the template calls of a bot. */
 const templateCallFailures = ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_DISABLED', 'INSUFFICIENT_SCOPE'] as const
 
 export const templates = endpoint({
@@ -268,7 +268,7 @@ export const submitTemplate = endpoint({
   failures: [...templateCallFailures, 'TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT', 'EXTERNAL_TEMPLATE_ID_EXISTS'],
 })
 
-/** A voucher that a bot issued; `delivery` is null if the voucher was issued directly before. */
+/** Response of an issue by a bot; `delivery` is null if the voucher already existed from a direct issue. */
 export const deliveredVoucher = Type.Object({
   ...issuedVoucher.properties,
   delivery: nullable(Type.Object({ chat_id: Type.String(), message_id: Type.Integer() })),

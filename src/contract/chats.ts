@@ -26,7 +26,7 @@ const messageFields = {
 export const message = Type.Object(messageFields)
 export type Message = Static<typeof message>
 
-/** A message of the transcript. The server derives the credentials of a delivered voucher for each read. */
+/** A message of a chat transcript. The server derives the credentials of a delivered voucher for each read. */
 export const transcriptMessage = Type.Object({
   ...messageFields,
   voucher: nullable(

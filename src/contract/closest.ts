@@ -1,4 +1,4 @@
-/** The most similar known name if the given one may be a typo or another case (externalIssueId, external_issue_id). */
+/** Returns the known name that `name` may misspell or write in another case (externalIssueId, external_issue_id). */
 export function closest(name: string, known: readonly string[]): string | undefined {
   if (name.length > 64) return undefined
   const plain = (it: string) => it.replaceAll(/[-_]/g, '').toLowerCase()

@@ -22,7 +22,7 @@ export const botScopes = [
 ] as const
 export type BotScope = (typeof botScopes)[number]
 
-/** Application token (sop_), bot token (sbot_), account JWT, operator key (opk_) (DECISIONS.md#credential-kinds). */
+/** Application token, bot token, account JWT or operator key (DECISIONS.md#credential-kinds). */
 export type CredentialKind = 'token' | 'bot' | 'jwt' | 'operator'
 
 /** Names of the rate limits (DECISIONS.md#rate-limits). */
@@ -44,8 +44,8 @@ export const credentialTypes = ['qr_token', 'redeem_code'] as const
 export type CredentialType = (typeof credentialTypes)[number]
 
 /**
- * Required content of a member of `data` in a success: a non-empty string, a boolean, a list, a list with a redeem code
- * or QR token, a fixed string, or the value of an input member.
+ * Requirement for a member of `data` in a success: a non-empty string, a boolean, a list, a list with a redeem code or
+ * QR token, a fixed string, or the value of an input member.
  */
 export type Evidence =
   | 'text'
@@ -57,44 +57,44 @@ export type Evidence =
 
 /** Definition of an endpoint: the server validates and serialises by it, the client derives its types from it. */
 export interface Endpoint {
-  /** `group.name`, the key in the contract and in the handlers. */
+  /** Group and name of the endpoint in `contract`, such as `vouchers.redeem`; its handler has the same names. */
   readonly id: `${string}.${string}`
   readonly summary: string
   readonly method: Method
   /** Path with `:name` parameters. */
   readonly path: `/${string}`
-  /** The credential kind that may call it. */
+  /** The kind of credential that may call the endpoint. */
   readonly caller: CredentialKind
   /** Scope that the application token or the calling bot needs. */
   readonly scope?: Scope | BotScope
-  /** Set if the bot acts for its linked application, which must then be active and have the feature. */
+  /** Set if a bot calls for its linked application, which must then be active and have the feature `vouchers`. */
   readonly linked?: true
   readonly limit?: LimitName
-  /** Set if the endpoint takes an Idempotency-Key: `true` means required. */
+  /** Set if the endpoint accepts the header Idempotency-Key; `true` requires the header. */
   readonly idempotent?: true | 'optional'
-  /** True for an idempotent POST, which clients may retry without a key. */
+  /** True for an idempotent POST, which clients may retry without an idempotency key. */
   readonly repeatable?: true
-  /** Path parameters; strings without a pattern, so that a malformed id gives the same 404 as an unknown one. */
+  /** Path parameters: strings without a pattern, so that a malformed id gives the same 404 as an unknown id. */
   readonly params?: ObjectSchema
   readonly query?: ObjectSchema
   readonly body?: Schema
   /** Set if an empty body counts as `{}`. */
   readonly bodyOptional?: true
-  /** Status of a success; `statuses` lists further ones. */
+  /** Status of a success; `statuses` lists further statuses of successes. */
   readonly status: 200 | 201
   readonly statuses?: readonly (200 | 201)[]
   /** `data` of the success envelope, or with `streams` one object per line (NDJSON). */
   readonly output: Schema
-  /** Required members of `data`; without them clients treat a 2xx as a failure (DECISIONS.md#success). */
+  /** Required members of `data`: clients treat a 2xx that lacks one as a failure (DECISIONS.md#success). */
   readonly evidence?: Readonly<Record<string, Evidence>>
   readonly streams?: true
   /** Set if handlers return `data` as stored JSON text, which the server sends unchanged. */
   readonly verbatim?: true
-  /** Codes specific to the endpoint; `failuresOf` adds those that follow from its other members. */
+  /** Failure codes specific to the endpoint; `failuresOf` adds the codes that follow from the other members. */
   readonly failures: readonly FailureCode[]
 }
 
-/** Members of console endpoints. */
+/** Members that all console endpoints have in common. */
 export const byAccount = { caller: 'jwt', limit: 'console' } as const
 
 export function endpoint<const E extends Endpoint>(definition: E): E {
@@ -108,23 +108,23 @@ export type BodyOf<E> = E extends { body: infer S extends Schema } ? Static<S> :
 /** Flat input of a call: path parameters, query members and body members under their wire names. */
 export type InputOf<E extends Endpoint> = ParamsOf<E> & QueryOf<E> & BodyOf<E>
 
-/** `data` of a success. */
+/** Type of `data` in a success of the endpoint. */
 export type OutputOf<E extends Endpoint> = Static<E['output']>
 
-/** The codes that a handler of this endpoint may return. */
+/** The failure codes that a handler of the endpoint may return. */
 export type ErrorOf<E extends Endpoint> = E['failures'][number]
 
-/** False for a read and for an idempotent POST. */
+/** True for a call that changes something and must not be repeated without an idempotency key. */
 export function mutates(call: { readonly method: string; readonly repeatable?: boolean | undefined }): boolean {
   return call.method !== 'GET' && call.repeatable !== true
 }
 
-/** Runtime calls act for an application, with its token or by a linked bot; a policy may require encryption. */
+/** True for runtime calls: with an application token, or by a linked bot. A policy may require their encryption. */
 export function isRuntime({ caller, linked }: Pick<Endpoint, 'caller' | 'linked'>): boolean {
   return caller === 'token' || linked === true
 }
 
-/** Every failure code of an endpoint: its own, and those that follow from its credential and input. */
+/** Every failure code of an endpoint: its `failures`, and the codes that follow from its credential and input. */
 export function failuresOf(it: Endpoint): readonly FailureCode[] {
   const codes = new Set<FailureCode>(['TOKEN_MISSING', 'TOKEN_INVALID', 'TOKEN_TYPE_NOT_ACCEPTED', 'RATE_LIMITED'])
   if (it.caller === 'token' || it.caller === 'jwt') codes.add('TOKEN_EXPIRED')
@@ -144,7 +144,7 @@ export function failuresOf(it: Endpoint): readonly FailureCode[] {
   return [...codes]
 }
 
-/** Required members of a success: those of the endpoint, and `items` of every list. */
+/** Required members of a success: the `evidence` of the endpoint, and `items` for a list. */
 export function evidenceOf({
   output,
   evidence,
@@ -152,12 +152,12 @@ export function evidenceOf({
   return Object.hasOwn(membersOf(output), 'items') ? { items: 'list', ...evidence } : (evidence ?? {})
 }
 
-/** Names of the path parameters, in path order. */
+/** Names of the parameters of a path, in path order. */
 export function pathParameters(path: string): string[] {
   return [...path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1] as string)
 }
 
-/** Members of an object schema; none for other schemas. */
+/** Returns the members of an object schema; an empty object for other schemas. */
 export function membersOf(schema: Schema | undefined): Properties {
   return schema !== undefined && 'properties' in schema ? (schema.properties as Properties) : {}
 }

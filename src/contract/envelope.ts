@@ -18,12 +18,12 @@ export interface FailureEnvelope {
 
 /** One element of `details.errors` of a VALIDATION_FAILED response. */
 export interface ValidationIssue {
-  /** JSON pointer into the body, or the name of a query member or header. */
+  /** Location of the issue: a JSON pointer into the body, or the name of a query member or header. */
   pointer: string
   /** The violated rule, a JSON Schema keyword such as `required`. */
   code: string
   message: string
-  /** "did you mean …?" for an unknown member. */
+  /** For an unknown member, the text "did you mean …?" with a known name. */
   suggestion?: string
 }
 

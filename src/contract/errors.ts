@@ -15,7 +15,7 @@ interface FailureRule {
   readonly advice: string
 }
 
-/** Exit code for an HTTP status without a known failure code. */
+/** Returns the exit code for an HTTP status without a known failure code. */
 export function exitOfStatus(status: number): number {
   if (status === 401 || status === 403) return 4
   if (status === 404) return 5
@@ -31,7 +31,7 @@ function rule(status: number, message: string, advice: string): FailureRule {
 
 const retryable = (it: FailureRule): FailureRule => ({ ...it, retryable: true })
 
-/** A failure of the encrypted transport itself: exit code 10 for every status. */
+/** Marks a failure of the encrypted transport itself, whose exit code is 10 for every status. */
 const secure = (it: FailureRule): FailureRule => ({ ...it, exit: 10 })
 
 export const failures = {
@@ -122,7 +122,7 @@ export const failures = {
 
 export type FailureCode = keyof typeof failures
 
-/** Details of a failure. Never put a secret here: clients and terminals show them. */
+/** Details of a failure. Never put a secret into details: clients and terminals show them. */
 type FailureDetails = Readonly<Record<string, unknown>>
 
 /** A refusal, which domain functions, store operations and handlers return instead of throwing. */
@@ -130,7 +130,7 @@ export interface Refusal<Code extends FailureCode = FailureCode> {
   readonly ok: false
   readonly code: Code
   readonly details?: FailureDetails
-  /** Whole seconds until a retry makes sense. */
+  /** Whole seconds after which a retry may succeed. */
   readonly retryAfterSeconds?: number
 }
 
@@ -138,7 +138,7 @@ export function refuse<const Code extends FailureCode>(code: Code, details?: Fai
   return details === undefined ? { ok: false, code } : { ok: false, code, details }
 }
 
-/** True for codes of the table; responses of other servers may contain unknown ones. */
+/** True for a code of the failure table; responses of other servers may contain unknown codes. */
 export function isFailureCode(code: string): code is FailureCode {
   return Object.hasOwn(failures, code)
 }

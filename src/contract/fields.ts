@@ -1,7 +1,7 @@
 import { type Schema, type Static, Type } from './schema.js'
 
 /**
- * Building blocks of the records. Validation errors quote `x-expected` after "must be"; patterns use the u flag, and
+ * Schemas for members of records. Validation errors quote `x-expected` after "must be"; patterns use the u flag, and
  * lengths count code points (DECISIONS.md#text).
  */
 const CONTROL_OR_OVERRIDE = '\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff'
@@ -45,7 +45,7 @@ export const instantInput = Type.String({
 /** Output of an instant: RFC 3339 in UTC with milliseconds. */
 export const instant = Type.String({ description: 'RFC 3339, UTC, milliseconds' })
 
-/** `schema` or null, as one `type` array: a serialiser would try the alternatives of a union. */
+/** Allows null in addition to `schema`, by a `type` array: a serialiser would try each alternative of a union. */
 export function nullable<S extends Schema>(schema: S) {
   const { type, enum: values } = schema as { type?: string; enum?: readonly unknown[] }
   return Type.Unsafe<Static<S> | null>({
@@ -71,7 +71,7 @@ export const pageQuery = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: '1 to 100, default 20' })),
 }
 
-/** Response of a list: newest first, then by id. */
+/** Schema of a list response: `items` newest first, then by id, with `pagination`. */
 export function page<S extends Schema>(item: S) {
   return Type.Object({
     items: Type.Array(item),
@@ -84,7 +84,7 @@ export function page<S extends Schema>(item: S) {
   })
 }
 
-/** An input object that rejects unknown members. */
+/** Schema of an input object that rejects unknown members. */
 export function input<P extends Record<string, Schema>>(properties: P, keywords?: Readonly<Record<string, unknown>>) {
   return Type.Object(properties, { additionalProperties: false, ...keywords })
 }
@@ -95,7 +95,7 @@ export const noBody = { body: input({}), bodyOptional: true } as const
 /** Documents that the handler refuses duplicates; validating `uniqueItems` is quadratic in an unbounded list. */
 export const withoutDuplicates = { 'x-openapi': { uniqueItems: true } }
 
-/** One of a fixed set of strings. */
+/** Schema of a string with a fixed set of values. */
 export function oneOf<const V extends readonly string[]>(values: V) {
   return Type.Unsafe<V[number]>({ type: 'string', enum: [...values] })
 }

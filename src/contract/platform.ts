@@ -21,7 +21,7 @@ import { update } from './updates.js'
 
 // The operator API: not part of the specification, and absent unless switched on (DECISIONS.md#operator-api).
 
-/** Common members of endpoints that change one template, application, bot or chat. */
+/** Members that the endpoints for decisions of the operator have in common. */
 const decision = { method: 'POST', caller: 'operator', status: 200 } as const
 const overTemplate = {
   ...decision,
@@ -353,7 +353,7 @@ export const clearFaults = endpoint({
   failures: [],
 })
 
-/** One line of the request log: no query, no body, no header. */
+/** One line of the request log, without query, body and headers of the request. */
 export const requestLogEntry = Type.Object({
   time: instant,
   request_id: Type.String(),

@@ -2,7 +2,7 @@ declare const value: unique symbol
 
 /** A JSON Schema; `T` is the type of the values that it allows. */
 export interface Schema<T = unknown> {
-  /** Carries T for the compiler; never set at run time. */
+  /** Carries the type T for the compiler; never set at run time. */
   readonly [value]?: T
 }
 
@@ -12,7 +12,7 @@ export interface ObjectSchema<P extends Properties = Properties> extends Schema<
   readonly required?: string[]
 }
 
-/** A member that may be left out. */
+/** Schema of an optional member. */
 export interface OptionalSchema<T = unknown> extends Schema<T> {
   readonly [optional]: true
 }
@@ -30,7 +30,7 @@ type ValueOf<P extends Properties> = Simplify<
 
 type Keywords = Readonly<Record<string, unknown>>
 
-/** A symbol, so that JSON leaves it out. */
+/** Marks optional members. A symbol, because JSON.stringify omits symbols. */
 const optional = Symbol('optional')
 
 const build = (type: string, keywords?: Keywords): Schema<never> => ({ type, ...keywords }) as Schema<never>

@@ -17,7 +17,7 @@ import { type Static, Type } from './schema.js'
 
 export const templateStatuses = ['draft', 'reviewing', 'active', 'rejected'] as const
 
-/** Values that help suggests; any lower-case word is accepted (DECISIONS.md#templates). */
+/** Template types that help suggests; the server accepts any lower-case word (DECISIONS.md#templates). */
 export const suggestedTypes = ['exchange', 'amount_off', 'percent_off', 'gift'] as const
 export const suggestedSources = [
   'free_claim',

@@ -1,7 +1,7 @@
 import { oneOf } from './fields.js'
 import { type Static, Type } from './schema.js'
 
-/** Update types: a bot receives the first five by default, the others if selected (DECISIONS.md#update-types). */
+/** Types of updates. Bots receive the first five by default, and the others on request (DECISIONS.md#update-types). */
 export const updateTypes = [
   'message',
   'my_chat_member',
@@ -16,7 +16,7 @@ export type UpdateType = (typeof updateTypes)[number]
 
 export const defaultUpdateTypes: readonly UpdateType[] = updateTypes.slice(0, 5)
 
-/** Absent keeps the current selection; an empty list means the default types. */
+/** Update types that a bot selects: absent keeps the current selection, an empty list means the default types. */
 export const allowedUpdates = Type.Array(oneOf(updateTypes), { maxItems: 100 })
 
 /** `{ update_id, type, created_at, "<type>": {…} }`: webhook and getUpdates send the same bytes. */

@@ -12,7 +12,7 @@ import {
 } from './fields.js'
 import { type Static, Type } from './schema.js'
 
-/** A credential (DECISIONS.md#credentials). The domain checks the format of its value. */
+/** A credential (DECISIONS.md#credentials). domain/credentials.ts checks the format of the value. */
 export const credential = input({
   type: oneOf(credentialTypes),
   value: Type.String({ minLength: 1, maxLength: 256 }),

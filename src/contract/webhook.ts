@@ -13,7 +13,7 @@ const settings = {
   max_connections: Type.Integer(),
 }
 
-/** Webhook settings for the console. */
+/** Webhook settings that the console shows. */
 export const webhookSettings = Type.Object(settings)
 export type WebhookSettings = Static<typeof webhookSettings>
 
@@ -93,7 +93,7 @@ export const remove = endpoint({
   failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
 })
 
-/** Response of getWebhookInfo. Includes the full URL, because anyone with the bot token may set it. */
+/** Response of getWebhookInfo. Includes the full URL, because every holder of the bot token may set the URL. */
 export const webhookInfo = Type.Object({
   url: nullable(Type.String()),
   delivery_mode: oneOf(['webhook', 'polling']),

@@ -39,8 +39,8 @@ export function sealRequest(
 const repeated = ['v', 'suite', 'kid', 'sid', 'rid', 'ts'] as const
 
 /**
- * Decrypts the response of a dispatch. Requires outer status 200, the media type, the six fields of the request, a valid
- * tag and an inner status. Accepting a plain-text response with status 200 would allow a downgrade.
+ * Decrypts the response of a dispatch. Requires outer status 200, the media type, the six fields of the request, a
+ * valid tag and an inner status. Accepting a plain-text response with status 200 would allow a downgrade.
  */
 export function openResponse(
   outer: HttpResponse,

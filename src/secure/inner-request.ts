@@ -30,7 +30,7 @@ const MAX_PATH_LENGTH = 512
 const PATH = /^\/api\/v1(?:\/[A-Za-z0-9._~-]+)+$/
 const BARRED_SEGMENT = /\/(?:\.|\.\.|secure)(?:\/|$)/i
 
-/** Inner headers that the server forwards. It drops most others and refuses headers that belong to the outer request. */
+/** Inner headers that the server forwards. It refuses the headers in `refused` and drops all others. */
 const passing = new Set([
   'authorization',
   'content-type',

@@ -5,7 +5,7 @@ import type { UpdateType } from '../updates.js'
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [member: string]: Json }
 export type JsonObject = { readonly [member: string]: Json }
 
-/** Examples of the OpenAPI document. All are from one coffee shop, with consistent ids and times. */
+/** Examples of the OpenAPI document. All examples describe one coffee shop, with consistent ids and times. */
 
 const at = '2026-11-21T10:00:00.000Z'
 const later = '2026-11-21T10:05:00.000Z'
@@ -171,7 +171,7 @@ const from = { id: USER, is_bot: false }
 const message = { message_id: 1, date: unixSeconds, chat, from, text: 'Hello, one coffee please' }
 const botMessage = { ...message, message_id: 2, from: { id: ids.botId, is_bot: true }, text: 'Your coffee is ready' }
 
-/** The payload of an update, by type. */
+/** Example payloads of updates, by update type. */
 const payloads: Readonly<Record<UpdateType, JsonObject>> = {
   message,
   my_chat_member: { chat, from, date: unixSeconds, old_status: 'left', new_status: 'member' },
@@ -190,7 +190,7 @@ export const updateExample = (type: UpdateType): JsonObject => ({
   [type]: payloads[type],
 })
 
-/** Examples of records, by their name in the document. */
+/** Examples of records, by the name of the record in the OpenAPI document. */
 const records: Readonly<Record<string, JsonObject>> = {
   Application: application,
   Token: token,
@@ -353,7 +353,7 @@ const envelope = {
 }
 const publicKey = `B${'A'.repeat(86)}`
 
-/** Request bodies, by endpoint id; `{}` for an endpoint whose body has no members. */
+/** Example request bodies, by endpoint id; `{}` for an endpoint whose body has no members. */
 const bodies: Readonly<Record<string, JsonObject>> = {
   'apps.create': { name: 'Coffee shop', description: 'Vouchers of the shop in Main Street' },
   'apps.update': { secure_transport: 'optional' },
@@ -389,7 +389,7 @@ const bodies: Readonly<Record<string, JsonObject>> = {
 
 const clock = { now: '2027-01-31T00:00:00.000Z', test_clock: true }
 
-/** `data` of a success, by endpoint id, unless it is a record or a list of records as in the examples above. */
+/** Example `data` of successes, by endpoint id, for endpoints that return neither a record nor a list of records. */
 const data: Readonly<Record<string, Json>> = {
   'bots.regenerateToken': { bot_id: ids.botId, one_time_token: BOT_TOKEN, token_prefix: 'sbot_EXA' },
   'vouchers.reverse': reversed,
@@ -430,7 +430,7 @@ export function bodyExample({ id }: Pick<Endpoint, 'id'>): JsonObject {
   return bodies[id] ?? {}
 }
 
-/** Returns the `data` of a success. @throws Error for an endpoint without an example whose output is not a record */
+/** Returns example `data` of a success. @throws Error for an endpoint without an example whose output is no record */
 export function dataExample(
   { id, output }: Pick<Endpoint, 'id' | 'output'>,
   nameOf: (schema: unknown) => string | undefined,

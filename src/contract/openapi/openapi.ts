@@ -45,7 +45,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   health: 'Health checks and metrics',
 }
 
-/** The endpoints as an OpenAPI 3.1 document. */
+/** Returns the endpoints as an OpenAPI 3.1 document. */
 export function openApiDocument(options: OpenApiOptions, endpoints = allEndpoints): JsonObject {
   const paths: Record<string, Record<string, Json>> = {}
   for (const endpoint of endpoints) {
@@ -82,7 +82,7 @@ export function openApiDocument(options: OpenApiOptions, endpoints = allEndpoint
 
 const text: JsonObject = { type: 'string' }
 
-/** Headers of responses. */
+/** Descriptions of the response headers, by name. */
 const headers = {
   'X-Request-Id': { description: 'The id of the request, as in the body', schema: text },
   RateLimit: { description: 'What is left of the limit: `"issue";r=5999;t=60`, r calls for t seconds', schema: text },
@@ -106,7 +106,7 @@ const headersOf = (names: readonly HeaderName[]): JsonObject =>
 
 const methodNotAllowed: JsonObject = { '405': { $ref: '#/components/responses/MethodNotAllowed' } }
 
-/** Calls of the console and the operator have limits too, but responses without these headers. */
+/** Rate-limit headers of responses: only for token callers, although the console and the operator have limits too. */
 const rateHeaders = ({ caller, limit }: Pick<Endpoint, 'caller' | 'limit'>): readonly HeaderName[] =>
   limit !== undefined && (caller === 'token' || caller === 'bot') ? ['RateLimit', 'RateLimit-Policy'] : []
 
@@ -191,7 +191,7 @@ function successesOf(endpoint: Endpoint): JsonObject {
   return Object.fromEntries([...new Set([status, ...statuses])].map((code) => [String(code), response]))
 }
 
-/** One response per status, with an enum and examples of its codes. Early refusals carry no rate-limit headers. */
+/** Returns one response per status, with its failure codes. Refusals before the rate limit lack rate-limit headers. */
 function failureResponses(codes: readonly FailureCode[], rate: readonly HeaderName[] = []): JsonObject {
   const statuses = new Set(codes.map((code) => failures[code].status))
   return Object.fromEntries(
@@ -219,7 +219,7 @@ const failureResponse = (codes: readonly FailureCode[], names: readonly HeaderNa
   content: { 'application/json': { schema: failureEnvelope(codes), examples: failureExamples(codes) } },
 })
 
-/** Endpoints of the encrypted transport: without a credential, and with successes outside the envelope. */
+/** Paths of the encrypted transport, whose calls need no credential and whose successes have no envelope. */
 function securePaths(): JsonObject {
   const operations = openEndpoints.map((endpoint) => {
     const { id, summary, method, path, media, status, output } = endpoint
@@ -234,7 +234,7 @@ function securePaths(): JsonObject {
   return Object.fromEntries(operations)
 }
 
-/** Response of a health check. @param data example of every member */
+/** Returns the response of a health check. @param data example value of every property */
 const healthResponse = (properties: Readonly<Record<string, JsonObject>>, data: JsonObject): JsonObject => ({
   description: 'Success',
   headers: headersOf(['X-Request-Id']),

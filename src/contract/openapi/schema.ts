@@ -12,7 +12,7 @@ import { credential, issuedVoucher, redemption, verification, voucher } from '..
 import { delivery, deliveryMode, webhookInfo } from '../webhook.js'
 import { type Json, type JsonObject, requestId, updateExample } from './examples.js'
 
-/** Records that the document defines once, by name. */
+/** Records that the OpenAPI document defines once and refers to by name. */
 const records: Readonly<Record<string, Schema>> = {
   Application: application,
   Token: token,
@@ -42,7 +42,7 @@ const records: Readonly<Record<string, Schema>> = {
 }
 const names = new Map<unknown, string>(Object.entries(records).map(([name, schema]) => [schema, name]))
 
-/** The name of a record in the document; undefined for a schema that is not a record. */
+/** Returns the name of a record in the OpenAPI document; undefined for a schema that is not a record. */
 export const nameOf = (schema: unknown) => names.get(schema)
 
 const refTo = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` })
@@ -69,7 +69,7 @@ const from = Type.Object({ id: Type.String(), is_bot: Type.Boolean() })
 const date = Type.Integer({ description: 'Unix seconds' })
 const standing = oneOf(['left', 'member', 'kicked'])
 
-/** Schema of an update's payload, by type. */
+/** Schemas of update payloads, by update type. */
 export const payloadSchemas: Readonly<Record<UpdateType, Schema>> = {
   message,
   my_chat_member: Type.Object({ chat: chatParty, from, date, old_status: standing, new_status: standing }),
@@ -81,7 +81,7 @@ export const payloadSchemas: Readonly<Record<UpdateType, Schema>> = {
   voucher_reversed: Type.Object({ redemption }),
 }
 
-/** The schema of an update: the body of a delivery or an item of getUpdates. */
+/** Returns the schema of an update: the body of a webhook delivery, or an item of getUpdates. */
 function updateSchema(type: UpdateType): JsonObject {
   return {
     type: 'object',
@@ -98,7 +98,7 @@ function updateSchema(type: UpdateType): JsonObject {
 const PascalCase = (text: string) => text.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 const updateName = (type: UpdateType) => `${PascalCase(type)}Update`
 
-/** How to verify the signature of a delivery without this package. */
+/** Text that explains how to verify the signature of a delivery without this package. */
 const SIGNATURE = [
   'HMAC-SHA256 as 64 lower-case hex digits. The key is the bytes of the secret as it was set, without decoding.',
   'The message is the value of X-Platform-Timestamp, a dot, and the raw bytes of the body.',
@@ -106,7 +106,7 @@ const SIGNATURE = [
   'Compare in constant time, before the body is parsed.',
 ].join(' ')
 
-/** The `webhooks` of the document: the request that the server sends to a bot's URL, by update type. */
+/** Returns `webhooks` of the OpenAPI document: the request that the server sends to a bot's URL, by update type. */
 export function webhookOperations(): JsonObject {
   const header = (name: string, description: string, schema: JsonObject, example: string) => ({
     name,
@@ -156,7 +156,7 @@ export function webhookOperations(): JsonObject {
   return Object.fromEntries(updateTypes.map((type) => [type, { post: operation(type) }]))
 }
 
-/** `components.schemas`: the records, the envelopes and the failure table. */
+/** Returns `components.schemas` of the OpenAPI document: the records, the envelopes and the failure table. */
 export function componentSchemas(): JsonObject {
   const requestIdSchema: JsonObject = { type: 'string', description: 'also in the header X-Request-Id' }
   return {
@@ -186,7 +186,7 @@ export function componentSchemas(): JsonObject {
   }
 }
 
-/** The body of a success. */
+/** Returns the schema of a success body. @param data schema of the member `data` */
 export function successEnvelope(data: Json): JsonObject {
   return {
     type: 'object',
@@ -197,12 +197,12 @@ export function successEnvelope(data: Json): JsonObject {
 
 export const successExample = (data: Json): JsonObject => ({ success: true, data, requestId })
 
-/** The body of a failure with one of these codes. */
+/** Returns the schema of a failure body with one of these codes. */
 export function failureEnvelope(codes: readonly FailureCode[]): JsonObject {
   return { allOf: [refTo('Failure'), { type: 'object', properties: { code: { enum: codes } } }] }
 }
 
-/** `components.examples`: an example of each failure, by code. */
+/** Returns `components.examples` of the OpenAPI document: an example of each failure, by code. */
 export function componentExamples(): JsonObject {
   return Object.fromEntries(
     Object.entries(failures).map(([code, { message, retryable }]) => [
@@ -212,7 +212,7 @@ export function componentExamples(): JsonObject {
   )
 }
 
-/** Examples of a response, as references to `components.examples`. */
+/** Returns the examples of a failure response, as references to `components.examples`. */
 export function failureExamples(codes: readonly FailureCode[]): JsonObject {
   return Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]))
 }

@@ -32,8 +32,8 @@ export interface SecureSuccess {
 export interface SecureSession {
   /**
    * Sends a business request and resolves to its decrypted response or to a failure. `timeoutMs` limits the whole call;
-   * it is 15,000 by default and at most. Rejects only when an injected function, such
-   * as `downgradeProtection.set`, throws.
+   * the default and the maximum are 15,000. Rejects only when an injected function throws, such as
+   * `downgradeProtection.set`.
    */
   send(request: HttpRequest): Promise<SecureSuccess | SecureFailure>
 }
@@ -127,7 +127,7 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
       const { session, offset } = handshake
       current = { session, offset, renewAt: session.expiresAt - RENEW_BEFORE_MS }
     } else {
-      // Only here may `auto` choose plain text (DECISIONS.md#client-modes); it decides again after a session's lifetime.
+      // Only here may `auto` choose plain text (DECISIONS.md#client-modes), for the lifetime of a session.
       const isAllowed = mode === 'auto' && trustedChannel && !(await downgradeProtection.isSet())
       if (!isAllowed) return fail('SECURE_TRANSPORT_DISABLED', 'bootstrap')
       current = { session: undefined, offset: 0, renewAt: now() + SESSION_LIFETIME_MS }
