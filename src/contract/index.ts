@@ -80,5 +80,5 @@ export const contract = {
 
 export type Contract = typeof contract
 
-/** All endpoints in one list. */
+/** All endpoints of `contract` as one list. */
 export const endpoints: readonly Endpoint[] = Object.values(contract).flatMap((group) => Object.values(group))

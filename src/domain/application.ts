@@ -9,7 +9,7 @@ export const APPLICATIONS_PER_ACCOUNT = 50
 export const ACTIVE_TOKENS_PER_APPLICATION = 20
 export const TOKEN_LIFETIME_DAYS = 365
 
-/** A suspension overrides the owner's status without changing the stored one. */
+/** Returns the status that applies: a suspension overrides the owner's status, which stays stored. */
 export function applicationStatus(row: Pick<ApplicationRow, 'status' | 'suspended'>): Application['status'] {
   return row.suspended === 1 ? 'suspended' : row.status
 }

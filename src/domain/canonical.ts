@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 
 /**
- * Canonical JSON: equal values give equal text. Sorts members by code unit and omits undefined ones; an absent body
- * counts as `{}` (DECISIONS.md#idempotency-keys).
+ * Returns canonical JSON: equal values give equal text. Sorts members by code unit and omits undefined members; returns
+ * `{}` for an absent body (DECISIONS.md#idempotency-keys).
  */
 export function canonicalJson(value: unknown): string {
   if (value === undefined) return '{}'

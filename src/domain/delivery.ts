@@ -19,7 +19,7 @@ export const LEASE_MS = 30_000
 /** Retention of deliveries, their attempts and the bodies of their updates (DECISIONS.md#updates). */
 export const DELIVERY_RETENTION_MS = 30 * DAY_MS
 
-/** A delivery record shows at most this many attempts, the latest ones. */
+/** A delivery record shows at most this many of the latest attempts. */
 export const SHOWN_ATTEMPTS_MAX = 100
 
 /** Concurrent attempts per process, over all bots: bounds sockets and memory. */

@@ -6,9 +6,9 @@ const DIGEST_BYTES = 32
 const padsOfKey = new WeakMap<Uint8Array, { inner: Buffer; outer: Buffer }>()
 
 /**
- * HMAC-SHA256 (RFC 2104) from two one-shot hashes. createHmac allocates a native object per call and takes two to four
+ * Computes HMAC-SHA256 (RFC 2104) by two one-shot hashes. createHmac allocates a native object and takes two to four
  * times as long; issuing a voucher needs four HMACs.
- * @param key at most 64 bytes; the same array must not change
+ * @param key at most 64 bytes; callers must not change the array, because its pads are cached
  * @throws RangeError for a longer key
  */
 export function hmacSha256(key: Uint8Array, text: string, encoding: 'hex' | 'base64url' | 'binary'): string {

@@ -2,7 +2,7 @@ import { type Refusal, refuse } from '../contract/errors.js'
 import type { IdempotencyRecord } from './rows.js'
 import { DAY_MS } from './time.js'
 
-/** Lifetime of records of issue and reverse; those of redeem never expire (DECISIONS.md#idempotency-keys). */
+/** Lifetime of idempotency records, except those of redeems, which never expire (DECISIONS.md#idempotency-keys). */
 export const IDEMPOTENCY_LIFETIME_MS = 30 * DAY_MS
 
 export const IDEMPOTENCY_WAIT_MS = 5_000

@@ -11,7 +11,7 @@ const RANDOM_BYTES = 10
 const RANDOM_SYMBOLS = 16
 
 /**
- * `vch_` and a ULID: 48 bits of `nowMs`, then 80 random bits. Ids of different milliseconds sort by time.
+ * Makes an id such as `vch_` and a ULID: 48 bits of `nowMs`, then 80 random bits. Ids sort by time, in milliseconds.
  * @throws RangeError when `nowMs` does not fit 48 bits.
  */
 export function newId(prefix: IdPrefix, nowMs: number, random: RandomBytes): string {

@@ -15,7 +15,7 @@ export function isWanted(type: UpdateType, allowed: string | null): boolean {
   return wantedTypes(allowed).includes(type)
 }
 
-/** Returns the new JSON column `allowed_updates`: undefined keeps the previous one, an empty list means the default. */
+/** Returns the new JSON column `allowed_updates`: undefined keeps `previous`, an empty list means the default types. */
 export function chosenTypes(chosen: readonly UpdateType[] | undefined, previous: string | null): string | null {
   if (chosen === undefined) return previous
   return chosen.length === 0 ? null : JSON.stringify([...new Set(chosen)])

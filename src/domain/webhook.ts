@@ -34,7 +34,7 @@ export interface WebhookChange {
   /** False when the call repeats the current settings. */
   readonly changed: boolean
   readonly urlChanged: boolean
-  /** End of the old secret's grace period, ms; null without one, undefined when the secret stays. */
+  /** End of the old secret's grace period in ms; null without a grace period, undefined for an unchanged secret. */
   readonly oldSecretUntil: number | null | undefined
 }
 

@@ -18,7 +18,7 @@ export interface HttpResponse {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** True when the server may have processed an earlier attempt of the same request. */
+  /** True when the transport repeated the request, and the server may have processed an earlier attempt. */
   readonly maybeProcessed?: boolean
 }
 

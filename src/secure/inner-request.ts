@@ -88,7 +88,7 @@ export function readInnerText(text: string): InnerReading {
   return { ok: true, request }
 }
 
-/** Accepts strings, numbers and booleans (converted to their JSON text), and arrays of these. */
+/** Reads the query of an inner request: strings, numbers, booleans (as their JSON text), and arrays of such values. */
 function readQuery(value: unknown): (readonly [string, string])[] | undefined {
   const query = asMembers(value)
   if (query === undefined) return undefined

@@ -21,7 +21,7 @@ export function parseJson(text: string, levels = MAX_DEPTH): unknown {
 
 export type Members = Readonly<Record<string, unknown>>
 
-/** Undefined for anything but a JSON object. */
+/** Returns the value if it is a JSON object; otherwise undefined. */
 export function asMembers(value: unknown): Members | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined
 }

@@ -17,7 +17,7 @@ export function decodePublicKey(text: string): Uint8Array | undefined {
   return point !== undefined && isPublicKey(point) ? point : undefined
 }
 
-/** True for an uncompressed point of the curve. The point at infinity has no such form: (0, 0) is not on the curve. */
+/** True for an uncompressed point of the curve. The point at infinity has no uncompressed form. */
 export function isPublicKey(point: Uint8Array): boolean {
   if (point.length !== POINT_BYTES || point[0] !== 4) return false
   const x = integerOf(point.subarray(1, 33))

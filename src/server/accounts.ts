@@ -118,7 +118,7 @@ async function check(
       onUnavailable?.(error.message)
       return refuse('SERVICE_UNAVAILABLE')
     }
-    // An unusable key counts like a missing one: the token is invalid.
+    // A token whose key in the set is unusable is as invalid as a token whose key is missing.
     return refuse((error as { code?: unknown }).code === 'ERR_JWT_EXPIRED' ? 'TOKEN_EXPIRED' : 'TOKEN_INVALID')
   }
 }

@@ -12,7 +12,7 @@ import { headerValues } from './http/headers.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The bot whose token the request carries, even if it is refused; null for other credentials. */
+    /** The bot whose token the request carries, even if the server refuses the token; null for other credentials. */
     botId: string | null
   }
 }
@@ -22,7 +22,7 @@ export interface Caller {
   readonly kind: CredentialKind
   /** Empty for the operator. */
   readonly accountId: string
-  /** Application of the token, or the one linked to the bot; otherwise empty. */
+  /** Application of the token, or the application linked to the bot; otherwise empty. */
   readonly applicationId: string
   /** Id of an application token or hash of a bot token; otherwise empty. */
   readonly tokenId: string

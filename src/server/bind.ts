@@ -53,7 +53,7 @@ export function bind({ app, deps, idempotentCalls }: Binding, endpoint: Endpoint
       }, done)
     },
 
-    // Returns nothing: Fastify would await the reply like a promise.
+    // Return nothing: Fastify would await a returned reply, which is thenable.
     handler: (request, reply) => {
       respond(request, reply).catch((error: unknown) => reply.send(error))
     },
@@ -165,7 +165,7 @@ function conflictOf(query: Record<string, unknown>, body: unknown): ValidationIs
   return [{ pointer: `/${name}`, code: 'conflict', message: 'differs between the query and the body' }]
 }
 
-/** Reads the header Idempotency-Key; undefined if the endpoint takes no key, or the call omits an optional one. */
+/** Reads the header Idempotency-Key; undefined if the endpoint ignores the header, or the call omits it. */
 function readIdempotencyKey(
   request: FastifyRequest,
   { idempotent, method }: Endpoint,

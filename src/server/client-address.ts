@@ -52,7 +52,7 @@ export function createClientAddresses(
     const hops = forwardedFor(headers)
     while (hops.length > 0 && isIn(proxies, address)) {
       const hop = normalized(withoutPort(hops.pop() as string))
-      // The entry is not an address: count the proxy that wrote the entry.
+      // The entry is not an address: use the address of the proxy that wrote the entry.
       if (hop === undefined) break
       address = hop
     }

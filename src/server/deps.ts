@@ -31,7 +31,7 @@ interface SecureSettings {
   readonly required: boolean
   /** Brand name, an input of the key derivation of every session. */
   readonly brand: string
-  /** Origins that may open a session; `*` allows any origin and a missing one. */
+  /** Origins that may open an encrypted session; `*` allows any origin, and requests without an Origin header. */
   readonly allowedOrigins: readonly string[]
   readonly keys: TransportKeys
   readonly sessions: Sessions<ServerSession>
@@ -57,6 +57,6 @@ export interface Deps {
   readonly webhooks: WebhookPolicy
   readonly secure: SecureSettings
   readonly autoApprove: boolean
-  /** Changes at every start, so that clients can detect another server at the same address. */
+  /** Random id of this start, by which clients detect another server at the same address. */
   readonly instanceId: string
 }

@@ -9,7 +9,7 @@ import { isWellFormedToken, makeToken, tokenKind } from '../domain/tokens.js'
 import { processStart } from '../files/process-alive.js'
 import { createFile, replaceFile } from '../files/replace-file.js'
 
-/** Creates a folder that only this user may access; leaves an existing one unchanged. */
+/** Creates a folder that only this user may access; does not change an existing folder. */
 export function makeDataDir(path: string): void {
   if (!existsSync(path)) mkdirSync(path, { recursive: true, mode: 0o700 })
 }
@@ -93,7 +93,7 @@ function newKeyFile(random: RandomBytes): KeyFile {
   }
 }
 
-/** Check value of each key, by key id. A store recognises the keys of its vouchers by it; it does not reveal them. */
+/** Returns a check value of each key, by key id. A store recognises the keys of its vouchers by their check values. */
 export function keyChecks(ring: Keyring): ReadonlyMap<string, string> {
   return new Map(
     ring.all.map(({ id, derive, index }) => [

@@ -273,13 +273,13 @@ async function finishStart(
 }
 
 /**
- * Refuses a start without the keys of the database's vouchers, and one whose current key another running process lacks
+ * Refuses to start without the keys of the database's vouchers, or if another running process lacks the current key
  * (DECISIONS.md#credential-keys-of-a-fleet).
  * @throws KeysUnusable
  */
 async function requireKeysOfFleet(store: Store, ring: Keyring, now: number): Promise<void> {
   const checks = keyChecks(ring)
-  // Check before taking key locks: a process with wrong keys must not count as a running one that lacks a key.
+  // Check before taking key locks: they would make a process with wrong keys look like a server that lacks a key.
   await store.read(() => requireSameKeys(checks))
   await store.holdKeys?.(ring.all.map(({ id }) => id))
   await store.write(function* () {
@@ -290,7 +290,7 @@ async function requireKeysOfFleet(store: Store, ring: Keyring, now: number): Pro
   })
 }
 
-/** Without the registered keys the server could not verify any existing voucher. */
+/** Refuses to start without the registered credential keys, with which the server verifies existing vouchers. */
 function* requireSameKeys(checks: ReadonlyMap<string, string>): Op<void> {
   const unknown = yield* unknownKeys(checks)
   if (unknown.length === 0) return
@@ -299,7 +299,7 @@ function* requireSameKeys(checks: ReadonlyMap<string, string>): Op<void> {
   )
 }
 
-/** A process that lacks the key would respond with 404 for vouchers that this one issues. */
+/** Refuses to start if another process lacks the current key and would not find the vouchers of this process. */
 function* requireCurrentEverywhere(current: string): Op<void> {
   const without = yield* processesWithout(current)
   if (without.length === 0) return

@@ -43,7 +43,7 @@ export interface ServerOptions {
   readonly secure?: boolean
   /** Refuses runtime calls in plain text with 426 (DECISIONS.md#required-encryption). */
   readonly requireSecure?: boolean
-  /** Origins that may open encrypted sessions; default `*`: any origin and a missing one. */
+  /** Origins that may open encrypted sessions; default `*`: any origin, and requests without an Origin header. */
   readonly allowedOrigins?: readonly string[]
   /** Brand name, an input of the derivation of session keys; default `platform`. */
   readonly brand?: string

@@ -37,7 +37,7 @@ export interface SubjectLock {
   readonly subject: string
 }
 
-/** Independent statements, executed in this order; one round trip on a server database. */
+/** Independent statements, executed in list order; one round trip on a server database. */
 export interface StatementBatch {
   readonly kind: 'several'
   readonly statements: readonly Statement[]
@@ -47,8 +47,8 @@ export interface StatementBatch {
 export type Step = Statement | StatementBatch | Notice | SubjectLock
 
 /**
- * A store operation: a generator that yields statements and receives their results. It cannot await anything
- * else, so the same operation runs synchronously inside SQLite and awaited on a server database.
+ * A store operation: a generator that yields statements and receives their results. It never awaits, so the same
+ * operation runs synchronously on SQLite and asynchronously on a server database.
  */
 export type Op<T> = Generator<Step, T, unknown>
 
@@ -144,7 +144,7 @@ export function* lock(subject: string): Op<void> {
 
 type Results<Ops> = { [Index in keyof Ops]: Ops[Index] extends Op<infer T> ? T : never }
 
-/** Interleaves operations: runs each to its next statement, then sends these statements in one round trip. */
+/** Interleaves operations: runs each operation to its next statement, then sends all statements in one round trip. */
 export function* interleave<const Ops extends readonly Op<unknown>[]>(...ops: Ops): Op<Results<Ops>> {
   const steps = ops.map((op) => op.next())
   for (;;) {

@@ -1,13 +1,13 @@
 import { PROCESS_CLOCK_SKEW_MS_MAX } from '../domain/time.js'
 
-/** Fields of an encrypted session that the store reads; callers may add others. */
+/** Fields of an encrypted session that the store reads; callers may add further fields. */
 export interface StoredSession {
   readonly sid: string
   /** Milliseconds since 1970. */
   readonly expiresAt: number
 }
 
-/** Upper bound of a session's remaining lifetime; a longer one means that the clock was set back. */
+/** Maximum remaining lifetime of a session; a longer lifetime means that the clock was set back. */
 const SESSION_MS_MAX = 600_000 + PROCESS_CLOCK_SKEW_MS_MAX
 
 /** A session has ended if it expires before `until`, or after `from` (the clock was set back), in ms since 1970. */
@@ -28,7 +28,7 @@ type FoundSession<S> = S & { readonly confirmed: boolean }
 /**
  * Sessions with their replay marks (DECISIONS.md#replay-marks). At a limit the store evicts whole sessions and never
  * single marks, because a replay without its mark would succeed. It evicts unconfirmed sessions first: anybody can open
- * those, and they must not displace working clients.
+ * them, and they must not displace working clients.
  */
 export interface Sessions<S extends StoredSession> {
   add(session: S): Promise<void>
@@ -36,7 +36,7 @@ export interface Sessions<S extends StoredSession> {
   /** Records the use of a request id (rid); returns `first` to exactly one caller per request id. */
   use(sid: string, rid: string): Promise<RidUse>
   confirm(sid: string): Promise<void>
-  /** Removes expired sessions. @param now ms since 1970 */
+  /** Deletes expired sessions. @param now ms since 1970 */
   deleteExpired(now: number): Promise<void>
 }
 

@@ -29,13 +29,13 @@ export interface Store {
    */
   listen(listener: (subject: string) => void, missed?: () => void): () => void
   /**
-   * Shows other processes which credential keys this one has, while it runs. Absent if a store has a single process.
+   * Shows other processes, while this process runs, which credential keys it has. Absent if a store has one process.
    * @throws StoreUnusable
    */
   holdKeys?(keyIds: readonly string[]): Promise<void>
   /** Makes a passive WAL checkpoint. Frequent small checkpoints prevent a large automatic one, which delays calls. */
   checkpoint?(): Promise<void>
-  /** Runs the queued operations, then closes. */
+  /** Runs the queued operations, then closes the store. */
   close(): Promise<void>
 }
 

@@ -19,7 +19,7 @@ export interface TemplateFilter extends PageRequest {
   readonly external_template_id?: string
 }
 
-/** Owner of a template: an application, or a bot that is not linked to one. */
+/** Owner of a template: an application, or a bot that is not linked to an application. */
 export type TemplateOwner = { readonly applicationId: string } | { readonly botId: string }
 
 /** SQL condition for the templates of an owner. Its constants match the conditions of the partial indexes. */

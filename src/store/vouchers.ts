@@ -157,7 +157,7 @@ function deriveCredentials({ derive }: CredentialKey, voucherId: string, counter
 const insert = inserting<VoucherRow>('vouchers', 'on conflict do nothing')
 const insertRedemption = inserting<RedemptionRow>('redemptions')
 
-/** Inserts a voucher, or returns the existing one of the external_issue_id with null credentials. */
+/** Inserts a voucher; returns null credentials with an existing voucher of the same external_issue_id. */
 function* insertVoucher(
   call: Issue,
   window: { validFrom: number; validUntil: number },
@@ -190,7 +190,7 @@ function* insertVoucher(
     if ((yield* insert(row)) === 1) return { row, credentials }
     const existing = yield* voucherByExternalId(call)
     if (existing !== undefined) return { row: existing, credentials: null }
-    // A credential collided with that of another voucher: derive new ones.
+    // A credential collided with a credential of another voucher: derive new credentials.
   }
   throw new Error(`no credentials were free for ${voucherId}`)
 }

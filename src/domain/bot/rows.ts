@@ -93,7 +93,7 @@ export interface DeliveryRow {
   bot_id: string
   update_id: number
   update_type: string
-  /** Deliveries with the same key are sent in order: the chat id, or the update id for an update without a chat. */
+  /** Chat id, or update id of an update without a chat. The server sends deliveries with the same chat_key in order. */
   chat_key: string
   status: 'pending' | 'delivering' | 'delivered' | 'failed' | 'dead_letter' | 'cancelled'
   cancel_reason: 'dropped' | 'webhook_deleted' | 'expired' | null
@@ -106,7 +106,7 @@ export interface DeliveryRow {
   ready: number
   /** Set during a manual retry: the status that a failure restores. */
   resume_status: 'failed' | 'dead_letter' | 'delivered' | null
-  /** System clock (not the test clock), ms: an attempt that has not ended by then is lost. */
+  /** End of the lease in ms by the system clock, not the test clock: an attempt without a result by then is lost. */
   lease_until: number | null
   delivered_at: number | null
   last_status_code: number | null

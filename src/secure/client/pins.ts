@@ -1,4 +1,4 @@
-/** `sha256:` and 43 characters of base64url; the two unused bits of the last one must be zero. */
+/** `sha256:` and 43 characters of base64url; the two unused bits of the last character must be zero. */
 const PIN = /^sha256:[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/
 const MAX_PINS = 2
 

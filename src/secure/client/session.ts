@@ -176,7 +176,7 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
       at.phase = 'dispatch'
       const outcome = await dispatch(inner.plaintext, session, now() + offset, limits)
       if (outcome.ok) return outcome
-      // Discard only the agreement that failed: another call may have negotiated a new one meanwhile.
+      // Discard only the agreement that failed: another call may have negotiated a new agreement meanwhile.
       if (distrusted.includes(outcome.code) && current === agreement) current = undefined
       if (isRepeat || !resendable.includes(outcome.code)) return outcome
     }

@@ -54,8 +54,8 @@ const bodyWaitMs = 2_000
 const keepAliveMs = 4_000
 
 /**
- * One connection to one address that passed the guard. If the endpoint closes it, undici reconnects to the same
- * address. Carries one delivery at a time.
+ * A connection to an address that passed the guard. Sends one delivery at a time. If the endpoint closes the
+ * connection, undici reconnects to the same address.
  */
 export class Connection {
   readonly address: string

@@ -38,9 +38,9 @@ export interface SenderOptions {
 }
 
 export interface Sender {
-  /** Makes one attempt within the time limit. Rejects for an invalid header, and after close(). */
+  /** Makes one delivery attempt within the time limit. Rejects for an invalid header, and after close(). */
   send(delivery: Delivery): Promise<AttemptResult>
-  /** Waits at most this many milliseconds for running attempts, then ends them and closes all connections. */
+  /** Waits at most `graceMs` for running attempts, then ends these attempts and closes all connections. */
   close(graceMs?: number): Promise<void>
 }
 
@@ -162,7 +162,7 @@ function limitedLookup(lookup: Lookup, host: string, limit: AttemptLimit): Promi
 export class IdleConnections {
   readonly #idle = new Map<string, Connection[]>()
 
-  /** Takes the most recently used connection, so that unneeded ones reach their idle timeout. */
+  /** Takes the most recently used connection, so that unneeded connections reach their idle timeout. */
   take(key: string): Connection | undefined {
     const connections = this.#idle.get(key)
     const connection = connections?.pop()

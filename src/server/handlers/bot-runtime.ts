@@ -115,7 +115,7 @@ async function respondToPoll(
       })
     }
   } finally {
-    // End the stored poll before replying, because the bot may then set a webhook. If this fails, the poll expires.
+    // End the stored poll before the response, after which the bot may set a webhook. If this write fails, it expires.
     if (holds) await store.write(() => endPoll(openPoll as OpenPoll)).catch(() => {})
   }
 }

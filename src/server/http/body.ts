@@ -35,7 +35,7 @@ export function parseBody(bytes: Buffer): ParsedBody {
 export function checkInnerBody(value: unknown, text: string, bytes: number): ParsedBody | Refusal<'PAYLOAD_TOO_LARGE'> {
   const mayBeTooLarge = bytes > BODY_BYTES_MAX
   if (mayBeTooLarge && Buffer.byteLength(JSON.stringify(value)) > BODY_BYTES_MAX) return refuse('PAYLOAD_TOO_LARGE')
-  // Equal lengths mean ASCII: every other character has more UTF-8 bytes than UTF-16 units.
+  // Equal lengths mean ASCII text: every other character has more UTF-8 bytes than UTF-16 units.
   return checkValue(value, text, bytes === text.length)
 }
 

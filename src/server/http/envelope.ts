@@ -11,7 +11,7 @@ declare module 'fastify' {
     failureCode: FailureCode | null
     replayed: boolean
     applicationId: string | null
-    /** The decrypted request; null for a plain one. */
+    /** The decrypted request; null for a request in plain text. */
     inner: InnerMessage | null
   }
 }

@@ -56,7 +56,7 @@ export class HttpServer extends http.Server {
       if (this.#batch.push(start) === 1) setImmediate(() => this.#startBatch())
     }
     this.on('request', take)
-    // Expectations other than 100-continue may be ignored (RFC 9110, 10.1.1).
+    // A server may ignore expectations other than 100-continue (RFC 9110, 10.1.1).
     this.on('checkExpectation', take)
     this.on('connect', ({ socket }) => {
       // An error without a listener would end the process, and Node has removed its own listener.
@@ -177,7 +177,7 @@ function writeTo(response: ServerResponse, { status, headers, body }: RawRespons
   response.end(body)
 }
 
-/** Ends the server's side; discards what the client still sends, for a limited time. */
+/** Ends the server's side of a connection; discards what the client still sends, for up to LINGER_MS_MAX. */
 function endSide(socket: Socket): void {
   socket.end()
   const overdue = setTimeout(() => socket.destroy(), LINGER_MS_MAX)

@@ -9,8 +9,8 @@ type BodyBytes = Buffer | 'too_large' | 'broken'
 type JsonBody = ParsedBody | Refusal<'UNSUPPORTED_MEDIA_TYPE' | 'PAYLOAD_TOO_LARGE'>
 
 /**
- * Reads a body of at most `limit` bytes. Most bodies have arrived completely by now; reading those synchronously saves
- * the events of a stream.
+ * Reads a body of at most `limit` bytes. Most bodies have arrived completely when this function is called: reads such
+ * bodies synchronously, which costs less than the events of a stream.
  */
 export function readBytes(message: IncomingMessage, limit: number): BodyBytes | Promise<BodyBytes> {
   if (Number(message.headers['content-length'] ?? 0) > limit) return 'too_large'

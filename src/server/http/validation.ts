@@ -8,7 +8,7 @@ import { ISSUES_MAX, unknownMember } from './unknown-member.js'
 /** The default maximum of 8 errors could hide the errors that distinguish the alternatives of a union. */
 Settings.Set({ maxErrors: 200 })
 
-/** Caches the result of `make` per key object. Servers of one process then share compiled schemas. */
+/** Caches the result of `make` per key object, so that all servers of one process share compiled schemas. */
 export function oncePer<K extends object, V extends object>(make: (key: K) => V): (key: K) => V {
   const cache = new WeakMap<K, V>()
   return (key) => {

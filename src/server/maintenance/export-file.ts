@@ -8,7 +8,7 @@ class FileUnwritable extends Error {
 }
 
 /**
- * Writes a file atomically, readable by its owner only: an existing file stays until the new one is complete on disk.
+ * Writes a file atomically, readable by its owner only: replaces an existing file once the new file is on disk.
  * @throws an error with code FILE_UNWRITABLE, or the error of `pieces`; leaves no partial file
  */
 export async function writeExportFile(named: string, pieces: AsyncIterable<string>): Promise<void> {

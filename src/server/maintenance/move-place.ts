@@ -48,7 +48,7 @@ export async function openTarget(place: MovePlace): Promise<MoveTarget> {
 }
 
 /**
- * Loads the keys of a place and checks them against the keys of the vouchers.
+ * Loads the credential keys of a place and checks that they include the keys of the vouchers.
  * @param of name of the file or database that has the vouchers, for the error message
  * @throws KeysUnusable
  */
@@ -63,7 +63,7 @@ export function requireKeys({ dataDir, keyFile }: MovePlace, known: readonly Key
   )
 }
 
-/** Converts a database error to one with a message for operators. */
+/** Converts a database error to an error with a message for operators; returns other errors unchanged. */
 export function explainDatabaseError(error: unknown, name: string, outcome: string): unknown {
   if (error instanceof DatabaseFailure) {
     const what = error.isOutage || error.problem === 'busy' ? 'DATABASE_UNREACHABLE' : 'STORE_UNUSABLE'

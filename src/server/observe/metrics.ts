@@ -3,7 +3,7 @@ import type { Observation } from './prometheus.js'
 export interface Metrics {
   readonly contentType: string
   observe(it: Observation): void
-  /** Renders at most once a second; concurrent callers share the rendering. */
+  /** Returns the metrics as text, rendered at most once a second. Concurrent callers share the result. */
   text(): Promise<Buffer>
 }
 
@@ -12,7 +12,7 @@ const BATCH_MAX = 256
 
 type Recorder = Awaited<ReturnType<typeof import('./prometheus.js')['recordTo']>>
 
-/** Maximum age of a rendering, because each one blocks the server for several milliseconds. */
+/** Maximum age of rendered metrics, because rendering blocks the server for several milliseconds. */
 const RENDERED_MS = 1_000
 
 /** Prometheus metrics of one server. Loads the library with the first request, because that takes 12 ms. */

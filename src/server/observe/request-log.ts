@@ -23,7 +23,7 @@ export class RequestLog {
     }
   }
 
-  /** Streams the stored entries as NDJSON; with `follow` the stream stays open for new ones. */
+  /** Streams the stored entries as NDJSON; if `follow`, the stream stays open for new entries. */
   stream(follow: boolean): Readable {
     const stream = new Readable({ read() {} })
     for (const entry of this.#entries.slice(-KEPT)) stream.push(`${JSON.stringify(entry)}\n`)
@@ -55,7 +55,7 @@ export interface CompletedRequest {
   readonly elapsedMs: number
 }
 
-/** @param now milliseconds since 1970 */
+/** Converts a completed request to a log entry. @param now milliseconds since 1970 */
 export function entryOf(it: CompletedRequest, now: number): RequestLogEntry {
   return {
     time: formatInstant(now),

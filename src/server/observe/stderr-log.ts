@@ -29,7 +29,7 @@ export class StderrLog {
   readonly #flushAtExit = () => this.#destination.flush()
 
   constructor() {
-    // Opening the stream makes a pipe non-blocking: a write to a full one fails with EAGAIN.
+    // Opening process.stderr makes a pipe non-blocking: a write to a full pipe then fails with EAGAIN.
     const stats = fs.fstatSync(STDERR)
     if (stats.isFIFO() || stats.isSocket()) void process.stderr
     // Ignore write errors: the reader has exited, or the disk is full.

@@ -31,7 +31,7 @@ export interface TransportKeys {
   readonly current: ServerKey
   /** Returns the current key, or the key with this id (kid) while the server still accepts it. */
   keyFor(kid: string | undefined, now: number): ServerKey | undefined
-  /** Makes the next key current; the replaced one enters its grace period. */
+  /** Makes the next key current; the replaced key enters its grace period. */
   rotate(now: number): void | Promise<void>
   /** Destroys the keys whose grace period has ended. */
   destroyExpired(now: number): void | Promise<void>
@@ -73,7 +73,7 @@ export class SecureKeys implements TransportKeys {
   readonly #random: RandomBytes
 
   /**
-   * Reads the keys, or creates the first ones.
+   * Reads the keys of the file, or creates the first keys.
    * @throws KeysUnusable
    */
   constructor(file: SecureKeyFile, random: RandomBytes, now: number) {
@@ -153,7 +153,7 @@ export class SecureKeys implements TransportKeys {
 }
 
 function isOver({ grace_until }: StoredKey, now: number): boolean {
-  // A grace period that ends later than any can means that the clock was set back since it began.
+  // A grace period that ends too late means that the clock was set back since the grace period began.
   return grace_until !== null && (now >= grace_until || grace_until - now > KEY_GRACE_MS + PROCESS_CLOCK_SKEW_MS_MAX)
 }
 

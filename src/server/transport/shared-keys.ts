@@ -30,7 +30,7 @@ export class SharedSecureKeys implements TransportKeys {
     this.#open = (sealed) => unseal(ring, OWNER, sealed)
   }
 
-  /** Reads the keys, or creates the first ones; follows changes by other processes until the store closes. */
+  /** Reads or creates the keys; follows changes by other processes until the store closes. */
   static async open(store: Store, ring: Keyring, random: RandomBytes, clock: Clock): Promise<SharedSecureKeys> {
     const shared = new SharedSecureKeys(store, ring, random)
     await shared.#change(clock.now(), () => {})

@@ -167,7 +167,7 @@ export function* showToken(
   return { ...before, has_token: true, token_prefix: prefix, one_time_token: token }
 }
 
-/** Replaces the token of a bot, even if the owner has not read the first one yet. */
+/** Replaces the token of a bot, even if the owner has not read the first token yet. */
 export function* regenerateToken(
   accountId: string,
   botId: string,
@@ -184,7 +184,7 @@ export function* regenerateToken(
   return { bot_id: botId, one_time_token: token, token_prefix: prefix }
 }
 
-/** Stores a new token and revokes the old one in the same commit. */
+/** Stores a new token and revokes the old token, in one transaction. */
 function* replaceToken(botId: string, token: string, now: number): Op<string> {
   const prefix = tokenPrefixOf(token)
   yield* run('update bot_tokens set revoked_at = $2 where bot_id = $1 and revoked_at is null', [botId, now])

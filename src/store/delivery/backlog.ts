@@ -201,7 +201,7 @@ function* applySwitched(queue: UpdateQueueRow, maker: DeliveryMaker | null, limi
   return { after: { ...queue, switched_to: last }, left: limit - rows.length }
 }
 
-/** Deliveries with the same key are sent in sequence: those of one chat. An update without a chat has its own key. */
+/** Returns the key of deliveries that are sent in sequence: the chat id, or a key of its own without a chat. */
 export function chatKey({ update_id: updateId, chat_id: chatId }: Pick<PendingRow, 'update_id' | 'chat_id'>): string {
   return chatId ?? `update ${updateId}`
 }

@@ -23,7 +23,7 @@ export interface Attempt {
   readonly manual: boolean
   /** State of the delivery after the claim. */
   readonly claimed: DeliveryState
-  /** System time, ms; identifies the claim that this attempt belongs to. */
+  /** End of the lease in ms, by the system clock; identifies the claim of the attempt. */
   readonly leaseUntil: number
   readonly startedAt: number
   readonly body: string
@@ -55,7 +55,7 @@ export interface WorkerPass {
   /** Attempts that each account has in flight. */
   readonly held?: ReadonlyMap<string, number>
   readonly now: number
-  /** System time, ms. */
+  /** Time in ms by the system clock, for leases. */
   readonly trueNow: number
 }
 
@@ -113,7 +113,7 @@ export function* runWorkerPass(it: WorkerPass): Op<WorkerPassResult> {
   return { begun, waiting, unfinished, moreLost, nextDueAt: next?.at == null ? null : Number(next.at) }
 }
 
-/** Bots with deliveries that wait for a slot. The recursion probes the index once per bot. */
+/** Returns the bots with deliveries that wait for a slot. The recursive query probes the index once per bot. */
 export function* botsWithWork(): Op<string[]> {
   const bots = yield* all<{ bot_id: string | null }>(
     `with recursive bots_ready (bot_id) as (
@@ -206,7 +206,7 @@ function* saveTransition(
   return changed > 0
 }
 
-/** Records the health of each endpoint from its latest attempts, unless the webhook was replaced since. */
+/** Records the health of each endpoint from its latest attempts, unless its webhook has been replaced since. */
 function* recordEndpointHealth(all: readonly EndedAttempt[]): Op<void> {
   const latest = new Map<string, { last: EndedAttempt; success?: EndedAttempt; failure?: EndedAttempt }>()
   for (const ended of all) {

@@ -1,6 +1,6 @@
 /**
- * Tables of an export, referenced tables before those that refer to them. The database supplies the columns;
- * test/store/move/tables.test.ts fails for a table that none of these lists names.
+ * Tables of an export; a referenced table precedes the tables that refer to it. The database supplies the columns.
+ * test/store/move/tables.test.ts fails for a table that no list of this file names.
  */
 export const exportedTables = [
   'credential_keys',
@@ -29,7 +29,7 @@ export const isExportedTable = (name: unknown): name is ExportedTable => exporte
 /** Transient state (sessions, replay marks, open polls), which a crash of the database may lose as well. */
 export const transientTables = ['secure_sessions', 'secure_rids', 'open_polls'] as const
 
-/** Keys of the encrypted transport. SQLite has them in a file, so the export carries them in its header. */
+/** Table with the keys of the encrypted transport. With SQLite they are in a file, so an export has them in its header. */
 export const headerTables = ['secure_keys'] as const
 
 export const allTables = [...exportedTables, ...transientTables, ...headerTables]

@@ -31,7 +31,7 @@ insert into voucherctl_schema (version) values (${version});`,
 const RUNS_MAX = 5
 
 /**
- * Migrates the schema in one transaction under a lock, so only the first of several starting processes does.
+ * Migrates the schema in one transaction under a lock, so that only the first of several starting processes migrates.
  * @param name name of the database in messages, without a password
  * @param dryRun true returns the steps without changing the database
  * @param known all migrations; tests pass fewer or more

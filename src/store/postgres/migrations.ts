@@ -47,7 +47,7 @@ create unlogged table open_polls (
 );
 `
 
-/** Migrations in order; the schema version is the number that have run. Never change a released one. */
+/** Migrations in order; the schema version is the number of finished ones. Never change a released migration. */
 export const migrations: readonly { readonly name: string; readonly sql: string }[] = [
   { name: '0001-initial', sql: shared + own },
 ]

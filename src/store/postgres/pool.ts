@@ -35,7 +35,7 @@ export class PooledConnection {
   #waiting: Query[] = []
   #isSound = true
 
-  /** @param distrust called when the other connections of the process are probably unusable too */
+  /** @param distrust makes the pool replace all other connections, which are probably unusable too */
   constructor(client: PoolClient, statements: Statements, distrust: () => void) {
     this.#client = client
     this.#statements = statements

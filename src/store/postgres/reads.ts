@@ -42,7 +42,7 @@ export class Reads {
         const connection = await this.#connections.lend('reads')
         void this.#runBatch(this.#waiting.splice(0, BATCH_MAX), connection)
       } catch (cause) {
-        // Reject only the reads queued before the failure; later ones retry, because the database may be back.
+        // Reject only the reads queued before the failure. Later reads try again: the database may have recovered.
         for (const { reject } of this.#waiting.splice(0, length)) reject(unavailable(cause))
       }
     }

@@ -19,7 +19,7 @@ export interface PostgresSettings {
 
 type ParameterLookup = (parameter: string) => string | undefined
 
-/** Connection parameters with the precedence of libpq: the URL, then the environment, then the defaults. */
+/** Returns the connection parameters with the precedence of libpq: URL, environment, defaults. */
 export async function connectionOf({ url, env }: PostgresSettings): Promise<{ config: ClientConfig; name: string }> {
   const parsed = parse(url)
   const query: ParameterLookup = (parameter) => parsed.searchParams.get(parameter) ?? undefined

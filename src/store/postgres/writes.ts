@@ -18,7 +18,7 @@ interface Failure {
   readonly mayRunAgain: boolean
 }
 
-/** How committed notices reach this and other processes. */
+/** Channels by which committed notices reach this process and others. */
 export interface Notices {
   readonly channel: string
   payloadOf(subject: string): string
@@ -53,7 +53,7 @@ export class Writes {
   async #commitGroup(group: string): Promise<void> {
     const waiting = this.#groups.get(group) ?? []
     while (waiting.length > 0) {
-      // Wait for the other operations of this tick: they share the commit.
+      // Wait for the other operations of this tick, so that they share the commit.
       await setImmediate()
       const outage = await this.#commit(takeBatch(waiting))
       // Reject the queued operations too: during an outage each would wait for its timeout and fail.
@@ -99,7 +99,7 @@ export class Writes {
     }
   }
 
-  /** Runs the operations in one transaction; resolves them after its commit. */
+  /** Runs operations in one transaction and resolves them after its commit. */
   async #attempt(batch: readonly PendingWrite[]): Promise<Failure | null> {
     let connection: PooledConnection
     try {

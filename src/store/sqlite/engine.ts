@@ -142,7 +142,7 @@ export function rollBack(db: SqliteDatabase): void {
   }
 }
 
-/** Compiles a reader for these columns: assigning computed names would take as long as reading the row. */
+/** Compiles a function that builds row objects: assigning computed names would take as long as reading the row. */
 function rowReader(names: readonly string[] | null): (found: unknown) => Row {
   if (names === null) return (found) => found as Row
   const members = names.map((name, index) => `${JSON.stringify(name)}: values[${index}]`)

@@ -7,10 +7,10 @@ const KEPT_MAX = 10_000
  * only because no other connection writes the file (open.ts).
  */
 export class Memo {
-  /** Rows by SQL, then by parameters. */
+  /** Cached rows by SQL, then by parameters. */
   readonly #rows = new Map<string, Map<string, unknown>>()
   readonly #tables = new Set<string>()
-  /** By the SQL of a write: true if it invalidates the cache. Reset when the cache gets a new read statement. */
+  /** By the SQL of a write: true if the write invalidates the cache. Cleared when a new statement reads the cache. */
   readonly #concerns = new Map<string, boolean>()
 
   /** Returns the cached row of `statement`, or the result of `read`. */

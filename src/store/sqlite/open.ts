@@ -92,7 +92,7 @@ function firstValue(db: SqliteDatabase, sql: string): unknown {
   return row === undefined ? undefined : Object.values(row as object)[0]
 }
 
-/** A file system without exclusive locks allows a second connection: then SQLite itself must be free of the race. */
+/** Requires an SQLite version without the WAL-reset race if the file system cannot exclude a second connection. */
 function requireOneConnection(db: SqliteDatabase, lockingMode: unknown): void {
   if (lockingMode === 'exclusive') return
   const version = firstValue(db, 'select sqlite_version()') as string
@@ -103,7 +103,7 @@ function requireOneConnection(db: SqliteDatabase, lockingMode: unknown): void {
   )
 }
 
-/** @param version such as `3.51.2` */
+/** True for an SQLite version without the WAL-reset race. @param version such as `3.51.2` */
 export function isSafeWithTwoConnections(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
   return major * 1_000_000 + minor * 1000 + patch >= 3_051_003

@@ -20,8 +20,8 @@ const IMMEDIATE_COMMIT_WRITES = 32
 type Outcome = { readonly value: unknown; readonly notices: readonly Notice[] } | { readonly error: unknown }
 
 /**
- * One connection, one writer. Queued writes share a commit (group commit) and resolve after it; a failing write does
- * not affect the others. No transaction stays open across ticks, so reads see committed state. Reads run in a batch at
+ * Opens a store with one connection. Queued writes share a commit (group commit) and resolve after it; a failing write
+ * affects no other write. No transaction stays open across ticks, so reads see committed state. Reads run in a batch at
  * the end of the tick, which takes a third less time: their code stays in the CPU cache, and one wake-up of the peer
  * serves several responses.
  * @param path a file, or `:memory:`
@@ -30,7 +30,7 @@ type Outcome = { readonly value: unknown; readonly notices: readonly Notice[] } 
 export function openSqliteStore(path: string): Store {
   const db = openSqliteFile(path)
   const execute = executor(db)
-  // In exclusive mode no other connection can write what this one reads.
+  // In exclusive mode no other connection can change cached rows.
   const memo = pragma(db, 'locking_mode') === 'exclusive' ? new Memo() : null
   const begin = db.prepare('begin immediate')
   const commit = db.prepare('commit')
