@@ -117,6 +117,7 @@ function plainCodeOf(answer: TransportResponse): string {
 
 function messageOf({ code, message, phase, outerResponse }: SecureFailure): string {
   if (outerResponse === undefined || code !== 'SECURE_ANSWER_REFUSED') return message
-  const redirect = outerResponse.status >= 300 && outerResponse.status < 400 ? ', a redirect, which is not followed' : ''
+  const redirect =
+    outerResponse.status >= 300 && outerResponse.status < 400 ? ', a redirect, which is not followed' : ''
   return `${message.replace(/\.$/, '')}: it answered ${outerResponse.status} to the ${phase} call${redirect}.`
 }

@@ -52,6 +52,7 @@ export function openResponse(
   const binary = members && repeated.every((name) => members[name] === sent[name]) ? decodeBinary(members) : undefined
   const plaintext = binary && open(keyS2c, 's2c', { ...sent, ...binary })
   const response = plaintext && readInnerResponse(plaintext)
-  if (response === undefined) return fail('SECURE_ANSWER_INVALID', 'dispatch', { outerResponse: outer, maybeProcessed: true })
+  if (response === undefined)
+    return fail('SECURE_ANSWER_INVALID', 'dispatch', { outerResponse: outer, maybeProcessed: true })
   return { ok: true, response }
 }

@@ -83,7 +83,10 @@ export function failOuter(outerResponse: HttpResponse, phase: Phase): SecureFail
   const { status } = outerResponse
   const code = status >= 400 ? secureCodeOf(outerResponse.body) : undefined
   const declined = code === undefined ? (status >= 300 && status < 500) || status === 503 : code !== 'REQUEST_REPLAYED'
-  return fail(code ?? 'SECURE_ANSWER_REFUSED', phase, { outerResponse, maybeProcessed: phase === 'dispatch' && !declined })
+  return fail(code ?? 'SECURE_ANSWER_REFUSED', phase, {
+    outerResponse,
+    maybeProcessed: phase === 'dispatch' && !declined,
+  })
 }
 
 /** Sends one HTTP request and returns errors of the transport as failures. */

@@ -29,9 +29,9 @@ export { loadServerKey, makeServerPrivateKey, nodeHkdf } from './server/key.js'
 export type {
   BootstrapResponse,
   ServerSession,
-  SessionResponse,
   SessionCreation,
   SessionRequest,
+  SessionResponse,
   SessionSettings,
 } from './server/session.js'
 export { createServerSession, describeServer } from './server/session.js'

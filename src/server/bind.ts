@@ -9,8 +9,8 @@ import { type IdempotencyKey, parseIdempotencyKey } from '../domain/idempotency.
 import { authenticate, type Caller } from './auth.js'
 import type { Deps } from './deps.js'
 import { type Call, type CheckedHandler, type Handler, invalid, type Reply } from './handler.js'
-import { sendBodyFailure, sendFailure } from './http/envelope.js'
 import type { EndpointCodec } from './http/endpoint-codec.js'
+import { sendBodyFailure, sendFailure } from './http/envelope.js'
 import { headerValues, isPlainUtf8 } from './http/headers.js'
 import type { IdempotentCalls } from './http/idempotent-calls.js'
 import { readJson } from './http/read-body.js'
@@ -93,7 +93,9 @@ export function bind({ app, deps, idempotentCalls }: Binding, endpoint: Endpoint
     const run = () => deps.faults.run(endpoint.id, () => handle(input.value, call), drop)
     // Wait for a running call with the same idempotency key: the handler can then replay its record.
     const { applicationId } = call.caller
-    const result = await (idempotencyKey === undefined ? run() : idempotentCalls.run(applicationId, idempotencyKey, run))
+    const result = await (idempotencyKey === undefined
+      ? run()
+      : idempotentCalls.run(applicationId, idempotencyKey, run))
     sendResult(request, reply, endpoint, result, codec)
   }
 }

@@ -69,7 +69,7 @@ export function* saveRecord(
   if (saved === 0) throw new Superseded()
 }
 
-/** Deletes up to `limit` expired idempotency records, without those that another process deletes; returns the number. */
+/** Deletes up to `limit` expired idempotency records, without rows locked by another process; returns their number. */
 export function* deleteExpiredRecords(now: number, limit: number): Op<number> {
   const expired = yield* all<Pick<IdempotencyRecord, 'application_id' | 'idempotency_key'>>(
     `select application_id, idempotency_key from idempotency_keys

@@ -8,7 +8,11 @@ const START = Date.UTC(2027, 0, 1)
 function setup(options: Partial<SecureSessionOptions>, isProtected = false) {
   const clock = { now: START }
   const server = makeFakeServer(() => clock.now)
-  const downgradeProtection = { value: isProtected, isSet: async () => downgradeProtection.value, set: async () => void (downgradeProtection.value = true) }
+  const downgradeProtection = {
+    value: isProtected,
+    isSet: async () => downgradeProtection.value,
+    set: async () => void (downgradeProtection.value = true),
+  }
   const create = () =>
     secure.createSecureSession({
       mode: 'auto',
@@ -129,7 +133,9 @@ describe('mode off', () => {
 describe('downgrade protection', () => {
   it('mode auto fails before dispatch if downgrade protection cannot be stored', async () => {
     const broken = new Error('disk full')
-    const { session, server } = setup({ downgradeProtection: { isSet: () => false, set: () => Promise.reject(broken) } })
+    const { session, server } = setup({
+      downgradeProtection: { isSet: () => false, set: () => Promise.reject(broken) },
+    })
     await expect(session.send(redeem)).rejects.toBe(broken)
     expect(server.count(secure.paths.dispatch)).toBe(0)
   })

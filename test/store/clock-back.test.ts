@@ -39,9 +39,16 @@ it('delivery lease that ends implausibly late after the clock was set back count
   const updateId = await scene.ping()
   const leasedAt = 10 * DAY
   await store.write(() =>
-    runWorkerPass({ ...idle, bots: new Map([[scene.bot.id, null]]), lostBefore: null, now: clock.now(), trueNow: leasedAt }),
+    runWorkerPass({
+      ...idle,
+      bots: new Map([[scene.bot.id, null]]),
+      lostBefore: null,
+      now: clock.now(),
+      trueNow: leasedAt,
+    }),
   )
-  const look = (lostBefore: number) => store.write(() => runWorkerPass({ ...idle, lostBefore, now: clock.now(), trueNow: 0 }))
+  const look = (lostBefore: number) =>
+    store.write(() => runWorkerPass({ ...idle, lostBefore, now: clock.now(), trueNow: 0 }))
   await look(leasedAt - PROCESS_CLOCK_SKEW_MS_MAX)
   expect((await scene.delivery(updateId)).status).toBe('delivering')
   await look(leasedAt - PROCESS_CLOCK_SKEW_MS_MAX - 1)

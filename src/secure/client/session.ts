@@ -73,7 +73,14 @@ const distrusted: readonly SecureFailureCode[] = [
  * @throws TypeError for an origin that is not canonical, a malformed pin, or more than two pins.
  */
 export function createSecureSession(options: SecureSessionOptions): SecureSession {
-  const { send, mode, origin = '', pins = [], trustedChannel = false, downgradeProtection = makeDowngradeProtection() } = options
+  const {
+    send,
+    mode,
+    origin = '',
+    pins = [],
+    trustedChannel = false,
+    downgradeProtection = makeDowngradeProtection(),
+  } = options
   const { now = Date.now, randomBytes = systemRandom, setTimer = systemTimer } = options
   if (origin !== '' && !isCanonicalOrigin(origin)) throw new TypeError('The origin must look like https://host[:port]')
   if (!arePins(pins)) throw new TypeError('At most two pins, sha256: and 43 characters each')

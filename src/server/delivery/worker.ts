@@ -7,9 +7,9 @@ import {
   type Attempt,
   botsWithWork,
   type EndedAttempt,
+  runWorkerPass,
   type WorkerPass,
   type WorkerPassResult,
-  runWorkerPass,
 } from '../../store/delivery/worker-pass.js'
 import type { Store } from '../../store/store.js'
 import { signWebhook } from '../../webhook/signature.js'
@@ -257,7 +257,8 @@ export class DeliveryWorker {
   /** Decrypted webhook settings, cached by bot until the webhook changes. */
   #signingOf(row: WebhookRow): SigningSettings {
     const cached = this.#signing.get(row.bot_id)
-    if (cached !== undefined && cached.row.url === row.url && cached.row.secret === row.secret) return { ...cached, row }
+    if (cached !== undefined && cached.row.url === row.url && cached.row.secret === row.secret)
+      return { ...cached, row }
     const open = (value: string) => unseal(this.#options.keys, row.bot_id, value)
     const signing = {
       row,

@@ -11,7 +11,8 @@ import { sendFailure } from './envelope.js'
  * /metrics (Prometheus metrics, for clients on this machine and for the operator).
  */
 export function bindHealth(app: FastifyInstance, deps: Deps, metrics: Metrics): void {
-  const sendSuccess = (reply: FastifyReply, requestId: string, data: object) => reply.send({ success: true, data, requestId })
+  const sendSuccess = (reply: FastifyReply, requestId: string, data: object) =>
+    reply.send({ success: true, data, requestId })
 
   app.get('/healthz', (request, reply) => sendSuccess(reply, request.id, { status: 'ok', instanceId: deps.instanceId }))
   app.get('/readyz', async (request, reply) => {

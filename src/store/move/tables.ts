@@ -29,7 +29,7 @@ export const isExportedTable = (name: unknown): name is ExportedTable => exporte
 /** Transient state (sessions, replay marks, open polls), which a crash of the database may lose as well. */
 export const transientTables = ['secure_sessions', 'secure_rids', 'open_polls'] as const
 
-/** Table with the keys of the encrypted transport. With SQLite they are in a file, so an export has them in its header. */
+/** Table with the transport keys. With SQLite the keys are in a file, so an export has them in its header. */
 export const headerTables = ['secure_keys'] as const
 
 export const allTables = [...exportedTables, ...transientTables, ...headerTables]

@@ -191,7 +191,13 @@ async function takeBootstrap(server: SecureServer): Promise<WalkStepResult<Boots
   const read = readBootstrap(response, [])
   if (!read.ok) return read
   if (!read.enabled) return disabled()
-  return { ok: true, value: read, result: `v 1, ${SUITE}, switched on`, request: bootstrapRequest, outerResponse: response }
+  return {
+    ok: true,
+    value: read,
+    result: `v 1, ${SUITE}, switched on`,
+    request: bootstrapRequest,
+    outerResponse: response,
+  }
 }
 
 function checkKey({ kid, pin, serverPublicKey }: Bootstrap, pins: readonly string[]): WalkStepResult<true> {
