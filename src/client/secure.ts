@@ -102,15 +102,15 @@ function faultOf({ code, phase, part, outerResponse }: SecureFailure): SecureFau
   const { status = 0, headers = {} } = outerResponse ?? {}
   const fault = { phase, status, headers, ...(part === undefined ? {} : { part }) }
   // A rate limit or a server error is no failure of the encryption, so `withRetry` may retry the call.
-  if (answer !== undefined && code === 'SECURE_ANSWER_REFUSED' && (status === 429 || status >= 500)) {
-    return { ...fault, code: plainCodeOf(answer), retryable: true }
+  if (outerResponse !== undefined && code === 'SECURE_ANSWER_REFUSED' && (status === 429 || status >= 500)) {
+    return { ...fault, code: plainCodeOf(outerResponse), retryable: true }
   }
   return { ...fault, code, retryable: false }
 }
 
 /** Failure code of an unauthenticated response: accepts a code of the failure table only with the table's status. */
-function plainCodeOf(answer: TransportResponse): string {
-  const { code } = readFailure(answer)
+function plainCodeOf(response: TransportResponse): string {
+  const { code } = readFailure(response)
   if (code === 'INVALID_RESPONSE') return code
   return isFailureCode(code) && failures[code].status === response.status ? code : `HTTP_${response.status}`
 }
