@@ -152,7 +152,7 @@ class Run {
   #countResponse(): void {
     this.#responses += 1
     this.#serverErrors = 0
-    this.#it.throttle.answered()
+    this.#it.throttle.countResponse()
   }
 
   /** Ends the run. Only the first failure is reported, because later ones have the same cause. */

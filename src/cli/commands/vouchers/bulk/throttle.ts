@@ -11,7 +11,7 @@ export class Throttle {
   readonly #now: () => number
   #limit: number
   #running = 0
-  #answered = 0
+  #responses = 0
   #refusals = 0
   #pausedUntil = 0
   #waiting: (() => void)[] = []
@@ -56,12 +56,12 @@ export class Throttle {
   }
 
   /** Counts a response that is not a 429. */
-  answered(): void {
+  countResponse(): void {
     this.#refusals = 0
     if (this.#limit >= this.#most) return
-    this.#answered += 1
-    if (this.#answered < this.#limit * 4) return
-    this.#answered = 0
+    this.#responses += 1
+    if (this.#responses < this.#limit * 4) return
+    this.#responses = 0
     this.#limit += 1
   }
 
@@ -70,7 +70,7 @@ export class Throttle {
     // During a pause, ignore 429 responses to calls that started before it: they must not halve the limit again.
     if (this.pauseMs === 0) {
       this.#limit = Math.max(1, Math.floor(this.#limit / 2))
-      this.#answered = 0
+      this.#responses = 0
       this.#refusals += 1
     }
     const ms = retryAfterMs ?? Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (this.#refusals - 1))

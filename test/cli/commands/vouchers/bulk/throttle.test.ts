@@ -51,7 +51,7 @@ test('the throttle raises the concurrency with each response after slowDown(), t
   expect(inside.count).toBe(2)
   let running = 2
   for (let responses = 0; responses < 60; responses += 1) {
-    throttle.answered()
+    throttle.countResponse()
     throttle.leave()
     await settle()
     running = inside.count - responses - 1
@@ -68,7 +68,7 @@ test('Throttle.slowDown() without a requested time doubles the last pause, up to
     await vi.advanceTimersByTimeAsync(throttle.pauseMs)
   }
   expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
-  throttle.answered()
+  throttle.countResponse()
   throttle.slowDown(null)
   expect(throttle.pauseMs).toBe(1_000)
 })
