@@ -66,7 +66,7 @@ async function cell(path: string, row: MatrixRow, column: Column, format: string
   return cli(`${path} ${args} ${format} --retries 0 --base-url ${baseUrl}`, {
     home,
     env,
-    // Commands read a stdin that is not given as empty.
+    // Without `stdin`, cli() gives the command an empty stdin.
     ...(row.stdin === undefined || bare ? {} : { stdin: row.stdin }),
     ...(row.endless ? { signal: stop.signal, onStdout: interrupt, onStderr: interrupt } : {}),
     ...(column === 'broken pipe' ? { linesTaken: 0 } : {}),
