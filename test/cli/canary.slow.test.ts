@@ -219,14 +219,14 @@ async function leaksOf(path: string, it: Leaf, run = bundle.run): Promise<string
 }
 
 test.each(leaves)(
-  '%s writes no secret to stderr or a file and prints none in a dry run or for a refusal',
+  'the command %s writes no secret to stderr or files, nor to stdout in a dry run or error',
   async (path, it) => {
     expect(await leaksOf(path, it)).toEqual([])
   },
 )
 
 test.each(Object.entries(prints))(
-  '%s prints the one-time secrets of its response and no other secret',
+  'the command %s prints the one-time secrets of its response and no other secret',
   async (path, names) => {
     const baseUrl = await server()
     const at = fixture(baseUrl, { stored: true })

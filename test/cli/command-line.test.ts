@@ -32,7 +32,7 @@ const likeFlags = ['-h', '--version', '--json', '--', '--help', '-x']
 const values = ['-', '-5', '-0.5', '']
 
 test.each(leaves.map(({ path, leaf }) => [path.join(' '), path, leaf] as const))(
-  '%s refuses a flag-like word where a flag needs a value, unless it follows =',
+  'the command %s refuses a flag-like word where a flag needs a value, unless it follows =',
   async (_name, path, leaf) => {
     // All commands share the parser of global flags, so one command in a group and one outside suffice.
     const isSample = ['vouchers redeem', 'whoami'].includes(path.join(' '))
@@ -56,7 +56,7 @@ test.each(leaves.map(({ path, leaf }) => [path.join(' '), path, leaf] as const))
 )
 
 test.each(leaves.filter(({ leaf }) => leaf.flags).map(({ path, leaf }) => [path.join(' '), path, leaf] as const))(
-  '%s refuses its own flags before the command name and prints the correct order',
+  'the command %s refuses its own flags before the command name and prints the correct order',
   async (name, path, leaf) => {
     for (const [flag, { value, letter }] of Object.entries(leaf.flags ?? {})) {
       for (const written of [`--${flag}`, ...(letter === undefined ? [] : [`-${letter}`])]) {
@@ -72,7 +72,7 @@ test.each(leaves.filter(({ leaf }) => leaf.flags).map(({ path, leaf }) => [path.
 )
 
 test.each(leaves.map(({ path }) => [path.join(' '), path] as const))(
-  '%s accepts global flags before, between and after the words of the command name',
+  'the command %s accepts global flags before, between and after the words of its name',
   async (_name, path) => {
     for (let at = 0; at <= path.length; at += 1) {
       const words = ['-o', 'json', '--timeout=5s', '-qn']

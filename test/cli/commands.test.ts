@@ -94,7 +94,7 @@ test.each([
   ['help enviroment', /environment/],
   ['help outptu', /output/],
   ['help confg', /config/],
-])('%s exits 2 and suggests the help topic of the correct spelling', async (args, hint) => {
+])('the command %s exits 2 and suggests the help topic of the correct spelling', async (args, hint) => {
   const { exit, stdout, stderr } = await cli(args)
   expect([exit, stdout]).toEqual([2, ''])
   expect(stderr).toMatch(/Did you mean/)

@@ -52,7 +52,7 @@ async function shop() {
 }
 
 test.each(destructive)(
-  '%s without a terminal exits 3 and prints the same command with --yes',
+  'the command %s without a terminal exits 3 and prints the same command with --yes',
   async (line, warning) => {
     const { given, isKept } = await shop()
     const ran = await cli(`${line} --json --timeout 10s`, given)
@@ -67,7 +67,7 @@ test.each(destructive)(
 )
 
 test.each(destructive)(
-  '%s asks for confirmation on a terminal and changes nothing if the user declines',
+  'the command %s asks for confirmation on a terminal; nothing changes if the user declines',
   async (line, warning) => {
     const { given, isKept } = await shop()
     const no = await cli(line, { ...given, terminal: true, replies: [false] })
@@ -79,7 +79,7 @@ test.each(destructive)(
 )
 
 test.each(destructive.filter(([line]) => !line.startsWith('login')))(
-  '%s does not ask for confirmation in a dry run',
+  'the command %s does not ask for confirmation in a dry run',
   async (line) => {
     const { given, isKept } = await shop()
     const ran = await cli(`${line} --dry-run`, { ...given, terminal: true })

@@ -76,18 +76,21 @@ const runs = [...new Set([...changing, ...Object.keys(others)])]
   .filter((it) => !testedInOtherFiles.includes(it))
   .map((it) => [it, leafCalls[it]?.args ?? others[it] ?? ''])
 
-test.each(runs)('%s --dry-run prints the planned requests, sends nothing and changes no file', async (path, args) => {
-  const { baseUrl, received } = await stub(() => success({}))
-  const home = homeWithFiles()
-  const before = snapshot(home)
-  const line = `${path} ${args.replaceAll('{home}', home)} --dry-run --no-input --base-url ${baseUrl}`
-  const given = { home, env: secrets, stdin: `${secrets.VOUCHERCTL_TOKEN}\n` }
-  const { exit, stdout, stderr } = await cli(`${line} --json`, given)
-  expect([exit, stderr]).toEqual([0, ''])
-  expect(JSON.parse(stdout)).toMatchObject({ dry_run: true, requests: expect.any(Array), actions: expect.any(Array) })
-  const shown = await cli(line, given)
-  expect([shown.exit, shown.stderr]).toEqual([0, ''])
-  expect(shown.stdout).toMatch(/^Dry run: nothing was sent and nothing was changed\./)
-  expect(snapshot(home)).toEqual(before)
-  expect(received).toEqual([])
-})
+test.each(runs)(
+  'the command %s --dry-run prints the planned requests, sends nothing and changes no file',
+  async (path, args) => {
+    const { baseUrl, received } = await stub(() => success({}))
+    const home = homeWithFiles()
+    const before = snapshot(home)
+    const line = `${path} ${args.replaceAll('{home}', home)} --dry-run --no-input --base-url ${baseUrl}`
+    const given = { home, env: secrets, stdin: `${secrets.VOUCHERCTL_TOKEN}\n` }
+    const { exit, stdout, stderr } = await cli(`${line} --json`, given)
+    expect([exit, stderr]).toEqual([0, ''])
+    expect(JSON.parse(stdout)).toMatchObject({ dry_run: true, requests: expect.any(Array), actions: expect.any(Array) })
+    const shown = await cli(line, given)
+    expect([shown.exit, shown.stderr]).toEqual([0, ''])
+    expect(shown.stdout).toMatch(/^Dry run: nothing was sent and nothing was changed\./)
+    expect(snapshot(home)).toEqual(before)
+    expect(received).toEqual([])
+  },
+)

@@ -20,7 +20,7 @@ test('the test matrix has a row for every command of the CLI and no other row', 
   expect(leaves.map(([path]) => path).sort(), howToAdd).toEqual(Object.keys(matrix).sort())
 })
 
-test.each(leaves)('%s has a summary, an example and help that fits 80 columns', async (path, leaf) => {
+test.each(leaves)('the command %s has a summary, an example and help that fits 80 columns', async (path, leaf) => {
   expect(leaf.summary).not.toBe('')
   expect(leaf.examples.length).toBeGreaterThan(0)
   for (const { command } of leaf.examples) expect(command).toContain(`voucherctl ${path}`)
@@ -44,14 +44,14 @@ test('no command has a flag with the name or letter of a global flag', () => {
 })
 
 test.each(leaves)(
-  '%s is marked as a command with side effects if and only if its sample call is a mutation',
+  'the command %s is marked as having side effects if and only if its sample is a mutation',
   (path, leaf) => {
     if (leafCalls[path] !== undefined) expect(leaf.changes ?? false).toBe(leafCalls[path]?.changes ?? false)
   },
 )
 
 test.each(calls)(
-  '%s --json prints the response data as one JSON document and nothing on stderr',
+  'the command %s --json prints the response data as one JSON document and nothing on stderr',
   async (path, { args, data }) => {
     const { baseUrl } = await stub(() => success(data))
     const ran = await cli(`${path} ${args} --json --base-url ${baseUrl}`, { env: secrets })
@@ -61,13 +61,16 @@ test.each(calls)(
   },
 )
 
-test.each(calls)('%s without --json prints a table on stdout and nothing on stderr', async (path, { args, data }) => {
-  const { baseUrl } = await stub(() => success(data))
-  const ran = await cli(`${path} ${args} --base-url ${baseUrl}`, { env: secrets })
-  expect([ran.exit, ran.stderr]).toEqual([0, ''])
-  expect(ran.stdout.trim()).not.toBe('')
-  expect(ran.stdout).not.toMatch(/undefined|\[object|NaN/)
-})
+test.each(calls)(
+  'the command %s without --json prints a table on stdout and nothing on stderr',
+  async (path, { args, data }) => {
+    const { baseUrl } = await stub(() => success(data))
+    const ran = await cli(`${path} ${args} --base-url ${baseUrl}`, { env: secrets })
+    expect([ran.exit, ran.stderr]).toEqual([0, ''])
+    expect(ran.stdout.trim()).not.toBe('')
+    expect(ran.stdout).not.toMatch(/undefined|\[object|NaN/)
+  },
+)
 
 const refusals = [
   [401, 'TOKEN_INVALID', 4],
@@ -94,11 +97,14 @@ test.each(refusals)(
   },
 )
 
-test.each(calls)('%s --json exits 5 for a 404 response and prints its error object on stderr', async (path) => {
-  await expectRefusal(path, 404, 'TEMPLATE_NOT_FOUND', 5)
-})
+test.each(calls)(
+  'the command %s --json exits 5 for a 404 response and prints its error object on stderr',
+  async (path) => {
+    await expectRefusal(path, 404, 'TEMPLATE_NOT_FOUND', 5)
+  },
+)
 
-test.each(calls)('%s --json exits 9 if no server listens', async (path, { args }) => {
+test.each(calls)('the command %s --json exits 9 if no server listens', async (path, { args }) => {
   const baseUrl = `http://127.0.0.1:${await closedPort()}`
   const ran = await cli(`${path} ${args} --json ${once} --base-url ${baseUrl}`, { env: secrets })
   expect(ran.stdout).toBe('')
@@ -107,7 +113,7 @@ test.each(calls)('%s --json exits 9 if no server listens', async (path, { args }
 })
 
 test.each(calls.filter(([, it]) => it.bare !== undefined))(
-  '%s without arguments and without a terminal exits 3 and names a missing value',
+  'the command %s without arguments and without a terminal exits 3 and names a missing value',
   async (path, { bare }) => {
     const { baseUrl, received } = await stub(() => success({}))
     const ran = await cli(`${path} --json --base-url ${baseUrl}`, { env: secrets })
@@ -119,7 +125,7 @@ test.each(calls.filter(([, it]) => it.bare !== undefined))(
   },
 )
 
-test.each(calls)('%s exits 3 without a credential and says how to provide one', async (path, { args }) => {
+test.each(calls)('the command %s exits 3 without a credential and says how to provide one', async (path, { args }) => {
   const { baseUrl, received } = await stub(() => success({}))
   const ran = await cli(`${path} ${args} --base-url ${baseUrl}`)
   expect(ran.exit).toBe(3)
@@ -127,28 +133,34 @@ test.each(calls)('%s exits 3 without a credential and says how to provide one', 
   expect(received).toEqual([])
 })
 
-test.each(calls)('%s --dry-run prints the request without secrets and sends nothing', async (path, { args }) => {
-  const { baseUrl, received } = await stub(() => success({}))
-  for (const format of ['--json', '']) {
-    const ran = await cli(`${path} ${args} --dry-run ${format} --base-url ${baseUrl}`, { env: secrets })
-    expect([ran.exit, ran.stderr]).toEqual([0, ''])
-    expect(ran.stdout).toContain(`${baseUrl}/`)
-    expect(ran.stdout).toContain('Bearer ')
-    expect(ran.stdout).not.toMatch(/CANARYtoken|CANARYjwt|CANARYoperator/)
-    expect(ran.stdout).not.toContain(redeemCode)
-    if (format === '--json')
-      expect(JSON.parse(ran.stdout)).toMatchObject({ dry_run: true, requests: [{ method: expect.any(String) }] })
-  }
-  expect(received).toEqual([])
-})
+test.each(calls)(
+  'the command %s --dry-run prints the request without secrets and sends nothing',
+  async (path, { args }) => {
+    const { baseUrl, received } = await stub(() => success({}))
+    for (const format of ['--json', '']) {
+      const ran = await cli(`${path} ${args} --dry-run ${format} --base-url ${baseUrl}`, { env: secrets })
+      expect([ran.exit, ran.stderr]).toEqual([0, ''])
+      expect(ran.stdout).toContain(`${baseUrl}/`)
+      expect(ran.stdout).toContain('Bearer ')
+      expect(ran.stdout).not.toMatch(/CANARYtoken|CANARYjwt|CANARYoperator/)
+      expect(ran.stdout).not.toContain(redeemCode)
+      if (format === '--json')
+        expect(JSON.parse(ran.stdout)).toMatchObject({ dry_run: true, requests: [{ method: expect.any(String) }] })
+    }
+    expect(received).toEqual([])
+  },
+)
 
-test.each(calls)('%s --debug prints no secret on stderr, even if the server echoes it', async (path, { args }) => {
-  const { baseUrl } = await stub(({ headers }) => ({
-    status: 400,
-    body: { success: false, code: 'VALIDATION_FAILED', message: `saw ${headers.authorization}` },
-  }))
-  const ran = await cli(`${path} ${args} --debug ${once} --base-url ${baseUrl}`, { env: secrets })
-  expect(ran.exit).toBe(8)
-  expect(ran.stderr).toContain('debug: > authorization: Bearer ')
-  expect(ran.stderr + ran.stdout).not.toMatch(/CANARYtoken|CANARYjwt|CANARYoperator/)
-})
+test.each(calls)(
+  'the command %s --debug prints no secret on stderr, even if the server echoes it',
+  async (path, { args }) => {
+    const { baseUrl } = await stub(({ headers }) => ({
+      status: 400,
+      body: { success: false, code: 'VALIDATION_FAILED', message: `saw ${headers.authorization}` },
+    }))
+    const ran = await cli(`${path} ${args} --debug ${once} --base-url ${baseUrl}`, { env: secrets })
+    expect(ran.exit).toBe(8)
+    expect(ran.stderr).toContain('debug: > authorization: Bearer ')
+    expect(ran.stderr + ran.stdout).not.toMatch(/CANARYtoken|CANARYjwt|CANARYoperator/)
+  },
+)

@@ -121,7 +121,7 @@ describe('successes that do not match the call', () => {
     ['api POST', template, 'data.status is not "succeeded"'],
   ]
   test.each(cases.map(([name, data, says]) => [name, says, data] as const))(
-    '%s exits 9 for a response that does not match the request: %s',
+    'the command %s exits 9 for a response that does not match the request: %s',
     async (name, says, data) => {
       const { baseUrl } = await stub(() => success(data))
       const { exit, stdout, stderr } = await run(commands[name] ?? [], baseUrl)

@@ -141,7 +141,7 @@ const wrongTypes: readonly unknown[] = [
   { toString: 1, constructor: null, hasOwnProperty: 'x', then: 5, length: -1 },
 ]
 
-const dataOfWrongType = '%s prints or refuses response data of a wrong type without an unexpected exception'
+const dataOfWrongType = 'the command %s prints or refuses data of a wrong type without an unexpected exception'
 
 async function expectNoBug(path: string, args: string, format: string, data: readonly unknown[]): Promise<void> {
   const { baseUrl } = await stub((_request, index) => success(data[index]))

@@ -36,7 +36,7 @@ function expectHarmless(text: string) {
 }
 
 test.each(Object.entries(leafCalls))(
-  '%s prints texts of a response without terminal controls or forged lines',
+  'the command %s prints texts of a response without terminal controls or forged lines',
   async (path, { args, data }) => {
     const { baseUrl } = await stub(() => success(poisoned(data, checkedMembers[path])))
     for (const format of ['', '--output csv', '--fields id,odd', '--debug']) {
@@ -50,7 +50,7 @@ test.each(Object.entries(leafCalls))(
 )
 
 test.each(Object.entries(leafCalls))(
-  '%s prints texts of an error response without terminal controls or forged lines',
+  'the command %s prints texts of an error response without terminal controls or forged lines',
   async (path, { args }) => {
     const body = { success: false, code: attack, message: attack, requestId: attack, retryable: false }
     const details = { [attack]: attack, errors: [{ pointer: attack, message: attack, suggestion: attack }, attack] }

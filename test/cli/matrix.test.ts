@@ -99,7 +99,7 @@ async function expectDocument(path: string, column: Column): Promise<void> {
 }
 
 test.each(paths)(
-  '%s --json prints one JSON document or nothing and exits with the code of the matrix',
+  'the command %s --json prints one JSON document or nothing and exits as the matrix says',
   async (path) => {
     const row = rowOf(path)
     await expectDocument(path, 'ok')
@@ -108,12 +108,15 @@ test.each(paths)(
   },
 )
 
-test.each(shapes)('%s --json prints one JSON document or nothing for every outcome of the matrix', async (path) => {
-  for (const column of columns) await expectDocument(path, column)
-})
+test.each(shapes)(
+  'the command %s --json prints one JSON document or nothing for every outcome of the matrix',
+  async (path) => {
+    for (const column of columns) await expectDocument(path, column)
+  },
+)
 
 test.each(shapes)(
-  '%s exits in table format with the same code as with --json and prints errors on stderr',
+  'the command %s without --json prints errors on stderr and exits with the same code',
   async (path) => {
     const row = rowOf(path)
     for (const column of columns.filter((it) => it === '4xx' || it === 'refused' || it === 'bare')) {
@@ -127,20 +130,17 @@ test.each(shapes)(
   },
 )
 
-test.each(shapes)(
-  '%s prints valid yaml, jsonl and --jq output and exits with the same code as with --json',
-  async (path) => {
-    const row = rowOf(path)
-    const exit = exitOf(row, 'ok')
-    const yaml = await cell(path, row, 'ok', '-o yaml')
-    const csv = await cell(path, row, 'ok', '-o csv')
-    const jsonl = await cell(path, row, 'ok', '-o jsonl')
-    expect([yaml.exit, csv.exit, jsonl.exit]).toEqual([exit, exit, exit])
-    if (!row.stream) expect(() => parseYaml(yaml.stdout)).not.toThrow()
-    expect(jsonl.stdout.split('\n').filter((it) => it !== '' && !isJson(it))).toEqual([])
-    // The interrupt may end an endless command before jq has started.
-    if (row.endless) return
-    const filtered = await cell(path, row, 'ok', '--jq type')
-    expect([filtered.exit, filtered.stdout]).toEqual([exit, expect.stringMatching(/^(?:(?:object|array|string)\n)*$/)])
-  },
-)
+test.each(shapes)('the command %s prints valid yaml, jsonl and --jq output and exits as with --json', async (path) => {
+  const row = rowOf(path)
+  const exit = exitOf(row, 'ok')
+  const yaml = await cell(path, row, 'ok', '-o yaml')
+  const csv = await cell(path, row, 'ok', '-o csv')
+  const jsonl = await cell(path, row, 'ok', '-o jsonl')
+  expect([yaml.exit, csv.exit, jsonl.exit]).toEqual([exit, exit, exit])
+  if (!row.stream) expect(() => parseYaml(yaml.stdout)).not.toThrow()
+  expect(jsonl.stdout.split('\n').filter((it) => it !== '' && !isJson(it))).toEqual([])
+  // The interrupt may end an endless command before jq has started.
+  if (row.endless) return
+  const filtered = await cell(path, row, 'ok', '--jq type')
+  expect([filtered.exit, filtered.stdout]).toEqual([exit, expect.stringMatching(/^(?:(?:object|array|string)\n)*$/)])
+})

@@ -45,7 +45,7 @@ test('--all reads pages until an empty page if responses have no pagination memb
 })
 
 test.each(['templates list --all --json', 'api GET /new/list --as token --all'])(
-  '%s exits 9 and prints nothing if the second page is not a list',
+  'the command %s exits 9 and prints nothing if the second page is not a list',
   async (command) => {
     const pagination = { page: 1, limit: 100, total: 2, pages: 2 }
     const ran = await against(command, (_request, i) => success(i === 0 ? { items: [template], pagination } : {}))

@@ -13,7 +13,7 @@ test.each([
   ['apps list --jsn', /Unknown option '--jsn'/, /--json/],
   ['help vouchrs', /Unknown command 'vouchrs'/, /vouchers/],
   ['vouchers isue --help', /Unknown command 'isue'/, /issue/],
-])('%s exits 2 and suggests the similar valid name', async (args, message, hint) => {
+])('the command %s exits 2 and suggests the similar valid name', async (args, message, hint) => {
   const { exit, stdout, stderr } = await cli(args)
   expect([exit, stdout]).toEqual([2, ''])
   const [first, second] = stderr.split('\n')
@@ -34,7 +34,7 @@ test.each([
   ['-v', 'Did you mean --version?'],
   ['--json', 'It takes one of quickstart, doctor, login, logout'],
   ['-q', 'It takes one of quickstart, doctor, login, logout'],
-])('%s exits 2 with the hint "%s"', async (args, hint) => {
+])('the command %s exits 2 with the hint "%s"', async (args, hint) => {
   const { exit, stderr } = await cli(args)
   expect(exit).toBe(2)
   expect(stderr).toContain(args === '--json' ? `"hint":"${hint}` : `hint: ${hint}`)
@@ -52,7 +52,7 @@ test('apps get names its missing argument once in text and in the details of the
 })
 
 test.each(['vouchers issu --template x', 'vouchers issue --templ x', 'voucher list', 'app lis'])(
-  '%s exits 2 because a prefix of a name is not accepted',
+  'the command %s exits 2 because a prefix of a name is not accepted',
   async (args) => {
     expect((await cli(args)).exit).toBe(2)
   },
@@ -99,7 +99,7 @@ test.each([
   ['profiles set --base-url http://a:b@c', /must not hold a user or password/],
   ['profiles set', /Nothing to set/],
   ['tokens create --app a --scope vouchers:everything', /--scope must be one of vouchers:read/],
-])('%s exits 2 with a usage error and sends nothing', async (args, message) => {
+])('the command %s exits 2 with a usage error and sends nothing', async (args, message) => {
   const { baseUrl, received } = await stub(() => success({}))
   const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
   const { exit, stdout, stderr } = await cli(args, { env })

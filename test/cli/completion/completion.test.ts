@@ -198,7 +198,7 @@ test.each([
   ['zsh', ['-p', ''], "my shop $(id); it's"],
   ['zsh', ['--profile=my'], "my shop $(id); it's"],
   ['fish', ['--profile=my'], "--profile=my shop $(id); it's"],
-])('%s completion of %j quotes special characters of a profile name for that shell', async (shell, args, value) => {
+])('completion for %s of the words %j quotes a profile name for that shell', async (shell, args, value) => {
   const home = temporaryDir()
   mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
   const profiles = { "my shop $(id); it's": {} }

@@ -184,7 +184,7 @@ test.each([
   'logout',
   'server start',
   'quickstart',
-])('%s --dry-run does not change the profile file', async (args) => {
+])('the command %s --dry-run does not change the profile file', async (args) => {
   const home = withConfig({
     current: 'a',
     profiles: { a: { credentials: { token: { value: 'sop_x', origin: 'https://a' } } } },

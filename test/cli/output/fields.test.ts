@@ -17,7 +17,7 @@ const fieldsOf = (data: unknown) => Object.keys((data as { items?: readonly obje
 const changing = Object.entries(leafCalls).filter(([path, { changes }]) => changes && path !== 'secure call')
 
 test.each(changing)(
-  '%s --fields with an unknown field exits 2, lists the valid fields and sends nothing',
+  'the command %s exits 2 for an unknown field in --fields, lists valid fields, sends nothing',
   async (path, call) => {
     const ran = await against(`${path} ${call.args} --json --fields nonsense`, call.data)
     expect([ran.exit, ran.stdout, ran.received]).toEqual([2, '', []])
@@ -70,7 +70,7 @@ test('--fields on an empty list refuses only names that the contract does not ha
 })
 
 test.each(['webhook listen --secret-file s.txt', 'server logs --data data', 'bots updates --follow'])(
-  '%s exits 2 for a mistyped --fields before it prints a line',
+  'the command %s exits 2 for a mistyped --fields before it prints a line',
   async (command) => {
     const cwd = temporaryDir()
     writeFileSync(join(cwd, 's.txt'), 'whsec')

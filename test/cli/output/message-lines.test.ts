@@ -7,7 +7,7 @@ const message = { message_id: 1, date: 1_800_000_000, chat: { id: 'chat_1', type
 it.each([
   ['bots send', ['bots', 'send', '--chat', 'chat_1'], { VOUCHERCTL_BOT_TOKEN: 'sbot_x' }],
   ['platform users send', ['platform', 'users', 'send', 'chat_1'], { VOUCHERCTL_OPERATOR_KEY: 'opk_x' }],
-] as const)('%s sends --text with its line feeds and tabs unchanged', async (_, command, env) => {
+] as const)('the command %s sends --text with its line feeds and tabs unchanged', async (_, command, env) => {
   const { baseUrl, received } = await stub(() => success(message))
   const { exit, stdout } = await cli([...command, '--text', text, '--base-url', baseUrl, '--json'], { env })
   expect([exit, JSON.parse(stdout).text]).toEqual([0, text])

@@ -120,9 +120,12 @@ test.each([
   expect((await list(args, given)).stdout.includes('\u001b[')).toBe(coloured)
 })
 
-test.each(['json', 'jsonl', 'yaml', 'csv'])('%s output contains no colours, even with FORCE_COLOR', async (format) => {
-  expect((await list(`-o ${format}`, { env: { FORCE_COLOR: '1' } })).stdout).not.toContain('\u001b')
-})
+test.each(['json', 'jsonl', 'yaml', 'csv'])(
+  'the output format %s contains no colours, even with FORCE_COLOR',
+  async (format) => {
+    expect((await list(`-o ${format}`, { env: { FORCE_COLOR: '1' } })).stdout).not.toContain('\u001b')
+  },
+)
 
 const hostile = 'a\u001b[31mred\u001b]0;title\u0007\u009b2Jb\u202ec\r\u0000d\u001bP1;2|x\u001b\\e\u001bc'
 

@@ -120,7 +120,7 @@ test('--all prints the table header once and widens a row for longer values of l
 })
 
 test.each(['apps list', 'tokens list --app a', 'bots list', 'platform chats list', 'platform chats messages c'])(
-  '%s --all requests every page of the list',
+  'the command %s --all requests every page of the list',
   async (command) => {
     const { baseUrl, received } = await stub(({ path }) => pageResponse(101, pageIn(path)))
     const ran = await cli(`${command} --all -o jsonl --base-url ${baseUrl}`, { env: secrets })

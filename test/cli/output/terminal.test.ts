@@ -21,17 +21,20 @@ describe.runIf(hasTerminal)('on a terminal', () => {
     ['Ctrl-D', '\u0004', 'login'],
     ['Ctrl-C', '\u0003', 'apps create'],
     ['Ctrl-D', '\u0004', 'apps create'],
-  ])('%s at the prompt of a command exits 130 and restores the terminal settings', async (_name, key, command) => {
-    const { baseUrl, received } = await stub(() => success(app))
-    const terminal = run(`${command} --base-url ${baseUrl}`, { VOUCHERCTL_JWT: secrets.VOUCHERCTL_JWT })
-    await terminal.until('?')
-    await terminal.until(command === 'login' ? '(hidden)' : 'application')
-    terminal.type(key)
-    expect(await terminal.exit).toBe(130)
-    const settings = settingsBeforeAndAfter(terminal.shown())
-    expect([settings.length, settings[0]]).toEqual([2, settings[1]])
-    expect(received).toEqual([])
-  })
+  ])(
+    'the key %s at a prompt ends the command with exit 130 and restores the terminal settings',
+    async (_name, key, command) => {
+      const { baseUrl, received } = await stub(() => success(app))
+      const terminal = run(`${command} --base-url ${baseUrl}`, { VOUCHERCTL_JWT: secrets.VOUCHERCTL_JWT })
+      await terminal.until('?')
+      await terminal.until(command === 'login' ? '(hidden)' : 'application')
+      terminal.type(key)
+      expect(await terminal.exit).toBe(130)
+      const settings = settingsBeforeAndAfter(terminal.shown())
+      expect([settings.length, settings[0]]).toEqual([2, settings[1]])
+      expect(received).toEqual([])
+    },
+  )
 
   test('login on a terminal never shows a typed credential', async () => {
     const { baseUrl } = await stub(() => success(pageOf()))

@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 test.each(['templates list', 'templates list --json', 'templates list --quiet'])(
-  '%s warns exactly once that it sends a token over http to another machine',
+  'the command %s warns exactly once that it sends a token over http to another machine',
   async (line) => {
     const { baseUrl, received } = await pages()
     const url = remote(baseUrl)
@@ -40,7 +40,7 @@ test.each(['templates list', 'templates list --json', 'templates list --quiet'])
 )
 
 test.each(['apps list', 'api GET /open-platform/vouchers/templates', 'bots updates --json'])(
-  '%s warns that it sends a credential over http to another machine',
+  'the command %s warns that it sends a credential over http to another machine',
   async (line) => {
     const { baseUrl } = await pages()
     const url = remote(baseUrl)

@@ -135,7 +135,7 @@ describe('api METHOD PATH', () => {
     ['api POST /open-platform/applications -F a]=1', 2, 'no name'],
     ['api POST /open-platform/applications -F n=9007199254740993', 2, 'exactly'],
     ['api POST /open-platform/applications -F n=0.12345678901234567', 2, 'exactly'],
-  ])('%s exits %i with a message that contains "%s" and sends nothing', async (args, exit, says) => {
+  ])('the command %s exits %i with a message that contains "%s" and sends nothing', async (args, exit, says) => {
     const { ran, sent } = await sentBy(args.split(' '))
     expect([ran.exit, ran.stdout, sent]).toEqual([exit, '', undefined])
     expect(ran.stderr).toContain(says)

@@ -22,7 +22,7 @@ const FRESH = 'sbot_FRESHtokenFRESHtokenFRESHtoken1234567'
 test.each([
   ['bots get bot_01 --save', { ...botDetail, one_time_token: FRESH }],
   ['bots regenerate-token bot_01 --save --yes', { bot_id: 'bot_01', one_time_token: FRESH, token_prefix: 'sbot_FRE' }],
-])('%s stores the bot token in the profile and does not print it', async (command, data) => {
+])('the command %s stores the bot token in the profile and does not print it', async (command, data) => {
   const home = temporaryDir()
   const { baseUrl } = await stub(() => success(data))
   const ran = await cli(`${command} --json --base-url ${baseUrl}`, { env, home })
@@ -79,7 +79,7 @@ test('webhook set and tokens create warn if --fields omits the one-time secret o
 })
 
 test.each(['bots get bot_01', 'bots regenerate-token bot_01 --yes'])(
-  '%s warns if --fields omits the one-time token',
+  'the command %s warns if --fields omits the one-time token',
   async (command) => {
     const { baseUrl } = await stub(() => success({ ...botDetail, bot_id: 'bot_01', one_time_token: FRESH }))
     const ran = await cli(`${command} --fields token_prefix --base-url ${baseUrl}`, { env })
@@ -374,7 +374,7 @@ test('templates create --bot --submit suggests templates submit --bot if only su
 test.each([
   ['templates list --bot bot_01', 'GET /api/v1/bots/my/bot_01/vouchers/templates', { items: [template] }],
   ['templates submit tpl_01 --bot bot_01', 'POST /api/v1/bots/my/bot_01/vouchers/templates/tpl_01/submit', template],
-])('%s sends a request to the template endpoint of that bot', async (command, call, data) => {
+])('the command %s sends a request to the template endpoint of that bot', async (command, call, data) => {
   const { baseUrl, received } = await stub(() => success(data))
   expect((await cli(`${command} --base-url ${baseUrl}`, { env })).exit).toBe(0)
   expect(received.map(({ method, path }) => `${method} ${path}`)).toEqual([call])

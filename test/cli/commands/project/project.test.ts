@@ -58,7 +58,7 @@ const calling = Object.entries(matrix).filter(
     local !== true && endless !== true && !/^(webhook trigger|server logs|scenario)/.test(path),
 )
 
-test.each(calling)('%s sends nothing to a server that only the project file names', async (path, row) => {
+test.each(calling)('the command %s sends nothing to a server that only the project file names', async (path, row) => {
   const { baseUrl, received } = await stub(() => success(pageOf()))
   const home = ownFolder()
   const url = foreign(baseUrl)

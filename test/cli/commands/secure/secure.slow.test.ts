@@ -371,7 +371,7 @@ describe('secure call', () => {
     ['secure call GET /_platform/v1/reviews', 2, 'PATH'],
     ['secure call GET /api/v1/x /api/v1/y', 2, 'argument'],
     ['secure call POST /api/v1/open-platform/vouchers/verify --body nowhere.json', 2, 'nowhere.json'],
-  ])('%s exits %i with a message that contains %s', async (args, exit, says) => {
+  ])('the command %s exits %i with a message that contains %s', async (args, exit, says) => {
     const ran = await cli(args, { env: env() })
     expect([ran.exit, ran.stdout]).toEqual([exit, ''])
     expect(ran.stderr).toContain(says)

@@ -25,7 +25,7 @@ function place() {
 }
 
 test.each(['server start --memory --port 0', 'quickstart'])(
-  '%s without SQLite exits 1 and says how to install it',
+  'the command %s without SQLite exits 1 and says how to install it',
   async (line) => {
     const { home, env } = place()
     const { exit, stdout, stderr } = await built.run([...line.split(' '), '--json'], home, env)

@@ -129,7 +129,7 @@ test('webhook bridge exits 3 without a secret and does not poll', async () => {
 })
 
 test.each(['webhook bridge --forward-to http://127.0.0.1:1/', 'bots updates --follow'])(
-  '%s warns if the server does not hold polls and exits 9 for an update_id above 2^53',
+  'the command %s warns if polls are not held and exits 9 for an update_id above 2^53',
   async (command) => {
     const ids = [[], [], [9_007_199_254_740_992]]
     const { baseUrl, received } = await stub((_request, index) => items(...(ids[index] as number[])))
