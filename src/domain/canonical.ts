@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
  */
 export function canonicalJson(value: unknown): string {
   if (value === undefined) return '{}'
-  // JSON.parse reads 1e999 as Infinity, which JSON.stringify would turn into null. String(-0) is 0.
+  // JSON.parse reads 1e999 as Infinity, which JSON.stringify would write as null. String() also writes -0 as 0.
   if (typeof value === 'number') return String(value)
   if (typeof value === 'string') return quote(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

@@ -19,7 +19,7 @@ export interface SessionContext {
   readonly origin: string
 }
 
-/** One key of 32 bytes per direction. */
+/** Keys of a session: one key of 32 bytes for each direction. */
 export interface SessionKeys {
   readonly keyC2s: Uint8Array
   readonly keyS2c: Uint8Array

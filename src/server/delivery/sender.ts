@@ -85,7 +85,7 @@ export function createSender(options: SenderOptions = {}): Sender {
         return { statusCode: status, error: statusError(status), durationMs, ipAddress: address }
       }
       const failure = failed(deliveryError(exchange.failure), address)
-      // Do not send a delivery that may have arrived to a second address.
+      // Try no second address if the delivery may have arrived at the first.
       if (limit.reached !== null || !exchange.unsent) return failure
       first ??= failure
     }

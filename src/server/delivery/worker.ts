@@ -78,7 +78,8 @@ export class DeliveryWorker {
   }
 
   /**
-   * @param alone true if no other process uses the store: then all existing leases belong to a process that has exited
+   * Starts deliveries.
+   * @param alone true if no other process uses the store: all leases in the store then belong to exited processes
    */
   async start({ alone }: { readonly alone: boolean }): Promise<void> {
     const { store, clock } = this.#options

@@ -64,7 +64,7 @@ export const botRuntimeHandlers: MakeHandlers<'bots', Runtime> = (deps, { write 
   }
 }
 
-/** Margin from the timeout of a poll to the expiry of its row, which a process that exits leaves in the store. */
+/** The stored row of a poll expires this long after the poll's timeout, in case the process has exited. */
 const POLL_GRACE_MS = 2_000
 
 function newOpenPoll({ random }: Deps, { timeout = 0 }: GetUpdatesInput, { caller }: Call<GetUpdates>): OpenPoll {

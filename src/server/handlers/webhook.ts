@@ -74,7 +74,7 @@ async function setWebhook<R extends Refusal>(
     // A new poll takes this lock too, so none can start before the transaction ends.
     yield* lockQueue(botId)
     const was = yield* webhooks.webhookOf(botId)
-    // With a webhook set, an open poll is about to end with 409 anyway.
+    // Refuse only for a bot without a webhook: a bot with a webhook cannot poll, and a late poll ends with 409.
     const isPolling = polls.isOpen(botId) || (polls.across && (yield* isPolled(botId, Date.now())))
     if (was === null && isPolling) return refuse('POLLING_ACTIVE')
     const previousIps = was === null ? [] : (JSON.parse(was.allowed_ips) as string[])

@@ -268,7 +268,7 @@ function* expireLeases(before: number, now: number): Op<string[]> {
 
 /**
  * Marks a bounded number of failed deliveries as ready and returns their bots. `<=` selects due deliveries; `>` selects
- * deliveries scheduled too far ahead, because the clock was set back since.
+ * deliveries scheduled further ahead than any retry, because the clock was set back.
  */
 function* markReady(side: '<=' | '>', at: number): Op<string[]> {
   const due = yield* all<{ id: string; bot_id: string }>(
