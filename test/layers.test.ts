@@ -109,7 +109,7 @@ test('webhook library imports no module from outside its folder except node:cryp
   expect([...reached].filter((it) => !it.startsWith('webhook/'))).toEqual(['node:crypto'])
 })
 
-test('commands without encryption do not load @noble (26 ms)', () => {
+test('command that needs no encryption does not load @noble, which takes 26 ms', () => {
   const entries = [
     'cli/main.ts',
     'cli/execute.ts',

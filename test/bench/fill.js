@@ -8,7 +8,7 @@ import { openDatabase, prepareStatement } from '../../src/store/sqlite/engine.js
 import { issuedVouchers } from './issued.js'
 
 /** Vouchers per statement and table on PostgreSQL. */
-const TOGETHER = 500
+const ROWS_PER_STATEMENT = 500
 const PER_COMMIT = 50_000
 
 const [, , dataDir, count, applicationId, templateId, databaseUrl] = process.argv
@@ -64,28 +64,30 @@ async function postgres(connectionString) {
   await client.query('set synchronous_commit = off')
   await client.query('begin')
   /** Parameters of the rows that wait for insertion, by SQL statement. */
-  const gathered = new Map()
+  const paramsBySql = new Map()
   let stored = 0
-  const flush = async (together) => {
-    for (const [sql, params] of gathered) {
-      const one = params.length / together
-      await client.query({ name: `${together} ${sql.slice(0, 30)}`, text: manyOf(sql, one, together), values: params })
+  const flush = async (rowCount) => {
+    for (const [sql, params] of paramsBySql) {
+      const one = params.length / rowCount
+      await client.query({ name: `${rowCount} ${sql.slice(0, 30)}`, text: manyOf(sql, one, rowCount), values: params })
     }
-    gathered.clear()
+    paramsBySql.clear()
   }
   return {
     template: async () => numbersOf((await client.query(SELECT_TEMPLATE, [applicationId, templateId])).rows[0]),
     add(writes) {
       for (const { sql, params } of writes) {
-        if (!gathered.has(sql)) gathered.set(sql, [])
-        gathered.get(sql).push(...params)
+        if (!paramsBySql.has(sql)) paramsBySql.set(sql, [])
+        paramsBySql.get(sql).push(...params)
       }
       stored += 1
-      if (stored % TOGETHER > 0) return undefined
-      return flush(TOGETHER).then(() => (stored % PER_COMMIT === 0 ? client.query('commit; begin') : undefined))
+      if (stored % ROWS_PER_STATEMENT > 0) return undefined
+      return flush(ROWS_PER_STATEMENT).then(() =>
+        stored % PER_COMMIT === 0 ? client.query('commit; begin') : undefined,
+      )
     },
     async finish(issued) {
-      if (stored % TOGETHER > 0) await flush(stored % TOGETHER)
+      if (stored % ROWS_PER_STATEMENT > 0) await flush(stored % ROWS_PER_STATEMENT)
       await client.query(COUNT_ISSUED, [applicationId, templateId, issued])
       await client.query('commit')
       await client.query('vacuum analyze')

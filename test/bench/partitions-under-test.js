@@ -38,7 +38,7 @@ async function prepare(applications) {
   }
 }
 
-/** @returns calls per second of each kind */
+/** @returns issue, verify and redeem calls per second */
 async function runAll({ applications, count }) {
   const now = Date.now()
   const issued = []

@@ -87,7 +87,7 @@ if (wanted('P11')) {
 if (wanted('P12')) {
   rows.push(...(await measurePostgres({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))
 }
-// Has no target, so it runs only with --only.
+// The partitions measurement has no target, so it runs only with --only.
 if (flags.only?.split(',').includes('partitions')) {
   rows.push(...(await measurePartitions({ rounds: Number(flags.rounds), count: flags.quick ? 1_000 : 5_000, say })))
 }

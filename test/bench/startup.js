@@ -38,7 +38,7 @@ export async function measureStartup({ rounds, say }) {
     for (let round = 0; round <= rounds; round++) {
       const measured = {}
       for (const [name, args] of Object.entries(commands)) measured[name] = runToEnd(args, caller)
-      measured.serving = await runToFirstAnswer(env)
+      measured.serving = await runToFirstResponse(env)
       if (round > 0) for (const [name, ms] of Object.entries(measured)) (samples[name] ??= []).push(ms)
     }
   } finally {
@@ -82,7 +82,7 @@ function runToEnd(args, env) {
   return ms
 }
 
-async function runToFirstAnswer(env) {
+async function runToFirstResponse(env) {
   const startedAt = now()
   const server = await startServer(env)
   try {

@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/store/sqlite/engine.js'
 import { liveServer, temporaryFolder } from '../support/server.js'
 import { Answer } from '../support/server-client.js'
 import { newTenant } from '../support/server-tenant.js'
-import { Book } from './book.js'
+import { CallLog } from './call-log.js'
 import { clerks } from './clients.js'
 import { breachesIn, differences } from './invariants.js'
 import { Random } from './random.js'
@@ -13,23 +13,23 @@ import { readStored } from './stored.js'
 
 let folder: string
 let dataDir: string
-let book: Book
+let callLog: CallLog
 
 /** Makes logged calls of every kind at a server and closes the server. */
 beforeAll(async () => {
   folder = temporaryFolder()
   dataDir = join(folder, 'data')
-  book = new Book(join(folder, 'acknowledged.ndjson'))
+  callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
   const server = await liveServer({ dataDir })
   const tenant = await newTenant(server)
   const { id } = await tenant.template()
   let calls = 0
-  const goesOn = () => calls < 60
-  const onAnswer = () => {
+  const shouldContinue = () => calls < 60
+  const onResponse = () => {
     calls += 1
   }
   const random = new Random('checker')
-  await clerks(4, { tenant, book, random, name: 'c', templateIds: [id], goesOn, onAnswer })
+  await clerks(4, { tenant, callLog, random, name: 'c', templateIds: [id], shouldContinue, onResponse })
   await server.close()
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -42,7 +42,7 @@ function found(sql = ''): string[] {
   db.exec(sql)
   db.close()
   const stored = readStored(copy, folder)
-  return [...breachesIn(stored), ...differences(book, stored)]
+  return [...breachesIn(stored), ...differences(callLog, stored)]
 }
 
 const LIVE = 'select id from redemptions where reversed_at is null limit 1'
@@ -51,8 +51,8 @@ const REVERSED = 'select id from redemptions where reversed_at is not null limit
 describe('invariant checker', () => {
   it('invariant checker finds no violation in an undamaged database after calls of every kind', () => {
     expect(found()).toEqual([])
-    expect(new Set(book.acknowledged().map(({ action }) => action))).toEqual(new Set(['issue', 'redeem', 'reverse']))
-    expect(book.unanswered()).toEqual([])
+    expect(new Set(callLog.acknowledged().map(({ action }) => action))).toEqual(new Set(['issue', 'redeem', 'reverse']))
+    expect(callLog.unresolved()).toEqual([])
   })
 
   it.each<[string, string, RegExp]>([
@@ -111,19 +111,19 @@ describe('invariant checker', () => {
   })
 
   it('invariant checker accepts a call without a response, whether stored or not', () => {
-    const entry = book.open('issue-open', 'issue', { external_issue_id: 'open' })
+    const entry = callLog.open('issue-open', 'issue', { external_issue_id: 'open' })
     expect(found()).toEqual([])
-    expect(book.unanswered()).toEqual([entry])
-    book.answered(entry, new Answer(503, {}, JSON.stringify({ success: false, code: 'SERVICE_UNAVAILABLE' })))
-    expect(book.unanswered()).toEqual([entry])
+    expect(callLog.unresolved()).toEqual([entry])
+    callLog.answered(entry, new Answer(503, {}, JSON.stringify({ success: false, code: 'SERVICE_UNAVAILABLE' })))
+    expect(callLog.unresolved()).toEqual([entry])
   })
 
   it('invariant checker finds a different second response to a call, and a wrong refusal', () => {
-    const [entry] = book.acknowledged()
+    const [entry] = callLog.acknowledged()
     if (entry === undefined) throw new Error('no call was made')
     const answer = (status: number, body: object) => new Answer(status, {}, JSON.stringify(body))
-    book.answered(entry, answer(entry.acknowledged.status, { success: true, data: { id: 'another' } }))
-    book.answered(entry, answer(409, { success: false, code: 'VOUCHER_ALREADY_REDEEMED' }))
+    callLog.answered(entry, answer(entry.acknowledged.status, { success: true, data: { id: 'another' } }))
+    callLog.answered(entry, answer(409, { success: false, code: 'VOUCHER_ALREADY_REDEEMED' }))
     expect(found()).toEqual([
       expect.stringContaining(`${entry.key} was answered 201`),
       expect.stringContaining(`${entry.key} was refused: 409`),

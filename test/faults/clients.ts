@@ -3,13 +3,13 @@ import { contract } from '../../src/contract/index.js'
 import type { IssuedVoucher, Redemption } from '../../src/contract/vouchers.js'
 import type { Answer } from '../support/server-client.js'
 import { codeOf, type Tenant } from '../support/server-tenant.js'
-import type { Action, Book, Entry } from './book.js'
+import type { Action, CallLog, Entry } from './call-log.js'
 import type { Random } from './random.js'
 
-const ANSWER_MS_MAX = 30_000
+const RESPONSE_MS_MAX = 30_000
 
 /** Sends a logged call and logs its response; returns null if the connection ended without a response. */
-export async function send(tenant: Tenant, book: Book, entry: Entry): Promise<Answer | null> {
+export async function send(tenant: Tenant, callLog: CallLog, entry: Entry): Promise<Answer | null> {
   const extra = { key: entry.key }
   const call = (): Promise<Answer> => {
     switch (entry.action) {
@@ -23,14 +23,14 @@ export async function send(tenant: Tenant, book: Book, entry: Entry): Promise<An
   }
   const overdue = new AbortController()
   try {
-    const late = wait(ANSWER_MS_MAX, 'late' as const, { signal: overdue.signal })
+    const late = wait(RESPONSE_MS_MAX, 'late' as const, { signal: overdue.signal })
     late.catch(() => {})
     const answer = await Promise.race([call(), late])
     if (answer === 'late') {
-      book.wrong(`${entry.key} had no answer within ${ANSWER_MS_MAX / 1000} s`)
+      callLog.wrong(`${entry.key} had no answer within ${RESPONSE_MS_MAX / 1000} s`)
       return null
     }
-    book.answered(entry, answer)
+    callLog.answered(entry, answer)
     return answer
   } catch {
     return null
@@ -41,7 +41,7 @@ export async function send(tenant: Tenant, book: Book, entry: Entry): Promise<An
 
 export interface Work {
   readonly tenant: Tenant
-  readonly book: Book
+  readonly callLog: CallLog
   readonly random: Random
   /** Unique name of the client: its idempotency keys and external ids contain it. */
   readonly name: string
@@ -50,27 +50,27 @@ export interface Work {
   /** Set for a client with one connection: it never sends a call twice concurrently. */
   readonly oneAtATime?: boolean
   /** Called before each call: false stops the client. */
-  goesOn(): boolean
-  onAnswer?(answer: Answer): void
+  shouldContinue(): boolean
+  onResponse?(answer: Answer): void
 }
 
 /**
- * A client: issues, redeems, reverses and redeems again, sometimes sending a call twice concurrently, until `goesOn`
+ * A client: issues, redeems, reverses and redeems again, sometimes sending a call twice concurrently, until `shouldContinue`
  * returns false or a connection ends without a response. It logs every call before it sends the call.
  */
 export async function clerk(work: Work): Promise<void> {
-  const { tenant, book, random, name, templateIds, onAnswer } = work
+  const { tenant, callLog, random, name, templateIds, onResponse } = work
   let going = true
   const settle = async (key: string, action: Action, input: Entry['input']): Promise<Answer | null> => {
-    if (!going || !work.goesOn()) return null
-    const entry = book.open(key, action, input)
+    if (!going || !work.shouldContinue()) return null
+    const entry = callLog.open(key, action, input)
     const twice = !work.oneAtATime && random.chance(0.1) ? [entry, entry] : [entry]
-    const answers = await Promise.all(twice.map((it) => send(tenant, book, it)))
-    for (const answer of answers) if (answer !== null) onAnswer?.(answer)
+    const answers = await Promise.all(twice.map((it) => send(tenant, callLog, it)))
+    for (const answer of answers) if (answer !== null) onResponse?.(answer)
     if (answers.includes(null)) going = false
     return answers.find((it) => it !== null && it.status < 300) ?? null
   }
-  for (let n = 0; going && work.goesOn(); n++) {
+  for (let n = 0; going && work.shouldContinue(); n++) {
     const id = `${name}-${n}`
     const template_id = random.chance(0.8) ? templateIds[0] : random.pick(templateIds)
     const issue = { template_id, external_issue_id: id, recipient_user_id: `user-${random.below(50)}` }
@@ -96,11 +96,11 @@ export async function clerks(count: number, work: Work): Promise<void> {
 }
 
 /** Repeats calls without a response until each has one; returns the calls still without one after `msMax`. */
-export async function retryUnanswered(tenant: Tenant, book: Book, msMax = 5_000): Promise<Entry[]> {
+export async function retryUnresolved(tenant: Tenant, callLog: CallLog, msMax = 5_000): Promise<Entry[]> {
   const deadline = performance.now() + msMax
-  while (book.unanswered().length > 0 && performance.now() < deadline) {
-    await Promise.all(book.unanswered().map((entry) => send(tenant, book, entry)))
-    if (book.unanswered().length > 0) await wait(50)
+  while (callLog.unresolved().length > 0 && performance.now() < deadline) {
+    await Promise.all(callLog.unresolved().map((entry) => send(tenant, callLog, entry)))
+    if (callLog.unresolved().length > 0) await wait(50)
   }
-  return book.unanswered()
+  return callLog.unresolved()
 }

@@ -1,4 +1,4 @@
-import type { Book } from './book.js'
+import type { CallLog } from './call-log.js'
 import type { Stored } from './stored.js'
 
 function* countBy<T>(rows: readonly T[], keyOf: (row: T) => string): Generator<[string, number]> {
@@ -58,12 +58,12 @@ export function breachesIn(stored: Stored): string[] {
 }
 
 /** Compares stored data with received responses; returns effects that are lost, duplicated or not requested. */
-export function differences(book: Book, stored: Stored): string[] {
-  const found = [...book.wrongAnswers()]
+export function differences(callLog: CallLog, stored: Stored): string[] {
+  const found = [...callLog.wrongResponses()]
   const keys = new Map(stored.keys.map((it) => [it.idempotency_key, it.subject_id]))
   const vouchers = byId(stored.vouchers)
   const redemptions = byId(stored.redemptions)
-  for (const { key, action, input, acknowledged } of book.acknowledged()) {
+  for (const { key, action, input, acknowledged } of callLog.acknowledged()) {
     const { id, voucherId } = acknowledged.data
     const lost = (what: string) => found.push(`acknowledged ${action} ${key}: ${what}`)
     if (keys.get(key) !== id) lost(`its key names ${keys.get(key) ?? 'nothing'}, not ${id}`)
@@ -78,8 +78,8 @@ export function differences(book: Book, stored: Stored): string[] {
       else if (action === 'reverse' && redemption.reversed_at === null) lost(`the reversal of ${id} is lost`)
     }
   }
-  const asked = new Set(book.entries().map(({ key }) => key))
-  const askedIssues = new Set(book.entries().map(({ input }) => input.external_issue_id))
+  const asked = new Set(callLog.entries().map(({ key }) => key))
+  const askedIssues = new Set(callLog.entries().map(({ input }) => input.external_issue_id))
   for (const [key, subject] of keys) {
     const isOfLoad = vouchers.has(subject) || redemptions.has(subject)
     if (isOfLoad && !asked.has(key)) found.push(`nobody sent the key ${key}`)

@@ -76,7 +76,7 @@ describe('races', () => {
     expect((await tenant.runtime(contract.templates.list, {})).data.items[0]?.issuedCount).toBe(1)
   })
 
-  it('one of 20 concurrent reversals succeeds; of concurrent redeems at most one', async () => {
+  it('one of 20 concurrent reversals succeeds, and at most one of the redeems sent with them', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const { id } = await tenant.redeem(voucher)

@@ -13,7 +13,7 @@ const ANSWER = /^HTTP\/1\.1 404 [^]*?\r\nContent-Length: (\d+)\r\n[^]*?\r\n\r\n/
 interface Seen {
   answers: number
   /** Whether the last response had `Connection: close`. */
-  saidClose: boolean
+  hasConnectionClose: boolean
   /** What the client had sent or received in part when the connection ended. */
   readonly atEnd: 'nothing' | 'a request' | 'part of an answer' | 'a reset'
 }
@@ -29,7 +29,7 @@ function issueBytes({ token }: Tenant, templateId: string, key: string): string 
 /** Sends requests one after another on one connection, each after the previous response, until the server closes it. */
 function keepAsking(port: number, onAnswer: () => void): Promise<Seen> {
   return new Promise((resolve) => {
-    const seen = { answers: 0, saidClose: false }
+    const seen = { answers: 0, hasConnectionClose: false }
     let received = ''
     let awaits = true
     const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => socket.write(REQUEST))
@@ -39,8 +39,8 @@ function keepAsking(port: number, onAnswer: () => void): Promise<Seen> {
       if (head === '' || received.length < head.length + Number(length)) return
       received = received.slice(head.length + Number(length))
       seen.answers += 1
-      seen.saidClose = /\r\nConnection: close\r\n/i.test(head)
-      awaits = !seen.saidClose
+      seen.hasConnectionClose = /\r\nConnection: close\r\n/i.test(head)
+      awaits = !seen.hasConnectionClose
       if (awaits) socket.write(REQUEST)
       onAnswer()
     })
@@ -64,7 +64,9 @@ describe('SIGTERM', () => {
           if (answered === 1_000) stopped = child.stop(10_000)
         }
         const seen = await Promise.all(Array.from({ length: 16 }, () => keepAsking(child.port, onAnswer)))
-        expect(seen.map(({ saidClose, atEnd }) => [saidClose, atEnd])).toEqual(seen.map(() => [true, 'nothing']))
+        expect(seen.map(({ hasConnectionClose, atEnd }) => [hasConnectionClose, atEnd])).toEqual(
+          seen.map(() => [true, 'nothing']),
+        )
         expect(await stopped).toBe(0)
       }),
     30_000,

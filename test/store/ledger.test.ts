@@ -265,12 +265,12 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
             const answer = await ledger.issue(`order-${which}`, now, { voucherId: `vch_${run}_${index}` })
             if (answer.ok && !answer.replayed) vouchers.push(answer.data)
           } else if (kind === 'redeem' && voucher !== undefined) {
-            const foretold = await ledger.verify(voucher, now, recipient)
+            const verification = await ledger.verify(voucher, now, recipient)
             const answer = await ledger.redeem(voucher, now, {
               recipientUserId: recipient,
               redemptionId: `rdm_${run}_${index}`,
             })
-            expect(foretold.ok && foretold.data.redeemable).toBe(answer.ok)
+            expect(verification.ok && verification.data.redeemable).toBe(answer.ok)
             if (answer.ok) redemptions.push(answer.data.id)
           } else if (kind === 'reverse' && redemptionId !== undefined) {
             await ledger.reverse(redemptionId, now)

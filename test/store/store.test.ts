@@ -63,9 +63,9 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
   })
 
   it('write operations run and notify once if another of their batch throws after writing', async () => {
-    const heard: string[] = []
-    store.listen((subject) => heard.push(subject))
-    const told = (id: string) =>
+    const subjects: string[] = []
+    store.listen((subject) => subjects.push(subject))
+    const writeAndNotify = (id: string) =>
       store.write(function* () {
         const noted = yield* note(id)
         yield* notify(id)
@@ -76,9 +76,9 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
       yield* notify('b')
       throw new Error('a bug')
     })
-    await Promise.allSettled([told('a'), failing, told('c')])
+    await Promise.allSettled([writeAndNotify('a'), failing, writeAndNotify('c')])
     expect(await store.read(notes)).toEqual(['a', 'c'])
-    expect(hasOneWriter ? heard : heard.sort()).toEqual(['a', 'c'])
+    expect(hasOneWriter ? subjects : subjects.sort()).toEqual(['a', 'c'])
   })
 
   it('write operation that throws before it writes does not affect others of its batch', async () => {

@@ -3,9 +3,9 @@ import { contract } from '../../../src/contract/index.js'
 import type { IssuedVoucher } from '../../../src/contract/vouchers.js'
 import { callerOf } from '../../support/server-client.js'
 import { codeOf, newTenant } from '../../support/server-tenant.js'
-import { Book } from '../book.js'
+import { CallLog } from '../call-log.js'
 import type { Campaign, Run } from '../campaign.js'
-import { clerks, retryUnanswered, send } from '../clients.js'
+import { clerks, retryUnresolved, send } from '../clients.js'
 import { breachesIn, differences } from '../invariants.js'
 import { jumpingBots } from '../jumping-bots.js'
 import { startServer, tenantAt } from '../server.js'
@@ -35,7 +35,7 @@ export const clockJumps: Campaign = {
 
   async run({ quick, random, folder, root, say }: Run) {
     const dataDir = join(folder, 'data')
-    const book = new Book(join(folder, 'acknowledged.ndjson'))
+    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
     const broken: string[] = []
     const clock = new ShiftedClock(folder)
     const bots = await jumpingBots(broken)
@@ -47,7 +47,7 @@ export const clockJumps: Campaign = {
     const { id } = await first.template({ issue_limit: 1_000_000, validity: around(Date.now()) })
     const oneDay = await first.template({ validity: { type: 'relative', duration_days: 1 } })
     const ofADay = { template_id: oneDay.id, external_issue_id: 'day', recipient_user_id: 'user' }
-    const issued = await send(first, book, book.open('issue-day', 'issue', ofADay))
+    const issued = await send(first, callLog, callLog.open('issue-day', 'issue', ofADay))
     const credential = codeOf(issued?.data as IssuedVoucher)
     const dayToken = await first.console(contract.tokens.create, {
       appId: first.appId,
@@ -72,12 +72,12 @@ export const clockJumps: Campaign = {
       const jump = () => (end === 'none' ? clock.set(under.pid, shift) : under[end]())
       await clerks(CLIENTS, {
         tenant: tenantAt(server, first),
-        book,
+        callLog,
         random: random.of(name),
         name,
         templateIds: [id],
-        goesOn: () => answers < endsAfter,
-        onAnswer: () => {
+        shouldContinue: () => answers < endsAfter,
+        onResponse: () => {
           answers += 1
           if (answers === jumpsAfter) jumping = jump()
         },
@@ -89,11 +89,11 @@ export const clockJumps: Campaign = {
         restarts += 1
       }
       const tenant = tenantAt(server, first)
-      const wedged = await retryUnanswered(tenant, book)
+      const wedged = await retryUnresolved(tenant, callLog)
       broken.push(...wedged.map(({ key }) => `${key} is not answered after the jump`))
       // Repeats of the calls before the jump must get the same responses after the jump.
-      const answered = book.acknowledged()
-      await Promise.all(Array.from({ length: 100 }, () => send(tenant, book, random.pick(answered))))
+      const answered = callLog.acknowledged()
+      await Promise.all(Array.from({ length: 100 }, () => send(tenant, callLog, random.pick(answered))))
 
       // The rate limit window must end after its real duration despite the jump.
       const list = () => tenant.runtime(contract.templates.list, { limit: 1 })
@@ -116,12 +116,12 @@ export const clockJumps: Campaign = {
       const seen = verified.code ?? verified.data.redeemable
       const expected = shift >= DAY ? 'TOKEN_EXPIRED' : data.redeemable
       if (seen !== expected) broken.push(`${name}: a token of a day, ${shift} ms off: ${seen}`)
-      say(`jump ${round + 1} of ${jumps}: ${book.acknowledged().length} acknowledged`)
+      say(`jump ${round + 1} of ${jumps}: ${callLog.acknowledged().length} acknowledged`)
     }
     const facts = await bots.close(tenantAt(server, first), (ms) => clock.set(server.pid, ms), quick)
     await server.stop()
     const stored = readStored(dataDir, folder)
-    broken.push(...breachesIn(stored), ...differences(book, stored))
-    return { facts: { jumps, restarts, acknowledged: book.acknowledged().length, ...facts }, broken }
+    broken.push(...breachesIn(stored), ...differences(callLog, stored))
+    return { facts: { jumps, restarts, acknowledged: callLog.acknowledged().length, ...facts }, broken }
   },
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { contract } from '../../../src/contract/index.js'
 import type { IssuedVoucher } from '../../../src/contract/vouchers.js'
 import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
-import { Book } from '../book.js'
+import { CallLog } from '../call-log.js'
 import type { Campaign, Run } from '../campaign.js'
 import { clerks } from '../clients.js'
 import { type Damage, damages } from '../damages.js'
@@ -18,15 +18,15 @@ interface Base {
   /** How the server of the data folder was ended. */
   readonly end: 'stop' | 'kill'
   readonly dataDir: string
-  readonly book: Book
+  readonly callLog: CallLog
   readonly tenant: Tenant
   /** The responses of a server on the undamaged folder, in the order of `answers`. */
   readonly sound: readonly string[]
 }
 
 /** Reads every voucher, every redemption and the templates; returns the responses without the members that vary. */
-async function answers(tenant: Tenant, book: Book): Promise<{ status: number; text: string }[]> {
-  const calls = book
+async function answers(tenant: Tenant, callLog: CallLog): Promise<{ status: number; text: string }[]> {
+  const calls = callLog
     .acknowledged()
     .map(({ action, acknowledged: { data } }) =>
       action === 'issue'
@@ -58,7 +58,7 @@ export const damagedFiles: Campaign = {
     for (let n = 0; n < cases; n++) {
       const damage = damages[n % damages.length] as Damage
       const base = random.pick(bases.filter((it) => damage.fits(it.dataDir)))
-      const { dataDir, end, book, tenant, sound } = base
+      const { dataDir, end, callLog, tenant, sound } = base
       const damaged = join(folder, 'damaged')
       cpSync(dataDir, damaged, { recursive: true })
       const done = `${damage.name} after a ${end}: ${damage.apply(damaged, random)}`
@@ -77,7 +77,7 @@ export const damagedFiles: Campaign = {
         rmSync(damaged, { recursive: true })
         continue
       }
-      const given = await answers(tenantAt(server, tenant), book)
+      const given = await answers(tenantAt(server, tenant), callLog)
       const wrong = given.filter(({ status, text }, index) => status < 500 && text !== sound[index]).length
       const unserved = given.filter(({ status }) => status >= 500).length
       if (server.exit() !== null) broken.push(`${done}: the server ended by itself: ${server.stderr()}`)
@@ -102,19 +102,19 @@ async function makeBases(folder: string, root: string, random: Run['random'], ca
   const bases: Base[] = []
   for (const [index, end] of (['stop', 'kill'] as const).entries()) {
     const dataDir = join(folder, `base-${index}`)
-    const book = new Book(join(folder, `acknowledged-${index}.ndjson`))
+    const callLog = new CallLog(join(folder, `acknowledged-${index}.ndjson`))
     let server = await startServer(root, dataDir)
     const tenant = await newTenant(server)
     const { id } = await tenant.template({ issue_limit: 1_000_000 })
     let answered = 0
-    const work = { book, random: random.of(end), templateIds: [id] }
+    const work = { callLog, random: random.of(end), templateIds: [id] }
     const worked = (name: string, upTo: number) =>
       clerks(8, {
         ...work,
         tenant: tenantAt(server, tenant),
         name,
-        goesOn: () => answered < upTo,
-        onAnswer: () => void (answered += 1),
+        shouldContinue: () => answered < upTo,
+        onResponse: () => void (answered += 1),
       })
     // The restart after the first half checkpoints it, so the database file and the WAL both have data.
     await worked(`b${index}-0`, calls / 2)
@@ -124,9 +124,9 @@ async function makeBases(folder: string, root: string, random: Run['random'], ca
     await server[end]()
     cpSync(dataDir, `${dataDir}-kept`, { recursive: true })
     server = await startServer(root, `${dataDir}-kept`)
-    const sound = (await answers(tenantAt(server, tenant), book)).map(({ text }) => text)
+    const sound = (await answers(tenantAt(server, tenant), callLog)).map(({ text }) => text)
     await server.kill()
-    bases.push({ end, dataDir, book, tenant, sound })
+    bases.push({ end, dataDir, callLog, tenant, sound })
   }
   return bases
 }

@@ -5,7 +5,7 @@ import { postgresError } from '../../support/postgres-wire.js'
 import type { Answer, Send } from '../../support/server-client.js'
 import { newTenant, type Tenant } from '../../support/server-tenant.js'
 import { type Gate, tcpGate } from '../../support/tcp-gate.js'
-import { Book } from '../book.js'
+import { CallLog } from '../call-log.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
 import { clerks, send } from '../clients.js'
 import { breachesIn, differences } from '../invariants.js'
@@ -106,7 +106,7 @@ export const databaseAway: Campaign = {
 }
 
 async function campaign({ quick, random, folder, root, say }: Run, postgres: PostgresServer, gate: Gate) {
-  const book = new Book(join(folder, 'acknowledged.ndjson'))
+  const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
   const broken: string[] = []
   const recoveries: number[] = []
   const env = { VOUCHERCTL_DATABASE_URL: postgres.url.replace(`:${postgres.port}/`, `:${gate.port}/`) }
@@ -126,11 +126,11 @@ async function campaign({ quick, random, folder, root, say }: Run, postgres: Pos
         ([0, 1] as const).map((place) =>
           clerks(CLIENTS_EACH, {
             tenant: at(place),
-            book,
+            callLog,
             random: random.of(`round ${round} ${place}`),
             name: `d${round}-${place}`,
             templateIds: [id],
-            goesOn: () => !over,
+            shouldContinue: () => !over,
           }),
         ),
       )
@@ -140,7 +140,7 @@ async function campaign({ quick, random, folder, root, say }: Run, postgres: Pos
       await wait(random.below(20))
       const place = random.below(2) as 0 | 1
       const refused = fleet.refusedMs.length
-      const backAt = await hurt(harm, { postgres, gate, fleet, place, start, random, quick })
+      const backAt = await causeFault(harm, { postgres, gate, fleet, place, start, random, quick })
       if (outages.includes(harm) && fleet.refusedMs.length === refused) {
         broken.push(`${harm}: no call was answered 503`)
       }
@@ -151,22 +151,22 @@ async function campaign({ quick, random, folder, root, say }: Run, postgres: Pos
       over = true
       await load
       // Repeats of calls at the other server must get the same responses.
-      const answered = book.acknowledged().filter(({ key }) => key.includes(`-d${round}-`))
-      await Promise.all(answered.map((entry, index) => send(at((index % 2) as 0 | 1), book, entry)))
-      broken.push(...book.unanswered().map(({ key }) => `${key} was never answered`))
-      say(`${harm}, ${round + 1} of ${rounds.length}: ${book.acknowledged().length} acknowledged`)
+      const answered = callLog.acknowledged().filter(({ key }) => key.includes(`-d${round}-`))
+      await Promise.all(answered.map((entry, index) => send(at((index % 2) as 0 | 1), callLog, entry)))
+      broken.push(...callLog.unresolved().map(({ key }) => `${key} was never answered`))
+      say(`${harm}, ${round + 1} of ${rounds.length}: ${callLog.acknowledged().length} acknowledged`)
     }
   } finally {
     fleet.isOver = true
   }
   for (const server of servers) await server.stop()
   const stored = await readStoredIn(postgres.url)
-  broken.push(...breachesIn(stored), ...differences(book, stored))
+  broken.push(...breachesIn(stored), ...differences(callLog, stored))
   return {
     facts: {
       harms: recoveries.length,
-      acknowledged: book.acknowledged().length,
-      'done but unanswered': book.doneUnanswered,
+      acknowledged: callLog.acknowledged().length,
+      'done but unanswered': callLog.doneWithoutResponse,
       'answers of 503': fleet.refusedMs.length,
       '503 after': spread(fleet.refusedMs),
       recovery: spread(recoveries),
@@ -186,7 +186,7 @@ interface Scene {
 }
 
 /** Causes the fault and repairs it; returns the time of the repair. */
-async function hurt(harm: Harm, { postgres, gate, fleet, place, start, random, quick }: Scene): Promise<number> {
+async function causeFault(harm: Harm, { postgres, gate, fleet, place, start, random, quick }: Scene): Promise<number> {
   const refused = fleet.refusedMs.length
   const awayMs = quick ? 1_000 : AWAY_MS
   switch (harm) {

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Answer } from '../../support/server-client.js'
 import { newTenant } from '../../support/server-tenant.js'
-import { Book } from '../book.js'
+import { CallLog } from '../call-log.js'
 import type { Campaign, Run } from '../campaign.js'
-import { clerks, retryUnanswered } from '../clients.js'
+import { clerks, retryUnresolved } from '../clients.js'
 import { breachesIn, differences } from '../invariants.js'
 import { startServer, tenantAt } from '../server.js'
 import { readStored } from '../stored.js'
-import { readsGoOn } from './full-disk.js'
+import { checkReads } from './full-disk.js'
 
 /** Makes every fsync of the process fail until `stop()`, or returns the reason if strace may not attach. */
 async function failFsync(pid: number): Promise<{ stop(): Promise<void> } | { skipped: string }> {
@@ -43,7 +43,7 @@ export const failingFsync: Campaign = {
   async run({ quick, random, folder, root }: Run) {
     if (spawnSync('strace', ['-V']).status !== 0) return { skipped: 'strace is not installed' }
     const dataDir = join(folder, 'data')
-    const book = new Book(join(folder, 'acknowledged.ndjson'))
+    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
     const broken: string[] = []
     let refusals = 0
     let server = await startServer(root, dataDir)
@@ -64,12 +64,13 @@ export const failingFsync: Campaign = {
       const deadline = performance.now() + 30_000
       await clerks(8, {
         tenant,
-        book,
+        callLog,
         random: random.of(`round ${round}`),
         name: `s${round}`,
         templateIds: [id],
-        goesOn: () => seen < 30 && performance.now() < deadline && !(injected !== undefined && 'skipped' in injected),
-        onAnswer(answer: Answer) {
+        shouldContinue: () =>
+          seen < 30 && performance.now() < deadline && !(injected !== undefined && 'skipped' in injected),
+        onResponse(answer: Answer) {
           answers += 1
           if (answers === injectAfter) injecting = inject()
           if (answer.status < 500) return
@@ -92,32 +93,32 @@ export const failingFsync: Campaign = {
       let late = 0
       await clerks(8, {
         tenant,
-        book,
+        callLog,
         random: random.of(`after ${round}`),
         name: `t${round}`,
         templateIds: [id],
-        goesOn: () => late < 30,
-        onAnswer({ status }: Answer) {
+        shouldContinue: () => late < 30,
+        onResponse({ status }: Answer) {
           late += 1
           if (status !== 503) broken.push(`after a failed fsync a write was answered ${status}`)
         },
       })
       refusals += seen + late
       if (files.map(hashOf).join() !== before.join()) broken.push('the files changed after a failed fsync')
-      broken.push(...(await readsGoOn(tenant, book)))
+      broken.push(...(await checkReads(tenant, callLog)))
       const ready = await server.send({ method: 'GET', path: '/readyz' })
       if (ready.status !== 503) broken.push(`/readyz says ${ready.status} after a failed fsync`)
 
       await server.stop()
       server = await startServer(root, dataDir)
-      const wedged = await retryUnanswered(tenantAt(server, first), book)
+      const wedged = await retryUnresolved(tenantAt(server, first), callLog)
       broken.push(...wedged.map(({ key }) => `${key} is not answered after the restart`))
     }
     await server.stop()
     const stored = readStored(dataDir, folder)
-    broken.push(...breachesIn(stored), ...differences(book, stored))
+    broken.push(...breachesIn(stored), ...differences(callLog, stored))
     return {
-      facts: { rounds, 'writes refused': refusals, acknowledged: book.acknowledged().length },
+      facts: { rounds, 'writes refused': refusals, acknowledged: callLog.acknowledged().length },
       broken,
     }
   },

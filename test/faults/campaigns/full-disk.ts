@@ -6,16 +6,16 @@ import { contract } from '../../../src/contract/index.js'
 import type { IssuedVoucher } from '../../../src/contract/vouchers.js'
 import type { Answer } from '../../support/server-client.js'
 import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
-import { Book } from '../book.js'
+import { CallLog } from '../call-log.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
-import { clerks, retryUnanswered } from '../clients.js'
+import { clerks, retryUnresolved } from '../clients.js'
 import { breachesIn, differences } from '../invariants.js'
 import { killServers, Refused, startServer, tenantAt } from '../server.js'
 import { readStored } from '../stored.js'
 
 const DISK_MIB = 24
 const RECOVERY_MS_MAX = 5_000
-const REFUSALS_SEEN = 40
+const REFUSALS_MIN = 40
 
 /** Mounts a small file system in memory, or returns the reason why this user may not mount one. */
 function mountSmall(at: string): { unmount(): void } | { skipped: string } {
@@ -56,7 +56,7 @@ export const fullDisk: Campaign = {
     if ('skipped' in mounted) return mounted
     try {
       const dataDir = join(disk, 'data')
-      const book = new Book(join(folder, 'acknowledged.ndjson'))
+      const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
       const broken: string[] = []
       const recoveries: number[] = []
       let refusals = 0
@@ -70,7 +70,7 @@ export const fullDisk: Campaign = {
         const tenant = tenantAt(server, first)
         const ballast = fill(disk, random.between(0, 300))
         let seen = 0
-        const onAnswer = (answer: Answer) => {
+        const onResponse = (answer: Answer) => {
           if (answer.status < 500) return
           seen += 1
           if (answer.status !== 503 || answer.code !== 'SERVICE_UNAVAILABLE' || !answer.headers['retry-after']) {
@@ -79,21 +79,29 @@ export const fullDisk: Campaign = {
         }
         const name = `f${round}`
         const deadline = performance.now() + 60_000
-        const goesOn = () => seen < REFUSALS_SEEN && performance.now() < deadline
-        await clerks(8, { tenant, book, random: random.of(name), name, templateIds: [id], goesOn, onAnswer })
-        if (seen < REFUSALS_SEEN) broken.push(`only ${seen} writes were refused on the full disk`)
+        const shouldContinue = () => seen < REFUSALS_MIN && performance.now() < deadline
+        await clerks(8, {
+          tenant,
+          callLog,
+          random: random.of(name),
+          name,
+          templateIds: [id],
+          shouldContinue,
+          onResponse,
+        })
+        if (seen < REFUSALS_MIN) broken.push(`only ${seen} writes were refused on the full disk`)
         refusals += seen
-        broken.push(...(await readsGoOn(tenant, book)))
+        broken.push(...(await checkReads(tenant, callLog)))
 
         // Every second round kills the server and restarts it while the disk is full.
         if (round % 2 === 1) {
           await server.kill()
           const left = readStored(dataDir, folder)
-          broken.push(...breachesIn(left), ...differences(book, left))
+          broken.push(...breachesIn(left), ...differences(callLog, left))
           try {
             server = await startServer(root, dataDir)
             restartedFull += 1
-            broken.push(...(await readsGoOn(tenantAt(server, first), book)))
+            broken.push(...(await checkReads(tenantAt(server, first), callLog)))
             rmSync(ballast)
           } catch (error) {
             if (!(error instanceof Refused)) throw error
@@ -105,7 +113,7 @@ export const fullDisk: Campaign = {
 
         const freedAt = performance.now()
         const again = tenantAt(server, first)
-        const wedged = await retryUnanswered(again, book, RECOVERY_MS_MAX)
+        const wedged = await retryUnresolved(again, callLog, RECOVERY_MS_MAX)
         recoveries.push(performance.now() - freedAt)
         broken.push(
           ...wedged.map(({ key }) => `${key} is not answered ${RECOVERY_MS_MAX / 1000} s after there is space`),
@@ -114,12 +122,12 @@ export const fullDisk: Campaign = {
       }
       await server.stop()
       const stored = readStored(dataDir, folder)
-      broken.push(...breachesIn(stored), ...differences(book, stored))
+      broken.push(...breachesIn(stored), ...differences(callLog, stored))
       return {
         facts: {
           'times full': rounds,
           'writes refused': refusals,
-          acknowledged: book.acknowledged().length,
+          acknowledged: callLog.acknowledged().length,
           'started on the full disk': restartedFull,
           recovery: spread(recoveries),
         },
@@ -133,9 +141,9 @@ export const fullDisk: Campaign = {
 }
 
 /** Checks that vouchers can be verified and lists read; returns the violations. */
-export async function readsGoOn(tenant: Tenant, book: Book): Promise<string[]> {
+export async function checkReads(tenant: Tenant, callLog: CallLog): Promise<string[]> {
   const broken: string[] = []
-  const issued = book.acknowledged().filter(({ action }) => action === 'issue')
+  const issued = callLog.acknowledged().filter(({ action }) => action === 'issue')
   for (const { key, acknowledged } of issued.slice(-20)) {
     const issued = acknowledged.data as IssuedVoucher
     const answer = await tenant.runtime(contract.vouchers.verify, { credential: codeOf(issued) })

@@ -2,7 +2,7 @@ import type { Campaign } from '../campaign.js'
 import { clockJumps } from './clock-jumps.js'
 import { damagedFiles } from './damaged-files.js'
 import { databaseAway } from './database-away.js'
-import { droppedAnswers } from './dropped-answers.js'
+import { droppedResponses } from './dropped-responses.js'
 import { failingFsync } from './failing-fsync.js'
 import { fullDisk } from './full-disk.js'
 import { kill } from './kill.js'
@@ -16,7 +16,7 @@ import { slowClients } from './slow-clients.js'
 export const campaigns: readonly Campaign[] = [
   kill,
   races,
-  droppedAnswers,
+  droppedResponses,
   databaseAway,
   fullDisk,
   failingFsync,

@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { contract } from '../../../src/contract/index.js'
 import { newTenant } from '../../support/server-tenant.js'
-import { Book } from '../book.js'
+import { CallLog } from '../call-log.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
-import { clerks, retryUnanswered, send } from '../clients.js'
+import { clerks, retryUnresolved, send } from '../clients.js'
 import { breachesIn, differences } from '../invariants.js'
 import { startServer, tenantAt } from '../server.js'
 import { readStored } from '../stored.js'
@@ -24,7 +24,7 @@ export const kill: Campaign = {
 
   async run({ quick, random, folder, root, say }: Run) {
     const dataDir = join(folder, 'data')
-    const book = new Book(join(folder, 'acknowledged.ndjson'))
+    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
     const kills = quick ? 10 : 200
     const broken: string[] = []
     const readies: number[] = []
@@ -45,50 +45,50 @@ export const kill: Campaign = {
       }
       await clerks(CLIENTS, {
         tenant,
-        book,
+        callLog,
         random: random.of(`round ${round}`),
         name: `k${round}`,
         templateIds: [wide.id, narrow.id],
-        goesOn: () => true,
-        onAnswer: () => {
+        shouldContinue: () => true,
+        onResponse: () => {
           answers += 1
           if (answers === killedAfter) killing = killSoon()
         },
       })
       await killing
       const left = readStored(dataDir, folder)
-      broken.push(...breachesIn(left), ...differences(book, left))
+      broken.push(...breachesIn(left), ...differences(callLog, left))
 
       server = await startServer(root, dataDir)
       readies.push(server.readyMs)
       if (server.readyMs > READY_MS_MAX) broken.push(`ready again only after ${Math.round(server.readyMs)} ms`)
       const again = tenantAt(server, first)
-      const wedged = await retryUnanswered(again, book)
+      const wedged = await retryUnresolved(again, callLog)
       broken.push(...wedged.map(({ key }) => `${key} is not answered after the restart`))
       // Repeats of the calls before the kill must get the same responses after the restart.
-      const answered = book.acknowledged().filter(({ key }) => key.includes(`-k${round}-`))
-      await Promise.all(answered.map((entry) => send(again, book, entry)))
+      const answered = callLog.acknowledged().filter(({ key }) => key.includes(`-k${round}-`))
+      await Promise.all(answered.map((entry) => send(again, callLog, entry)))
 
       const fills = Array.from({ length: SMALL_QUOTA + 1 }, (_, n) => {
         const id = `fill-k${round}-${n}`
         const input = { template_id: narrow.id, external_issue_id: id, recipient_user_id: 'user' }
-        return book.open(`issue-${id}`, 'issue', input)
+        return callLog.open(`issue-${id}`, 'issue', input)
       })
-      await Promise.all(fills.map((entry) => send(again, book, entry)))
+      await Promise.all(fills.map((entry) => send(again, callLog, entry)))
       const listed = (await again.runtime(contract.templates.list, { limit: 1 })).data.items[0]
       if (listed?.id !== narrow.id || listed.issuedCount !== SMALL_QUOTA) {
         broken.push(`the quota of ${SMALL_QUOTA} was used ${listed?.issuedCount} times`)
       }
-      say(`kill ${round + 1} of ${kills}: ${book.acknowledged().length} acknowledged`)
+      say(`kill ${round + 1} of ${kills}: ${callLog.acknowledged().length} acknowledged`)
     }
     await server.stop()
     const stored = readStored(dataDir, folder)
-    broken.push(...breachesIn(stored), ...differences(book, stored))
+    broken.push(...breachesIn(stored), ...differences(callLog, stored))
     return {
       facts: {
         kills: readies.length,
-        acknowledged: book.acknowledged().length,
-        'done but unanswered': book.doneUnanswered,
+        acknowledged: callLog.acknowledged().length,
+        'done but unanswered': callLog.doneWithoutResponse,
         ready: spread(readies),
       },
       broken,

@@ -3,9 +3,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { contract } from '../../../src/contract/index.js'
 import type { Answer } from '../../support/server-client.js'
 import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
-import { Book } from '../book.js'
+import { CallLog } from '../call-log.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
-import { clerks, retryUnanswered } from '../clients.js'
+import { clerks, retryUnresolved } from '../clients.js'
 import { breachesIn, differences } from '../invariants.js'
 import { memoryOf, type Server, startServer, tenantAt } from '../server.js'
 import { readStored } from '../stored.js'
@@ -48,7 +48,7 @@ async function greedy({ folder, root }: Run, seconds: number, broken: string[]) 
   const honestCall = verify(honest, codeOf(await honest.issue()))
   const otherCode = codeOf(await other.issue())
   const until = performance.now() + seconds * 1_000
-  const goesOn = () => performance.now() < until
+  const shouldContinue = () => performance.now() < until
   const memory = watchMemory(server)
   const [honestMs, refusedMs]: number[][] = [[], []]
   let asked = 0
@@ -56,7 +56,7 @@ async function greedy({ folder, root }: Run, seconds: number, broken: string[]) 
   const askForAll = async () => {
     const line = server.line()
     const call = verify(tenantAt({ send: line.send, operatorKey: '' }, other), otherCode)
-    while (goesOn()) {
+    while (shouldContinue()) {
       const { answer, ms } = await timed(call)
       asked += 1
       if (answer.status === 200) continue
@@ -66,7 +66,7 @@ async function greedy({ folder, root }: Run, seconds: number, broken: string[]) 
     line.close()
   }
   const askAsEver = async () => {
-    while (goesOn()) {
+    while (shouldContinue()) {
       const { answer, ms } = await timed(honestCall)
       honestMs?.push(ms)
       if (answer.status !== 200) broken.push(`the honest application was answered ${answer.status} ${answer.text}`)
@@ -98,7 +98,7 @@ async function recovered(call: () => Promise<Answer>, broken: string[]): Promise
 /** Runs ten times as many writing clients as other campaigns, without a rate limit. */
 async function crowd({ folder, root, random }: Run, seconds: number, broken: string[]) {
   const dataDir = join(folder, 'crowded')
-  const book = new Book(join(folder, 'acknowledged.ndjson'))
+  const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
   const server = await startServer(root, dataDir)
   const tenant = await newTenant(server)
   const { id } = await tenant.template({ issue_limit: 1_000_000 })
@@ -110,12 +110,12 @@ async function crowd({ folder, root, random }: Run, seconds: number, broken: str
     lines.map((line, index) =>
       clerks(1, {
         tenant: tenantAt({ send: line.send, operatorKey: '' }, tenant),
-        book,
+        callLog,
         random: random.of(`crowd ${index}`),
         name: `o${index}`,
         templateIds: [id],
-        goesOn: () => performance.now() < until,
-        onAnswer({ status, headers, text }) {
+        shouldContinue: () => performance.now() < until,
+        onResponse({ status, headers, text }) {
           answers += 1
           const shed = (status === 429 || status === 503) && headers['retry-after'] !== undefined
           if (status >= 300 && !shed) broken.push(`under overload it was answered ${status} ${text}`)
@@ -126,13 +126,13 @@ async function crowd({ folder, root, random }: Run, seconds: number, broken: str
   const code = codeOf(await tenant.issue(id, { key: 'after' }))
   const recovery = await recovered(() => tenant.runtime(contract.vouchers.verify, { credential: code }), broken)
   for (const line of lines) line.close()
-  const lost = book.unanswered().length
+  const lost = callLog.unresolved().length
   if (lost > 0) broken.push(`${lost} calls had no answer under overload`)
-  await retryUnanswered(tenant, book)
+  await retryUnresolved(tenant, callLog)
   const mib = memory()
   await server.stop()
   const stored = readStored(dataDir, folder)
-  const own = differences(book, stored).filter((it) => !/nobody (sent the key after|asked for voucher)/.test(it))
+  const own = differences(callLog, stored).filter((it) => !/nobody (sent the key after|asked for voucher)/.test(it))
   broken.push(...breachesIn(stored), ...own)
   return { perSecond: Math.round(answers / seconds), recovery, mib }
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { newTenant } from '../../support/server-tenant.js'
-import { Book } from '../book.js'
+import { CallLog } from '../call-log.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
 import { clerk } from '../clients.js'
 import { breachesIn, differences } from '../invariants.js'
@@ -18,7 +18,7 @@ export const sigterm: Campaign = {
 
   async run({ quick, random, folder, root, say }: Run) {
     const dataDir = join(folder, 'data')
-    const book = new Book(join(folder, 'acknowledged.ndjson'))
+    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
     const broken: string[] = []
     const ends: number[] = []
     const stops = quick ? 3 : 50
@@ -37,13 +37,13 @@ export const sigterm: Campaign = {
         const name = `x${round}-c${client}`
         await clerk({
           tenant: tenantAt({ send: line.send, operatorKey: server.operatorKey }, first),
-          book,
+          callLog,
           random: random.of(name),
           name,
           templateIds: [id],
           oneAtATime: true,
-          goesOn: () => !closed,
-          onAnswer({ headers }) {
+          shouldContinue: () => !closed,
+          onResponse({ headers }) {
             closed ||= headers.connection === 'close'
             answers += 1
             if (answers !== stopAfter) return
@@ -59,13 +59,13 @@ export const sigterm: Campaign = {
       ends.push(performance.now() - signalledAt)
       if (exit !== EXIT_AFTER_SIGTERM) broken.push(`it ended with ${exit}`)
       if (existsSync(join(dataDir, 'voucherctl.db-wal'))) broken.push('it left its journal behind')
-      broken.push(...book.unanswered().map(({ key }) => `${key} was not answered`))
+      broken.push(...callLog.unresolved().map(({ key }) => `${key} was not answered`))
       const stored = readStored(dataDir, folder)
-      broken.push(...breachesIn(stored), ...differences(book, stored))
+      broken.push(...breachesIn(stored), ...differences(callLog, stored))
       server = await startServer(root, dataDir)
       say(`stop ${round + 1} of ${stops}`)
     }
     await server.stop()
-    return { facts: { stops, acknowledged: book.acknowledged().length, 'to its end': spread(ends) }, broken }
+    return { facts: { stops, acknowledged: callLog.acknowledged().length, 'to its end': spread(ends) }, broken }
   },
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { contract } from '../../../src/contract/index.js'
 import { newTenant } from '../../support/server-tenant.js'
-import { Book } from '../book.js'
+import { CallLog } from '../call-log.js'
 import type { Campaign, Run } from '../campaign.js'
 import { clerks } from '../clients.js'
 import { breachesIn, differences } from '../invariants.js'
@@ -50,7 +50,7 @@ export const slowClients: Campaign = {
 
   async run({ quick, random, folder, root }: Run) {
     const dataDir = join(folder, 'data')
-    const book = new Book(join(folder, 'acknowledged.ndjson'))
+    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
     const broken: string[] = []
     const server = await startServer(root, dataDir)
     const tenant = await newTenant(server)
@@ -69,12 +69,12 @@ export const slowClients: Campaign = {
     let answers = 0
     await clerks(HONEST_CLIENTS, {
       tenant,
-      book,
+      callLog,
       random,
       name: 'h',
       templateIds: [id],
-      goesOn: () => performance.now() < until,
-      onAnswer({ status, text }) {
+      shouldContinue: () => performance.now() < until,
+      onResponse({ status, text }) {
         answers += 1
         if (status >= 300) broken.push(`an honest client was answered ${status} ${text}`)
       },
@@ -82,7 +82,7 @@ export const slowClients: Campaign = {
     const mib = memoryOf(server.pid) ?? 0
     const mibMax = quick ? MEMORY_MIB_MAX.short : MEMORY_MIB_MAX.long
     if (mib > mibMax) broken.push(`the server took ${mib} MiB, more than ${mibMax}`)
-    if (book.unanswered().length > 0) broken.push(`${book.unanswered().length} honest calls had no answer`)
+    if (callLog.unresolved().length > 0) broken.push(`${callLog.unresolved().length} honest calls had no answer`)
     const open = () => [...heads, ...bodies].filter((it) => !it.closed).length
     const late = performance.now() + LATE_MS_MAX
     while (!quick && open() > 0 && performance.now() < late) await wait(100)
@@ -92,7 +92,7 @@ export const slowClients: Campaign = {
     await wait(0)
     await server.stop()
     const stored = readStored(dataDir, folder)
-    broken.push(...breachesIn(stored), ...differences(book, stored))
+    broken.push(...breachesIn(stored), ...differences(callLog, stored))
     const count = heads.length + bodies.length + deafOnes.length
     return { facts: { 'slow connections': count, 'honest answers': answers, 'memory MiB': mib }, broken }
   },

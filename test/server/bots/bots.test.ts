@@ -15,7 +15,7 @@ const iso = (ms: number) => new Date(ms).toISOString()
 const { bots, platform } = contract
 
 /** Returns the failure code if the token is refused, or null: the invalid limit is checked only after the token. */
-const knock = async (place: TestApp, token: string) => {
+const refusalOf = async (place: TestApp, token: string) => {
   const path = `${contract.webhook.info.path}?unknown=1`
   const { code } = await place.send({ method: 'GET', path, headers: { authorization: `Bearer ${token}` } })
   return code === 'VALIDATION_FAILED' ? null : code
@@ -276,14 +276,14 @@ describe('one-time token', () => {
     const first = await read(tenant, id)
     expect(first.one_time_token).toMatch(/^sbot_[0-9A-Za-z]{36}$/)
     expect(first).toMatchObject({ has_token: true, token_prefix: first.one_time_token?.slice(0, 8) })
-    expect(await knock(server, first.one_time_token as string)).toBeNull()
+    expect(await refusalOf(server, first.one_time_token as string)).toBeNull()
     const { one_time_token: _, ...rest } = first
     expect(await read(tenant, id)).toEqual(rest)
     await tenant.operator(platform.disableBot, { botId: id })
     expect(await read(tenant, id)).not.toHaveProperty('one_time_token')
     await tenant.operator(platform.enableBot, { botId: id })
     expect(await read(tenant, id)).not.toHaveProperty('one_time_token')
-    expect(await knock(server, first.one_time_token as string)).toBeNull()
+    expect(await refusalOf(server, first.one_time_token as string)).toBeNull()
   })
 
   it('exactly one of fifty concurrent first reads of an approved bot returns the bot token', async () => {
@@ -292,7 +292,7 @@ describe('one-time token', () => {
     const reads = await Promise.all(Array.from({ length: 50 }, () => read(tenant, id)))
     const tokens = reads.flatMap((it) => it.one_time_token ?? [])
     expect(tokens).toHaveLength(1)
-    expect(await knock(server, tokens[0] as string)).toBeNull()
+    expect(await refusalOf(server, tokens[0] as string)).toBeNull()
     expect(new Set(reads.map((it) => it.token_prefix))).toEqual(new Set([tokens[0]?.slice(0, 8)]))
   })
 
@@ -346,8 +346,8 @@ describe('regeneration of a bot token', () => {
       200,
       { bot_id: id, one_time_token: expect.stringMatching(/^sbot_/), token_prefix: fresh.slice(0, 8) },
     ])
-    expect(await knock(server, token)).toBe('TOKEN_REVOKED')
-    expect(await knock(server, fresh)).toBeNull()
+    expect(await refusalOf(server, token)).toBe('TOKEN_REVOKED')
+    expect(await refusalOf(server, fresh)).toBeNull()
     const read = (await tenant.console(bots.get, { botId: id })).data
     expect(read.token_prefix).toBe(fresh.slice(0, 8))
     expect(read).not.toHaveProperty('one_time_token')
@@ -370,7 +370,7 @@ describe('regeneration of a bot token', () => {
     const { id } = await tenant.approvedBot()
     const { one_time_token } = (await tenant.console(bots.regenerateToken, { botId: id })).data
     expect((await tenant.console(bots.get, { botId: id })).data).not.toHaveProperty('one_time_token')
-    expect(await knock(server, one_time_token)).toBeNull()
+    expect(await refusalOf(server, one_time_token)).toBeNull()
   })
 
   it('concurrent regenerations each return a bot token, and exactly one of the tokens works', async () => {
@@ -380,7 +380,9 @@ describe('regeneration of a bot token', () => {
     const reading = tenant.console(bots.get, { botId: id })
     const tokens = (await Promise.all(calls)).map((it) => it.data.one_time_token)
     const shown = (await reading).data.one_time_token
-    const codes = await Promise.all([...tokens, ...(shown === undefined ? [] : [shown])].map((it) => knock(server, it)))
+    const codes = await Promise.all(
+      [...tokens, ...(shown === undefined ? [] : [shown])].map((it) => refusalOf(server, it)),
+    )
     expect(codes.filter((code) => code === null)).toHaveLength(1)
     expect(codes.filter((code) => code === 'TOKEN_REVOKED')).toHaveLength(codes.length - 1)
   })
@@ -392,24 +394,27 @@ describe('regeneration of a bot token', () => {
       const tenant = await newTenant(own)
       const { id } = await tenant.bot()
       if (name === 'enableBot') await tenant.operator(platform.disableBot, { botId: id })
-      const told: string[] = []
-      own.deps.store.listen((subject) => told.push(subject))
+      const notified: string[] = []
+      own.deps.store.listen((subject) => notified.push(subject))
       if (name === 'regenerateToken') await tenant.console(bots.regenerateToken, { botId: id })
       else await tenant.operator(platform[name], { botId: id })
-      expect(told).toEqual([id])
+      expect(notified).toEqual([id])
       await own.close()
     },
   )
 
-  it('disabled bot is refused with every token and works again once enabled', async () => {
+  it('disabled bot is refused with each of its tokens until it is enabled again', async () => {
     const tenant = await newTenant(server)
     const { id, token } = await tenant.bot()
     await tenant.operator(platform.disableBot, { botId: id })
-    expect(await knock(server, token)).toBe('BOT_DISABLED')
+    expect(await refusalOf(server, token)).toBe('BOT_DISABLED')
     const { one_time_token } = (await tenant.console(bots.regenerateToken, { botId: id })).data
-    expect([await knock(server, token), await knock(server, one_time_token)]).toEqual(['TOKEN_REVOKED', 'BOT_DISABLED'])
+    expect([await refusalOf(server, token), await refusalOf(server, one_time_token)]).toEqual([
+      'TOKEN_REVOKED',
+      'BOT_DISABLED',
+    ])
     await tenant.operator(platform.enableBot, { botId: id })
-    expect(await knock(server, one_time_token)).toBeNull()
+    expect(await refusalOf(server, one_time_token)).toBeNull()
   })
 })
 

@@ -92,7 +92,7 @@ describe('issue through a bot', () => {
 
   it('bot issue writes neither voucher nor message if one of them fails', async () => {
     await server.deps.store.write(function* () {
-      // The next message cannot be written because its id exists.
+      // Make the write of the next message fail: its id already exists.
       yield {
         kind: 'run',
         sql: `insert into messages (chat_id, message_id, sent_at, from_bot, text) values ($1, 1, 0, 0, 'x')`,
@@ -246,7 +246,7 @@ describe('refused bot issue', () => {
 
 describe('voucher updates of a linked bot', () => {
   const types = ['voucher_issued', 'voucher_redeemed', 'voucher_reversed'] as const
-  const told = async (by: TestBot = bot) =>
+  const voucherUpdatesOf = async (by: TestBot = bot) =>
     (await pollOf(by)).filter((it) => it.type.startsWith('voucher_')).map((it) => [it.type, it[it.type]])
 
   it('linked bot receives an update for every issue, redemption and reversal, no credentials', async () => {
@@ -256,7 +256,7 @@ describe('voucher updates of a linked bot', () => {
     const { credentials: __, delivery: ___, ...second } = issued.data
     const redeemed = (await tenant.runtime(contract.vouchers.redeem, { credential: codeOf(issued.data) })).data
     const reversed = (await tenant.runtime(contract.vouchers.reverse, { redemptionId: redeemed.id })).data
-    expect(await told()).toEqual([
+    expect(await voucherUpdatesOf()).toEqual([
       ['voucher_issued', { voucher: first }],
       ['voucher_issued', { voucher: second }],
       ['voucher_redeemed', { redemption: redeemed }],
@@ -281,7 +281,7 @@ describe('voucher updates of a linked bot', () => {
     await tenant.runtime(contract.vouchers.reverse, { redemptionId: id }, { key: 'V' })
     await tenant.runtime(contract.vouchers.reverse, { redemptionId: id }, { key: 'V' })
     await tenant.runtime(contract.vouchers.reverse, { redemptionId: id })
-    expect((await told()).map(([type]) => type)).toEqual([...types])
+    expect((await voucherUpdatesOf()).map(([type]) => type)).toEqual([...types])
   })
 
   it('voucher updates go to every linked bot, not to unlinked ones or other applications', async () => {
@@ -291,13 +291,15 @@ describe('voucher updates of a linked bot', () => {
     await direct()
     await tenant.console(contract.apps.unlinkBot, { appId: tenant.appId, botId: second.id })
     await direct()
-    const counts = await Promise.all([bot, second, silent, stranger].map(async (by) => (await told(by)).length))
+    const counts = await Promise.all(
+      [bot, second, silent, stranger].map(async (by) => (await voucherUpdatesOf(by)).length),
+    )
     expect(counts).toEqual([2, 1, 0, 0])
   })
 
   it('bot whose allowed_updates name one voucher update type receives only that type', async () => {
     await pollOf(bot, { allowed_updates: ['voucher_redeemed'] })
     await tenant.redeem(await tenant.issue(templateId))
-    expect((await told()).map(([type]) => type)).toEqual(['voucher_redeemed'])
+    expect((await voucherUpdatesOf()).map(([type]) => type)).toEqual(['voucher_redeemed'])
   })
 })

@@ -14,7 +14,7 @@ afterAll(() => server.close())
 const { apps, bots, platform, templates, vouchers } = contract
 
 /** The template calls of one bot, made with its account's JWT. */
-const doorOf = (tenant: Tenant, botId: string) => ({
+const botCallsOf = (tenant: Tenant, botId: string) => ({
   create: (overrides: Partial<TemplateInput> = {}) =>
     tenant.console(bots.createTemplate, { botId, ...templateBody(overrides) }),
   submit: (templateId: string) => tenant.console(bots.submitTemplate, { botId, templateId }),
@@ -29,24 +29,24 @@ describe('templates of a bot without an application', () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id: botId } = await tenant.bot()
-    const door = doorOf(tenant, botId)
-    const created = await door.create()
+    const botCalls = botCallsOf(tenant, botId)
+    const created = await botCalls.create()
     expect([created.status, created.data]).toMatchObject([201, { status: 'draft', applicationId: null, botId }])
     const { id } = created.data
-    expect(await door.list()).toEqual([id])
+    expect(await botCalls.list()).toEqual([id])
     expect((await tenant.runtime(templates.list, {})).data.items).toEqual([])
-    const submitted = await door.submit(id)
+    const submitted = await botCalls.submit(id)
     expect([submitted.status, submitted.data.status]).toEqual([200, 'reviewing'])
     expect((await tenant.operator(platform.reviews, { kind: 'template' })).data.items).toMatchObject([
       { id, application_id: null, account_id: tenant.accountId },
     ])
-    expect((await door.reject(id)).data.status).toBe('rejected')
-    await door.submit(id)
+    expect((await botCalls.reject(id)).data.status).toBe('rejected')
+    await botCalls.submit(id)
     expect((await tenant.operator(platform.approveTemplate, { templateId: id })).data).toMatchObject({
       status: 'active',
       applicationId: null,
     })
-    const again = await door.submit(id)
+    const again = await botCalls.submit(id)
     expect([again.code, again.details]).toEqual(['TEMPLATE_STATE_CONFLICT', { status: 'active' }])
     await own.close()
   })
@@ -54,9 +54,9 @@ describe('templates of a bot without an application', () => {
   it('voucher of a template that belongs to an unlinked bot cannot be issued', async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.bot()
-    const door = doorOf(tenant, botId)
-    const { id } = (await door.create()).data
-    await door.submit(id)
+    const botCalls = botCallsOf(tenant, botId)
+    const { id } = (await botCalls.create()).data
+    await botCalls.submit(id)
     await tenant.operator(platform.approveTemplate, { templateId: id })
     const input = { template_id: id, external_issue_id: 'x', recipient_user_id: 'user' }
     expect((await tenant.runtime(vouchers.issue, input)).code).toBe('TEMPLATE_NOT_FOUND')
@@ -65,7 +65,7 @@ describe('templates of a bot without an application', () => {
 
   it('unlinked bot can reuse the external id of a template only after its rejection', async () => {
     const tenant = await newTenant(server)
-    const [one, other] = [await tenant.bot(), await tenant.bot()].map(({ id }) => doorOf(tenant, id))
+    const [one, other] = [await tenant.bot(), await tenant.bot()].map(({ id }) => botCallsOf(tenant, id))
     if (one === undefined || other === undefined) throw new Error('two bots were made')
     const same = { external_template_id: `same-${serial()}` }
     const { id } = (await one.create(same)).data
@@ -88,7 +88,7 @@ describe('templates of a bot without an application', () => {
 
   it('exactly one of several concurrent creations of a template external id succeeds', async () => {
     const tenant = await newTenant(server)
-    const { create } = doorOf(tenant, (await tenant.bot()).id)
+    const { create } = botCallsOf(tenant, (await tenant.bot()).id)
     const same = { external_template_id: 'same' }
     const answers = await Promise.all([1, 2, 3, 4].map(() => create(same)))
     expect(answers.map((it) => it.status).sort()).toEqual([201, 409, 409, 409])
@@ -99,18 +99,18 @@ describe('templates of a linked bot', () => {
   it('linked bot creates templates in its application and lists and submits all of them', async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.linkedBot()
-    const door = doorOf(tenant, botId)
+    const botCalls = botCallsOf(tenant, botId)
     const direct = await tenant.draft()
-    const { data } = await door.create()
+    const { data } = await botCalls.create()
     expect(data).toMatchObject({ applicationId: tenant.appId, botId, status: 'draft' })
-    expect((await door.list()).sort()).toEqual([direct.id, data.id].sort())
-    expect((await door.create({ external_template_id: direct.externalTemplateId })).details).toEqual({
+    expect((await botCalls.list()).sort()).toEqual([direct.id, data.id].sort())
+    expect((await botCalls.create({ external_template_id: direct.externalTemplateId })).details).toEqual({
       template_id: direct.id,
     })
-    expect((await door.submit(direct.id)).data.status).toBe('reviewing')
+    expect((await botCalls.submit(direct.id)).data.status).toBe('reviewing')
     expect((await tenant.runtime(templates.submit, { templateId: data.id })).data.status).toBe('reviewing')
-    expect(await door.list({ status: 'draft' })).toEqual([])
-    expect(await door.list({ external_template_id: data.externalTemplateId })).toEqual([data.id])
+    expect(await botCalls.list({ status: 'draft' })).toEqual([])
+    expect(await botCalls.list({ external_template_id: data.externalTemplateId })).toEqual([data.id])
     await tenant.operator(platform.approveTemplate, { templateId: data.id })
     expect((await tenant.issue(data.id)).templateId).toBe(data.id)
   })
@@ -130,12 +130,12 @@ describe('link adopts templates', () => {
     const tenant = await newTenant(server)
     const { appId } = tenant
     const { id: botId } = await tenant.bot()
-    const door = doorOf(tenant, botId)
+    const botCalls = botCallsOf(tenant, botId)
     const made: string[] = []
-    for (let have = 0; have < 4; have++) made.push((await door.create()).data.id)
+    for (let have = 0; have < 4; have++) made.push((await botCalls.create()).data.id)
     const [, reviewing, rejected, active] = made as [string, string, string, string]
-    for (const id of [reviewing, rejected, active]) await door.submit(id)
-    await door.reject(rejected)
+    for (const id of [reviewing, rejected, active]) await botCalls.submit(id)
+    await botCalls.reject(rejected)
     await tenant.operator(platform.approveTemplate, { templateId: active })
     await tenant.console(apps.linkBot, { appId, botId })
     const adopted = (await tenant.runtime(templates.list, {})).data.items
@@ -146,7 +146,7 @@ describe('link adopts templates', () => {
     )
     expect((await tenant.issue(active)).templateId).toBe(active)
     await tenant.console(apps.unlinkBot, { appId, botId })
-    expect(await door.list()).toEqual([])
+    expect(await botCalls.list()).toEqual([])
     expect((await tenant.issue(active)).templateId).toBe(active)
   })
 
@@ -154,33 +154,33 @@ describe('link adopts templates', () => {
     const tenant = await newTenant(server)
     const { appId } = tenant
     const { id: botId } = await tenant.bot()
-    const door = doorOf(tenant, botId)
+    const botCalls = botCallsOf(tenant, botId)
     const held = await tenant.draft()
-    const { id: taken } = (await door.create({ external_template_id: held.externalTemplateId })).data
-    const { id: free } = (await door.create()).data
+    const { id: taken } = (await botCalls.create({ external_template_id: held.externalTemplateId })).data
+    const { id: free } = (await botCalls.create()).data
     await tenant.console(apps.linkBot, { appId, botId })
-    expect((await door.list()).sort()).toEqual([held.id, free].sort())
-    expect((await door.submit(taken)).code).toBe('TEMPLATE_NOT_FOUND')
+    expect((await botCalls.list()).sort()).toEqual([held.id, free].sort())
+    expect((await botCalls.submit(taken)).code).toBe('TEMPLATE_NOT_FOUND')
     await tenant.console(apps.unlinkBot, { appId, botId })
-    expect(await door.list()).toEqual([taken])
+    expect(await botCalls.list()).toEqual([taken])
     await tenant.runtime(templates.submit, { templateId: held.id })
-    await door.reject(held.id)
+    await botCalls.reject(held.id)
     await tenant.console(apps.linkBot, { appId, botId })
-    expect((await door.list()).sort()).toEqual([held.id, free, taken].sort())
+    expect((await botCalls.list()).sort()).toEqual([held.id, free, taken].sort())
   })
 
   it('link moves a rejected bot template even if the application has its external id', async () => {
     const tenant = await newTenant(server)
     const { appId } = tenant
     const { id: botId } = await tenant.bot()
-    const door = doorOf(tenant, botId)
+    const botCalls = botCallsOf(tenant, botId)
     const held = await tenant.draft()
-    const { id } = (await door.create({ external_template_id: held.externalTemplateId })).data
-    await door.submit(id)
-    await door.reject(id)
+    const { id } = (await botCalls.create({ external_template_id: held.externalTemplateId })).data
+    await botCalls.submit(id)
+    await botCalls.reject(id)
     await tenant.console(apps.linkBot, { appId, botId })
-    expect((await door.list()).sort()).toEqual([held.id, id].sort())
-    expect(await door.submit(id)).toMatchObject({
+    expect((await botCalls.list()).sort()).toEqual([held.id, id].sort())
+    expect(await botCalls.submit(id)).toMatchObject({
       code: 'EXTERNAL_TEMPLATE_ID_EXISTS',
       details: { template_id: held.id },
     })
@@ -189,10 +189,10 @@ describe('link adopts templates', () => {
   it('link of a bot moves no template of another bot of the account', async () => {
     const tenant = await newTenant(server)
     const [linked, other] = [await tenant.bot(), await tenant.bot()]
-    const { id } = (await doorOf(tenant, other.id).create()).data
+    const { id } = (await botCallsOf(tenant, other.id).create()).data
     await tenant.console(apps.linkBot, { appId: tenant.appId, botId: linked.id })
     expect((await tenant.runtime(templates.list, {})).data.items).toEqual([])
-    expect(await doorOf(tenant, other.id).list()).toEqual([id])
+    expect(await botCallsOf(tenant, other.id).list()).toEqual([id])
   })
 })
 
@@ -231,16 +231,16 @@ describe('checks of bot template calls', () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)
     const { id: botId } = await tenant.appliedBot({ scopes: [...botScopes] })
-    const door = doorOf(tenant, botId)
-    const { id } = (await door.create()).data
-    expect((await door.submit(id)).data.status).toBe('reviewing')
-    expect(await door.list({ status: 'active' })).toEqual([id])
+    const botCalls = botCallsOf(tenant, botId)
+    const { id } = (await botCalls.create()).data
+    expect((await botCalls.submit(id)).data.status).toBe('reviewing')
+    expect(await botCalls.list({ status: 'active' })).toEqual([id])
     await own.close()
   })
 
   it('bot template and runtime template with a non-existent date get the same refusal', async () => {
     const tenant = await newTenant(server)
-    const { create } = doorOf(tenant, (await tenant.bot()).id)
+    const { create } = botCallsOf(tenant, (await tenant.bot()).id)
     const validity = { type: 'fixed' as const, starts_at: '2027-02-30T00:00:00Z', ends_at: '2027-03-01T00:00:00Z' }
     const refused = await create({ validity })
     expect([refused.status, refused.details.errors]).toMatchObject([400, [{ pointer: '/validity/starts_at' }]])

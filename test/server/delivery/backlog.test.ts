@@ -186,12 +186,12 @@ describe('backlog of updates', () => {
       (it) => it.remove(),
       (it) => it.set(),
     ]
-    const told = (text: string) => text.replace(/"requestId":"[^"]*"|"created_at":"[^"]*"/g, '')
+    const comparable = (text: string) => text.replace(/"requestId":"[^"]*"|"created_at":"[^"]*"/g, '')
     for (const [index, call] of calls.entries()) {
       const settled = await call(eager)
       await settleAllOf(eager.bot.id)
       const unsettled = await call(lazy)
-      expect([index, told(unsettled.text)]).toEqual([index, told(settled.text)])
+      expect([index, comparable(unsettled.text)]).toEqual([index, comparable(settled.text)])
       expect([index, await lazy.pending()]).toEqual([index, await eager.pending()])
       if (index % 3 === 0) await settle()
     }

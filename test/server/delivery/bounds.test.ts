@@ -162,7 +162,7 @@ describe('slow receiver', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true])
   })
 
-  it('delivery has one time limit for DNS lookup and connection in sum', async () => {
+  it('DNS lookup and connection of a delivery share one time limit', async () => {
     const { port } = await tlsReceiver(hooksExampleCom)
     const { send } = senderFor({
       ...internet(port).options,

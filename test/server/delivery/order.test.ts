@@ -6,7 +6,7 @@ import { newChat, say } from '../../support/server-chats.js'
 import { DeliveryScene, type Received, type ReceiverAnswer, until } from '../../support/server-deliveries.js'
 
 /** A webhook receiver whose responses wait until the test sends them, by update. */
-function heldAnswers() {
+function heldResponses() {
   const waiting = new Map<number, (answer: ReceiverAnswer) => void>()
   return {
     waiting,
@@ -29,7 +29,7 @@ describe('order of deliveries', () => {
   it('updates of a chat are delivered one at a time by id, concurrently with other chats', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
-    const held = heldAnswers()
+    const held = heldResponses()
     receiver.answer = (call) => (textOf(call)?.startsWith('slow') ? held.answer(call) : 200)
     await scene.set(receiver, { allowed_updates: ['message'] })
     const [slow, quick] = [await newChat(scene.tenant, scene.bot), await newChat(scene.tenant, scene.bot)]
@@ -70,7 +70,7 @@ describe('order of deliveries', () => {
   it('max_connections limits the concurrent deliveries of a bot, lowest update ids first', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
-    const held = heldAnswers()
+    const held = heldResponses()
     receiver.answer = held.answer
     await scene.set(receiver, { max_connections: 3 })
     for (let n = 0; n < 12; n++) await scene.ping()
@@ -88,7 +88,7 @@ describe('order of deliveries', () => {
   it('webhook that fails gets one delivery at a time until one succeeds', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
-    const held = heldAnswers()
+    const held = heldResponses()
     receiver.answer = held.answer
     await scene.set(receiver, { max_connections: 4 })
     for (let n = 0; n < 12; n++) await scene.ping()
@@ -110,7 +110,7 @@ describe('order of deliveries', () => {
   it('chat with a long backlog leaves connections to other chats, and every chat keeps its order', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
-    const held = heldAnswers()
+    const held = heldResponses()
     receiver.answer = held.answer
     await scene.set(receiver, { allowed_updates: ['message'], max_connections: 2 })
     const chats = await Promise.all(Array.from({ length: 6 }, () => newChat(scene.tenant, scene.bot)))
@@ -167,7 +167,7 @@ describe('webhook deleted or replaced during an attempt', () => {
   it('delivery whose running attempt succeeds after a webhook delete is delivered', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
-    const held = heldAnswers()
+    const held = heldResponses()
     receiver.answer = held.answer
     await scene.set(receiver)
     const [arriving, failing] = [await scene.ping(), await scene.ping()]
@@ -192,7 +192,7 @@ describe('webhook deleted or replaced during an attempt', () => {
   it('webhook delete during the manual retry of a dead letter leaves it a dead letter', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
-    const held = heldAnswers()
+    const held = heldResponses()
     receiver.answer = held.answer
     await scene.set(receiver, { max_connections: 1 })
     const [inFlight, waiting] = [await scene.ping(), await scene.ping()]
@@ -238,7 +238,7 @@ describe('webhook deleted or replaced during an attempt', () => {
   it('late failure at a replaced webhook does not slow deliveries to the new one', async () => {
     const scene = await DeliveryScene.open()
     const [before, after] = [await scene.receiver(), await scene.receiver()]
-    const held = heldAnswers()
+    const held = heldResponses()
     before.answer = held.answer
     await scene.set(before)
     const updateId = await scene.ping()
@@ -274,7 +274,7 @@ describe('stopping worker', () => {
   it('stopping delivery worker waits for running attempts and claims no other deliveries', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
-    const held = heldAnswers()
+    const held = heldResponses()
     receiver.answer = held.answer
     await scene.set(receiver, { max_connections: 1 })
     await scene.ping()

@@ -145,17 +145,17 @@ describe('unreachable receiver', () => {
 
   it('delivery whose request was sent is not repeated at another address', async () => {
     const { port } = await tcpReceiver(silent)
-    const elsewhere = internet(port)
+    const otherNetwork = internet(port)
     const server = await tlsReceiver(hooksExampleCom, {}, (socket) => socket.destroy())
     const { send } = senderFor({
-      ...internetExcept('93.184.216.1', server.port, elsewhere),
+      ...internetExcept('93.184.216.1', server.port, otherNetwork),
       lookup: async () => ['93.184.216.1', '93.184.216.2'],
     })
     expect(await send('https://hooks.example.com/')).toMatchObject({
       error: { code: 'connection_reset' },
       ipAddress: '93.184.216.1',
     })
-    expect(elsewhere.dialled).toEqual([])
+    expect(otherNetwork.dialled).toEqual([])
   })
 
   it('delivery tries at most four addresses of a host', async () => {

@@ -24,7 +24,7 @@ const slowList = (delay_ms = 100) =>
   tenant.operator(contract.platform.addFault, { endpoint: 'templates.list', kind: 'delay', times: 1, delay_ms })
 
 /** Writes to a new connection; returns status and failure code of every response until the server closes it. */
-async function answersTo(...writes: string[]): Promise<(readonly [number, string | null])[]> {
+async function responsesTo(...writes: string[]): Promise<(readonly [number, string | null])[]> {
   const connection = await RawConnection.to(server.port)
   for (const bytes of writes) connection.write(bytes)
   const answers: (readonly [number, string | null])[] = []
@@ -50,9 +50,9 @@ describe('malformed message after pipelined requests', () => {
     ['a malformed length', `POST ${CREATE} HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n{}`, REFUSED],
   ])('malformed HTTP message gets one response, after those of earlier requests: %s', async (_what, bytes, last) => {
     await slowList()
-    expect(await answersTo(get(LIST) + get(LIST) + bytes)).toEqual([OK, OK, last])
+    expect(await responsesTo(get(LIST) + get(LIST) + bytes)).toEqual([OK, OK, last])
     await slowList()
-    expect(await answersTo(get(LIST) + get(LIST), ...bytes.split(/(?<=\r\n\r\n)/))).toEqual([OK, OK, last])
+    expect(await responsesTo(get(LIST) + get(LIST), ...bytes.split(/(?<=\r\n\r\n)/))).toEqual([OK, OK, last])
   })
 
   it('server survives a client that resets a CONNECT connection before the response', async () => {
@@ -69,7 +69,7 @@ describe('malformed message after pipelined requests', () => {
       `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n` +
       'Transfer-Encoding: chunked\r\n\r\nnonsense\r\n'
     await slowList()
-    expect(await answersTo(get(LIST) + broken + get(LIST))).toEqual([OK, REFUSED])
+    expect(await responsesTo(get(LIST) + broken + get(LIST))).toEqual([OK, REFUSED])
   })
 
   it('request with a response gets no second one when its body turns out to be malformed', async () => {
@@ -143,7 +143,7 @@ describe('client that reads only after sending everything', () => {
     async (_what, status, headers) => {
       for (let attempt = 0; attempt < 20; attempt++) {
         const head = `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${headers()}\r\n`
-        expect(await answerAfterSending(head, head.includes('chunked'))).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+        expect(await responseAfterSending(head, head.includes('chunked'))).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
       }
     },
   )
@@ -151,7 +151,7 @@ describe('client that reads only after sending everything', () => {
   const megabyte = Buffer.alloc(1024 * 1024, ' ')
   const chunk = Buffer.concat([Buffer.from('100000\r\n'), megabyte, Buffer.from('\r\n')])
 
-  function answerAfterSending(head: string, inChunks: boolean): Promise<string> {
+  function responseAfterSending(head: string, inChunks: boolean): Promise<string> {
     return new Promise((resolve, reject) => {
       const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
       socket.on('error', reject)

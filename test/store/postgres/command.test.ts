@@ -97,9 +97,9 @@ describe('server start on a database that another server uses', () => {
         message: expect.stringMatching(/keys\.json does not exist\. .*--key-file/),
       })
       // Make the key file of a server with another database.
-      const elsewhere = takeDatabase()
-      await start(await elsewhere.url, third)
-      elsewhere.release()
+      const otherDatabase = takeDatabase()
+      await start(await otherDatabase.url, third)
+      otherDatabase.release()
       const other = await start(url, second, `--key-file ${join(third, 'keys.json')}`)
       expect([other.exit, other.stdout]).toEqual([1, ''])
       expect(errorOf(other.stderr)).toMatchObject({

@@ -108,8 +108,8 @@ describe('concurrent operations of two processes', () => {
   })
 
   it('notifications reach the other process after a commit, never after a rollback', async () => {
-    const heard: string[] = []
-    other.listen((subject) => heard.push(subject))
+    const subjects: string[] = []
+    other.listen((subject) => subjects.push(subject))
     await store.write(() => notify('one'))
     const failing = store.write(function* (): Op<void> {
       yield* notify('never')
@@ -118,8 +118,8 @@ describe('concurrent operations of two processes', () => {
     })
     await expect(failing).rejects.toThrow('a bug')
     await store.write(() => notify('two'))
-    await until(() => heard.length >= 2)
-    expect(heard).toEqual(['one', 'two'])
+    await until(() => subjects.length >= 2)
+    expect(subjects).toEqual(['one', 'two'])
   })
 })
 
@@ -356,10 +356,10 @@ describe('connections terminated by the database', () => {
   it('listener whose connection was terminated learns of it and receives later notifications', async () => {
     const { stores, endAll } = await openStores()
     const [own, listening] = stores
-    const heard: string[] = []
+    const subjects: string[] = []
     let missed = 0
     listening.listen(
-      (subject) => heard.push(subject),
+      (subject) => subjects.push(subject),
       () => {
         missed += 1
       },
@@ -367,6 +367,6 @@ describe('connections terminated by the database', () => {
     await endAll()
     await until(() => missed > 0)
     await own.write(() => notify('again'))
-    await until(() => heard.includes('again'))
+    await until(() => subjects.includes('again'))
   })
 })

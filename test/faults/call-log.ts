@@ -29,10 +29,10 @@ const EXPECTED_REFUSALS = ['TEMPLATE_QUOTA_EXHAUSTED']
  * A log of the calls that clients sent and the responses that they received. It survives a crash of the server: it is
  * in the memory of the test process, and in a file for the analysis of a failed run.
  */
-export class Book {
+export class CallLog {
   readonly #entries = new Map<string, Entry>()
   readonly #wrong: string[] = []
-  #doneUnanswered = 0
+  #doneWithoutResponse = 0
   constructor(readonly path: string) {}
 
   /** Records a call before it is sent. */
@@ -55,7 +55,7 @@ export class Book {
     const earlier = entry.acknowledged
     if (earlier === null) {
       // A replay as the first success: the server carried out the call earlier, and its response was lost.
-      if (replayed) this.#doneUnanswered += 1
+      if (replayed) this.#doneWithoutResponse += 1
       entry.acknowledged = { status, sameness, data }
       entry.refused = false
     } else if (earlier.sameness !== sameness || earlier.status !== status) {
@@ -78,17 +78,17 @@ export class Book {
   }
 
   /** Calls of which no client knows the result. */
-  unanswered(): Entry[] {
+  unresolved(): Entry[] {
     return this.entries().filter((it) => it.acknowledged === null && !it.refused)
   }
 
-  wrongAnswers(): readonly string[] {
+  wrongResponses(): readonly string[] {
     return this.#wrong
   }
 
   /** Number of calls that the server carried out although their first response was lost. */
-  get doneUnanswered(): number {
-    return this.#doneUnanswered
+  get doneWithoutResponse(): number {
+    return this.#doneWithoutResponse
   }
 
   #refusal(entry: Entry, { status, code, text }: Answer): void {

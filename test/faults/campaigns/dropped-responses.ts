@@ -4,7 +4,7 @@ import process from 'node:process'
 import { contract } from '../../../src/contract/index.js'
 import type { IssuedVoucher, Redemption } from '../../../src/contract/vouchers.js'
 import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
-import { type Action, Book, type Entry } from '../book.js'
+import { type Action, CallLog, type Entry } from '../call-log.js'
 import type { Campaign, Run } from '../campaign.js'
 import { send } from '../clients.js'
 import { breachesIn, differences } from '../invariants.js'
@@ -15,13 +15,13 @@ import { readStored } from '../stored.js'
 const drop = (tenant: Tenant, action: Action) =>
   tenant.operator(contract.platform.addFault, { endpoint: `vouchers.${action}`, kind: 'drop_response', times: 1 })
 
-export const droppedAnswers: Campaign = {
+export const droppedResponses: Campaign = {
   row: 'R3',
   name: 'answer dropped after the commit, killed between effect and answer, then the retry',
 
   async run({ quick, folder, root }: Run) {
     const dataDir = join(folder, 'data')
-    const book = new Book(join(folder, 'acknowledged.ndjson'))
+    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
     const broken: string[] = []
     let server = await startServer(root, dataDir)
     const first = await newTenant(server)
@@ -29,17 +29,17 @@ export const droppedAnswers: Campaign = {
     let kills = 0
 
     /** Sends a call whose response is dropped, optionally kills the server, then repeats the call twice. */
-    const unheard = async (entry: Entry, killed: boolean) => {
+    const sendWithoutResponse = async (entry: Entry, killed: boolean) => {
       await drop(tenantAt(server, first), entry.action)
-      if ((await send(tenantAt(server, first), book, entry)) !== null) broken.push(`${entry.key} was answered`)
+      if ((await send(tenantAt(server, first), callLog, entry)) !== null) broken.push(`${entry.key} was answered`)
       if (killed) {
         await server.kill()
         kills += 1
         server = await startServer(root, dataDir)
       }
       const answers = [
-        await send(tenantAt(server, first), book, entry),
-        await send(tenantAt(server, first), book, entry),
+        await send(tenantAt(server, first), callLog, entry),
+        await send(tenantAt(server, first), callLog, entry),
       ]
       for (const answer of answers) {
         const replayed = answer?.headers['idempotent-replayed']
@@ -55,28 +55,38 @@ export const droppedAnswers: Campaign = {
       // Three of four rounds kill the server after one of their calls.
       const killedAt = ['none', 'issue', 'redeem', 'reverse'][round % 4]
       const issue = { template_id, external_issue_id: `d-${round}`, recipient_user_id: 'user' }
-      const issued = await unheard(book.open(`issue-${round}`, 'issue', issue), killedAt === 'issue')
+      const issued = await sendWithoutResponse(callLog.open(`issue-${round}`, 'issue', issue), killedAt === 'issue')
       if (issued?.status !== 201) continue
       const credential = codeOf(issued.data as IssuedVoucher)
-      const redeemed = await unheard(book.open(`redeem-${round}`, 'redeem', { credential }), killedAt === 'redeem')
+      const redeemed = await sendWithoutResponse(
+        callLog.open(`redeem-${round}`, 'redeem', { credential }),
+        killedAt === 'redeem',
+      )
       if (redeemed?.status !== 200) continue
       const { id: redemptionId } = redeemed.data as Redemption
-      await unheard(book.open(`reverse-${round}`, 'reverse', { redemptionId }), killedAt === 'reverse')
+      await sendWithoutResponse(callLog.open(`reverse-${round}`, 'reverse', { redemptionId }), killedAt === 'reverse')
     }
-    if (book.doneUnanswered !== book.acknowledged().length) broken.push('a call was not carried out the first time')
+    if (callLog.doneWithoutResponse !== callLog.acknowledged().length)
+      broken.push('a call was not carried out the first time')
 
-    broken.push(...(await theToolRetries(root, server, tenantAt(server, first), template_id, book)))
+    broken.push(...(await checkCommandRetries(root, server, tenantAt(server, first), template_id, callLog)))
     await server.stop()
     const stored = readStored(dataDir, folder)
-    broken.push(...breachesIn(stored), ...differences(book, stored))
-    return { facts: { calls: book.acknowledged().length, kills }, broken }
+    broken.push(...breachesIn(stored), ...differences(callLog, stored))
+    return { facts: { calls: callLog.acknowledged().length, kills }, broken }
   },
 }
 
 /** Requires that `voucherctl vouchers redeem` retries automatically after a dropped response. */
-async function theToolRetries(root: string, server: Server, tenant: Tenant, template_id: string, book: Book) {
+async function checkCommandRetries(
+  root: string,
+  server: Server,
+  tenant: Tenant,
+  template_id: string,
+  callLog: CallLog,
+) {
   const input = { template_id, external_issue_id: 'tool', recipient_user_id: 'user' }
-  const issued = await send(tenant, book, book.open('issue-tool', 'issue', input))
+  const issued = await send(tenant, callLog, callLog.open('issue-tool', 'issue', input))
   const credential = codeOf(issued?.data as IssuedVoucher)
   await drop(tenant, 'redeem')
   const args = ['vouchers', 'redeem', '--code', credential.value, '--idempotency-key', 'redeem-tool', '--json']
@@ -90,7 +100,7 @@ async function theToolRetries(root: string, server: Server, tenant: Tenant, temp
   })
   if (code !== 0) return [`voucherctl vouchers redeem ended with ${code}: ${output}`]
   // A call with the idempotency key of the command must return the redemption that the command printed.
-  const again = await send(tenant, book, book.open('redeem-tool', 'redeem', { credential }))
+  const again = await send(tenant, callLog, callLog.open('redeem-tool', 'redeem', { credential }))
   const { id } = JSON.parse(output) as Redemption
   return (again?.data as Redemption).id === id
     ? []
