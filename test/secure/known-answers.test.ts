@@ -134,7 +134,7 @@ function dispatch(request: OuterRequest, now: number, session: ServerSession, ma
 }
 
 describe('dispatch vectors', () => {
-  it.each(vectors.negative)('$id: $comment', (given: NegativeCase) => {
+  it.each(vectors.negative)('dispatch vector $id is refused with its code: $comment', (given: NegativeCase) => {
     const session = sessionOf(positive(given.base))
     const marks = new Set<string>()
     for (const earlier of given.before ?? []) dispatch(earlier, given.serverNow, session, marks)
@@ -148,23 +148,26 @@ describe('dispatch vectors', () => {
 describe('session request vectors', () => {
   const key = secure.loadServerKey(bytes(positive('p01-get-no-origin').serverPrivateKey))
 
-  it.each(vectors.sessionRequest)('$id: $comment', ({ body, headers, allowedOrigins, expect: expected }) => {
-    const made = secure.createServerSession(
-      { body, origin: headers.origin },
-      {
-        allowedOrigins,
-        brand: 'platform',
-        keyFor: (kid) => (kid === undefined || kid === key.kid ? key : undefined),
-        now: 0,
-        randomBytes: (size) => new Uint8Array(size),
-      },
-    )
-    expect(made.ok ? null : made.code).toBe(expected.code)
-  })
+  it.each(vectors.sessionRequest)(
+    'session request vector $id gets its code: $comment',
+    ({ body, headers, allowedOrigins, expect: expected }) => {
+      const made = secure.createServerSession(
+        { body, origin: headers.origin },
+        {
+          allowedOrigins,
+          brand: 'platform',
+          keyFor: (kid) => (kid === undefined || kid === key.kid ? key : undefined),
+          now: 0,
+          randomBytes: (size) => new Uint8Array(size),
+        },
+      )
+      expect(made.ok ? null : made.code).toBe(expected.code)
+    },
+  )
 })
 
 describe('response that a client must reject', () => {
-  it.each(vectors.clientResponse)('$id: $comment', (given) => {
+  it.each(vectors.clientResponse)('client rejects the response of vector $id: $comment', (given) => {
     const base = positive(given.base)
     const answer = { status: given.httpStatus, headers: given.headers, body: Buffer.from(bodyOf(given)).toString() }
     expect(secure.openResponse(answer, base.request.envelope, keysOf(base))).toMatchObject({

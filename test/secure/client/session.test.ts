@@ -292,7 +292,7 @@ describe('timeouts of encrypted calls', () => {
     expect(server.requests.at(-1)?.signal?.aborted).toBe(true)
   })
 
-  it('call times out while the client opens a session, and other calls get the session', async () => {
+  it('call times out while the client opens a session; other waiting calls get the session', async () => {
     const { server, session, send, timers } = setup()
     let answer = () => {}
     server.intercept = (request, next) =>

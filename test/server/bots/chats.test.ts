@@ -9,7 +9,7 @@ let tenant: Tenant
 beforeAll(() => {
   server = testApp()
 })
-// An account has at most 20 bots.
+// Use a new account for each test, because an account has at most 20 bots.
 beforeEach(async () => {
   tenant = await newTenant(server)
 })

@@ -94,7 +94,7 @@ describe('link of a bot to an application', () => {
       [tenant, sibling].map(({ console, appId }) => console(apps.linkBot, { appId, botId })),
     )
     const codes = answers.map((it) => it.code)
-    // Either link may succeed: the check of an account's JWT is asynchronous.
+    // Either link may succeed, because the check of an account's JWT is asynchronous.
     expect(codes.filter((it) => it !== null)).toEqual(['BOT_ALREADY_LINKED'])
   })
 
