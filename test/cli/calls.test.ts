@@ -47,7 +47,7 @@ test('--idempotency-key sends its value as the Idempotency-Key header', async ()
   expect(received[0]?.headers['idempotency-key']).toBe('mine')
 })
 
-test('a lost response exits 9 and names the idempotency key for a safe retry', async () => {
+test('a command exits 9 after a lost response and names the idempotency key for a safe retry', async () => {
   const { baseUrl } = await stub(() => ({ drop: true }))
   const ran = await cli(`${redeem} --retries 1 --base-url ${baseUrl}`, { env: secrets })
   expect(ran.exit).toBe(9)
@@ -120,7 +120,7 @@ test('vouchers verify exits 0 for a voucher that is not redeemable, and 6 with -
   expect(checked.stderr).toBe('')
 })
 
-test('vouchers redeem rejects a mistyped code without an API call, for loopback servers only', async () => {
+test('vouchers redeem rejects a mistyped code before the request, but only for a loopback server', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
   const mistyped = 'M9S3-46Q3-D25V-T4FK'
   const ran = await cli(`vouchers redeem --code ${mistyped} --json --base-url ${baseUrl}`, { env: secrets })
@@ -211,7 +211,7 @@ test('templates create reads a template from stdin, and flags override its membe
   expect([sent.exit, received[1]?.body]).toEqual([0, withOk])
 })
 
-test('templates create --submit creates and submits; if submitting fails, it names that command', async () => {
+test('templates create --submit suggests templates submit if only submitting fails', async () => {
   const { args = '' } = leafCalls['templates create'] ?? {}
   const good = await stub(({ path }) =>
     success({ ...template, status: path.endsWith('/submit') ? 'reviewing' : 'draft' }),

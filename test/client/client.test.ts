@@ -64,7 +64,7 @@ test('a client method of a streaming endpoint returns its entries as an async it
   for await (const entry of result.data) expect(entry.status).toBe(200)
 })
 
-test('a client sends through a pool that is passed as its transport', async () => {
+test('a client with a pool as its transport option sends requests through the pool', async () => {
   const server = await rawServer((socket) => socket.end(emptyList))
   const pool = await createPoolTransport(server.baseUrl, { connections: 2 })
   const client = createClient({ baseUrl: server.baseUrl, transport: pool.send })

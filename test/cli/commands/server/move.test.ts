@@ -268,7 +268,7 @@ describe('server import', () => {
     expect(existsSync(join(home, 'new', 'keys.json'))).toBe(false)
   })
 
-  test('server import of a folder or a missing file exits 2', async () => {
+  test('server import exits 2 if FILE is a folder or is missing', async () => {
     for (const path of [home, join(home, 'nowhere')]) {
       const { exit, stderr } = await inHome(`server import ${path} --json`)
       expect([exit, errorOf(stderr).code]).toEqual([2, 'FILE_UNREADABLE'])
