@@ -12,6 +12,7 @@ import { refuseUnknownInContract } from './output/fields.js'
 import type { JqFilter } from './output/jq.js'
 import type { Lines, Outcome } from './output/outcome.js'
 import { Output } from './output/output.js'
+import { optionOf, suggestionsOf } from './output/suggestions.js'
 
 export { storedFormat } from './config/settings.js'
 
@@ -44,6 +45,7 @@ export async function execute(
     noColor: globals['no-color'],
     quiet: globals.quiet,
     changes: leaf.changes ?? false,
+    suggest: suggestionsOf(host.env, line.given),
   })
   const own = readFlags(leaf.flags ?? {}, line.given)
   if (own.failure !== undefined) return output.fail(own.failure)
@@ -74,9 +76,6 @@ function commandOf({ path, given, operands, leaf }: CommandLine): string {
   const words = [...(isFlagLike ? ['--'] : []), ...operands.map(shellWord)]
   return ['voucherctl', ...path, ...options, ...words].join(' ')
 }
-
-const optionOf = (name: string, value: string) =>
-  value.startsWith('-') ? `--${name}=${shellWord(value)}` : `--${name} ${shellWord(value)}`
 
 /** Prints the result of a command. @returns the exit code, or a failure that the caller must print */
 async function show(outcome: Outcome<unknown>, { view }: Leaf, output: Output): Promise<number | Failure> {

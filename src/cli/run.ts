@@ -4,6 +4,7 @@ import { formatIn, type Globals, knownFormat, readGlobals } from './flags/global
 import type { Host } from './host/host.js'
 import type { JqFilter } from './output/jq.js'
 import { Output } from './output/output.js'
+import { suggestionsOf } from './output/suggestions.js'
 import { page, topics } from './program.js'
 
 /** Runs one command line; resolves to the exit code. */
@@ -14,7 +15,10 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
   } catch (error) {
     // This error is a bug: print its text only with --debug, because it may contain secrets.
     const { globals } = readGlobals(line.given)
-    const output = new Output(host, { format: knownFormat(formatOf(line, globals, host)) })
+    const output = new Output(host, {
+      format: knownFormat(formatOf(line, globals, host)),
+      suggest: suggestionsOf(host.env, line.given),
+    })
     const hint = 'Run it again with --debug to see where, and report it.'
     await output.fail(fail('UNEXPECTED', 'voucherctl failed unexpectedly.', globals.debug ? null : hint))
     if (globals.debug) output.trace(error instanceof Error ? (error.stack ?? error.message) : String(error))
@@ -38,6 +42,7 @@ async function dispatch(line: CommandLine, mistake: Failure | undefined, host: H
     get format() {
       return knownFormat(format ?? storedFormat(host, globals.profile))
     },
+    suggest: suggestionsOf(host.env, line.given),
   })
   return refused === undefined ? execute(line, globals, filter, output) : output.fail(refused)
 }

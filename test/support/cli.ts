@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest'
 import type { Host, Questions } from '../../src/cli/host/host.js'
 import { bundle } from './built-cli.js'
 import { listen } from './listen.js'
+import { unrunnable } from './runnable.js'
 
 export interface Given {
   readonly env?: Record<string, string>
@@ -107,10 +108,15 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
     questions: async () => questions,
   }
   const exit = await (given.run ?? bundle.run)(argv, host)
-  // Creating and removing a folder takes longer than many commands, so reuse an empty one.
+  const wrong = await unrunnable(stderrText(written.stderr))
+  if (wrong.length > 0) throw new Error(`Suggestions that cannot be run:\n${wrong.join('\n')}`)
+  // Reuse the folder: creating and removing one takes longer than many commands.
   if (given.home === undefined && readdirSync(home).length === 0) emptyHomes.push(home)
   return { exit, ...written, asked }
 }
+
+/** Stderr without the escapes of an error object. */
+const stderrText = (stderr: string) => (stderr.startsWith('{"error"') ? stderr.replaceAll('\\"', '"') : stderr)
 
 export interface Received {
   readonly method: string

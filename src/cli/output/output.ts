@@ -10,6 +10,7 @@ import type { View } from './outcome.js'
 import { plain, plainLine } from './plain.js'
 import { sentence } from './sentence.js'
 import { showList, showRecord } from './show.js'
+import type { Suggest } from './suggestions.js'
 
 interface OutputOptions {
   readonly format: Format
@@ -21,6 +22,8 @@ interface OutputOptions {
   readonly quiet?: boolean
   /** True if the command changes something; its headline is then marked as done. */
   readonly changes?: boolean
+  /** Default: leaves suggested commands as they are. */
+  readonly suggest?: Suggest
 }
 
 const nothing = { results: [], remarks: '', failure: undefined }
@@ -69,7 +72,7 @@ export class Output {
     const next = sentence(view.next, data)
     if (next === undefined) return
     const paint = await this.#paintFor(this.host.stderr)
-    this.host.stderr.write(`\n${paint.quiet(plainLine(next))}\n`)
+    this.host.stderr.write(`\n${paint.quiet(plainLine(this.#suggest(next)))}\n`)
   }
 
   /** Prints a document of a stream on one line. Resolves when the reader has consumed the line or closed the pipe. */
@@ -110,7 +113,7 @@ export class Output {
 
   /** Prints a notice to stderr. */
   notice(text: string): void {
-    if (!this.options.quiet) this.#tell(`${plain(text)}\n`)
+    if (!this.options.quiet) this.#tell(`${plain(this.#suggest(text))}\n`)
   }
 
   /**
@@ -120,12 +123,12 @@ export class Output {
   warn(text: string): void {
     if (this.#warnings.has(text)) return
     this.#warnings.add(text)
-    if (!this.isJson) this.#tell(`warning: ${plain(text)}\n`)
+    if (!this.isJson) this.#tell(`warning: ${plain(this.#suggest(text))}\n`)
   }
 
   /** Prints the warnings that waited until the command succeeded. */
   flushWarnings(): void {
-    if (this.isJson) for (const text of this.#warnings) this.#tell(`warning: ${plain(text)}\n`)
+    if (this.isJson) for (const text of this.#warnings) this.#tell(`warning: ${plain(this.#suggest(text))}\n`)
   }
 
   /** True if stderr must hold only the error object of a failure. */
@@ -140,9 +143,15 @@ export class Output {
 
   /** Prints a failure to stderr. @returns the exit code */
   async fail(failure: Failure): Promise<number> {
-    if (this.isJson) this.#tell(toJson(failure))
-    else this.#tell(toText(failure, await this.#paintFor(this.host.stderr)))
+    const { hint } = failure
+    const shown = hint === null ? failure : { ...failure, hint: this.#suggest(hint) }
+    if (this.isJson) this.#tell(toJson(shown))
+    else this.#tell(toText(shown, await this.#paintFor(this.host.stderr)))
     return exitOf(failure)
+  }
+
+  #suggest(text: string): string {
+    return this.options.suggest?.(text) ?? text
   }
 
   /** Writes text to stderr after removing secrets from it. */

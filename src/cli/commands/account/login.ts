@@ -56,7 +56,7 @@ export const login = leaf({
     headline: (it: LoginReport) =>
       `Profile ${it.profile} has the ${credentialNames[it.kind]} for ${it.base_url}${it.data_dir === null ? '' : `, the local server of ${it.data_dir}`}.`,
     members: ['account', 'credential', 'expires_at'],
-    next: (it) => (it.kind === 'jwt' ? 'Next: voucherctl apps create --name "My shop"' : undefined),
+    next: (it) => (it.kind === 'jwt' ? 'Next: `voucherctl apps create --name "My shop"`' : undefined),
   },
   run: async (context, { flags }) => {
     const { local, account, data } = flags
@@ -116,7 +116,7 @@ async function findLogin(context: Context, data: string | undefined): Promise<Lo
   if (baseUrl === undefined || !(isGivenForCall(settings.baseUrl) || source.startsWith('project file '))) {
     const server = findLocalServer(dir)
     const isOurs = server !== undefined && (dryRun || (await identify(server)) === 'same')
-    return isOurs ? { ok: true, server, dir } : notRunning(host, dir)
+    return isOurs ? { ok: true, server, dir } : notRunning(dir)
   }
   const known = Object.values(settings.config.profiles).flatMap((it) => it.data_dir ?? [])
   const dirs = data === undefined ? new Set([dir, defaultDataDir(host), ...known]) : [dir]

@@ -57,7 +57,7 @@ export const apps: Group = {
       examples: [{ command: 'voucherctl apps create --name "Corner shop"' }],
       view: {
         ...view((app) => `Created application ${app.name}.`),
-        next: (app) => `Next: voucherctl tokens create --app ${app.id} --save`,
+        next: (app) => `Next: \`voucherctl tokens create --app ${app.id} --save\``,
       },
       input: ({ flags }) => ({ name: flags.name, ...settingsOf(flags) }),
       check: () => 'voucherctl apps list',

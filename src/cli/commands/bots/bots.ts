@@ -151,7 +151,7 @@ export const bots: Group = {
       view: {
         headline: (bot) => `Applied for bot ${bot.username}: ${bot.review_status}.`,
         members,
-        next: (bot) => `On a local server you decide: voucherctl platform bots approve ${bot.id}`,
+        next: (bot) => `On a local server you decide: \`voucherctl platform bots approve ${bot.id}\``,
       },
       input: ({ flags: { scope, ...flags } }) => ({
         name: flags.name,

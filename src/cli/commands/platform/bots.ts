@@ -26,7 +26,7 @@ export const platformBots: Group = {
       examples: [{ command: 'voucherctl platform bots approve bot_01JC…' }],
       view: {
         ...view((bot) => `Approved bot ${bot.username}: it is ${bot.status}.`),
-        next: (bot) => `Its owner gets the token once: voucherctl bots get ${bot.id} --save`,
+        next: (bot) => `Its owner gets the token once: \`voucherctl bots get ${bot.id} --save\``,
       },
       input: ({ positional }) => ({ botId: positional }),
     }),

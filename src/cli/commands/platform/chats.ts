@@ -31,7 +31,7 @@ export const platformUsers: Group = {
       examples: [{ command: 'voucherctl platform users start --bot bot_01JC… --user user-42' }],
       view: {
         ...view((chat) => `${chat.user_id} has chat ${chat.id} with the bot.`),
-        next: (chat) => `Next: voucherctl platform users send ${chat.id} --text Hello`,
+        next: (chat) => `Next: \`voucherctl platform users send ${chat.id} --text Hello\``,
       },
       input: ({ flags }) => ({ bot_id: flags.bot, user_id: flags.user, ...defined({ type: flags.type }) }),
     }),

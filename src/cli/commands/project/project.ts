@@ -33,7 +33,7 @@ const view = {
       ...Object.entries(content).map(([name, value]) => plainLine(`${name}: ${textOf(value)}`)),
       ...passedOver.map(({ path, why }) => plainLine(`Passed over: ${path}. ${why}`)),
     ].join('\n'),
-  next: (it: ProjectReport) => (it.allowed === false ? 'If you trust it: voucherctl project allow' : undefined),
+  next: (it: ProjectReport) => (it.allowed === false ? 'If you trust it: `voucherctl project allow`' : undefined),
 }
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))

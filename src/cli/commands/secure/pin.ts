@@ -27,7 +27,7 @@ export const pin = leaf({
   view: {
     headline: (it: PinReport) => (it.saved ? 'The profile has this pin.' : it.pinned ? 'Pinned.' : 'Not pinned.'),
     members: ['pin', 'kid', 'pins'],
-    next: (it) => (it.pinned ? undefined : 'To accept no other key: voucherctl secure pin --save'),
+    next: (it) => (it.pinned ? undefined : 'To accept no other key: `voucherctl secure pin --save`'),
   },
   run: async (context, { flags }): Promise<Outcome<PinReport>> => {
     const { describeServer, disabled, failureOf, reach } = await import('./server.js')

@@ -26,7 +26,7 @@ export const status = leaf({
         : `No server runs in ${it.data_dir}.`,
     members: ['pid', 'store', 'data_dir', 'operator_key_file', 'started_at'],
     next: (it) =>
-      it.running ? undefined : `Start one: voucherctl server start --detach --data ${shellWord(String(it.data_dir))}`,
+      it.running ? undefined : 'Start one: `voucherctl server start --detach`',
   },
   run: async (context, { flags }) => {
     const folder = serverFolder(context, flags.data)

@@ -46,14 +46,9 @@ export function remoteOf({ profile, profileName }: Settings): string | undefined
     : baseUrl
 }
 
-/** Returns the --data flag that selects this folder, for a suggested command; empty for the default folder. */
-export function dataOption(host: Pick<Host, 'env' | 'homeDir'>, dir: string): string {
-  return dir === defaultDataDir(host) ? '' : ` --data ${shellWord(dir)}`
-}
-
-export const notRunning = (host: Pick<Host, 'env' | 'homeDir'>, dir: string) =>
+export const notRunning = (dir: string) =>
   fail(
     'LOCAL_SERVER_NOT_RUNNING',
     `No server runs in ${dir}.`,
-    `Start one with \`voucherctl server start --detach${dataOption(host, dir)}\`, or name its folder with --data.`,
+    'Start one with `voucherctl server start --detach`, or name its folder with --data.',
   )

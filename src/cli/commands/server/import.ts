@@ -42,7 +42,7 @@ export const importStore = leaf({
         ? `The export of ${exported_at} is whole: ${total.toLocaleString('en-US')} rows. Nothing was changed.`
         : `Imported ${total.toLocaleString('en-US')} rows into ${store}.`,
     body: countsOf,
-    next: ({ store }) => (store === null ? undefined : 'Next: voucherctl server start'),
+    next: ({ store }) => (store === null ? undefined : 'Next: `voucherctl server start`'),
   },
   run: async (context, { positional, flags }): Promise<Outcome<ImportReport>> => {
     const found = placeOf(context, flags)

@@ -106,7 +106,7 @@ async function readLogFile(context: Context, dir: string, follow: boolean): Prom
   const { readFile } = await import('node:fs/promises')
   const { join } = await import('node:path')
   const content = follow ? undefined : await readFile(join(dir, 'server.log'), 'utf8').catch(() => undefined)
-  if (content === undefined) return notRunning(host, dir)
+  if (content === undefined) return notRunning(dir)
   const lines = content.split('\n').filter((line) => line !== '')
   const unknown = globals.fields && refuseUnknownInLog(lines, globals.fields)
   return unknown ?? { ok: true, lines: entriesOf(lines) }

@@ -10,7 +10,7 @@ import { defined } from '../../flags/defined.js'
 import type { Outcome, View } from '../../output/outcome.js'
 import { readDatabaseUrl } from './database-url.js'
 import type { ReadyLine } from './detach.js'
-import { dataOption, serverFolder } from './folder.js'
+import { serverFolder } from './folder.js'
 import { optionsOf, type StartFlags, startFlags } from './start-flags.js'
 
 export const start = leaf({
@@ -77,7 +77,7 @@ async function runDetached(
   const view: View<ReadyLine> = {
     headline: (it) => `The server runs on ${it.base_url} (process ${it.pid}).`,
     members: ['data_dir', 'log_file'],
-    next: (it) => `Next: voucherctl login --local --account NAME${dataOption(context.host, it.data_dir)}`,
+    next: () => 'Next: `voucherctl login --local --account me`',
   }
   await announce(context, started.data, view, warnings)
   return { ok: true, printed: true }

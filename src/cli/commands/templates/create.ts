@@ -83,8 +83,8 @@ export const create = leaf({
     members: ['id', 'externalTemplateId', 'name', 'status', 'type', 'validity', 'issueLimit'],
     next: (it) =>
       it.status === 'draft'
-        ? `Next: voucherctl templates submit ${it.id}`
-        : `On a local server you decide: voucherctl platform templates approve ${it.id}`,
+        ? `Next: \`voucherctl templates submit ${it.id}\``
+        : `On a local server you decide: \`voucherctl platform templates approve ${it.id}\``,
   },
   run: async (context, { flags: given }) => {
     const definition = await readDefinition(context, given)

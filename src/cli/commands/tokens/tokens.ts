@@ -68,7 +68,7 @@ export const tokens: Group = {
           const problem = await storeCredential(context, 'token', created.data.token)
           if (problem !== undefined) {
             const { id } = created.data
-            const hint = `Token ${id} exists, but its value is lost. Revoke it: voucherctl tokens revoke ${id} --app ${flags.app}`
+            const hint = `Token ${id} exists, but its value is lost. Revoke it: \`voucherctl tokens revoke ${id} --app ${flags.app}\``
             return { ...problem, hint, details: { ...problem.details, token_id: id } }
           }
         }
@@ -79,7 +79,7 @@ export const tokens: Group = {
             `Created token ${it.name}${flags.save ? `, kept in profile ${context.settings.profileName.value}.` : '. Keep it now: it is not shown again.'}`,
           members: flags.save ? members : [...members, 'token'],
           shownOnce: { member: 'token', otherwise: 'Revoke it and create another, with --save or all fields.' },
-          next: () => (flags.save ? 'Next: voucherctl templates create --help' : undefined),
+          next: () => (flags.save ? 'Next: `voucherctl templates create --help`' : undefined),
         })
         return { ok: true, printed: true }
       },

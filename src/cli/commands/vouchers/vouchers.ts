@@ -101,7 +101,7 @@ export const vouchers: Group = {
             ? replaySentence(it, it.redeemedAt)
             : `Redeemed the voucher that ends in ${it.voucher.codeHint}.`,
         members: redemptionMembers,
-        next: (it) => (isReplay(it) ? undefined : `To take it back: voucherctl vouchers reverse ${it.id}`),
+        next: (it) => (isReplay(it) ? undefined : `To take it back: \`voucherctl vouchers reverse ${it.id}\``),
       },
       run: async (context, { flags }) => {
         const credential = await readCredential(context, flags)

@@ -41,7 +41,7 @@ export const retry = callLeaf({
   view: {
     headline: (it) => `Update ${it.update_id} is on its way again.`,
     members: ['id', 'update_id', 'update_type', 'status', 'attempt_count', 'manual_attempt_count'],
-    next: (it) => `See how it went: voucherctl webhook deliveries ${it.bot_id}`,
+    next: (it) => `See how it went: \`voucherctl webhook deliveries ${it.bot_id}\``,
   },
   input: ({ positional, flags }) => ({
     botId: flags.bot,

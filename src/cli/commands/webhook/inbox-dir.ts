@@ -43,7 +43,7 @@ export function missingInbox(named: string | undefined, dir: string): Failure | 
   return fail(
     'INBOX_NOT_FOUND',
     `There is no inbox ${dir}.`,
-    `\`voucherctl webhook listen --inbox ${named}\` makes it; without --inbox the default one is read.`,
+    '`voucherctl webhook listen` makes it; without --inbox the default one is read.',
   )
 }
 

@@ -202,8 +202,7 @@ const show = leaf({
     const read = recordedDelivery(context, positional, flags.inbox)
     if (!read.ok) return read
     const { id, verdict, body } = read.stored
-    const inbox = flags.inbox === undefined ? '' : ` --inbox ${flags.inbox}`
-    const explain = `Next: voucherctl webhook verify --id ${id} --explain${inbox}`
+    const explain = `Next: \`voucherctl webhook verify --id ${id} --explain\``
     if (flags.raw) context.output.printBytes(body)
     else {
       const next = () => (verdict === 'refused' ? explain : undefined)

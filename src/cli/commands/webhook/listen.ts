@@ -223,8 +223,8 @@ function showReady({ output }: Context, flags: ListenFlags, url: string, dir: st
       `Ready on ${url}. Ctrl-C stops it.`,
       where === '' ? responses : `Passes on ${where}.`,
       `Inbox: ${dir}`,
-      `Details of a line: voucherctl webhook inbox show ID${flags.inbox === undefined ? '' : ` --inbox ${flags.inbox}`}`,
-      ...(isLarge ? ['warning: the inbox is above 1 GiB; see voucherctl webhook inbox clear --before 7d.'] : []),
+      'Details of a delivery: `voucherctl webhook inbox show`',
+      ...(isLarge ? ['warning: the inbox is above 1 GiB; see `voucherctl webhook inbox clear --before 7d`.'] : []),
       ...(flags.insecure ? ['INSECURE: deliveries that are not verified are shown too.'] : []),
     ].join('\n'),
   )

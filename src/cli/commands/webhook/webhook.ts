@@ -105,7 +105,7 @@ export const webhook: Group = {
           headline: (it) => `Updates are delivered to ${it.url}.${reminder}`,
           members: [...modeMembers, 'one_time_secret_token'],
           shownOnce: { member: 'one_time_secret_token', otherwise: 'Set another one with --generate-secret.' },
-          next: () => `Next: voucherctl webhook deliveries ${positional}`,
+          next: () => `Next: \`voucherctl webhook deliveries ${positional}\``,
         })
         return { ok: true, printed: true }
       },
@@ -120,7 +120,7 @@ export const webhook: Group = {
         headline: (it) =>
           `Updates are polled now; ${it.pending_update_count} ${it.pending_update_count === 1 ? 'waits' : 'wait'}, ${it.dropped_updates} dropped.`,
         members: [],
-        next: () => 'Next: voucherctl bots updates --follow',
+        next: () => 'Next: `voucherctl bots updates --follow`',
       },
       loses: ({ positional }) => positional,
       input: ({ positional, flags }) => ({

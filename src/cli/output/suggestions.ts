@@ -1,0 +1,37 @@
+import type { FlagTexts } from '../flags/flags.js'
+import { shellWord } from '../host/shell.js'
+
+/** Writes each command of a text, which stands in backticks, as the user can run it. */
+export type Suggest = (text: string) => string
+
+/**
+ * Flags that a suggested command inherits from the command line, so that it acts on the same profile, server and
+ * folder, with the commands that accept them (`test/cli/output/suggestions.test.ts` compares them with the tree).
+ */
+export const inherited: Readonly<Record<string, RegExp>> = {
+  profile: /^(?!help|explain|completion|commands|project|quickstart)/,
+  'base-url': /^(?!help|explain|completion|commands|project|quickstart|server)/,
+  data: /^(?:login|server (?:start|status|stop|logs|export|import|migrate|keys \S+))(?= |$)/,
+  inbox: /^webhook (?:listen|inbox \S+|replay|sign|verify|bridge)(?= |$)/,
+}
+
+/**
+ * Completes suggested commands: the program as it was called (`npx voucherctl`), and the inherited flags that the
+ * command does not name itself.
+ */
+export function suggestionsOf(env: Readonly<Record<string, string | undefined>>, given: FlagTexts): Suggest {
+  // npm sets it for npx and for a script, both of which may lack voucherctl on the PATH of the shell.
+  const program = env.npm_command === undefined ? 'voucherctl' : 'npx voucherctl'
+  const complete = (command: string) => {
+    const flags = Object.entries(inherited).flatMap(([name, accepts]) => {
+      const text = given.get(name)?.at(-1)
+      const isNamed = ` ${command} `.includes(` --${name} `) || (name === 'profile' && / -p /.test(command))
+      return text === undefined || isNamed || !accepts.test(command) ? [] : [optionOf(name, text)]
+    })
+    return [program, command, ...(command.endsWith('--help') ? [] : flags)].join(' ')
+  }
+  return (text) => text.replaceAll(/`voucherctl ([^`]+)`/g, (_, command: string) => `\`${complete(command)}\``)
+}
+
+export const optionOf = (name: string, value: string) =>
+  value.startsWith('-') ? `--${name}=${shellWord(value)}` : `--${name} ${shellWord(value)}`

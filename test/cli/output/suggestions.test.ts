@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest'
+import { leavesOf } from '../../../src/cli/command/help.js'
+import { inherited, suggestionsOf } from '../../../src/cli/output/suggestions.js'
+import { page } from '../../../src/cli/program.js'
+
+const given = (flags: Readonly<Record<string, string>>) =>
+  new Map(Object.entries(flags).map(([name, text]) => [name, [text]]))
+
+describe('suggestionsOf', () => {
+  test('a suggested command inherits the profile and the base URL of the command line', () => {
+    const suggest = suggestionsOf({}, given({ profile: 'shop', 'base-url': 'http://127.0.0.1:1' }))
+    expect(suggest('Next: `voucherctl apps create --name "My shop"`')).toBe(
+      'Next: `voucherctl apps create --name "My shop" --profile shop --base-url http://127.0.0.1:1`',
+    )
+    expect(suggest('Run `voucherctl apps list -p other`.')).toBe(
+      'Run `voucherctl apps list -p other --base-url http://127.0.0.1:1`.',
+    )
+  })
+
+  test('a suggested command inherits --data and --inbox only if it accepts them', () => {
+    const suggest = suggestionsOf({}, given({ data: "it's here", inbox: '-i' }))
+    expect(suggest('`voucherctl server stop` or `voucherctl server list`')).toBe(
+      "`voucherctl server stop --data 'it'\\''s here'` or `voucherctl server list`",
+    )
+    expect(suggest('`voucherctl webhook inbox list`, `voucherctl webhook listen`')).toBe(
+      '`voucherctl webhook inbox list --inbox=-i`, `voucherctl webhook listen --inbox=-i`',
+    )
+  })
+
+  test('a suggested command begins with npx if npm started the program', () => {
+    expect(suggestionsOf({ npm_command: 'exec' }, given({}))('`voucherctl login`')).toBe('`npx voucherctl login`')
+  })
+
+  test('a suggested help page inherits no flag', () => {
+    const suggest = suggestionsOf({}, given({ profile: 'shop' }))
+    expect(suggest('See `voucherctl vouchers --help`.')).toBe('See `voucherctl vouchers --help`.')
+  })
+
+  test.each(['data', 'inbox'])('the commands that inherit --%s are those of the tree that have it', async (flag) => {
+    const nodes = await Promise.all(page.map((entry) => entry.load()))
+    for (const node of nodes) {
+      for (const [names, leaf] of leavesOf(node)) {
+        const name = [node.name, ...names].join(' ')
+        expect([name, inherited[flag]?.test(name)]).toEqual([name, Object.hasOwn(leaf.flags ?? {}, flag)])
+      }
+    }
+  })
+})
