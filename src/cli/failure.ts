@@ -145,7 +145,7 @@ function repeatHint(outcomeUnknown: boolean, idempotencyKey: string | undefined,
     return `${doubt}Repeat the same command with --idempotency-key ${idempotencyKey}: it is done once at most.`
   return check === undefined
     ? `${doubt}Check before you repeat it.`
-    : `${doubt}Check with \`${check}\` before you repeat it.`
+    : `${doubt}Check with ${check} before you repeat it.`
 }
 
 const WALK = '`voucherctl secure check` walks through the protocol step by step.'
@@ -164,7 +164,7 @@ const advice: Readonly<Partial<Record<string, string>>> = {
   SECURE_ANSWER_REFUSED: 'Check the base URL, and what stands between; `voucherctl secure check` shows each step.',
   SECURE_PLAIN_REFUSED: 'Use an https base URL for it.',
   CREDENTIAL_UNENCRYPTED:
-    'Nothing was sent. Use an https base URL (`voucherctl profile set --base-url URL`), or --secure required.',
+    'Nothing was sent. Use an https base URL (--base-url, or `voucherctl profiles set` to store it), or --secure required.',
   SECURE_VERSION_UNSUPPORTED: 'Nothing was sent. Update the older of the two.',
 }
 

@@ -9,7 +9,7 @@ const wordsOf = (line: string) =>
   )
 
 /** A name that stands for a value, such as NAME, or words that were left out. */
-const PLACEHOLDER = /^(?:<.*>|[A-Z][A-Z_]+)$|…/
+const PLACEHOLDER = /^(?:<.*>|(?!(?:GET|POST|PUT|PATCH|DELETE|HEAD)$)[A-Z][A-Z_]+)$|…/
 
 /** Why a suggested command cannot be run as it is printed, or undefined. */
 async function faultOf(command: string): Promise<string | undefined> {

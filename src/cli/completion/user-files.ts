@@ -45,5 +45,5 @@ const unwritable = (path: string, error: unknown) =>
   fail(
     'FILE_UNWRITABLE',
     `${path} cannot be changed (${codeOf(error)}).`,
-    'Check its permissions, or print the script with `voucherctl completion SHELL` and put it where your shell finds it.',
+    'Check its permissions, or print the script with `voucherctl completion bash` (or zsh, fish, powershell) and put it where your shell finds it.',
   )

@@ -11,8 +11,9 @@ export type Suggest = (text: string) => string
 export const inherited: Readonly<Record<string, RegExp>> = {
   profile: /^(?!help|explain|completion|commands|project|quickstart)/,
   'base-url': /^(?!help|explain|completion|commands|project|quickstart|server)/,
-  data: /^(?:login|server (?:start|status|stop|logs|export|import|migrate|keys \S+))(?= |$)/,
-  inbox: /^webhook (?:listen|inbox \S+|replay|sign|verify|bridge)(?= |$)/,
+  data: /^(?:login|server (?:start|status|stop|logs|export|import|migrate))(?= |$)/,
+  bot: /^templates (?:list|create|submit)(?= |$)/,
+  inbox: /^webhook (?:listen|inbox \S+|replay|sign|verify)(?= |$)/,
 }
 
 /**
@@ -32,6 +33,10 @@ export function suggestionsOf(env: Readonly<Record<string, string | undefined>>,
   }
   return (text) => text.replaceAll(/`voucherctl ([^`]+)`/g, (_, command: string) => `\`${complete(command)}\``)
 }
+
+/** A suggested command in backticks. Values are quoted for a shell, since a server may send any text as an id. */
+export const suggested = (parts: TemplateStringsArray, ...values: readonly string[]) =>
+  `\`voucherctl ${String.raw({ raw: parts.raw }, ...values.map(shellWord))}\``
 
 export const optionOf = (name: string, value: string) =>
   value.startsWith('-') ? `--${name}=${shellWord(value)}` : `--${name} ${shellWord(value)}`

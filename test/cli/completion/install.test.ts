@@ -126,7 +126,7 @@ test('completion install exits 1 and leaves no file if the script folder cannot 
   const home = temporaryDir()
   writeFileSync(join(home, '.config'), 'a file where the folder should be')
   const { exit, stderr } = await cli('completion install --shell fish', { home })
-  expect([exit, stderr]).toEqual([1, expect.stringContaining('completion SHELL')])
+  expect([exit, stderr]).toEqual([1, expect.stringContaining('completion bash')])
   expect(files(home)).toEqual([join(home, '.config')])
 })
 

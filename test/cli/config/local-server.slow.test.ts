@@ -111,6 +111,6 @@ test('server status, stop and logs print the data folder if no server runs in it
   const stopped = await cli('server stop -p shop', { home, terminal: true })
   expect(stopped.stdout).toContain('No server runs in /nowhere/data.')
   const status = await cli('server status -p shop', { home, terminal: true })
-  expect(status.stderr).toContain('voucherctl server start --detach --data /nowhere/data')
+  expect(status.stderr).toContain('voucherctl server start --detach --profile shop')
   expect((await cli('server logs -p shop', { home })).stderr).toContain('No server runs in /nowhere/data.')
 })

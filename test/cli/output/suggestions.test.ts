@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { leavesOf } from '../../../src/cli/command/help.js'
-import { inherited, suggestionsOf } from '../../../src/cli/output/suggestions.js'
+import { inherited, suggested, suggestionsOf } from '../../../src/cli/output/suggestions.js'
 import { page } from '../../../src/cli/program.js'
 
 const given = (flags: Readonly<Record<string, string>>) =>
@@ -36,13 +36,24 @@ describe('suggestionsOf', () => {
     expect(suggest('See `voucherctl vouchers --help`.')).toBe('See `voucherctl vouchers --help`.')
   })
 
-  test.each(['data', 'inbox'])('the commands that inherit --%s are those of the tree that have it', async (flag) => {
-    const nodes = await Promise.all(page.map((entry) => entry.load()))
-    for (const node of nodes) {
-      for (const [names, leaf] of leavesOf(node)) {
-        const name = [node.name, ...names].join(' ')
-        expect([name, inherited[flag]?.test(name)]).toEqual([name, Object.hasOwn(leaf.flags ?? {}, flag)])
-      }
-    }
+  test('a value in a suggested command is quoted, because a server may send any text as an id', () => {
+    expect(`Next: ${suggested`bots get ${'bot_1; rm -r .'} --save`}`).toBe(
+      "Next: `voucherctl bots get 'bot_1; rm -r .' --save`",
+    )
   })
+
+  test.each(['data', 'inbox', 'bot'])(
+    'the commands that inherit --%s are those of the tree that have it',
+    async (flag) => {
+      const nodes = await Promise.all(page.map((entry) => entry.load()))
+      for (const node of nodes) {
+        for (const [names, leaf] of leavesOf(node)) {
+          const name = [node.name, ...names].join(' ')
+          // Other commands with --bot act on another bot than the one of a template.
+          if (flag === 'bot' && node.name !== 'templates') continue
+          expect([name, inherited[flag]?.test(name)]).toEqual([name, Object.hasOwn(leaf.flags ?? {}, flag)])
+        }
+      }
+    },
+  )
 })

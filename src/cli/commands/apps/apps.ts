@@ -6,6 +6,7 @@ import { usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
 import { choice, list, required, text, type ValuesOf } from '../../flags/flags.js'
 import type { View } from '../../output/outcome.js'
+import { suggested } from '../../output/suggestions.js'
 
 const view = (done: (app: Application) => string): View<Application> => ({
   headline: done,
@@ -57,7 +58,7 @@ export const apps: Group = {
       examples: [{ command: 'voucherctl apps create --name "Corner shop"' }],
       view: {
         ...view((app) => `Created application ${app.name}.`),
-        next: (app) => `Next: \`voucherctl tokens create --app ${app.id} --save\``,
+        next: (app) => `Next: ${suggested`tokens create --app ${app.id} --save`}`,
       },
       input: ({ flags }) => ({ name: flags.name, ...settingsOf(flags) }),
       check: () => 'voucherctl apps list',
@@ -89,7 +90,7 @@ export const apps: Group = {
             'Nothing to change.',
             'Give --name, --description, --allowed-origin, --secure-transport or --status.',
           )
-        return call(contract.update, { appId: positional, ...changes }, { check: `voucherctl apps get ${positional}` })
+        return call(contract.update, { appId: positional, ...changes }, { check: suggested`apps get ${positional}` })
       },
     }),
     callLeaf({
@@ -101,7 +102,7 @@ export const apps: Group = {
       examples: [{ command: 'voucherctl apps link-bot app_01JC… --bot bot_01JC…' }],
       view: view((app) => `Linked the bot to ${app.name}.`),
       input: ({ positional, flags }) => ({ appId: positional, botId: flags.bot }),
-      check: ({ positional }) => `voucherctl apps get ${positional}`,
+      check: ({ positional }) => suggested`apps get ${positional}`,
     }),
     callLeaf({
       name: 'unlink-bot',
@@ -112,7 +113,7 @@ export const apps: Group = {
       view: view((app) => `Unlinked the bot from ${app.name}: it delivers no vouchers of it any more.`),
       loses: ({ flags }) => flags.bot,
       input: ({ positional, flags }) => ({ appId: positional, botId: flags.bot }),
-      check: ({ positional }) => `voucherctl apps get ${positional}`,
+      check: ({ positional }) => suggested`apps get ${positional}`,
     }),
   ],
 }

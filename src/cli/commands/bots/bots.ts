@@ -10,6 +10,7 @@ import { type Failure, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
 import { choice, list, pairs, required, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { redact } from '../../host/secrets.js'
+import { suggested } from '../../output/suggestions.js'
 import { metrics } from './metrics.js'
 import { updates } from './updates.js'
 
@@ -151,7 +152,7 @@ export const bots: Group = {
       view: {
         headline: (bot) => `Applied for bot ${bot.username}: ${bot.review_status}.`,
         members,
-        next: (bot) => `On a local server you decide: \`voucherctl platform bots approve ${bot.id}\``,
+        next: (bot) => `On a local server you decide: ${suggested`platform bots approve ${bot.id}`}`,
       },
       input: ({ flags: { scope, ...flags } }) => ({
         name: flags.name,
@@ -206,7 +207,7 @@ export const bots: Group = {
         const changes = profileOf(flags)
         if (Object.keys(changes).length === 0)
           return usage('Nothing to change.', 'Give a flag such as --name, --description, --avatar or --command.')
-        return call(contract.update, { botId: positional, ...changes }, { check: `voucherctl bots get ${positional}` })
+        return call(contract.update, { botId: positional, ...changes }, { check: suggested`bots get ${positional}` })
       },
     }),
     leaf({
@@ -219,9 +220,9 @@ export const bots: Group = {
       run: async (context, { positional, flags }) => {
         const refusal = await confirmLoss(context, contract.regenerateToken.id, positional)
         if (refusal !== undefined) return refusal
-        const unwritable = await checkCanStore(context, flags.save)
-        if (unwritable !== undefined) return unwritable
-        const check = `voucherctl bots get ${positional}`
+        const unkept = await checkKeeping(context, flags.save)
+        if (unkept !== undefined) return unkept
+        const check = suggested`bots get ${positional}`
         const made = await context.call(contract.regenerateToken, { botId: positional }, { check })
         if (!made.ok) return made
         const stored = flags.save ? await storeToken(context, positional, made.data) : made

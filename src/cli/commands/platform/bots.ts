@@ -4,6 +4,7 @@ import { callLeaf, type Group } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { choice, required, text } from '../../flags/flags.js'
 import type { View } from '../../output/outcome.js'
+import { suggested } from '../../output/suggestions.js'
 import { updateShape } from '../bots/update-shape.js'
 import { operatorNotes as notes } from './operator-notes.js'
 
@@ -26,7 +27,7 @@ export const platformBots: Group = {
       examples: [{ command: 'voucherctl platform bots approve bot_01JC…' }],
       view: {
         ...view((bot) => `Approved bot ${bot.username}: it is ${bot.status}.`),
-        next: (bot) => `Its owner gets the token once: \`voucherctl bots get ${bot.id} --save\``,
+        next: (bot) => `Its owner gets the token once: ${suggested`bots get ${bot.id} --save`}`,
       },
       input: ({ positional }) => ({ botId: positional }),
     }),

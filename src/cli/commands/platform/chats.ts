@@ -7,6 +7,7 @@ import { choice, required, text } from '../../flags/flags.js'
 import { isList } from '../../output/fields.js'
 import type { View } from '../../output/outcome.js'
 import { plainLine } from '../../output/plain.js'
+import { suggested } from '../../output/suggestions.js'
 import { operatorNotes as notes } from './operator-notes.js'
 
 const chatId = { name: 'CHAT_ID', summary: 'Id of the chat, chat_…', ask: 'Chat id' }
@@ -31,7 +32,7 @@ export const platformUsers: Group = {
       examples: [{ command: 'voucherctl platform users start --bot bot_01JC… --user user-42' }],
       view: {
         ...view((chat) => `${chat.user_id} has chat ${chat.id} with the bot.`),
-        next: (chat) => `Next: \`voucherctl platform users send ${chat.id} --text Hello\``,
+        next: (chat) => `Next: ${suggested`platform users send ${chat.id} --text Hello`}`,
       },
       input: ({ flags }) => ({ bot_id: flags.bot, user_id: flags.user, ...defined({ type: flags.type }) }),
     }),

@@ -5,7 +5,6 @@ import { findLocalServer, type LocalServer } from '../../config/local-server.js'
 import { identify, isReady } from '../../config/server-identity.js'
 import { type Failure, fail } from '../../failure.js'
 import type { Host } from '../../host/host.js'
-import { shellWord } from '../../host/shell.js'
 import { dataFlag, serverFolder } from './folder.js'
 
 /** Maximum wait for a server to stop: it finishes requests in flight within 10 s. */
@@ -25,8 +24,7 @@ export const status = leaf({
         ? `A server runs on ${it.base_url}${it.ready ? '' : ', but it is not ready'}.`
         : `No server runs in ${it.data_dir}.`,
     members: ['pid', 'store', 'data_dir', 'operator_key_file', 'started_at'],
-    next: (it) =>
-      it.running ? undefined : 'Start one: `voucherctl server start --detach`',
+    next: (it) => (it.running ? undefined : 'Start one: `voucherctl server start --detach`'),
   },
   run: async (context, { flags }) => {
     const folder = serverFolder(context, flags.data)

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import { parseBaseUrl } from '../../../client/base-url.js'
 import { isLoopbackHost } from '../../../contract/loopback.js'
-import { defaultDataDir } from '../../../files/data-dir.js'
 import type { Context } from '../../command/context.js'
 import { profileNotFound } from '../../config/config.js'
 import { dataDirOf } from '../../config/local-server.js'
@@ -9,8 +8,6 @@ import { isGivenForCall } from '../../config/setting.js'
 import type { Settings } from '../../config/settings.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { text } from '../../flags/flags.js'
-import type { Host } from '../../host/host.js'
-import { shellWord } from '../../host/shell.js'
 
 export const dataFlag = {
   data: text('DIR', 'Data folder, default that of the profile, else $XDG_DATA_HOME/voucherctl'),

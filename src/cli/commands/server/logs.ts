@@ -102,7 +102,7 @@ async function* untilBroken(
 }
 
 async function readLogFile(context: Context, dir: string, follow: boolean): Promise<Outcome<LogEntry>> {
-  const { globals, host } = context
+  const { globals } = context
   const { readFile } = await import('node:fs/promises')
   const { join } = await import('node:path')
   const content = follow ? undefined : await readFile(join(dir, 'server.log'), 'utf8').catch(() => undefined)

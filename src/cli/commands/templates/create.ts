@@ -10,18 +10,17 @@ import { defined } from '../../flags/defined.js'
 import { choice, integer, pairs, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { readTextFile } from '../../host/files.js'
 import { parseObject } from '../../host/parse-object.js'
+import { suggested } from '../../output/suggestions.js'
 
 /** Flag that creates the template through the bot endpoints, called with the account JWT. */
 export const botFlag = { bot: text('ID', 'Through this bot, bot_…, with the account JWT') }
-/** The --bot flag for a suggested command; empty without a bot. */
-const through = (bot: string | undefined) => (bot === undefined ? '' : ` --bot ${bot}`)
-/** Suggests the command that shows whether a change took place. */
-const checkOf = (bot: string | undefined) => ({ check: `voucherctl templates list${through(bot)}` })
+/** Names the command that shows whether a change took place. */
+const CHECK = { check: suggested`templates list` }
 
 export const submitTemplate = ({ call }: Context, templateId: string, bot: string | undefined) =>
   bot === undefined
-    ? call(contract.submit, { templateId }, checkOf(bot))
-    : call(botContract.submitTemplate, { botId: bot, templateId }, checkOf(bot))
+    ? call(contract.submit, { templateId }, CHECK)
+    : call(botContract.submitTemplate, { botId: bot, templateId }, CHECK)
 
 const flags = {
   'external-id': text('ID', 'Your own id of the template'),
@@ -83,8 +82,8 @@ export const create = leaf({
     members: ['id', 'externalTemplateId', 'name', 'status', 'type', 'validity', 'issueLimit'],
     next: (it) =>
       it.status === 'draft'
-        ? `Next: \`voucherctl templates submit ${it.id}\``
-        : `On a local server you decide: \`voucherctl platform templates approve ${it.id}\``,
+        ? `Next: ${suggested`templates submit ${it.id}`}`
+        : `On a local server you decide: ${suggested`platform templates approve ${it.id}`}`,
   },
   run: async (context, { flags: given }) => {
     const definition = await readDefinition(context, given)
@@ -92,15 +91,15 @@ export const create = leaf({
     const { bot } = given
     const created =
       bot === undefined
-        ? await context.call(contract.create, definition.value as never, checkOf(bot))
-        : await context.call(botContract.createTemplate, { botId: bot, ...definition.value } as never, checkOf(bot))
+        ? await context.call(contract.create, definition.value as never, CHECK)
+        : await context.call(botContract.createTemplate, { botId: bot, ...definition.value } as never, CHECK)
     if (!given.submit) return created
     // In a dry run there is no id yet, so plan the second call with a placeholder.
     if (!created.ok) return 'plan' in created ? submitTemplate(context, 'TEMPLATE_ID', bot) : created
     const { id } = created.data
     const submitted = await submitTemplate(context, id, bot)
     if (submitted.ok || 'plan' in submitted) return submitted
-    const hint = `The template was created as ${id}: repeat with \`voucherctl templates submit ${id}${through(bot)}\`. ${submitted.hint ?? ''}`
+    const hint = `The template was created as ${id}: repeat with ${suggested`templates submit ${id}`}. ${submitted.hint ?? ''}`
     return { ...submitted, hint: hint.trim(), details: { ...submitted.details, template_id: id } }
   },
 })

@@ -5,6 +5,7 @@ import { fetchList, pageFlags } from '../../command/paging.js'
 import { checkCanStore, confirmReplacing, storeCredential } from '../../command/store-credential.js'
 import { defined } from '../../flags/defined.js'
 import { list, one, type ParseResult, required, text, toggle } from '../../flags/flags.js'
+import { suggested } from '../../output/suggestions.js'
 
 const app = required(text('ID', 'Application, app_…'), 'Application id')
 const members = ['id', 'name', 'tokenPrefix', 'scopes', 'status', 'createdAt', 'expiresAt']
@@ -61,14 +62,14 @@ export const tokens: Group = {
             scopes: [...flags.scope],
             ...defined({ expires_in_days: flags['expires-in-days'] }),
           },
-          { check: `voucherctl tokens list --app ${flags.app}` },
+          { check: suggested`tokens list --app ${flags.app}` },
         )
         if (!created.ok) return created
         if (flags.save) {
           const problem = await storeCredential(context, 'token', created.data.token)
           if (problem !== undefined) {
             const { id } = created.data
-            const hint = `Token ${id} exists, but its value is lost. Revoke it: \`voucherctl tokens revoke ${id} --app ${flags.app}\``
+            const hint = `Token ${id} exists, but its value is lost. Revoke it: ${suggested`tokens revoke ${id} --app ${flags.app}`}`
             return { ...problem, hint, details: { ...problem.details, token_id: id } }
           }
         }
@@ -93,7 +94,7 @@ export const tokens: Group = {
       view: { headline: (token) => `Revoked token ${token.name}. It stops working at once.`, members },
       loses: ({ positional }) => positional,
       input: ({ positional, flags }) => ({ appId: flags.app, tokenId: positional }),
-      check: ({ flags }) => `voucherctl tokens list --app ${flags.app}`,
+      check: ({ flags }) => suggested`tokens list --app ${flags.app}`,
     }),
   ],
 }

@@ -3,6 +3,7 @@ import * as contract from '../../../contract/vouchers.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { pairs, text, toggle } from '../../flags/flags.js'
+import { suggested } from '../../output/suggestions.js'
 import { credentialFlags, readCredential } from './credential-input.js'
 import { issue } from './issue.js'
 import { issueMany } from './issue-many.js'
@@ -101,7 +102,7 @@ export const vouchers: Group = {
             ? replaySentence(it, it.redeemedAt)
             : `Redeemed the voucher that ends in ${it.voucher.codeHint}.`,
         members: redemptionMembers,
-        next: (it) => (isReplay(it) ? undefined : `To take it back: \`voucherctl vouchers reverse ${it.id}\``),
+        next: (it) => (isReplay(it) ? undefined : `To take it back: ${suggested`vouchers reverse ${it.id}`}`),
       },
       run: async (context, { flags }) => {
         const credential = await readCredential(context, flags)

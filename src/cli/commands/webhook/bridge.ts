@@ -103,7 +103,7 @@ function optionsOf(
 function advised(polled: PollOutcome<Failure>): PollOutcome<Failure> {
   if (polled.ok || polled.failure.code !== 'WEBHOOK_ACTIVE') return polled
   const hint =
-    'To poll instead, delete the webhook: `voucherctl webhook delete BOT_ID`. What it has not delivered can then be polled. The bridge deletes nothing.'
+    'To poll instead, delete the webhook: `voucherctl webhook delete`. What it has not delivered can then be polled. The bridge deletes nothing.'
   return { ...polled, failure: { ...polled.failure, hint } }
 }
 

@@ -6,6 +6,7 @@ import { defined } from '../../flags/defined.js'
 import { choice, required, text, toggle } from '../../flags/flags.js'
 import { isList, type List } from '../../output/fields.js'
 import { plainLine } from '../../output/plain.js'
+import { suggested } from '../../output/suggestions.js'
 
 export const deliveries = leaf({
   name: 'deliveries',
@@ -41,14 +42,14 @@ export const retry = callLeaf({
   view: {
     headline: (it) => `Update ${it.update_id} is on its way again.`,
     members: ['id', 'update_id', 'update_type', 'status', 'attempt_count', 'manual_attempt_count'],
-    next: (it) => `See how it went: \`voucherctl webhook deliveries ${it.bot_id}\``,
+    next: (it) => `See how it went: ${suggested`webhook deliveries ${it.bot_id}`}`,
   },
   input: ({ positional, flags }) => ({
     botId: flags.bot,
     deliveryId: positional,
     ...(flags.force ? { force: true } : {}),
   }),
-  check: ({ flags }) => `voucherctl webhook deliveries ${flags.bot}`,
+  check: ({ flags }) => suggested`webhook deliveries ${flags.bot}`,
 })
 
 /** Formats each delivery with its attempts below it. */

@@ -8,6 +8,7 @@ import { type Group, leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { choice, durationMs, integer, one, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { plain, plainLine } from '../../output/plain.js'
+import { suggested } from '../../output/suggestions.js'
 import type { OpenedInbox } from './inbox-dir.js'
 import { inboxDirOf, inboxFailure, inboxFlag, missingInbox, openInbox, recordedDelivery } from './inbox-dir.js'
 import { updateIdOf } from './update-id.js'
@@ -202,7 +203,7 @@ const show = leaf({
     const read = recordedDelivery(context, positional, flags.inbox)
     if (!read.ok) return read
     const { id, verdict, body } = read.stored
-    const explain = `Next: \`voucherctl webhook verify --id ${id} --explain\``
+    const explain = `Next: ${suggested`webhook verify --id ${id} --explain`}`
     if (flags.raw) context.output.printBytes(body)
     else {
       const next = () => (verdict === 'refused' ? explain : undefined)

@@ -5,6 +5,7 @@ import type { Override } from '../../../workbench/synthetic.js'
 import type { Context } from '../../command/context.js'
 import { type Failure, usage } from '../../failure.js'
 import type { Outcome, Plan, Result } from '../../output/outcome.js'
+import { suggested } from '../../output/suggestions.js'
 
 /** An update that the server created on request. */
 export interface RequestedUpdate {
@@ -73,7 +74,7 @@ async function make({ call }: Context, request: UpdateRequest): Promise<Result<n
   const { botId, type, overrides } = request
   const set = new Map(overrides.map(({ path, value }) => [path.slice(type.length + 1), value]))
   const user = String(set.get('from.id') ?? USER)
-  const check = `voucherctl webhook deliveries ${botId}`
+  const check = suggested`webhook deliveries ${botId}`
   const kind = platformUpdateTypes.find((it) => it === type)
   if (kind === undefined) {
     // Messages need a chat, and creating the chat makes an update of its own.

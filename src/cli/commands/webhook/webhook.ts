@@ -7,6 +7,7 @@ import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { type Failure, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
 import { duration, integer, list, required, text, toggle } from '../../flags/flags.js'
+import { suggested } from '../../output/suggestions.js'
 import { bridge } from './bridge.js'
 import { deliveries, retry } from './deliveries.js'
 import { inbox } from './inbox.js'
@@ -96,7 +97,7 @@ export const webhook: Group = {
               drop_pending_updates: flags['drop-pending'] || undefined,
             }),
           },
-          { check: `voucherctl bots get ${positional}` },
+          { check: suggested`bots get ${positional}` },
         )
         if (!set.ok) return set
         const data = secret.generated ? { ...set.data, one_time_secret_token: secret.value } : set.data
@@ -105,7 +106,7 @@ export const webhook: Group = {
           headline: (it) => `Updates are delivered to ${it.url}.${reminder}`,
           members: [...modeMembers, 'one_time_secret_token'],
           shownOnce: { member: 'one_time_secret_token', otherwise: 'Set another one with --generate-secret.' },
-          next: () => `Next: \`voucherctl webhook deliveries ${positional}\``,
+          next: () => `Next: ${suggested`webhook deliveries ${positional}`}`,
         })
         return { ok: true, printed: true }
       },
@@ -127,7 +128,7 @@ export const webhook: Group = {
         botId: positional,
         ...(flags['drop-pending'] ? { drop_pending_updates: true } : {}),
       }),
-      check: ({ positional }) => `voucherctl bots get ${positional}`,
+      check: ({ positional }) => suggested`bots get ${positional}`,
     }),
     callLeaf({
       name: 'info',

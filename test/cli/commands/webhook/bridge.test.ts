@@ -61,7 +61,7 @@ test('webhook bridge prints Ready on stderr after its first successful poll', as
 })
 
 test.each([
-  ['WEBHOOK_ACTIVE', 'voucherctl webhook delete BOT_ID'],
+  ['WEBHOOK_ACTIVE', 'voucherctl webhook delete'],
   ['POLL_TERMINATED', 'one poller'],
 ])('webhook bridge exits 6 with a hint for a 409 %s in its first or a later poll', async (code, words) => {
   const app = await webhookReceiver(secret, undefined, now)
