@@ -11,7 +11,7 @@ export type Suggest = (text: string) => string
 export const inherited: Readonly<Record<string, RegExp>> = {
   profile: /^(?!help|explain|completion|commands|project|quickstart)/,
   'base-url': /^(?!help|explain|completion|commands|project|quickstart|server)/,
-  data: /^(?:login|server (?:start|status|stop|logs|export|import|migrate))(?= |$)/,
+  data: /^(?:login|server (?:start|status|stop|logs|export|import))(?= |$)/,
   bot: /^templates (?:list|create|submit)(?= |$)/,
   inbox: /^webhook (?:listen|inbox \S+|replay|sign|verify)(?= |$)/,
 }
