@@ -110,7 +110,7 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
   const exit = await (given.run ?? bundle.run)(argv, host)
   const wrong = await unrunnable(stderrText(written.stderr))
   if (wrong.length > 0) throw new Error(`Suggestions that cannot be run:\n${wrong.join('\n')}`)
-  // Reuse the folder: creating and removing one takes longer than many commands.
+  // Creating and removing a folder takes longer than many commands, so reuse an empty one.
   if (given.home === undefined && readdirSync(home).length === 0) emptyHomes.push(home)
   return { exit, ...written, asked }
 }

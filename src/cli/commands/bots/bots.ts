@@ -220,8 +220,8 @@ export const bots: Group = {
       run: async (context, { positional, flags }) => {
         const refusal = await confirmLoss(context, contract.regenerateToken.id, positional)
         if (refusal !== undefined) return refusal
-        const unkept = await checkKeeping(context, flags.save)
-        if (unkept !== undefined) return unkept
+        const unwritable = await checkCanStore(context, flags.save)
+        if (unwritable !== undefined) return unwritable
         const check = suggested`bots get ${positional}`
         const made = await context.call(contract.regenerateToken, { botId: positional }, { check })
         if (!made.ok) return made
