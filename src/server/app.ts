@@ -48,7 +48,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
         (request, response) => app.respond(request, response),
         (error) => refuseMessage(error, deps.newId('req')),
       ),
-    // Fastify's own 503 lacks the envelope. While the server closes, it still handles late requests on connections.
+    // During close(), Fastify would respond 503 without an envelope on open connections: handle these requests.
     return503OnClosing: false,
     routerOptions: { maxParamLength: 16_384 },
     // The contract validates and serialises (bind.ts), so Fastify's own compilers need not be loaded.

@@ -1,4 +1,4 @@
-// Child process, the reference of P14: a node:http server that reads the body and returns 200.
+// Child process, the reference of benchmark P14 (README.md): a node:http server that reads the body and returns 200.
 import { createServer } from 'node:http'
 import process from 'node:process'
 

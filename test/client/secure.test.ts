@@ -247,7 +247,7 @@ describe('retries of encrypted calls', () => {
     expect(server.processed).toHaveLength(5)
   })
 
-  it('the client waits for the Retry-After of a 429 in the handshake and returns its code', async () => {
+  it('client retries a 429 in the handshake after Retry-After and finally returns RATE_LIMITED', async () => {
     const server = makeFakeServer(() => START)
     const { client, sleeps } = clientOf(server, { tries: 3 })
     const limited = refusal(429, 'RATE_LIMITED')

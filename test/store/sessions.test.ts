@@ -64,7 +64,7 @@ describe('session limits', () => {
     expect(await sessions.find('new')).toBeDefined()
   })
 
-  it('replay marks beyond the limit first evict a session without a successful call', async () => {
+  it('store over its limit of replay marks evicts a session without a successful call first', async () => {
     const sessions = await sessionsOf('worked', 'junk')
     await sessions.confirm('worked')
     for (let n = 0; n < 5; n++) await sessions.use('worked', `rid ${n}`)
@@ -73,7 +73,7 @@ describe('session limits', () => {
     expect([await sessions.find('junk'), await sessions.use('worked', 'rid 0')]).toEqual([undefined, 'replayed'])
   })
 
-  it('replay marks beyond the limit evict only the session with the most marks', async () => {
+  it('store over its limit of replay marks evicts only the session with the most marks', async () => {
     const sessions = await sessionsOf('a', 'b', 'c')
     for (let n = 0; n < 2; n++) await sessions.use('a', `rid ${n}`)
     for (let n = 0; n < 5; n++) await sessions.use('b', `rid ${n}`)
@@ -83,7 +83,7 @@ describe('session limits', () => {
     expect([await sessions.use('a', 'rid 0'), await sessions.use('c', 'rid 1')]).toEqual(['replayed', 'replayed'])
   })
 
-  it('replay marks beyond the limit evict the only session', async () => {
+  it('store over its limit of replay marks evicts even the only session', async () => {
     const sessions = memorySessions({ ...limits, rids: 2 })
     await sessions.add(session('a'))
     expect([await sessions.use('a', '1'), await sessions.use('a', '2')]).toEqual(['first', 'first'])

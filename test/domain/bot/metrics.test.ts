@@ -13,7 +13,7 @@ describe('call counts', () => {
   })
   const sum = (counts: Record<string, number>) => Object.values(counts).reduce((one, other) => one + other, 0)
 
-  it('bot call counts by method sum up to all calls, by status or code to all errors', () => {
+  it('totals of bot calls and errors equal the sums of their counts by method, status and code', () => {
     fc.assert(
       fc.property(fc.array(count), (counts) => {
         const { calls, errors } = callMetrics(counts)

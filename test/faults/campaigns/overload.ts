@@ -80,7 +80,7 @@ async function greedy({ folder, root }: Run, seconds: number, broken: string[]) 
   return { times: Math.round(asked / seconds / LIMIT_PER_SECOND), honestMs, refusedMs, recovery, mib }
 }
 
-/** Repeats a call; returns the milliseconds until it got 200 within 250 ms. */
+/** Repeats a call until it returns 200 within 250 ms; returns how many milliseconds that took. */
 async function recovered(call: () => Promise<Answer>, broken: string[]): Promise<number> {
   const endedAt = performance.now()
   for (;;) {

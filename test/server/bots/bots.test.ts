@@ -21,8 +21,8 @@ const refusalOf = async (place: TestApp, token: string) => {
   return code === 'VALIDATION_FAILED' ? null : code
 }
 
-describe('bot application', () => {
-  it('bot application returns 201 with a pending bot and no token', async () => {
+describe('bots.apply', () => {
+  it('bots.apply returns 201 with a pending bot and no token', async () => {
     const tenant = await newTenant(server)
     const body = botBody()
     const answer = await tenant.console(bots.apply, body)
@@ -65,7 +65,7 @@ describe('bot application', () => {
     })
   })
 
-  it('bot application stores description, avatar and scopes as sent', async () => {
+  it('bots.apply stores description, avatar and scopes of the new bot as sent', async () => {
     const tenant = await newTenant(server)
     const avatar = 'https://shop.example/cup.png'
     const { id } = await tenant.appliedBot({ description: 'Pours', avatar, scopes: ['vouchers:read', 'messages:send'] })
@@ -91,7 +91,7 @@ describe('bot application', () => {
     ['a duplicate scope', { scopes: ['messages:send', 'messages:send'] }],
     ['no scopes', { scopes: [] }],
     ['an unknown member', { about: 'x' }],
-  ])('bot application with %s is refused with 400', async (_what, overrides) => {
+  ])('bots.apply with %s is refused with 400', async (_what, overrides) => {
     const tenant = await newTenant(server)
     expect(await tenant.console(bots.apply, botBody(overrides as never))).toMatchObject({
       status: 400,
@@ -99,7 +99,7 @@ describe('bot application', () => {
     })
   })
 
-  it.each(['abc', `a${'_9'.repeat(31)}z`])('bot application accepts the username %s', async (username) => {
+  it.each(['abc', `a${'_9'.repeat(31)}z`])('bots.apply accepts the username %s', async (username) => {
     const tenant = await newTenant(server)
     expect((await tenant.console(bots.apply, botBody({ username }))).data.username).toBe(username)
   })
@@ -121,7 +121,7 @@ describe('bot application', () => {
     await tryAll([tenant, stranger])
   })
 
-  it('exactly one of several concurrent bot applications with the same username succeeds', async () => {
+  it('exactly one of several concurrent bots.apply calls with the same username succeeds', async () => {
     const tenants = await Promise.all(Array.from({ length: 8 }, () => newTenant(server)))
     const username = `wanted_${serial()}`
     const answers = await Promise.all(tenants.map(({ console }) => console(bots.apply, botBody({ username }))))
@@ -253,7 +253,7 @@ describe('bot review', () => {
     await own.close()
   })
 
-  it('bot application under auto-approval returns pending; the next read shows the bot token', async () => {
+  it('bots.apply under auto-approval returns pending; the next read shows the bot token', async () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)
     const applied = await tenant.appliedBot()

@@ -189,7 +189,7 @@ describe('order of refusals of a dispatch', () => {
     expect([answer.status, answer.code, answer.headers.allow]).toEqual([405, 'METHOD_NOT_ALLOWED', 'POST'])
   })
 
-  it('dispatch request is refused with 415, then 413, before the server reads its body', async () => {
+  it('server checks dispatch headers before reading the body: media type (415), then size (413)', async () => {
     const port = await listening()
     const long = 'Content-Length: 900000\r\n\r\n'
     const plain = sealedHead.replace(MEDIA_TYPE, 'application/json')

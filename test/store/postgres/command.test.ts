@@ -86,7 +86,7 @@ describe('server start on a database that another server uses', () => {
       expect([exit, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ store: 'postgres' })])
     }))
 
-  it('server start on a database in use with other or no keys is refused with the missing keys', () =>
+  it('server start on a database in use fails and names the missing key file or credential key', () =>
     withDatabase(async (url) => {
       const [first, second, third] = [temporaryDir(), temporaryDir(), temporaryDir()]
       await start(url, first)

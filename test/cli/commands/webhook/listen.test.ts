@@ -403,7 +403,7 @@ test('webhook inbox show prints a body without terminal control characters', asy
   expect(stdout).not.toMatch(/\u001b|owned/)
 })
 
-test('webhook inbox clear removes every delivery and exits 6 while a listener runs', async () => {
+test('webhook inbox clear removes every delivery, but exits 6 while a listener uses the inbox', async () => {
   const { home } = await fillInbox()
   const count = () => new Inbox(join(home, 'inbox')).count
   expect((await cli('webhook inbox clear --inbox inbox --dry-run', { home })).stdout).toContain('remove every delivery')
