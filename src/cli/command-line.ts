@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
-import { isGroup, type Leaf, type Node } from './command/leaf.js'
+import { closest } from '../contract/closest.js'
+import { aliasesOf, isGroup, type Leaf, type Node } from './command/leaf.js'
 import { type Failure, usage } from './failure.js'
 import type { Flags } from './flags/flags.js'
 import { globalFlags } from './flags/globals.js'
@@ -57,6 +58,11 @@ export class CommandLine {
     this.#prepare(program)
     this.#addEntries(program)
     this.#addName(program, { name: 'help' }, () => this.#enterHelp())
+    this.#addName(program, { name: 'version' }, () => {
+      this.given.set('version', [''])
+      this.#current.action(() => {})
+    })
+    for (const [name, path] of Object.entries(shortcuts)) this.#addName(program, { name }, () => this.#enterPath(path))
     try {
       await program.parseAsync([...words], { from: 'user' })
     } catch (error) {
@@ -91,16 +97,28 @@ export class CommandLine {
 
   #addName(
     parent: Command,
-    { name, alias }: { readonly name: string; readonly alias?: string },
+    { name, aliases = [] }: { readonly name: string; readonly aliases?: readonly string[] },
     enter: () => void | Promise<void>,
   ): void {
-    const command = newCommand(name)
-    parent.addCommand(alias === undefined ? command : command.alias(alias))
+    const command = newCommand(name).aliases([...aliases])
+    parent.addCommand(command)
     this.#enter.set(command, enter)
   }
 
   #addEntries(parent: Command): void {
-    for (const entry of page) this.#addName(parent, entry, async () => this.#enterNode(await entry.load()))
+    for (const { name, alias, load } of page) {
+      const aliases = alias === undefined ? [] : [alias]
+      this.#addName(parent, { name, aliases }, async () => this.#enterNode(await load()))
+    }
+  }
+
+  /** Enters a command of a group by a name on the first level. */
+  async #enterPath([group, name]: readonly [group: string, name: string]): Promise<void> {
+    const node = await page.find((it) => it.name === group)?.load()
+    const child = node !== undefined && isGroup(node) ? node.commands.find((it) => it.name === name) : undefined
+    if (child === undefined) throw new Error(`no command ${group} ${name}`)
+    this.path = [group]
+    this.#enterNode(child)
   }
 
   #enterHelp(): void {
@@ -119,7 +137,12 @@ export class CommandLine {
     const command = this.#current
     this.node = node
     this.path = [...this.path, node.name]
-    if (isGroup(node)) for (const child of node.commands) this.#addName(command, child, () => this.#enterNode(child))
+    if (isGroup(node)) {
+      for (const child of node.commands) {
+        const aliases = aliasesOf(child, node.commands)
+        this.#addName(command, { name: child.name, aliases }, () => this.#enterNode(child))
+      }
+    }
     this.leaf = isGroup(node) ? node.own : node
     if (this.leaf === undefined) return
     const { flags = {}, positional, second } = this.leaf
@@ -130,14 +153,14 @@ export class CommandLine {
   }
 
   #addFlags(command: Command, flags: Flags): void {
-    for (const [name, { letter, value }] of Object.entries(flags)) {
+    for (const [name, { letter, value, bare }] of Object.entries(flags)) {
       // The value is optional for commander, so that no word with a dash is taken (DECISIONS.md#values-of-flags).
       const long = value === undefined ? `--${name}` : `--${name} [value]`
       command.addOption(new Option(letter === undefined ? long : `-${letter}, ${long}`))
       command.on(`option:${name}`, (text: string | null | undefined) => {
         this.awaiting = value !== undefined && typeof text !== 'string' ? name : undefined
-        this.#incomplete ??= this.awaiting
-        this.given.set(name, [...(this.given.get(name) ?? []), text ?? ''])
+        if (bare === undefined) this.#incomplete ??= this.awaiting
+        this.given.set(name, [...(this.given.get(name) ?? []), text ?? bare ?? ''])
       })
     }
   }
@@ -148,16 +171,26 @@ export class CommandLine {
       const misplaced = await this.#misplaced(word.split('=')[0] ?? '', rest)
       if (misplaced !== undefined) return misplaced
     }
-    // The first line of commander's message names the fault; the second may suggest a spelling.
-    const [first = '', suggestion] = message.replace(/^error: /, '').split('\n')
-    const text = `${first.charAt(0).toUpperCase()}${first.slice(1)}`.replace(/\.?$/, '.')
-    return usage(text, suggestion?.replace(/^\((.*)\)$/, '$1') ?? (await this.#hint(code, word)))
+    const fault = message.replace(/^error: /, '')
+    const text = `${fault.charAt(0).toUpperCase()}${fault.slice(1)}`.replace(/\.?$/, '.')
+    return usage(text, this.#similar(code, fault) ?? (await this.#hint(code, word)))
+  }
+
+  /** Suggests the command or flag that commander's message may misspell. */
+  #similar(code: string, fault: string): string | undefined {
+    const { commands, options } = this.#current
+    const known = {
+      'commander.unknownCommand': commands.map((it) => it.name()),
+      'commander.unknownOption': options.map((it) => it.long ?? ''),
+    }[code]
+    const near = closest(/'([^'=]*)/.exec(fault)?.[1] ?? '', known ?? [])
+    return near === undefined ? undefined : `Did you mean ${near}?`
   }
 
   async #hint(code: string, word: string): Promise<string> {
     const see = `See \`${this.#name} --help\`.`
     if (this.path.length > 0) return see
-    if (['version', '-v', '-V'].includes(word)) return 'Did you mean --version?'
+    if (word === '-V') return 'Did you mean --version?'
     if (code !== 'commander.unknownCommand' || this.shows === 'help') return see
     const { commandsNamed } = await import('./command/help.js')
     const found = (await commandsNamed(page, word)).map((it) => `\`voucherctl ${it}\``)
@@ -190,6 +223,9 @@ export class CommandLine {
   }
 }
 
+/** Names on the first level for commands of a group. */
+const shortcuts: Readonly<Record<string, readonly [group: string, name: string]>> = { logs: ['server', 'logs'] }
+
 /** Code of commander's error if a command name is missing at the end of the line. */
 const MISSING_NAME = 'commander.help'
 
@@ -203,6 +239,7 @@ export async function lineOf(words: readonly string[]): Promise<CommandLine> {
 const newCommand = (name: string) =>
   new Command(name)
     .exitOverride()
+    .showSuggestionAfterError(false)
     // Disable commander's help, which it would print if a command name is missing.
     .configureOutput({ writeErr: () => {}, writeOut: () => {} })
     .configureHelp({ formatHelp: () => '' })

@@ -9,13 +9,17 @@ export function closest(name: string, known: readonly string[]): string | undefi
 }
 
 function editDistance(a: string, b: string): number {
+  let beforePrevious: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column)
   for (let row = 1; row <= a.length; row++) {
     const current = [row]
     for (let column = 1; column <= b.length; column++) {
       const substitution = (previous[column - 1] as number) + Number(a[row - 1] !== b[column - 1])
-      current.push(Math.min(substitution, (previous[column] as number) + 1, (current[column - 1] as number) + 1))
+      const isSwap = row > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
+      const swap = isSwap ? (beforePrevious[column - 2] as number) + 1 : substitution
+      current.push(Math.min(substitution, swap, (previous[column] as number) + 1, (current[column - 1] as number) + 1))
     }
+    beforePrevious = previous
     previous = current
   }
   return previous[b.length] as number

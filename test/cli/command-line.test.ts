@@ -22,7 +22,7 @@ async function parse(argv: readonly string[]) {
 /** The long and short spelling of each flag that takes a value. */
 function spellings(flags: NonNullable<(typeof leaves)[number]['leaf']['flags']>) {
   return Object.entries(flags)
-    .filter(([, { value }]) => value !== undefined)
+    .filter(([, { value, bare }]) => value !== undefined && bare === undefined)
     .flatMap(([name, { letter }]) =>
       [`--${name}`, ...(letter === undefined ? [] : [`-${letter}`])].map((written) => ({ name, written })),
     )
@@ -123,5 +123,27 @@ test('api -i routes is refused, because -i is a flag of api and not of api route
 test('a flag without its value is an error even if --version or --help is given', async () => {
   for (const typed of ['vouchers redeem --help --code', 'vouchers redeem --version --code', '--help --output']) {
     expect((await parse(typed.split(' '))).refusal?.message).toMatch(/needs a value/)
+  }
+})
+
+test.each([
+  ['apps ls', 'apps list'],
+  ['apps show app_01', 'apps get'],
+  ['tokens rm tok_01', 'tokens revoke'],
+  ['profiles rm shop', 'profiles remove'],
+  ['profiles get shop', 'profiles show'],
+  ['webhook rm bot_01', 'webhook delete'],
+  ['webhook get', 'webhook info'],
+  ['bots create', 'bots apply'],
+  ['logs --follow', 'server logs'],
+])('the command line "%s" runs %s', async (typed, path) => {
+  const { line, refusal } = await parse(typed.split(' '))
+  expect([refusal, line.path.join(' ')]).toEqual([undefined, path])
+})
+
+test('profiles set --production without a value means on', async () => {
+  for (const typed of ['profiles set shop --production', 'profiles set shop --production --yes']) {
+    const { line, refusal } = await parse(typed.split(' '))
+    expect([refusal, line.given.get('production')]).toEqual([undefined, ['on']])
   }
 })

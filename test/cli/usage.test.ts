@@ -23,15 +23,18 @@ test.each([
 })
 
 test.each([
-  ['vouchers redeem M9S3-46Q3-D25V-T4FJ', 'See `voucherctl vouchers redeem --help`.'],
+  ['vouchers redeem M9S3 46Q3', 'See `voucherctl vouchers redeem --help`.'],
+  ['bots crete', 'See `voucherctl bots --help`.'],
   ['apps get a b', 'See `voucherctl apps get --help`.'],
   ['platform clock zzzzzz', 'See `voucherctl platform clock --help`.'],
   ['zzzzzz', 'See `voucherctl --help`.'],
   ['help zzzzzz', 'See `voucherctl --help`.'],
   ['verify --code x', 'Did you mean `voucherctl vouchers verify` or `voucherctl webhook verify`?'],
   ['list', 'See `voucherctl --help`.'],
-  ['version', 'Did you mean --version?'],
-  ['-v', 'Did you mean --version?'],
+  ['-V', 'Did you mean --version?'],
+  ['lgos', 'Did you mean logs?'],
+  ['tokens create --app a --scope vouchers:isue', 'Did you mean vouchers:issue?'],
+  ['templates list --status activ', 'Did you mean active?'],
   ['--json', 'It takes one of quickstart, doctor, login, logout'],
   ['-q', 'It takes one of quickstart, doctor, login, logout'],
 ])('the command %s exits 2 with the hint "%s"', async (args, hint) => {
@@ -75,7 +78,8 @@ test.each([
   ['apps list --idempotency-key k', /no meaning for apps list/],
   ['apps list --base-url ftp://x', /base URL must be an http or https URL/],
   ['apps update app_01', /Nothing to change/],
-  ['vouchers verify --code a --qr-token b', /two credentials/],
+  ['vouchers verify --code a --qr-token b', /--code and --qr-token name two credentials/],
+  ['vouchers verify a --code b', /CODE and --code name two credentials/],
   ['vouchers verify --code - --token-file -', /cannot both read stdin/],
   ['vouchers issue --template t --external-id e --recipient r --metadata pair', /--metadata must be key=value/],
   ['vouchers issue --template t --external-id e --recipient r --qr-file out.gif', /\.png or \.svg/],
@@ -156,6 +160,7 @@ test('voucherctl without arguments prints --help with every group', async () => 
 test('--version prints the version, with --json as a document', async () => {
   expect((await cli('--version')).stdout).toBe('9.9.9\n')
   expect(JSON.parse((await cli('--version --json')).stdout)).toEqual({ version: '9.9.9' })
+  for (const args of ['-v', 'version', 'apps list -v']) expect((await cli(args)).stdout).toBe('9.9.9\n')
 })
 
 test('help --json prints a JSON document for the main page, a group, a command or a topic', async () => {

@@ -19,3 +19,26 @@ describe('suggested commands', () => {
     expect(stderr).toMatch(/`voucherctl login --profile shop --base-url http:\/\/127\.0\.0\.1:\d+`/)
   })
 })
+
+describe('words that people type', () => {
+  test('version, -v and logs are commands, and ls, show and rm are names of list, get and revoke', async () => {
+    const { stdout: version } = await voucherctl('--version')
+    for (const word of ['version', '-v']) expect((await voucherctl(word)).stdout).toBe(version)
+    expect((await voucherctl('logs')).exitCode).toBe(0)
+    for (const words of [
+      ['apps', 'show'],
+      ['tokens', 'rm'],
+    ])
+      expect((await voucherctl(...words)).stderr).toMatch(/Missing: (APP|TOKEN)_ID/)
+  })
+
+  test('vouchers verify takes a code as its argument', async () => {
+    const { exitCode, stderr } = await voucherctl('vouchers', 'verify', 'M9S3-46Q3-D25V-T4FK', '--base-url', baseUrl)
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('The redeem code is mistyped')])
+  })
+
+  test('a mistyped value is suggested as it should be', async () => {
+    const { stderr } = await voucherctl('templates', 'list', '--status', 'activ')
+    expect(stderr).toContain('Did you mean active?')
+  })
+})

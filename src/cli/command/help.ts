@@ -208,9 +208,9 @@ function shownAs(name: string, required: boolean, repeatable: boolean): string {
 
 function flagLines(flags: Flags): string[] {
   return rows(
-    Object.entries(flags).map(([name, { letter, value, summary, repeatable, ask }]) => {
+    Object.entries(flags).map(([name, { letter, value, bare, summary, repeatable, ask }]) => {
       const marks = [ask === undefined ? '' : 'required', repeatable ? 'repeatable' : ''].filter((it) => it !== '')
-      const head = `${letter === undefined ? '    ' : `-${letter}, `}--${name}${value === undefined ? '' : ` ${value}`}`
+      const head = `${letter === undefined ? '    ' : `-${letter}, `}--${name}${value === undefined ? '' : bare === undefined ? ` ${value}` : ` [${value}]`}`
       return [head, `${summary}${marks.length > 0 ? ` (${marks.join(', ')})` : ''}`]
     }),
   )

@@ -103,6 +103,25 @@ export interface Entry {
   load(): Promise<Node>
 }
 
+/** Other names of a command that people type (DECISIONS.md#names-of-commands). */
+const synonyms: Readonly<Record<string, readonly string[]>> = {
+  list: ['ls'],
+  get: ['show'],
+  show: ['get'],
+  info: ['get', 'show'],
+  apply: ['create'],
+  remove: ['rm', 'delete'],
+  delete: ['rm', 'remove'],
+  revoke: ['rm', 'delete'],
+}
+
+/** Names of a group or command beside its own, without those that a sibling has. */
+export function aliasesOf(node: Node, siblings: readonly Node[]): readonly string[] {
+  if (isGroup(node)) return node.alias === undefined ? [] : [node.alias]
+  const taken = siblings.map((it) => it.name)
+  return (synonyms[node.name] ?? []).filter((it) => !taken.includes(it))
+}
+
 export const isGroup = (node: Node): node is Group => 'commands' in node
 
 export function leaf<

@@ -1,7 +1,10 @@
+import { closest } from '../../contract/closest.js'
 import { type Failure, usage } from '../failure.js'
 
-/** A parsed value, or a message that tells what is wrong with the text. */
-export type ParseResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string }
+/** A parsed value, or a message that tells what is wrong with the text, with a hint for a mistyped value. */
+export type ParseResult<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly message: string; readonly hint?: string | undefined }
 
 /** Definition of a flag, from which parser, help and the list of commands derive. */
 export interface Flag<T> {
@@ -10,6 +13,8 @@ export interface Flag<T> {
   readonly letter?: string
   readonly summary: string
   readonly choices?: readonly string[]
+  /** Value of the flag without a value, such as `on`. */
+  readonly bare?: string
   readonly repeatable?: true
   /** Question that asks for a missing value; its presence makes the flag required. */
   readonly ask?: string
@@ -23,7 +28,13 @@ export type Flags = Readonly<Record<string, Flag<unknown>>>
 export type ValuesOf<F extends Flags> = { readonly [Name in keyof F]: F[Name] extends Flag<infer T> ? T : never }
 
 const done = <T>(value: T): ParseResult<T> => ({ ok: true, value })
-const wrong = (message: string): ParseResult<never> => ({ ok: false, message })
+const wrong = (message: string, hint?: string): ParseResult<never> => ({ ok: false, message, hint })
+
+/** Refuses a value that is not one of the choices, with the one that it may misspell. */
+function wrongChoice(text: string, choices: readonly string[]): ParseResult<never> {
+  const near = closest(text, choices)
+  return wrong(`must be one of ${choices.join(', ')}`, near === undefined ? undefined : `Did you mean ${near}?`)
+}
 
 /** Defines a flag with one value. */
 export function one<T>(value: string, summary: string, parse: (text: string) => ParseResult<T>): Flag<T | undefined> {
@@ -48,7 +59,7 @@ export function integer(value: string, summary: string, min: number, max: number
 export function choice<const V extends string>(choices: readonly V[], summary: string): Flag<V | undefined> {
   const flag = one<V>(choices.join('|'), summary, (it) => {
     const found = choices.find((one) => one === it)
-    return found === undefined ? wrong(`must be one of ${choices.join(', ')}`) : done(found)
+    return found === undefined ? wrongChoice(it, choices) : done(found)
   })
   return { ...flag, choices }
 }
@@ -72,8 +83,16 @@ export function list<V extends string = string>(
   choices?: readonly V[],
 ): Flag<readonly V[]> {
   if (choices === undefined) return listOf(value, summary, (it) => it !== '', 'must not be empty')
-  const isChoice = (text: string) => choices.some((it) => it === text)
-  return { ...listOf<V>(value, summary, isChoice, `must be one of ${choices.join(', ')}`), choices }
+  return {
+    value,
+    summary,
+    choices,
+    repeatable: true,
+    read: (texts) => {
+      const unknown = texts.find((text) => !choices.some((it) => it === text))
+      return unknown === undefined ? done(texts as readonly V[]) : wrongChoice(unknown, choices)
+    },
+  }
 }
 
 /** Defines a repeatable flag of `key=value` pairs; undefined if the flag is absent. */
@@ -106,6 +125,9 @@ export const duration = (summary: string, minMs = 0) =>
     const ms = durationMs(it)
     return ms === undefined || ms < minMs ? wrong('must be a duration such as 30s, 5m or 2h') : done(ms)
   })
+
+/** Makes the value of a flag optional. @param bare the value that the flag alone means */
+export const withBare = <T>(bare: string, flag: Flag<T>): Flag<T> => ({ ...flag, bare })
 
 /** Makes a flag required: the command asks for a missing value, or for at least one of a repeatable flag. */
 export function required<T>(flag: Flag<T | undefined>, ask: string): Flag<T> {
@@ -142,7 +164,7 @@ export function readFlags(flags: Flags, given: FlagTexts): FlagValues {
         : flag.read(texts)
     const absent = flag.read([])
     values[name] = read.ok ? read.value : absent.ok ? absent.value : undefined
-    if (!read.ok) failure ??= usage(`--${name} ${read.message}.`)
+    if (!read.ok) failure ??= usage(`--${name} ${read.message}.`, read.hint)
   }
   return { values, failure }
 }

@@ -47,7 +47,7 @@ export const globalFlags = {
   ),
   'no-color': toggle('No colour'),
   help: withLetter('h', toggle('Show help')),
-  version: toggle('Show the version'),
+  version: withLetter('v', toggle('Show the version')),
 } satisfies Flags
 
 /** Output format from the flags. `--jq` implies JSON unless another flag sets the format. */

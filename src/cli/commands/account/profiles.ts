@@ -17,7 +17,7 @@ import {
 } from '../../config/config.js'
 import { type Failure, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
-import { choice, duration, type Flag, integer, toggle, type ValuesOf } from '../../flags/flags.js'
+import { choice, duration, type Flag, integer, toggle, type ValuesOf, withBare } from '../../flags/flags.js'
 import { formats } from '../../flags/globals.js'
 import { credentialNames, redact } from '../../host/secrets.js'
 import type { Outcome } from '../../output/outcome.js'
@@ -49,7 +49,7 @@ const unsettable = [
 ] as const
 
 const setFlags = {
-  production: choice(['on', 'off'], 'Whether this is a production server'),
+  production: withBare('on', choice(['on', 'off'], 'Whether this is a production server; alone: on')),
   codes: choice(['reference', 'any'], 'How the server forms redeem codes'),
   'default-output': choice(formats, 'Format of results'),
   'default-timeout': duration('Time for a call with its repeats', 1),

@@ -8,26 +8,36 @@ import { text, type ValuesOf } from '../../flags/flags.js'
 import { remember } from '../../host/scrub.js'
 
 export const credentialFlags = {
-  code: text('CODE|-', 'Redeem code as typed, or - to read it from stdin'),
-  'qr-token': text('TOKEN|-', 'QR data as scanned, or - to read it from stdin'),
+  code: text('CODE|-', 'The same, always as a redeem code'),
+  'qr-token': text('TOKEN|-', 'The same, always as QR data'),
 }
 
-/** Reads a redeem code or QR token from its flag, from stdin, or from a prompt. */
+export const credentialOperand = { name: 'CODE', summary: 'Redeem code or QR data, or - to read it from stdin' }
+
+/** Forms of a redeem code as people type it. A longer text, or one with other symbols, is QR data (DECISIONS.md#codes-as-arguments). */
+const REDEEM_CODE = /^(?!vq1-)[\p{Letter}\p{Number}\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]{1,40}$/iu
+
+/** Reads a redeem code or QR token from the argument or its flag, from stdin, or from a prompt. */
 export async function readCredential(
   context: Context,
+  operand: string | undefined,
   flags: ValuesOf<typeof credentialFlags>,
 ): Promise<Ok<Credential> | Failure> {
   const { code, 'qr-token': qrToken } = flags
-  if (code !== undefined && qrToken !== undefined) return usage('--code and --qr-token name two credentials; give one.')
-  if (qrToken !== undefined) {
-    const found = await read(context, '--qr-token', qrToken)
-    if (!found.ok) return found
-    remember(context.host, found.value)
-    return { ok: true, value: { type: 'qr_token', value: found.value } }
-  }
-  const found = code === undefined ? await askCode(context) : await read(context, '--code', code)
+  const given = [
+    ['CODE', operand],
+    ['--code', code],
+    ['--qr-token', qrToken],
+  ].filter((it): it is [string, string] => it[1] !== undefined)
+  if (given.length > 1) return usage(`${given.map(([name]) => name).join(' and ')} name two credentials; give one.`)
+  const [named] = given
+  const found = named === undefined ? await askCode(context) : await read(context, ...named)
   if (!found.ok) return found
   const { value } = found
+  if (qrToken !== undefined || (code === undefined && !REDEEM_CODE.test(value))) {
+    remember(context.host, value)
+    return { ok: true, value: { type: 'qr_token', value } }
+  }
   for (const form of formsOf(value)) remember(context.host, form)
   return checkCode(context, value) ?? { ok: true, value: { type: 'redeem_code', value } }
 }
@@ -42,7 +52,7 @@ async function askCode(context: Context): Promise<Ok<string> | Failure> {
   const { required } = await import('../../command/required.js')
   return context.ask(
     () => required(['--code or --qr-token']),
-    (questions) => questions.text('Redeem code'),
+    (questions) => questions.text('Redeem code or QR data'),
   )
 }
 

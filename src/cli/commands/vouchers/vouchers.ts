@@ -4,7 +4,7 @@ import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { pairs, text, toggle } from '../../flags/flags.js'
 import { suggested } from '../../output/suggestions.js'
-import { credentialFlags, readCredential } from './credential-input.js'
+import { credentialFlags, credentialOperand, readCredential } from './credential-input.js'
 import { issue } from './issue.js'
 import { issueMany } from './issue-many.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
@@ -49,14 +49,15 @@ export const vouchers: Group = {
       name: 'verify',
       endpoint: contract.verify,
       notes: [secret],
+      positional: credentialOperand,
       flags: {
         ...credentialFlags,
         recipient: text('ID', 'User who presents it; another one is not redeemable'),
         check: toggle('Exit with 6 when it is not redeemable'),
       },
       examples: [
-        { command: 'voucherctl vouchers verify --code M9S3-46Q3-D25V-T4FJ' },
-        { command: 'scan | voucherctl vouchers verify --qr-token - --check', comment: 'From stdin, for a script' },
+        { command: 'voucherctl vouchers verify M9S3-46Q3-D25V-T4FJ' },
+        { command: 'scan | voucherctl vouchers verify - --check', comment: 'From stdin, for a script' },
       ],
       view: {
         headline: ({ redeemable, reason }: Verification) =>
@@ -73,8 +74,8 @@ export const vouchers: Group = {
           'voucher.id',
         ],
       },
-      run: async (context, { flags }) => {
-        const credential = await readCredential(context, flags)
+      run: async (context, { positional, flags }) => {
+        const credential = await readCredential(context, positional, flags)
         if (!credential.ok) return credential
         const input = { credential: credential.value, ...defined({ recipient_user_id: flags.recipient }) }
         const verified = await context.call(contract.verify, input)
@@ -86,6 +87,7 @@ export const vouchers: Group = {
       endpoint: contract.redeem,
       output: redemptionOrReplay,
       notes: [trusted, secret],
+      positional: credentialOperand,
       flags: {
         ...credentialFlags,
         recipient: text('ID', 'User who presents it; refused for another one'),
@@ -93,8 +95,8 @@ export const vouchers: Group = {
         metadata: pairs('Your own data'),
       },
       examples: [
-        { command: 'voucherctl vouchers redeem --code M9S3-46Q3-D25V-T4FJ --reference order-1001' },
-        { command: 'scan | voucherctl vouchers redeem --qr-token - --json', comment: 'From stdin, for a script' },
+        { command: 'voucherctl vouchers redeem M9S3-46Q3-D25V-T4FJ --reference order-1001' },
+        { command: 'scan | voucherctl vouchers redeem - --json', comment: 'From stdin, for a script' },
       ],
       view: {
         headline: (it: Redemption & ReplayMembers) =>
@@ -104,8 +106,8 @@ export const vouchers: Group = {
         members: redemptionMembers,
         next: (it) => (isReplay(it) ? undefined : `To take it back: ${suggested`vouchers reverse ${it.id}`}`),
       },
-      run: async (context, { flags }) => {
-        const credential = await readCredential(context, flags)
+      run: async (context, { positional, flags }) => {
+        const credential = await readCredential(context, positional, flags)
         if (!credential.ok) return credential
         const { recipient, reference, metadata } = flags
         const redeemed = await context.call(contract.redeem, {

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { cli, redeemCode, secrets, stub, success } from '../../../support/cli.js'
+import { verification } from '../../../support/cli-samples.js'
+
+const qrToken = `VQ1-${'0123456789ABCDEFGHJKMNPQRSTVWXYZ'}0`
+
+test.each([
+  [redeemCode, '', { type: 'redeem_code', value: redeemCode }],
+  [qrToken, '', { type: 'qr_token', value: qrToken }],
+  [qrToken.toLowerCase(), '', { type: 'qr_token', value: qrToken.toLowerCase() }],
+  ['https://shop.example/v/1', '', { type: 'qr_token', value: 'https://shop.example/v/1' }],
+  ['-', `${redeemCode}\n`, { type: 'redeem_code', value: redeemCode }],
+  ['-', `${qrToken}\n`, { type: 'qr_token', value: qrToken }],
+])('vouchers verify sends the argument %s with its type', async (operand, stdin, credential) => {
+  const { baseUrl, received } = await stub(() => success(verification))
+  const { exit } = await cli(['vouchers', 'verify', operand, '--base-url', baseUrl], { env: secrets, stdin })
+  expect(exit).toBe(0)
+  expect(received[0]?.body).toEqual({ credential })
+})
+
+test('--code sends a text that looks like QR data as a redeem code', async () => {
+  const { baseUrl, received } = await stub(() => success(verification))
+  const args = ['vouchers', 'verify', '--code', 'a.b', '--base-url', baseUrl]
+  expect((await cli(args, { env: secrets })).stderr).toContain('This is not a redeem code')
+  expect(received).toEqual([])
+})
