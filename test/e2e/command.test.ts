@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execa } from 'execa'
-import { afterAll, expect, test } from 'vitest'
-import { folder, major, node, removeHome, voucherctl } from './installed.js'
-
-afterAll(removeHome)
+import { expect, test } from 'vitest'
+import { folder, major, node, voucherctl } from './installed.js'
 
 const installed = JSON.parse(readFileSync(join(folder, 'node_modules', 'voucherctl', 'package.json'), 'utf8')) as {
   version: string

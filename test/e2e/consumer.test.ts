@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { execaNode } from 'execa'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { folder, removeHome, run } from './installed.js'
+import { folder, run } from './installed.js'
 
 const packageFolder = (name: string) => dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
 const files = ['consumer.ts', 'consumer.mjs', 'tsconfig.json'].map((name) => join(folder, name))
@@ -68,7 +68,6 @@ beforeAll(() => {
 })
 afterAll(() => {
   for (const file of files) rmSync(file, { force: true })
-  removeHome()
 })
 
 test('a strict TypeScript project with skipLibCheck false compiles against the three libraries', async () => {

@@ -1,11 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { execa } from 'execa'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { endpoints } from '../../src/contract/index.js'
-import { folder, home, node, removeHome } from './installed.js'
-
-afterAll(removeHome)
+import { folder, home, node } from './installed.js'
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0
 

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execa } from 'execa'
+import { afterAll } from 'vitest'
 
 function required(name: string): string {
   const value = process.env[name]
@@ -16,7 +17,8 @@ export const node = required('VOUCHERCTL_E2E_NODE')
 export const major = required('VOUCHERCTL_E2E_MAJOR')
 
 export const home = mkdtempSync(join(tmpdir(), 'voucherctl-e2e-home-'))
-export const removeHome = () => rmSync(home, { recursive: true, force: true })
+// Runs in each test file that imports this module.
+afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 /** Runs a script with the Node binary under test, an empty home folder and only HOME and PATH set. */
 export function run(script: string, ...args: string[]) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { removeHome, voucherctl } from './installed.js'
+import { voucherctl } from './installed.js'
 
 let baseUrl: string
 
@@ -9,7 +9,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await voucherctl('server', 'stop')
-  removeHome()
 })
 
 describe('suggested commands', () => {
