@@ -171,3 +171,23 @@ test('withProgress() shows a spinner on a terminal while its promise is pending'
   const shown = vi.waitUntil(() => text.includes('Working …'), 30_000)
   expect(await withProgress({ stderr, env: {} }, 'Working …', shown)).toBe(true)
 })
+
+test('quickstart --keep leaves a server and a profile, and refuses to replace them', async () => {
+  const home = temporaryDir()
+  const run = (line: string) => cli(line, atHome(home))
+  const kept = await run('quickstart --keep --json')
+  try {
+    expect(kept.exit).toBe(0)
+    expect(kept.stdout).not.toMatch(/sop_\w{9}|sbot_\w{9}|eyJ\w|opk_\w/)
+    const { base_url: baseUrl } = JSON.parse(kept.stdout)
+    const { items } = JSON.parse((await run('apps list -p quickstart --json')).stdout)
+    expect(items.map((it: { name: string }) => it.name)).toEqual(['Corner shop'])
+    expect((await run('bots updates -p quickstart --json')).exit).toBe(0)
+    const again = await run('quickstart --keep')
+    expect([again.exit, again.stderr]).toEqual([6, expect.stringContaining('voucherctl server stop -p quickstart')])
+    const stopped = JSON.parse((await run('server stop -p quickstart --json')).stdout)
+    expect(stopped).toMatchObject({ stopped: true, base_url: baseUrl })
+  } finally {
+    await run('server stop -p quickstart')
+  }
+})

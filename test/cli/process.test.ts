@@ -153,11 +153,29 @@ test('quickstart prints the command of each step and suggests the next command',
 })
 
 test('quickstart wraps long commands to the width of the terminal', async () => {
-  const { exit, stdout } = await cli('quickstart', { terminal: true, columns: 60, env: { NO_COLOR: '1' } })
+  const { exit, stdout } = await cli('quickstart --no-pause', { terminal: true, columns: 60, env: { NO_COLOR: '1' } })
   expect(exit).toBe(0)
   const lines = stdout.split('\n').filter((line) => / --.* --| --.*\\$/.test(line))
   expect(lines.length).toBeGreaterThan(5)
   expect(lines.filter((line) => line.length > 60)).toEqual([])
+})
+
+test('quickstart on a terminal waits for a key after each step, and Ctrl-C ends it with exit 130', async () => {
+  const home = temporaryDir()
+  const temporary = mkdtempSync(join(home, 'tmp-'))
+  vi.stubEnv('TMPDIR', temporary)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const ran = await cli('quickstart', { home, terminal: true, columns: 80, replies: [true, true, undefined] })
+  expect([ran.exit, ran.asked]).toEqual([130, Array(3).fill('Press a key for the next step, Ctrl-C to end.')])
+  expect(ran.stdout).toContain('An application')
+  expect(ran.stdout).not.toContain('A token for the application')
+  expect(readdirSync(temporary)).toEqual([])
+})
+
+test('quickstart marks the refusal that it demonstrates as expected', async () => {
+  const { stdout } = await cli('quickstart')
+  expect(stdout).toContain('refused, as expected: 409 VOUCHER_ALREADY_REDEEMED')
+  expect(stdout).not.toContain('✗')
 })
 
 function shell(script: string) {

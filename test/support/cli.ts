@@ -67,7 +67,14 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
     if (replies.length === 0) throw new Error(`No reply is left for: ${message}`)
     return replies.shift() as never
   }
-  const questions: Questions = { text: reply, secret: reply, confirm: reply, choose: reply, chooseSome: reply }
+  const questions: Questions = {
+    text: reply,
+    secret: reply,
+    confirm: reply,
+    key: reply,
+    choose: reply,
+    chooseSome: reply,
+  }
   const out = (name: keyof typeof written) => ({
     write: (text: string | Uint8Array) => {
       const shown = typeof text === 'string' ? text : Buffer.from(text).toString('latin1')

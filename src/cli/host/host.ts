@@ -5,6 +5,8 @@ export interface Questions {
   secret(message: string): Promise<string | undefined>
   /** Asks a yes/no question; Enter alone means no. */
   confirm(message: string): Promise<boolean | undefined>
+  /** Waits for any key. */
+  key(message: string): Promise<true | undefined>
   choose(message: string, choices: readonly string[]): Promise<string | undefined>
   chooseSome(message: string, choices: readonly string[]): Promise<readonly string[] | undefined>
 }

@@ -1,4 +1,5 @@
 // Named imports keep the editor prompt out of the bundle: it is four times as large as all other prompts together.
+import { createPrompt, useKeypress } from '@inquirer/core'
 import { checkbox, confirm, input, password, select } from '@inquirer/prompts'
 import type { Questions } from './host.js'
 
@@ -12,11 +13,17 @@ export function terminalQuestions(signal: AbortSignal): Questions {
     secret: (message) =>
       prompt((on) => password({ message, mask: false, toggleMask: false, validate: isFilled }, on), signal),
     confirm: (message) => prompt((on) => confirm({ message, default: false }, on), signal),
+    key: (message) => prompt((on) => anyKey({ message }, { ...on, clearPromptOnDone: true }), signal),
     choose: (message, choices) => prompt((on) => select({ message, choices: toChoices(choices) }, on), signal),
     chooseSome: (message, choices) =>
       prompt((on) => checkbox({ message, choices: toChoices(choices), required: true }, on), signal),
   }
 }
+
+const anyKey = createPrompt<true, { readonly message: string }>(({ message }, done) => {
+  useKeypress(() => done(true))
+  return message
+})
 
 /** Names of the errors with which prompts reject after Ctrl-C, Ctrl-D or a signal. */
 const CANCELLATIONS = ['ExitPromptError', 'AbortPromptError', 'CancelPromptError']

@@ -21,8 +21,7 @@ export const inherited: Readonly<Record<string, RegExp>> = {
  * command does not name itself.
  */
 export function suggestionsOf(env: Readonly<Record<string, string | undefined>>, given: FlagTexts): Suggest {
-  // npm sets it for npx and for a script, both of which may lack voucherctl on the PATH of the shell.
-  const program = env.npm_command === undefined ? 'voucherctl' : 'npx voucherctl'
+  const program = programName(env)
   const complete = (command: string) => {
     const flags = Object.entries(inherited).flatMap(([name, accepts]) => {
       const text = given.get(name)?.at(-1)
@@ -33,6 +32,10 @@ export function suggestionsOf(env: Readonly<Record<string, string | undefined>>,
   }
   return (text) => text.replaceAll(/`voucherctl ([^`]+)`/g, (_, command: string) => `\`${complete(command)}\``)
 }
+
+/** npm sets the variable for npx and for a script; both may lack voucherctl on the PATH of the user's shell. */
+export const programName = (env: Readonly<Record<string, string | undefined>>) =>
+  env.npm_command === undefined ? 'voucherctl' : 'npx voucherctl'
 
 /** A suggested command in backticks. Values are quoted for a shell, since a server may send any text as an id. */
 export const suggested = (parts: TemplateStringsArray, ...values: readonly string[]) =>

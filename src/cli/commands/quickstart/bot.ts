@@ -32,6 +32,7 @@ export async function runBotSteps(
   })
   if (!applied.ok) return applied
   const botId = applied.data.id
+  walkthrough.botId = botId
   const approved = await walkthrough.run(platform.approveBot, {
     title: 'Approved, as the platform would',
     command: `voucherctl platform bots approve ${botId}`,

@@ -1,77 +1,112 @@
-import type { RunningServer } from '../../../server/options.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { failureOfServer } from '../../failure.js'
+import { type Failure, failureOfServer } from '../../failure.js'
+import { toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import type { ScenarioInbox } from '../scenario/runner/inbox.js'
+import { PROFILE, startKeptServer } from './keep.js'
 import { runSteps } from './steps.js'
-import { asTyped, Walkthrough } from './walkthrough.js'
+import { asTyped, type StartedServer, Walkthrough } from './walkthrough.js'
+
+const flags = {
+  keep: toggle(`Leave the server running, with its credentials in the profile ${PROFILE}`),
+  'no-pause': toggle('Do not wait for a key after each step'),
+}
 
 export const quickstart = leaf({
   name: 'quickstart',
   summary: 'A real voucher from start to end, on a throwaway local server',
   notes: [
-    'Starts a server on a free port with its data in a temporary folder, issues, verifies, redeems and reverses a voucher over HTTP, once through the encrypted transport, lets a bot deliver another in a chat and a webhook hear of it, shows the command of each step, and removes everything at the end. Nothing is asked and no profile is touched.',
+    'Starts a server on a free port with its data in a temporary folder, issues, verifies, redeems and reverses a voucher over HTTP, once through the encrypted transport, lets a bot deliver another in a chat and a webhook hear of it, shows the command of each step, and removes everything at the end. On a terminal it waits for a key after each step.',
+    `With --keep the server and its data stay, and the profile ${PROFILE} holds the credentials.`,
   ],
-  examples: [{ command: 'voucherctl quickstart' }, { command: 'voucherctl quickstart --json' }],
+  flags,
+  examples: [
+    { command: 'voucherctl quickstart' },
+    { command: 'voucherctl quickstart --keep --no-pause', comment: 'Go on with this server and its voucher' },
+    { command: 'voucherctl quickstart --json' },
+  ],
   changes: true,
-  run: async (context): Promise<Outcome<unknown>> => {
-    if (context.dryRun) return context.plan('start a server in a temporary folder, call it, and remove it')
-    const { mkdtemp, rm } = await import('node:fs/promises')
-    const { tmpdir } = await import('node:os')
-    const { join } = await import('node:path')
-    const dataDir = await mkdtemp(join(tmpdir(), 'voucherctl-quickstart-'))
-    let server: RunningServer | undefined
-    let receiver: ScenarioInbox | undefined
+  run: async (context, { flags: { keep, 'no-pause': noPause } }): Promise<Outcome<unknown>> => {
+    if (context.dryRun)
+      return context.plan(
+        `start a server in a ${keep ? 'new' : 'temporary'} folder, call it, and ${keep ? 'leave it running' : 'remove it'}`,
+      )
+    const { openInbox } = await import('../scenario/runner/inbox.js')
+    const opened = await openInbox([200], 0)
+    if (!opened.ok) return opened
+    const receiver = opened.value
     try {
-      const { openInbox } = await import('../scenario/runner/inbox.js')
-      const opened = await openInbox([200], 0)
-      if (!opened.ok) return opened
-      receiver = opened.value
-      const { startServer } = await import('../../../server/listen.js')
-      server = await startServer({
-        dataDir,
-        port: 0,
-        operator: true,
-        logLevel: 'silent',
-        webhookLoopbackPorts: [receiver.port],
-      })
-      return await runWalkthrough(context, server, receiver)
+      const started = keep ? await startKeptServer(context, receiver.port) : await startThrowawayServer(receiver.port)
+      if (!started.ok) return started
+      return await runWalkthrough(context, started, receiver, !noPause)
     } catch (error) {
       return failureOfServer(error)
     } finally {
-      await server?.close()
-      await receiver?.close()
-      await rm(dataDir, { recursive: true, force: true })
+      await receiver.close()
     }
   },
 })
 
+async function startThrowawayServer(webhookPort: number): Promise<StartedServer> {
+  const { mkdtemp, rm } = await import('node:fs/promises')
+  const { tmpdir } = await import('node:os')
+  const { join } = await import('node:path')
+  const { startServer } = await import('../../../server/listen.js')
+  const dataDir = await mkdtemp(join(tmpdir(), 'voucherctl-quickstart-'))
+  const removeData = () => rm(dataDir, { recursive: true, force: true })
+  try {
+    const server = await startServer({
+      dataDir,
+      port: 0,
+      operator: true,
+      logLevel: 'silent',
+      webhookLoopbackPorts: [webhookPort],
+    })
+    return { ok: true, facts: server, remove: () => server.close().then(removeData) }
+  } catch (error) {
+    await removeData()
+    throw error
+  }
+}
+
 async function runWalkthrough(
   context: Context,
-  server: RunningServer,
+  server: StartedServer,
   receiver: ScenarioInbox,
+  pauses: boolean,
 ): Promise<Outcome<unknown>> {
   const { output, host } = context
   const isForPeople = output.options.format === 'table'
   const startedAt = host.now()
-  const walkthrough = new Walkthrough(context, server.baseUrl, isForPeople)
-  const failure = await runSteps(walkthrough, server, receiver)
-  if (failure !== undefined) return failure
-  const durationMs = host.now() - startedAt
-  const next = [
-    'voucherctl server start --detach',
-    'voucherctl login --local --account demo',
-    'voucherctl apps create --name "My shop"',
-  ]
-  if (!isForPeople) {
-    return { ok: true, data: { base_url: server.baseUrl, steps: walkthrough.steps, duration_ms: durationMs, next } }
+  const walkthrough = new Walkthrough(context, server.facts.baseUrl, { isPrinted: isForPeople, pauses })
+  let failure: Failure | undefined
+  let isKept = false
+  try {
+    failure = (await runSteps(walkthrough, server.facts, receiver)) ?? (await server.keep?.(walkthrough))
+    isKept = failure === undefined && server.keep !== undefined
+  } finally {
+    if (!isKept) await server.remove()
   }
+  if (failure !== undefined) return failure
+  const durationMs = host.now() - startedAt - walkthrough.pausedMs
+  const next = isKept
+    ? [
+        `voucherctl apps list -p ${PROFILE}`,
+        `voucherctl server logs -p ${PROFILE}`,
+        `voucherctl server stop -p ${PROFILE}`,
+      ]
+    : [
+        'voucherctl server start --detach',
+        'voucherctl login --local --account demo',
+        'voucherctl apps create --name "My shop"',
+      ]
+  const { steps } = walkthrough
+  if (!isForPeople) return { ok: true, data: { base_url: server.facts.baseUrl, steps, duration_ms: durationMs, next } }
   const paint = await output.paint()
-  output.say(
-    `\n${paint.done('✓')} ${walkthrough.steps.length} steps in ${(durationMs / 1000).toFixed(1)} s; the server and its data are gone.\n`,
-  )
-  output.say('A server of your own, that stays:')
+  const end = isKept ? `the server stays on ${server.facts.baseUrl}` : 'the server and its data are gone'
+  output.say(`\n${paint.done('✓')} ${steps.length} steps in ${(durationMs / 1000).toFixed(1)} s; ${end}.\n`)
+  output.say(isKept ? 'Go on with it:' : 'A server of your own, that stays:')
   for (const command of next) output.say(paint.hint(`  $ ${asTyped(host.env, command)}`))
   return { ok: true, printed: true }
 }

@@ -8,12 +8,23 @@ import type { Context } from '../../command/context.js'
 import type { Failure } from '../../failure.js'
 import { exitOf, fail, fromCall } from '../../failure.js'
 import { plainLine } from '../../output/plain.js'
+import { programName } from '../../output/suggestions.js'
 
 /** The running server and the programs that use it, as the steps need them. */
 export interface ServerFacts {
   readonly baseUrl: string
   readonly dataDir: string
   readonly operatorKeyFile: string | null
+}
+
+/** The server of a walkthrough. */
+export interface StartedServer {
+  readonly ok: true
+  readonly facts: ServerFacts
+  /** Runs after all steps succeeded. */
+  keep?(walkthrough: Walkthrough): Promise<Failure | undefined>
+  /** Stops the server and removes its data. */
+  remove(): Promise<void>
 }
 
 interface WalkthroughStep {
@@ -51,10 +62,19 @@ export class Walkthrough {
   readonly #transport: Transport
   readonly #context: Context
   readonly #aloud: boolean
+  readonly #pauses: boolean
+  #isInterrupted = false
+  /** The bot of the walkthrough, once a step has made it. */
+  botId: string | undefined
+  /** Time in ms that the walkthrough waited for keys. */
+  pausedMs = 0
 
-  constructor(context: Context, baseUrl: string, aloud: boolean) {
+  constructor(context: Context, baseUrl: string, { isPrinted, pauses }: { isPrinted: boolean; pauses: boolean }) {
+    const { host, globals } = context
     this.#context = context
-    this.#aloud = aloud
+    this.#aloud = isPrinted
+    const hasTerminal = [host.stdin, host.stdout, host.stderr].every((it) => it.isTTY === true)
+    this.#pauses = isPrinted && pauses && hasTerminal && !globals['no-input']
     this.#transport = createHttpTransport(baseUrl)
   }
 
@@ -69,6 +89,7 @@ export class Walkthrough {
 
   /** Makes one call. A refusal is a failure unless the step demonstrates that refusal. */
   async run<E extends Endpoint>(endpoint: E, definition: StepDefinition<E>): Promise<StepResult<OutputOf<E>>> {
+    if (this.#isInterrupted) return fail('ABORTED', 'Interrupted.')
     const { host, settings } = this.#context
     const key = definition.idempotencyKey === undefined ? {} : { idempotencyKey: definition.idempotencyKey }
     const options: CallOptions = { signal: host.signal, timeoutMs: settings.timeoutMs.value, ...key }
@@ -80,7 +101,7 @@ export class Walkthrough {
     if (!result.ok) {
       const failure = fromCall(result)
       if (result.code !== refusedWith) return failure
-      const text = `${result.status} ${result.code}: ${result.message}`
+      const text = `refused, as expected: ${result.status} ${result.code}: ${result.message}`
       await this.add({ ...step, result: text, exit: exitOf(failure) })
       return failure
     }
@@ -90,16 +111,25 @@ export class Walkthrough {
   }
 
   async add(step: Omit<WalkthroughStep, 'step'>): Promise<void> {
+    if (this.steps.length > 0) await this.#pause()
     this.steps.push({ step: this.steps.length + 1, ...step })
-    if (!this.#aloud) return
+    if (!this.#aloud || this.#isInterrupted) return
     const { output, host } = this.#context
     const paint = await output.paint()
     const number = String(this.steps.length).padStart(2)
-    const mark = step.exit === 0 ? paint.done('✓') : paint.hint('✗')
-    output.say(`${this.steps.length === 1 ? '' : '\n'}${mark} ${number}  ${paint.strong(step.title)}`)
+    output.say(`${this.steps.length === 1 ? '' : '\n'}${paint.done('✓')} ${number}  ${paint.strong(step.title)}`)
     output.say(`      ${plainLine(step.result)}`)
     const lines = breakCommand(plainLine(asTyped(host.env, step.command)), Math.min(72, (output.width ?? 80) - INDENT))
     lines.forEach((line, i) => output.say(paint.hint(i === 0 ? `      $ ${line}` : `          ${line}`)))
+  }
+
+  async #pause(): Promise<void> {
+    if (!this.#pauses || this.#isInterrupted) return
+    const { host } = this.#context
+    const since = host.now()
+    const key = await (await host.questions()).key('Press a key for the next step, Ctrl-C to end.')
+    this.#isInterrupted = key === undefined
+    this.pausedMs += host.now() - since
   }
 
   /** Draws a QR code if stdout is a terminal that is wide enough. */
@@ -115,9 +145,9 @@ export class Walkthrough {
 /** Columns around a command in the output: its indentation, and a backslash at the end of a broken line. */
 const INDENT = 12
 
-/** Prefixes a command with npx if the user started voucherctl with npx, which sets an environment variable. */
+/** A command as the user can type it. */
 export function asTyped(env: Readonly<Record<string, string | undefined>>, command: string): string {
-  return env.npm_command === 'exec' ? `npx ${command}` : command
+  return command.replace(/^voucherctl/, programName(env))
 }
 
 /** Breaks a command into lines of at most `width` columns, each but the last with a backslash at the end. */

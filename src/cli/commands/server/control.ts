@@ -85,7 +85,7 @@ export const stop = leaf({
   },
 })
 
-async function terminate(host: Host, { pid }: LocalServer): Promise<Failure | undefined> {
+export async function terminate(host: Host, { pid }: Pick<LocalServer, 'pid'>): Promise<Failure | undefined> {
   try {
     process.kill(pid, 'SIGTERM')
   } catch (error) {
