@@ -41,3 +41,22 @@ describe('words that people type', () => {
     expect(stderr).toContain('Did you mean active?')
   })
 })
+
+describe('quickstart and replays', () => {
+  beforeAll(() => voucherctl('quickstart', '--keep', '--no-pause'))
+  afterAll(() => voucherctl('server', 'stop', '-p', 'quickstart'))
+  const run = (line: string) => voucherctl(...line.split(' '), '-p', 'quickstart')
+
+  test('quickstart --keep leaves a server and a profile that issues vouchers', async () => {
+    const { stdout } = await run('templates list --json')
+    const [template] = (JSON.parse(stdout) as { items: { id: string }[] }).items
+    const issued = await run(`vouchers issue --template ${template?.id} --external-id e2e-1 --recipient user-7 --json`)
+    expect(issued.exitCode).toBe(0)
+    const { credentials } = JSON.parse(issued.stdout) as { credentials: { type: string; value: string }[] }
+    const code = credentials.find((it) => it.type === 'redeem_code')?.value
+    const redeem = `vouchers redeem --code ${code} --idempotency-key till-7`
+    expect((await run(redeem)).stdout).toMatch(/Redeemed the voucher/)
+    expect((await run(redeem)).stdout).toMatch(/^(?:✓ )?Replayed: first done at .*; nothing has changed since\.$/m)
+    expect(JSON.parse((await run(`${redeem} --json`)).stdout)).toMatchObject({ replayed: true, since: null })
+  })
+})
