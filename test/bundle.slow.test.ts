@@ -16,7 +16,7 @@ describe('the bundle', () => {
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  test('bundled program contains no module in two of its files', () => {
+  test('no two files of the bundled program contain the same module', () => {
     for (const program of programs) {
       const modules = Object.values(program).flatMap((file) => file.modules)
       expect(modules.length).toBeGreaterThan(0)
@@ -24,7 +24,7 @@ describe('the bundle', () => {
     }
   })
 
-  test('bundled scripts of the command line without the server have less than 1.5 MB', () => {
+  test('bundled scripts of the CLI, without those of the server, are smaller than 1.5 MB', () => {
     const files = filesWithoutServer(programs.find((it) => 'cli/main.cjs' in it) ?? {})
     const bytes = files.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
     expect(bytes).toBeGreaterThan(500_000)
@@ -41,7 +41,7 @@ describe('the bundle', () => {
     expect(licences.filter(([, licence]) => !free.test(licence))).toEqual([])
   })
 
-  test('second build of the bundle has the same bytes as dist/', () => {
+  test('rebuilding the bundle produces the same bytes as dist/', () => {
     const files = readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((it) => it.isFile())
       .map((it) => relative(folder, join(it.parentPath, it.name)))

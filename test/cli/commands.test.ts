@@ -60,7 +60,7 @@ test('--help --json of a command prints the document that commands --json lists 
   }
 })
 
-test('commands fits 80 columns as a table and prints one line per command as jsonl', async () => {
+test('voucherctl commands prints a table of 80 columns, or with -o jsonl one line per command', async () => {
   const { stdout, stderr, exit } = await cli('commands')
   expect([exit, stderr]).toEqual([0, ''])
   for (const { path } of leaves) expect(stdout).toContain(`  ${path}`)
@@ -94,7 +94,7 @@ test.each([
   ['help enviroment', /environment/],
   ['help outptu', /output/],
   ['help confg', /config/],
-])('the command %s exits 2 and suggests the help topic of the correct spelling', async (args, hint) => {
+])('the mistyped command %s exits 2 and suggests the correct help topic', async (args, hint) => {
   const { exit, stdout, stderr } = await cli(args)
   expect([exit, stdout]).toEqual([2, ''])
   expect(stderr).toMatch(/Did you mean/)

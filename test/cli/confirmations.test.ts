@@ -96,7 +96,7 @@ test('profiles remove in a separate process removes a profile only with --yes', 
   expect(Object.keys(profiles(home))).toEqual(['default'])
 })
 
-test('the suggested --yes command quotes its words for a shell, also values that begin with -', async () => {
+test('the suggested --yes command is quoted for a shell and keeps values that begin with a dash', async () => {
   const home = withProfiles({ default: {} })
   mkdirSync(join(home, 'my inbox'))
   const line = ['webhook', 'inbox', 'clear', '--inbox', 'my inbox', '--fields=-x', '-q']

@@ -156,7 +156,7 @@ describe('issue-many', () => {
     for (const file of ['out.csv', 'out.csv.journal']) expect(existsSync(join(bulk.dir, file))).toBe(false)
   })
 
-  test('issue-many --resume issues the rows that got the voucher of a different row', async () => {
+  test('issue-many --resume reissues rows to which the server had returned the voucher of another', async () => {
     const ids = idsOf(20)
     const bulk = Bulk.of(ids)
     let isCorrect = false

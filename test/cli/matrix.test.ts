@@ -130,17 +130,20 @@ test.each(shapes)(
   },
 )
 
-test.each(shapes)('the command %s prints valid yaml, jsonl and --jq output and exits as with --json', async (path) => {
-  const row = rowOf(path)
-  const exit = exitOf(row, 'ok')
-  const yaml = await cell(path, row, 'ok', '-o yaml')
-  const csv = await cell(path, row, 'ok', '-o csv')
-  const jsonl = await cell(path, row, 'ok', '-o jsonl')
-  expect([yaml.exit, csv.exit, jsonl.exit]).toEqual([exit, exit, exit])
-  if (!row.stream) expect(() => parseYaml(yaml.stdout)).not.toThrow()
-  expect(jsonl.stdout.split('\n').filter((it) => it !== '' && !isJson(it))).toEqual([])
-  // The interrupt may end an endless command before jq has started.
-  if (row.endless) return
-  const filtered = await cell(path, row, 'ok', '--jq type')
-  expect([filtered.exit, filtered.stdout]).toEqual([exit, expect.stringMatching(/^(?:(?:object|array|string)\n)*$/)])
-})
+test.each(shapes)(
+  'the command %s prints valid yaml, jsonl and --jq output with the exit code of --json',
+  async (path) => {
+    const row = rowOf(path)
+    const exit = exitOf(row, 'ok')
+    const yaml = await cell(path, row, 'ok', '-o yaml')
+    const csv = await cell(path, row, 'ok', '-o csv')
+    const jsonl = await cell(path, row, 'ok', '-o jsonl')
+    expect([yaml.exit, csv.exit, jsonl.exit]).toEqual([exit, exit, exit])
+    if (!row.stream) expect(() => parseYaml(yaml.stdout)).not.toThrow()
+    expect(jsonl.stdout.split('\n').filter((it) => it !== '' && !isJson(it))).toEqual([])
+    // The interrupt may end an endless command before jq has started.
+    if (row.endless) return
+    const filtered = await cell(path, row, 'ok', '--jq type')
+    expect([filtered.exit, filtered.stdout]).toEqual([exit, expect.stringMatching(/^(?:(?:object|array|string)\n)*$/)])
+  },
+)

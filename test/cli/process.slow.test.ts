@@ -137,7 +137,7 @@ test('server status, logs and stop find a detached server by its data folder', a
   ).toContainEqual(expect.objectContaining({ msg: 'stopped' }))
 })
 
-test('quickstart with a closed stdout removes its files; a failing command keeps its exit code', async () => {
+test('with stdout closed, quickstart removes its files and a failing command keeps its exit code', async () => {
   const home = temporaryDir()
   const temporary = mkdtempSync(join(home, 'tmp-'))
   const quickstart = built.start(['quickstart'], home, { TMPDIR: temporary })

@@ -61,7 +61,7 @@ test('the client marks only reads and idempotent requests as repeatable for its 
   expect(requests.map(({ repeatable }) => repeatable)).toEqual([true, true, true, false, false])
 })
 
-test('the client passes the credential kind of an endpoint to a token function, sends its result', async () => {
+test('the client calls a token function with the credential kind and sends the token it returns', async () => {
   const sent: (string | undefined)[] = []
   const call = createCall(
     async ({ headers }) => {

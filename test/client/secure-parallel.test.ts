@@ -37,7 +37,7 @@ async function callAll(client: Client, credential: ReturnType<typeof codeOf>) {
   expect(results.filter((it) => !it.ok)).toEqual([])
 }
 
-test('40 parallel client calls share one session negotiation, at first use and at renewal time', async () => {
+test('40 parallel client calls share one negotiation at first use, and one at the renewal time', async () => {
   const server = testApp()
   const tenant = await newTenant(server)
   const credential = codeOf(await tenant.issue())

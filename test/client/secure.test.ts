@@ -181,7 +181,7 @@ describe('failures of encrypted calls', () => {
 })
 
 describe('retries of encrypted calls', () => {
-  it('each retry encrypts the same body and idempotency key in a new envelope', async () => {
+  it('each retry by withSecure encrypts the same body and idempotency key in a new envelope', async () => {
     const server = makeFakeServer(() => START)
     const { client } = clientOf(server)
     let failures = 2
@@ -197,7 +197,7 @@ describe('retries of encrypted calls', () => {
     expect(server.count(paths.session)).toBe(1)
   })
 
-  it('the client retries a dispatch without a response in 15 s, within a time limit of 30 s', async () => {
+  it('the client retries a dispatch after 15 s without a response if the time limit is 30 s', async () => {
     const server = makeFakeServer(() => START)
     const timers = makeTimers()
     let elapsed = 0

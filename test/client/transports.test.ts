@@ -34,7 +34,7 @@ describe.each([
   ['http', createHttpTransport],
   ['pool', pooled],
 ])('%s transport', (_name, create) => {
-  test('a transport sends method, path below the base URL, headers and body, returns the response', async () => {
+  test('a transport sends method, path, headers and body to the base URL and returns the response', async () => {
     const server = await rawServer((socket) =>
       socket.end(
         'HTTP/1.1 201 Created\r\nX-Request-Id: req_1\r\nVary: a\r\nVary: b\r\nContent-Length: 8\r\n\r\n{"b":1}\n',

@@ -19,7 +19,7 @@ describe.each(all)('%s', (code, { status, exit, message, advice }) => {
     expect(exit).toBe(isSecure ? 10 : exitOfStatus(status))
   })
 
-  test('failure code has a message and a different advice, both in full sentences', () => {
+  test('failure code has a message and an advice that differ, both in full sentences', () => {
     for (const text of [message, advice]) expect(text).toMatch(/^[A-Z].*\.$/)
     expect(message).not.toBe(advice)
   })

@@ -131,7 +131,7 @@ test('OpenAPI document lists the response headers that the server sends', () => 
 })
 
 describe('OpenAPI document covers checks that the server makes outside a schema', () => {
-  test('OpenAPI document requires unique scopes and existing dates', () => {
+  test('OpenAPI document requires unique scopes and refuses dates with impossible values', () => {
     const text = JSON.stringify(operationOf('tokens.create').requestBody)
     expect(text).toContain('"uniqueItems":true')
     expect(JSON.stringify(operationOf('bots.apply').requestBody)).toContain('"uniqueItems":true')
@@ -144,7 +144,7 @@ describe('OpenAPI document covers checks that the server makes outside a schema'
     expect(form.test('2027-12-31T23:59:59.999+05:30')).toBe(true)
   })
 
-  test('OpenAPI schema of secure.session requires one name of the key and no unknown members', () => {
+  test('OpenAPI schema of secure.session requires exactly one of the two names of the client key', () => {
     const [schema] = Object.values(operationOf('secure.session').requestBody?.content ?? {}).map((it) => it.schema)
     expect(schema).toMatchObject({
       additionalProperties: false,

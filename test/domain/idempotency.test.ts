@@ -43,7 +43,7 @@ describe('Idempotency-Key header', () => {
     maxLength: 254,
   })
 
-  it('unquoted Idempotency-Key header is its own key, even with a quote at one end', () => {
+  it('unquoted Idempotency-Key header is used unchanged as the key, even with a quote at one end', () => {
     const unquoted = visible.filter((key) => !key.startsWith('"') && !key.endsWith('"'))
     for (const wrap of [(key: string) => key, (key: string) => `"${key}`, (key: string) => `${key}"`]) {
       fc.assert(fc.property(unquoted, (key) => parseIdempotencyKey(wrap(key)) === wrap(key)))
@@ -56,9 +56,10 @@ describe('Idempotency-Key header', () => {
 })
 
 describe('idempotency record', () => {
-  it('call without an idempotency record runs', () => expect(replayableRecord(undefined, 'print', 1_500)).toBeNull())
+  it('call whose idempotency key has no stored record is executed', () =>
+    expect(replayableRecord(undefined, 'print', 1_500)).toBeNull())
 
-  it('equal request is replayed until the idempotency record expires', () => {
+  it('equal request gets the recorded response until the idempotency record expires', () => {
     expect(replayableRecord(row(), 'print', 1_999)).toEqual(row())
     expect(replayableRecord(row(), 'print', 2_000)).toBeNull()
   })

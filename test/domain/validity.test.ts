@@ -62,7 +62,7 @@ describe('window of a voucher', () => {
   const fixed: Validity = { type: 'fixed', startsAt: '2027-01-01T00:00:00.000Z', endsAt: '2027-02-01T00:00:00.000Z' }
   const window = { validFrom: at('2027-01-01T00:00:00Z'), validUntil: at('2027-02-01T00:00:00Z') }
 
-  it('fixed validity gives vouchers its window until its last millisecond, also before it begins', () => {
+  it('fixed validity gives its window to vouchers issued before it begins or before it ends', () => {
     expect(windowOf(fixed, window.validFrom - 90 * DAY)).toEqual(window)
     expect(windowOf(fixed, window.validUntil - 1)).toEqual(window)
   })
@@ -100,7 +100,7 @@ describe('window of a voucher', () => {
     expect(windowOf(cut(validFrom + 1), issuedAt)).toEqual({ validFrom, validUntil: validFrom + 1 })
   })
 
-  it('relative validity gives no window if not_after precedes its begin', () => {
+  it('relative validity gives a voucher no window if not_after precedes the start of the window', () => {
     const issuedAt = at('2027-01-01T12:00:00Z')
     expect(windowOf(cut(issuedAt + 2 * DAY), issuedAt)).toBeNull()
     expect(windowOf(cut(issuedAt - 1), issuedAt)).toBeNull()

@@ -110,7 +110,7 @@ describe('invariant checker', () => {
     expect(found(sql)).toContainEqual(expect.stringMatching(says))
   })
 
-  it('invariant checker accepts a call without a response, whether stored or not', () => {
+  it('invariant checker accepts a call without a response, whether its effect is stored or not', () => {
     const entry = callLog.open('issue-open', 'issue', { external_issue_id: 'open' })
     expect(found()).toEqual([])
     expect(callLog.unresolved()).toEqual([entry])

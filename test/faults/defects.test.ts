@@ -7,7 +7,7 @@ const fileOf = (path: string) => new URL(`../../${path}`, import.meta.url)
 describe.each(defects.map((it, index) => [index + 1, it.name, it] as const))(
   'defect %i, %s',
   (_number, _name, { file, from, to, tests }) => {
-    it('planted defect replaces a text that is in its source file exactly once by another', () => {
+    it('planted defect replaces a text that occurs exactly once in its source file', () => {
       expect(readFileSync(fileOf(file), 'utf8').split(from)).toHaveLength(2)
       expect(to).not.toBe(from)
     })

@@ -22,7 +22,7 @@ describe('inner request', () => {
     expect(partOf({ ...request, method, body: null })).toBeNull()
   })
 
-  it('inner request with the body null has no body; a GET request may have no other', () => {
+  it('inner request with the body null has no body; any other body of a GET request is refused', () => {
     for (const method of ['GET', 'DELETE']) {
       const outcome = read({ ...request, method, body: null })
       expect(outcome.ok && 'body' in outcome.request).toBe(false)
@@ -54,7 +54,7 @@ describe('inner request', () => {
     expect(secure.readInnerRequest(Buffer.from(text))).toMatchObject({ ok: false, part: 'query' })
   })
 
-  it('inner request keeps six headers, case-insensitively, and drops the others', () => {
+  it('inner request keeps the six known headers, whatever their case, and drops all others', () => {
     const headers = {
       Authorization: 'Bearer x',
       'CONTENT-TYPE': 'application/json',
@@ -167,7 +167,7 @@ test('server reads an inner request as the client encoded it', () => {
 describe('inner response', () => {
   const readAnswer = (value: unknown) => secure.readInnerResponse(Buffer.from(JSON.stringify(value)))
 
-  it('inner response needs a status of 200 to 599; headers get lower case, non-text ones go', () => {
+  it('inner response keeps only text headers, in lower case, and needs a status of 200 to 599', () => {
     const headers = { 'Retry-After': '1', 'x-n': 1 }
     expect(readAnswer({ status: 429, headers, body: { a: 1 }, other: 1 })).toEqual({
       status: 429,

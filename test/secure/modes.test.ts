@@ -52,7 +52,7 @@ describe('mode auto', () => {
     expect(await session.send({ ...redeem, path: '/healthz' })).toMatchObject({ ok: true, encrypted: false })
   })
 
-  it('mode auto asks again 600 s after the server reported encryption as disabled', async () => {
+  it('mode auto repeats the bootstrap 600 s after the server reported encryption as disabled', async () => {
     const { session, server, clock } = setup({})
     server.enabled = false
     await session.send(redeem)

@@ -54,7 +54,7 @@ test('text is sealed as its UTF-8 bytes', () => {
   }
 })
 
-test('message sealed by client or server opens only on the other side and in its direction', () => {
+test('message sealed for one direction (c2s or s2c) cannot be opened for the other direction', () => {
   const keys = keysOf(base)
   const { kid, sid, ts } = base.request.envelope
   fc.assert(

@@ -44,7 +44,7 @@ describe('rate limit subject by address', () => {
     expect(subject(peer, forwardedFor, trusted)).toBe(expected)
   })
 
-  it('address that a rate limit counts against for an encrypted call is the outer client', () => {
+  it('rate limit counts an encrypted call against the address of the outer client', () => {
     const outer = { request: from('10.0.0.1', '198.51.100.7').raw }
     const request = { raw: from('10.0.0.1', '203.0.113.9').raw, inner: { outer } } as unknown as ClientRequest
     expect(createClientAddresses(proxies).limitSubject(request)).toBe('198.51.100.7')

@@ -5,7 +5,7 @@ import { liveServer } from '../support/server.js'
 import { bearerLine, getBytes, RawConnection } from '../support/server-raw.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
 
-it('server logs and counts a call whose response a fault dropped like a sent one', async () => {
+it('server logs and counts a call even if a fault drops its response', async () => {
   const live = await liveServer()
   try {
     const tenant = await newTenant(live)

@@ -17,7 +17,7 @@ it('20 concurrent calls with a delay fault cause no MaxListenersExceededWarning'
   expect(warnings).toEqual([])
 })
 
-it('call with a delay fault whose client disconnected ends before the store closes', async () => {
+it('after its client disconnects, a call with a delay fault ends before the store closes', async () => {
   const live = await liveServer()
   const tenant = await newTenant(live)
   const { id: endpoint, path } = contract.apps.list

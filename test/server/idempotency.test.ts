@@ -32,7 +32,7 @@ describe.each(keyed)('%s', (_id, endpoint) => {
     },
   )
 
-  it('repeat with the same Idempotency-Key gets the same status and bytes, a new request id', async () => {
+  it('repeat with the same Idempotency-Key gets an equal response except for a new request id', async () => {
     const scene = await Scene.of(server, endpoint)
     const first = await scene.send({ key: 'K' })
     expect(first.headers['idempotent-replayed']).toBeUndefined()
@@ -166,7 +166,7 @@ describe('external_issue_id of an issue', () => {
     return { own, tenant, input, first }
   }
 
-  it('repeated external_issue_id with another key returns the voucher with 200, uses no quota', async () => {
+  it('repeated external_issue_id with a new key returns the voucher with 200 and uses no quota', async () => {
     const { own, tenant, input, first } = await issueOf(1)
     const repeat = await tenant.runtime(contract.vouchers.issue, { ...input, metadata: { ignored: 'yes' } })
     expect(repeat.status).toBe(200)

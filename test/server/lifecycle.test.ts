@@ -205,7 +205,7 @@ describe('key files', () => {
 })
 
 describe('server shutdown', () => {
-  it('close() of the server completes requests, ends connections, frees the port, checkpoints', () =>
+  it('close() of the server completes requests, frees the port and checkpoints the database', () =>
     inFolder(async (dataDir) => {
       const server = await open({ dataDir })
       const tenant = await newTenant(server)

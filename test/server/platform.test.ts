@@ -92,7 +92,7 @@ describe('injected faults', () => {
     expect((await redeem()).status).toBe(200)
   })
 
-  it('delay fault delays the response of the next call by its milliseconds', async () => {
+  it('delay fault delays the response of the next call by the given number of milliseconds', async () => {
     const order: unknown[] = []
     const delay = async (ms: number) => {
       order.push(`a delay of ${ms} ms begins`)

@@ -26,7 +26,7 @@ const tally = (values: readonly (string | number | null)[]) => {
 }
 
 describe('races', () => {
-  it('one of 100 concurrent redeems with 100 keys succeeds; refusals name its redemption', async () => {
+  it('one of 100 concurrent redeems with 100 keys succeeds; all refusals name that redemption', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const answers = await times(100, (index) =>
@@ -76,7 +76,7 @@ describe('races', () => {
     expect((await tenant.runtime(contract.templates.list, {})).data.items[0]?.issuedCount).toBe(1)
   })
 
-  it('one of 20 concurrent reversals succeeds, and at most one of the redeems sent with them', async () => {
+  it('one of 20 concurrent reversals and at most one of the redeems sent with them succeed', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const { id } = await tenant.redeem(voucher)

@@ -84,7 +84,7 @@ describe('unknown routes', () => {
     }
   })
 
-  it('request path with an empty id is refused as one with an unknown id', async () => {
+  it('request path with an empty id is refused like a path with an unknown id', async () => {
     const path = `${contract.apps.list.path}/`
     const answer = await server.send({ method: 'GET', path, headers: { authorization: `Bearer ${tenant.jwt}` } })
     expect([answer.status, answer.code]).toEqual([404, 'APPLICATION_NOT_FOUND'])

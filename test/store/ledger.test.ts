@@ -97,7 +97,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     }
   })
 
-  it('voucher is found by its redeem code and QR token, only in its own application', async () => {
+  it('voucher is found by its redeem code and QR token, but only in its own application', async () => {
     const ledger = await new Ledger(store).open()
     const stranger = await new Ledger(store, 'app_2', 'tpl_2').open()
     const voucher = await issued(ledger)

@@ -29,7 +29,7 @@ describe.each(voucherEngines)('replays on $name', ({ create }) => {
     })
   })
 
-  it('replay of an issue that found an existing voucher returns the voucher as found then', async () => {
+  it('replay of an issue that found an existing voucher returns the voucher as first returned', async () => {
     const ledger = await new Ledger(store).open()
     const issued = succeeded(await ledger.issue('order-1', NOW))
     const redeemed = succeeded(await ledger.redeem(issued.data, NOW + 1))

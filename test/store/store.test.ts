@@ -90,7 +90,7 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     expect([failed?.status, written?.status]).toEqual(['rejected', 'fulfilled'])
   })
 
-  it('constraint violation fails only the operation that caused it, not as unavailable', async () => {
+  it('constraint violation fails only the operation that caused it, with a permanent error', async () => {
     const [early, late, third] = await Promise.allSettled([
       store.write(() => note('a')),
       store.write(() => note('a')),

@@ -108,18 +108,21 @@ describe('altered deliveries', () => {
     )
   })
 
-  it.each([0, 1])('verifyWebhook refuses two signatures if any character of number %i is changed', (which) => {
-    const parts = signed(rawBody, [secret, other])[signature].split(',') as [string, string]
-    const secrets = [[secret, other][which] as string]
-    for (let at = 0; at < 64; at++) {
-      for (const digit of '0123456789abcdefAG ,') {
-        if (digit === parts[which]?.[at]) continue
-        const altered = [...parts]
-        altered[which] = `${parts[which]?.slice(0, at)}${digit}${parts[which]?.slice(at + 1)}`
-        expect(verify({ ...changed({ [signature]: altered.join(',') }), secrets }).ok).toBe(false)
+  it.each([0, 1])(
+    'verifyWebhook refuses a delivery if its matching signature (number %i of two) is changed',
+    (which) => {
+      const parts = signed(rawBody, [secret, other])[signature].split(',') as [string, string]
+      const secrets = [[secret, other][which] as string]
+      for (let at = 0; at < 64; at++) {
+        for (const digit of '0123456789abcdefAG ,') {
+          if (digit === parts[which]?.[at]) continue
+          const altered = [...parts]
+          altered[which] = `${parts[which]?.slice(0, at)}${digit}${parts[which]?.slice(at + 1)}`
+          expect(verify({ ...changed({ [signature]: altered.join(',') }), secrets }).ok).toBe(false)
+        }
       }
-    }
-  })
+    },
+  )
 
   it('verifyWebhook refuses a timestamp with any changed digit', () => {
     for (let at = 0; at < 10; at++) {
@@ -377,7 +380,7 @@ describe('caller errors', () => {
     expect(() => verify({ headers, ...input })).toThrow(TypeError)
   })
 
-  it('verifyWebhook asks in the TypeError for a parsed body for the bytes of the request', () => {
+  it('given a parsed body, verifyWebhook throws a TypeError that asks for the raw request bytes', () => {
     expect(() => verify({ rawBody: ping as unknown as string })).toThrow('the bytes of the request as they came')
   })
 

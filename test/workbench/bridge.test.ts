@@ -76,7 +76,7 @@ async function runBridge({ polls, statuses = [], options = {}, signalAt }: Bridg
 const ending = 'Ending after the delivery in flight.'
 const unconfirmed = 'last deliveries could not be confirmed: they come again with the next run.'
 
-test('the bridge is ready after a first poll without hold and confirms deliveries with the next', async () => {
+test('the bridge is ready after a first poll without hold; the next poll confirms its deliveries', async () => {
   const { calls, end } = await runBridge({ polls: [found(7, 8), found()] })
   expect(end).toBeUndefined()
   expect(calls).toEqual([

@@ -99,7 +99,7 @@ test('the listener accepts a timestamp of exactly 300 s in the past or future', 
   }
 })
 
-test('the listener accepts a signature of any of its secrets and refuses all without a secret', async () => {
+test('the listener accepts a signature of any of its secrets; without a secret, it refuses all', async () => {
   const body = updateBody(1)
   const two = await listening({ secrets: ['new', secret] })
   expect((await post(two.url, body, signed(body, 1))).status).toBe(200)
@@ -318,7 +318,7 @@ test('the listener responds 408 and closes if a sender never completes its heade
   }
 })
 
-test('the listener forwards a duplicate of a failed delivery, and responds 200 to any other', async () => {
+test('the listener forwards a duplicate of a failed delivery, but responds 200 to a later one', async () => {
   const app = await application((index) => (index === 0 ? 500 : 201))
   const send = forwarder()
   const { url, emitted } = await listening({ app: (it) => send.send(app.url, it) })
@@ -355,7 +355,7 @@ test('the listener sends the response of a delivery in flight to its duplicates 
   }
 })
 
-test('the listener forwards a delivery that reuses an id with another body, marks it id_reused', async () => {
+test('the listener forwards a delivery that reuses an id for another body and marks it id_reused', async () => {
   const app = await application()
   const send = forwarder()
   const { url, emitted } = await listening({ app: (it) => send.send(app.url, it) })

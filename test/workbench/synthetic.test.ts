@@ -52,7 +52,7 @@ function compare(shape: ObjectShape, schema: Json, at: string): void {
 }
 
 describe.each(updateTypes)('synthetic update of type %s', (type) => {
-  test('its payload shape has the members, types and choices of the API contract', () => {
+  test('the payload shape of an update has the members, types and choices of the API contract', () => {
     compare(payloadShapes[type], contracts[type] as Json, type)
   })
 

@@ -52,7 +52,7 @@ test('completion of --app=VALUE offers the whole word with flag and value', asyn
   expect((await complete('tokens list --app=app', { env })).values).toEqual(['--app=app_01'])
 })
 
-test('completion uses server and credential of flags or profile, and no credential elsewhere', async () => {
+test('completion sends the credential of a profile or flag, a stored one only to its own server', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf(app)))
   const other = await stub(() => success(pageOf(app)))
   const home = temporaryDir()
@@ -126,7 +126,7 @@ test('completion removes control characters from names and omits ids that contai
   })
 })
 
-test('completion calls no server after 150 ms or the time of VOUCHERCTL_COMPLETION_TIMEOUT', async () => {
+test('completion calls no server once 150 ms or VOUCHERCTL_COMPLETION_TIMEOUT have passed', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf(app)))
   const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
   const usual = { ...env, VOUCHERCTL_COMPLETION_TIMEOUT: '' }

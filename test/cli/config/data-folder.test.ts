@@ -28,7 +28,7 @@ test('server start makes its files in the data folder private and warns about ea
   expect((await start(`--data ${dir} --json`)).stderr).toBe('')
 })
 
-test('server start makes the default data folder private and only warns about that of --data', async () => {
+test('server start makes the default data folder private and only warns about a --data folder', async () => {
   const home = temporaryDir()
   const own = join(home, '.local', 'share', 'voucherctl')
   mkdirSync(own, { recursive: true })

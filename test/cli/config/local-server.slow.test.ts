@@ -28,7 +28,7 @@ async function start(home: string, line: string): Promise<{ base_url: string; da
   return data
 }
 
-test('server commands use the data folder of the profile, login --local also its base URL', async () => {
+test('server commands use the data folder of a profile; login --local also uses its base URL', async () => {
   const home = temporaryDir()
   const other = join(home, 'other')
   const ofDefault = await start(home, '')
@@ -87,7 +87,7 @@ test('login --local sends the operator key only to the server of a known data fo
   expect(received.map((it) => [it.path, it.headers.authorization])).toEqual([['/healthz', undefined]])
 })
 
-test('server commands refuse a -p profile of a remote server and a missing profile', async () => {
+test('server commands refuse -p with the profile of a remote server or a missing profile', async () => {
   const home = withProfiles({ default: {}, remote: { base_url: 'https://vouchers.example' } })
   for (const command of ['server status', 'server stop', 'server start', 'server export --out backup.ndjson']) {
     const ran = await cli(`${command} -p remote`, { home })

@@ -374,7 +374,7 @@ test('server start --key-file - exits 2, because the key file must be a path', a
   expect([ran.exit, ran.stderr.includes('takes a path')]).toEqual([2, true])
 })
 
-test('a command warns about a profile file or folder that others can access and prints chmod', async () => {
+test('a command warns about a profile file or folder that others can access and suggests chmod', async () => {
   const home = withConfig({ current: 'a', profiles: { a: {} } })
   const dir = dirname(config(home))
   const stderr = async (args: string) => (await cli(args, { home })).stderr

@@ -52,7 +52,7 @@ test('vouchers verify prints an error response without the redeem code, in any s
   }
 })
 
-test('a command prints a token that a user typed as another argument only shortened', async () => {
+test('a command shortens a token in its output even if it was typed as another argument', async () => {
   const { baseUrl } = await stub(() => success(app))
   for (const args of [
     ['apps', 'list', `--token=${secrets.VOUCHERCTL_TOKEN}`],

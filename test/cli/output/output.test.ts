@@ -99,7 +99,7 @@ test('a table shortens a time to its date on a narrow terminal', async () => {
   expect(stdout).toMatch(/ 2026-11-21\n/)
 })
 
-test('a table in a pipe is not shortened, and --json prints the same with and without terminal', async () => {
+test('a table in a pipe is not shortened, and --json prints the same text with a terminal or not', async () => {
   const long = pageOf({ ...template, name: 'n'.repeat(200) })
   expect((await list('', {}, long)).stdout).toContain('n'.repeat(200))
   const piped = await list('--json')

@@ -116,7 +116,7 @@ describe('PATCH of a bot', () => {
     ...JSON.parse(bot.profile),
   })
 
-  it('PATCH of a bot replaces each member that it names as a whole and keeps all others', () => {
+  it('PATCH of a bot replaces the whole value of each named member and keeps all other members', () => {
     fc.assert(
       fc.property(patches, patches, (first, second) => {
         const before = patchedBot(row(), first, 2_000)

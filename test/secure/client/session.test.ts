@@ -64,7 +64,7 @@ describe('encrypted call', () => {
     ])
   })
 
-  it('encrypted call that the endpoint refuses returns the refusal as not succeeded', async () => {
+  it('encrypted call that the endpoint refuses returns the refusal with `succeeded: false`', async () => {
     const { server, send } = setup()
     server.answer = () => refusal(409, 'VOUCHER_ALREADY_REDEEMED')
     expect(await send()).toMatchObject({ ok: true, encrypted: true, succeeded: false, response: { status: 409 } })
@@ -381,7 +381,7 @@ describe('timeouts of encrypted calls', () => {
     expect(server.count(bootstrap)).toBe(2)
   })
 
-  it('encrypted call ends immediately when its caller aborts it, or is never sent', async () => {
+  it('encrypted call ends immediately when aborted, and is never sent if aborted before', async () => {
     const { server, session } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? new Promise(() => {}) : next())
     const abort = new AbortController()

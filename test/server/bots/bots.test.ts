@@ -228,7 +228,7 @@ describe('bot review', () => {
     },
   )
 
-  it('review list has bots and templates, oldest first, or only one of the two kinds', async () => {
+  it('review list contains bots and templates, oldest first, and can be limited to one kind', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const bot = await tenant.appliedBot()
@@ -312,7 +312,7 @@ describe('one-time token', () => {
     expect(await read(tenant, id)).toHaveProperty('one_time_token')
   })
 
-  it('read of a bot that creates no bot token writes nothing to the database', async () => {
+  it('read of a bot writes nothing to the database unless it creates the bot token', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.bot()
     const { id: waiting } = await tenant.appliedBot()

@@ -168,7 +168,7 @@ describe('chat messages', () => {
     expect((await bot.call(contract.bots.send, { chat_id: group.id, text: 'you' })).data.message_id).toBe(2)
   })
 
-  it('message to a foreign, an absent and a malformed chat id is refused with the same bytes', async () => {
+  it('messages to a foreign, an absent and a malformed chat id get byte-identical refusals', async () => {
     const [bot, other] = [await tenant.bot(), await tenant.bot()]
     const foreign = await newChat(tenant, other)
     const [reference, ...answers] = await Promise.all(
@@ -180,7 +180,7 @@ describe('chat messages', () => {
     for (const answer of answers) expect(answer.sameness).toBe(reference?.sameness)
   })
 
-  it('100 concurrent messages to a chat have the ids 1 to 100, and their updates that order', async () => {
+  it('100 concurrent messages to a chat get ids 1 to 100, and their updates follow that order', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     const sent = await Promise.all(Array.from({ length: 100 }, (_, n) => say(tenant, chat, `m${n}`)))

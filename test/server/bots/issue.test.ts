@@ -127,7 +127,7 @@ describe('repeated bot issue', () => {
     expect((await issue({ external_issue_id: 'order-1' })).data.id).toBe(first.id)
   })
 
-  it('replayed bot issue keeps its status even if the user has blocked the bot since', async () => {
+  it('replayed bot issue returns its original status even if the user has since blocked the bot', async () => {
     const input = { external_issue_id: 'order-1' }
     const first = await issue(input, { key: 'K' })
     await tenant.operator(contract.platform.blockChat, { chatId: chat.id })
@@ -164,7 +164,7 @@ describe('repeated bot issue', () => {
 })
 
 describe('external_issue_id shared by both issue endpoints', () => {
-  it('bot issue with the external_issue_id of a direct issue returns its voucher, no message', async () => {
+  it('bot issue with the external_issue_id of a direct issue only returns the existing voucher', async () => {
     const first = (await direct({ external_issue_id: 'order-1' })).data
     for (const key of ['K', 'K', 'L']) {
       const { status, data } = await issue({ external_issue_id: 'order-1' }, { key })
@@ -228,7 +228,7 @@ describe('refused bot issue', () => {
     expect([foreign.status, foreign.sameness]).toEqual([404, (await issue({ chat_id: 'x' })).sameness])
   })
 
-  it('bot issue refuses a foreign template as not found, one under review as not active', async () => {
+  it('bot issue refuses a foreign template as not found and one under review as not active', async () => {
     const foreign = await (await newTenant(server)).template()
     expect((await issue({ template_id: foreign.id })).code).toBe('TEMPLATE_NOT_FOUND')
     expect((await issue({ template_id: (await tenant.reviewing()).id })).code).toBe('TEMPLATE_NOT_ACTIVE')
@@ -249,7 +249,7 @@ describe('voucher updates of a linked bot', () => {
   const voucherUpdatesOf = async (by: TestBot = bot) =>
     (await pollOf(by)).filter((it) => it.type.startsWith('voucher_')).map((it) => [it.type, it[it.type]])
 
-  it('linked bot receives an update for every issue, redemption and reversal, no credentials', async () => {
+  it('linked bot receives an update without credentials for every issue, redemption and reversal', async () => {
     await pollOf(bot, { allowed_updates: [...types] })
     const { credentials: _, ...first } = (await direct()).data
     const issued = await issue()

@@ -165,7 +165,7 @@ describe('allowed_updates', () => {
 })
 
 describe('getUpdates while a webhook is set', () => {
-  it('getUpdates while a webhook is set is refused and neither confirms nor sets types', async () => {
+  it('getUpdates while a webhook is set is refused, confirms nothing and keeps allowed_updates', async () => {
     await ping(2)
     await server.deps.store.write(() => plantWebhook(bot.id))
     const refused = await getUpdates({ offset: 3, allowed_updates: ['message'] })

@@ -96,7 +96,7 @@ describe('templates of a bot without an application', () => {
 })
 
 describe('templates of a linked bot', () => {
-  it('linked bot creates templates in its application and lists and submits all of them', async () => {
+  it('linked bot creates templates in its application, and lists and submits all those in it', async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.linkedBot()
     const botCalls = botCallsOf(tenant, botId)
@@ -150,7 +150,7 @@ describe('link adopts templates', () => {
     expect((await tenant.issue(active)).templateId).toBe(active)
   })
 
-  it('link leaves a bot template at the bot if the application has its external id', async () => {
+  it('linking leaves a bot template at the bot if the application already uses its external id', async () => {
     const tenant = await newTenant(server)
     const { appId } = tenant
     const { id: botId } = await tenant.bot()
@@ -169,7 +169,7 @@ describe('link adopts templates', () => {
     expect((await botCalls.list()).sort()).toEqual([held.id, free, taken].sort())
   })
 
-  it('link moves a rejected bot template even if the application has its external id', async () => {
+  it('linking moves a rejected bot template even if the application already uses its external id', async () => {
     const tenant = await newTenant(server)
     const { appId } = tenant
     const { id: botId } = await tenant.bot()
@@ -186,7 +186,7 @@ describe('link adopts templates', () => {
     })
   })
 
-  it('link of a bot moves no template of another bot of the account', async () => {
+  it('linking a bot to an application moves no template of another bot of the account', async () => {
     const tenant = await newTenant(server)
     const [linked, other] = [await tenant.bot(), await tenant.bot()]
     const { id } = (await botCallsOf(tenant, other.id).create()).data

@@ -149,7 +149,7 @@ describe('webhook settings', () => {
     expect((await set()).data.warnings).toEqual([])
   })
 
-  it('webhook set refuses non-public allowed_ips by name, and a host outside allowed_ips', async () => {
+  it('webhook set names the non-public entry of allowed_ips and refuses a host outside the list', async () => {
     const { set } = await botOf()
     const invalid = await set({ allowed_ips: ['93.184.215.14', '10.0.0.0/8'] })
     expect([invalid.status, invalid.code]).toEqual([400, 'VALIDATION_FAILED'])

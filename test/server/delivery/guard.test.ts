@@ -103,7 +103,7 @@ describe('--dev-webhook-loopback', () => {
     expect(checked.ok && checked.refuseAddress('127.0.0.1')).toBe('forbidden_address')
   })
 
-  it('--dev-webhook-loopback allows a URL with 127.0.0.1 no other address', () => {
+  it('with --dev-webhook-loopback, a URL with 127.0.0.1 can connect to no other address', () => {
     const checked = checkUrl('http://127.0.0.1:8787/', { loopbackPorts })
     const refused = ['127.0.0.1', '::1', '127.0.0.2', '93.184.216.34'].map(
       (it) => checked.ok && checked.refuseAddress(it),

@@ -164,7 +164,7 @@ describe('deliveries of several bots', () => {
 })
 
 describe('webhook deleted or replaced during an attempt', () => {
-  it('delivery whose running attempt succeeds after a webhook delete is delivered', async () => {
+  it('delivery gets the status delivered if its running attempt succeeds after a webhook delete', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     const held = heldResponses()

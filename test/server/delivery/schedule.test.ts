@@ -91,7 +91,7 @@ describe('retry schedule', () => {
 })
 
 describe('manual retry', () => {
-  it('manual retry sends the same body with a new timestamp and uses no scheduled attempt', async () => {
+  it('manual retry sends the body with a new timestamp and does not count as a scheduled attempt', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.answer = () => 503
@@ -120,7 +120,7 @@ describe('manual retry', () => {
     expect(scene.verdict(third as never)).toMatchObject({ ok: true })
   })
 
-  it('manual retry of a dead letter that fails leaves it a dead letter', async () => {
+  it('failed manual retry of a dead letter leaves it a dead letter', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.answer = () => 500

@@ -65,14 +65,17 @@ describe('webhook delivery', () => {
     },
   )
 
-  it.each([100, 102, 103])('delivery skips the interim response %i, except 100, which fails it', async (status) => {
-    const { send, url } = await rawReceiver(
-      answering(`HTTP/1.1 ${status} X\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`),
-    )
-    // Undici 7.30 rejects a 100 response to a request without Expect.
-    const expected = status === 100 ? { error: { code: 'response_invalid' } } : { error: null, statusCode: 200 }
-    expect(await send(url)).toMatchObject(expected)
-  })
+  it.each([100, 102, 103])(
+    'delivery that gets interim response %i waits for the final response, but fails for 100',
+    async (status) => {
+      const { send, url } = await rawReceiver(
+        answering(`HTTP/1.1 ${status} X\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`),
+      )
+      // Undici 7.30 rejects a 100 response to a request without Expect.
+      const expected = status === 100 ? { error: { code: 'response_invalid' } } : { error: null, statusCode: 200 }
+      expect(await send(url)).toMatchObject(expected)
+    },
+  )
 
   it('send() of the sender rejects a header that HTTP does not allow', async () => {
     const { send, url, connections } = await httpReceiver((_request, response) => response.end())

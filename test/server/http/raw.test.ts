@@ -190,7 +190,7 @@ describe('request lines', () => {
     expect(answer.headers.allow).toBe('GET, HEAD, POST')
   })
 
-  it('repeat with an absolute URL as request target replays the idempotency record', async () => {
+  it('repeated call with an absolute URL as its request target gets the recorded response', async () => {
     const body = JSON.stringify({ credential: codeOf(await tenant.issue()) })
     const first = await rawAnswer(server.port, post(REDEEM, body, 'Idempotency-Key: absolute\r\n'))
     const again = await rawAnswer(server.port, post(`http://x${REDEEM}`, body, 'Idempotency-Key: absolute\r\n'))

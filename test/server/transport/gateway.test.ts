@@ -48,7 +48,7 @@ it('encrypted call gets the same response as a plain one', async () => {
 })
 
 describe('bootstrap endpoint', () => {
-  it('bootstrap returns the transport parameters without an envelope, not cacheable', async () => {
+  it('bootstrap returns the transport parameters without an envelope and forbids caching', async () => {
     const answer = await server.send({ method: 'GET', path: paths.bootstrap })
     const { current } = server.deps.secure.keys
     expect([answer.status, JSON.parse(answer.text)]).toEqual([
@@ -108,7 +108,7 @@ describe('session endpoint', () => {
     })
   })
 
-  it('secure session request after 30 in a minute from an address is refused before its body', async () => {
+  it('31st secure session request of an address in a minute is refused, whatever its body', async () => {
     await server.close()
     let now = 0
     server = testApp({ limits: createLimits({}, () => now) })
@@ -131,7 +131,7 @@ describe('session endpoint', () => {
     [JSON.stringify({ clientPublicKey }), { ...json, origin: 'not an origin' }, 'SECURE_ORIGIN_NOT_ALLOWED'],
   ] as const
 
-  it('malformed secure session requests have their own limit of 30 a minute, block no valid one', async () => {
+  it('malformed secure session requests have a separate limit and block no valid requests', async () => {
     await server.close()
     let now = 0
     server = testApp({ limits: createLimits({}, () => now) })
@@ -269,7 +269,7 @@ describe('dispatch endpoint', () => {
     expect((await rawAnswer(port, put)).status).toBe(405)
   })
 
-  it('dispatch request needs a Host header in HTTP/1.1, not in HTTP/1.0', async () => {
+  it('dispatch request without a Host header is refused in HTTP/1.1 and accepted in HTTP/1.0', async () => {
     const port = await listening()
     const { seal } = await wireSession(server.send)
     const { body } = seal(call)
@@ -303,7 +303,7 @@ describe('dispatch endpoint', () => {
     expect((await server.send(sent)).status).toBe(200)
   })
 
-  it('refused dispatch request is logged with its request id, and its response not cacheable', async () => {
+  it('refused dispatch request is logged with its request id, and its response forbids caching', async () => {
     const refused = await server.send({ method: 'POST', path: paths.dispatch, headers: json, body: '{}' })
     const { requestId } = refused.envelope
     expect(refused.headers).toMatchObject({ 'cache-control': 'no-store', 'x-request-id': requestId })

@@ -237,7 +237,7 @@ describe('Idempotency-Key of inner calls', () => {
 
 describe('application with allowed origins', () => {
   const allowed = 'https://a.example'
-  it('application with allowed_origins accepts encrypted calls from these, and plain calls', async () => {
+  it('allowed_origins of an application restrict its encrypted calls but not its plain calls', async () => {
     await tenant.console(contract.apps.update, { appId: tenant.appId, allowed_origins: [allowed] })
     const from = async (origin: string) => (await (await wireSession(server.send, { origin })).call(list())).code
     expect([await from(allowed), await from('https://b.example'), await from('')]).toEqual([

@@ -18,7 +18,7 @@ const kidIn = (keys: Pick<SecureKeys, 'list'>, state: string) =>
   keys.list(0).find((it) => it.state === state)?.kid as string
 
 describe('transport key', () => {
-  it('transport key is next, current, in grace for 120 s and then destroyed', () => {
+  it('transport key is first next, then current, in grace for 120 s and finally destroyed', () => {
     const file = keyFileInMemory()
     const keys = new SecureKeys(file, seededRandom('keys'), 0)
     const [first, second] = [kidIn(keys, 'current'), kidIn(keys, 'next')]

@@ -275,7 +275,7 @@ it('connections with prepared statements keep working after a migration adds a c
   }
 })
 
-it('superseded operation is retried again if the schema got another column meanwhile', async () => {
+it('superseded operation is retried once more if a column was added to its table meanwhile', async () => {
   const select = () => one('select * from credential_keys where key_id = $1', ['a'], 'row')
   await store.write(() => counter('a'))
   await store.write(select)

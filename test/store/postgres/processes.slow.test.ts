@@ -15,7 +15,7 @@ const servers = serverPair()
 const spread: typeof servers.spread = (...call) => servers.spread(...call)
 
 describe('races between two processes', () => {
-  it('one of 100 concurrent redeems at two processes succeeds; refusals name its redemption', async () => {
+  it('one of 100 concurrent redeems at two processes succeeds; all refusals name that redemption', async () => {
     const tenant = await newTenant(servers.first)
     const voucher = await tenant.issue()
     const answers = await spread(100, tenant, (to, index) =>

@@ -58,7 +58,7 @@ async function sessionsWith(limits: SessionLimits) {
   return sharedSessions(store, sealing, limits)
 }
 
-it('encrypted sessions beyond the limit are evicted oldest first, successful ones last', async () => {
+it('above the session limit, the oldest is evicted first, ones with a successful call last', async () => {
   const sessions = await sessionsWith({ sessions: 3, ridsOfSession: 10, rids: 100 })
   for (const [n, sid] of ['worked', 'b', 'c'].entries()) await sessions.add({ sid, expiresAt: n })
   await sessions.confirm('worked')
@@ -75,7 +75,7 @@ it('encrypted sessions beyond the limit are evicted oldest first, successful one
   expect(await found('worked', 'c', 'd', 'e')).toEqual([undefined, true, true, false])
 })
 
-it('replay marks beyond the limit evict the session with most marks and no successful call', async () => {
+it('above the limit of replay marks, the unsuccessful session with the most marks is evicted', async () => {
   const sessions = await sessionsWith({ sessions: 10, ridsOfSession: 10, rids: 6 })
   for (const sid of ['worked', 'few', 'many']) await sessions.add({ sid, expiresAt: 100 })
   await sessions.confirm('worked')

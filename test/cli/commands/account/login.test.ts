@@ -115,7 +115,7 @@ test('a platform command with --base-url does not send the operator key of the l
   expect(other.received).toEqual([])
 })
 
-test('no command sends the operator key to another server at the address of the local server', async () => {
+test('no command sends the operator key to a foreign server at the address of the local server', async () => {
   const home = temporaryDir()
   const impostor = await localStub(() => success({ items: [] }), 'another')
   runningServer(defaultFolder(home), impostor.baseUrl)
@@ -125,7 +125,7 @@ test('no command sends the operator key to another server at the address of the 
   expect(impostor.received).toEqual([])
 })
 
-test('no command sends a credential to another server at the address of the local server', async () => {
+test('no command sends a credential to a foreign server at the address of the local server', async () => {
   const home = temporaryDir()
   const impostor = await localStub(() => success(pageOf()), 'another')
   runningServer(defaultFolder(home), impostor.baseUrl)
@@ -279,7 +279,7 @@ test('whoami --json lists the prefix of each credential and whether it is accept
   expect(ran.stdout).not.toMatch(/CANARY/)
 })
 
-test('whoami exits 4 if the server accepts no credential and 3 if there is none', async () => {
+test('whoami exits 4 if the server accepts no credential and 3 if no credential is configured', async () => {
   const { baseUrl } = await stub(() => refusal(401, 'TOKEN_INVALID'))
   expect((await cli(`whoami --json --base-url ${baseUrl}`, { env: secrets })).exit).toBe(4)
   expect((await cli(`whoami --json --base-url ${baseUrl}`)).exit).toBe(3)

@@ -60,7 +60,7 @@ describe('api METHOD PATH', () => {
     expect(table.stdout).toContain('ALLOWED ORIGINS')
   })
 
-  test('api applies --jq to the data, the output of -i and --curl, and refuses unknown --fields', async () => {
+  test('api applies --jq to data, -i output and --curl output, and --fields refuses unknown names', async () => {
     const apps = 'api GET /open-platform/applications'
     const id = await cli([...apps.split(' '), '--jq', '.items[0].id'], { env })
     expect([id.exit, id.stdout]).toEqual([0, `${tenant.appId}\n`])
@@ -73,7 +73,7 @@ describe('api METHOD PATH', () => {
     expect(wrong.stderr).toContain('colour')
   })
 
-  test('api --all reads every page of a list, in one encrypted session with --secure required', async () => {
+  test('api --all reads every page of a list and with --secure required opens only one session', async () => {
     const { baseUrl, received } = await stub(({ path }) => {
       const page = Number(new URL(path, 'http://x').searchParams.get('page'))
       return success({ items: [{ id: page }], pagination: { page, limit: 100, total: 3, pages: 3 } })
@@ -141,7 +141,7 @@ describe('api METHOD PATH', () => {
     expect(ran.stderr).toContain(says)
   })
 
-  test('api sends the kind of credential that --as names to an unknown path, none with --as none', async () => {
+  test('for an unknown path, api sends the credential that --as names, and none with --as none', async () => {
     for (const [kind, secret] of [
       ['token', secrets.VOUCHERCTL_TOKEN],
       ['bot', secrets.VOUCHERCTL_BOT_TOKEN],
@@ -169,7 +169,7 @@ describe('api METHOD PATH', () => {
     expect(other.sent?.headers['idempotency-key']).toBeUndefined()
   })
 
-  test('api retries after a 500 only reads and routes that accept an idempotency key', async () => {
+  test('after a 500, api retries only reads and requests to routes that accept an idempotency key', async () => {
     const tries = async (args: string) => {
       const { baseUrl, received } = await stub(() => refusal(500, 'INTERNAL_ERROR'))
       const ran = await cli(`api ${args} --retries 1 --base-url ${baseUrl}`, { env: secrets })
@@ -191,7 +191,7 @@ describe('api METHOD PATH', () => {
     expect([wrong.exit, JSON.parse(wrong.stderr).error.code]).toEqual([4, 'TOKEN_TYPE_NOT_ACCEPTED'])
   })
 
-  test('api --dry-run prints the request without secrets and redeem codes and sends nothing', async () => {
+  test('api --dry-run sends nothing and prints the request without secrets and redeem codes', async () => {
     const stdin = JSON.stringify({ credential: { type: 'redeem_code', value: redeemCode } })
     const { ran, sent } = await sentBy('api POST /open-platform/vouchers/redeem --input - -n --json'.split(' '), {
       stdin,
@@ -274,7 +274,7 @@ describe('api -F and -f', () => {
     })
   })
 
-  test('api GET appends the values of -F and -f to the query of the path', async () => {
+  test('api GET sends the values of -F and -f as query parameters, after those in the path', async () => {
     const args = ['api', 'GET', '/open-platform/applications?page=2', '-F', 'limit=5', '-f', 'q=a b&c']
     expect((await sentBy(args)).sent?.path).toBe('/api/v1/open-platform/applications?page=2&limit=5&q=a+b%26c')
   })
@@ -302,7 +302,7 @@ describe('api -i', () => {
     expect(JSON.parse(body)).toMatchObject({ success: true, data: { status: 'ok' } })
   })
 
-  test('api -i prints an error response and exits with its code; --json prints one document', async () => {
+  test('api -i prints an error response and exits 5 for a 404; with --json it prints one document', async () => {
     const ran = await cli('api GET /open-platform/applications/app_nothing -i', { env })
     expect([ran.exit, ran.stderr]).toEqual([5, ''])
     expect(ran.stdout).toMatch(/^HTTP\/1\.1 404 Not Found\n[^]+APPLICATION_NOT_FOUND/)
@@ -356,7 +356,7 @@ describe('api with responses that are not JSON', () => {
     expect(shown.stdout).toContain('# HELP')
   })
 
-  test('api warns that a mutation may have been done if its response is HTML', async () => {
+  test('api warns that a mutation may have succeeded if its response is HTML', async () => {
     const baseUrl = await plainServer(200, { 'content-type': 'text/html' }, '<html>')
     const ran = await cli(`api POST /x --as none --base-url ${baseUrl}`)
     expect(ran.exit).toBe(9)

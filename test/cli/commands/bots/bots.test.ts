@@ -173,7 +173,7 @@ test('bots updates --follow --retries 0 exits 9 with the next offset after one f
   })
 })
 
-test('bots updates --follow reconnects after the server was unreachable beyond --retries', async () => {
+test('bots updates --follow reconnects after an outage during which all --retries failed', async () => {
   const stop = new AbortController()
   const { baseUrl, received } = await stub((_request, index) => {
     if (index === 0 || index > 4) return success({ items: index === 0 ? [update] : [] })
@@ -234,7 +234,7 @@ test('the chart of bots metrics scales its bars to the largest count and shows a
   expect(lines.at(-1)).toBe('quota         3 of 1800 calls a minute')
 })
 
-test('the chart of bots metrics counts errors by code and status; a dead letter is no attempt', () => {
+test('the chart of bots metrics shows errors by code and status, and dead letters separately', () => {
   const errors = { total: 2, by_status: { 409: 2 }, by_code: { WEBHOOK_ACTIVE: 2 } }
   const sections = chart({ ...botMetrics, errors }).split('\n\n')
   const bar = '█'.repeat(32)
@@ -268,7 +268,7 @@ test('the timeline of a delivery shows status or error of each attempt and marks
   ])
 })
 
-test('webhook set prints a confirmation for a secret of the environment and a generated secret', async () => {
+test('webhook set prints a confirmation, whether the secret is generated or from the environment', async () => {
   const { baseUrl } = await stub(() => success({ url: 'https://shop.example/…' }))
   const set = `webhook set bot_01 --url https://shop.example/hook --base-url ${baseUrl}`
   const own = await cli(set, { env: { ...env, VOUCHERCTL_WEBHOOK_SECRET: 'CANARYsecret' } })
@@ -342,7 +342,7 @@ test('vouchers issue --chat sends the request with the bot token and refuses --r
   expect([neither.exit, neither.stderr.split('\n')[0]]).toEqual([3, 'error: Missing: --recipient or --chat.'])
 })
 
-test('vouchers issue --chat reports that an earlier request issued the voucher without a chat', async () => {
+test('vouchers issue --chat reports if an earlier request had issued the voucher without a chat', async () => {
   const { baseUrl } = await stub(() => success({ ...issuedVoucher, delivery: null }))
   const args = `vouchers issue --template tpl_01 --external-id order-1 --chat chat_01 --base-url ${baseUrl}`
   expect((await cli(args, { env })).stdout).toMatch(/delivered +no: it was issued without a chat before\n/)
@@ -374,7 +374,7 @@ test('templates create --bot --submit suggests templates submit --bot if only su
 test.each([
   ['templates list --bot bot_01', 'GET /api/v1/bots/my/bot_01/vouchers/templates', { items: [template] }],
   ['templates submit tpl_01 --bot bot_01', 'POST /api/v1/bots/my/bot_01/vouchers/templates/tpl_01/submit', template],
-])('the command %s sends a request to the template endpoint of that bot', async (command, call, data) => {
+])('the command %s calls the template endpoint of the bot that --bot names', async (command, call, data) => {
   const { baseUrl, received } = await stub(() => success(data))
   expect((await cli(`${command} --base-url ${baseUrl}`, { env })).exit).toBe(0)
   expect(received.map(({ method, path }) => `${method} ${path}`)).toEqual([call])

@@ -87,7 +87,7 @@ test('follow() fails without a retry if its first poll fails or the server refus
   expect((await followPolls([found(), refused])).end).toEqual(refused)
 })
 
-test('follow() sends a negative offset only with its first poll, since another drops new updates', async () => {
+test('follow() sends a negative offset only once, since a second one would drop new updates', async () => {
   expect((await followPolls([found(), found(7)], { offset: -3 })).asked).toEqual([-3, undefined, 8])
 })
 

@@ -163,7 +163,7 @@ describe('doctor on this machine', () => {
     expect(checkSqlite(loadSqlite)).toMatchObject({ status: 'ok', message: expect.stringMatching(/^SQLite 3\./) })
   })
 
-  test('doctor fails if the file of NODE_EXTRA_CA_CERTS is missing and warns about it on Node 20', async () => {
+  test('doctor fails if the NODE_EXTRA_CA_CERTS file is missing, and warns on Node 20 if it exists', async () => {
     const file = join(temporaryDir(), 'ca.pem')
     const found = await doctor({ env: { NODE_EXTRA_CA_CERTS: file } })
     expect(found.check('extra certificates')).toMatchObject({ status: 'fail', fix: expect.stringContaining('unset') })
@@ -252,7 +252,7 @@ describe('doctor on files', () => {
     expect(found.check('base URL')?.status).toBe('skip')
   })
 
-  test('doctor fails for readable or missing key files and warns about a dead server process', async () => {
+  test('doctor fails if key files are missing or others can read them, and warns of a dead server', async () => {
     const home = temporaryDir()
     const dir = dataDir(home)
     mkdirSync(dir, { recursive: true, mode: 0o700 })
@@ -382,7 +382,7 @@ describe('doctor on a server', () => {
     expect(found.check(name)?.message).toContain('TOKEN_INVALID')
   })
 
-  test('doctor does not send a stored credential to any other server than its own', async () => {
+  test('doctor sends a stored credential only to the server for which it was stored', async () => {
     const { baseUrl, received } = await stub(() => success({}))
     const credentials = { token: { value: secrets.VOUCHERCTL_TOKEN, origin: 'https://other.example' } }
     const found = await doctor({ home: withProfile({ base_url: baseUrl, credentials }) })

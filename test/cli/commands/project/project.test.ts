@@ -105,7 +105,7 @@ test('commands and completion send nothing to a server that only the project fil
   expect(received).toEqual([])
 })
 
-test('project allow permits the server of a project file until the file changes or project deny', async () => {
+test('project allow permits the server of a project file until project deny or a file change', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf()))
   const home = ownFolder()
   const path = withProject(home, { base_url: foreign(baseUrl) })
@@ -178,7 +178,7 @@ test.each([
   expect((await reasonOf(home)).reason).toBe(reason)
 })
 
-test('a project file whose base URL has a user name, which may hide the host, exits 2', async () => {
+test('a command exits 2 for a project file whose base URL hides its host behind a user name', async () => {
   const home = ownFolder()
   withProject(home, { base_url: 'http://localhost:8420@evil.example' })
   expect((await cli('templates list', { home, env: secrets })).exit).toBe(2)
@@ -220,7 +220,7 @@ test('commands skip a project file with a warning if others can write to the fil
   }
 })
 
-test.runIf(isRoot)('commands use a project file that only the private group of its owner can also write', async () => {
+test.runIf(isRoot)('commands use a group-writable project file only if the group is private to the owner', async () => {
   const home = ownFolder()
   const path = withProject(home, { base_url: 'http://127.0.0.1:1' })
   const findAs = async (user: number, group: number, gid: number, folder = 0o775, file = 0o664) => {
@@ -278,13 +278,16 @@ test.skipIf(process.platform === 'win32')(
   },
 )
 
-test.skipIf(process.platform === 'win32')('a project file that links to itself exits 2 with ELOOP', async () => {
-  const home = ownFolder()
-  const path = join(home, 'voucherctl.json')
-  symlinkSync(path, path)
-  const { exit, stderr } = await cli('profiles list', { home })
-  expect([exit, stderr]).toEqual([2, expect.stringContaining(`${path} cannot be read (ELOOP).`)])
-})
+test.skipIf(process.platform === 'win32')(
+  'a command exits 2 with ELOOP for a project file that links to itself',
+  async () => {
+    const home = ownFolder()
+    const path = join(home, 'voucherctl.json')
+    symlinkSync(path, path)
+    const { exit, stderr } = await cli('profiles list', { home })
+    expect([exit, stderr]).toEqual([2, expect.stringContaining(`${path} cannot be read (ELOOP).`)])
+  },
+)
 
 test('a profile that a project file selects keeps stricter settings of the current profile', async () => {
   const pin = `sha256:${'A'.repeat(43)}`

@@ -343,7 +343,7 @@ describe('secure call', () => {
     for (const secret of [tenant.token, tenant.jwt, 'open-platform']) expect(sent).not.toContain(secret)
   })
 
-  test('secure call reads the body from stdin and sends the key of --idempotency-key', async () => {
+  test('secure call reads the body from stdin and sends the value of --idempotency-key', async () => {
     const credential = codeOf(await tenant.issue())
     const redeem = 'secure call POST /api/v1/open-platform/vouchers/redeem --body - --json'
     const given = { env: env(), stdin: JSON.stringify({ credential }) }

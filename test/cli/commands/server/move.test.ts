@@ -133,7 +133,7 @@ describe('server export', () => {
     expect(readdirSync(home)).toEqual(['source'])
   })
 
-  test('server export exits 1 while the server of the folder runs and says how to stop it', async () => {
+  test('server export exits 1 while a server uses the data folder, and says how to stop the server', async () => {
     const store = openSqliteStore(join(source, 'voucherctl.db'))
     const { exit, stderr } = await inHome(`server export --data ${source} --json`)
     await store.close()

@@ -415,7 +415,7 @@ test('an interrupted issue-many completes and records the rows in flight and sug
   expect([...issued.values()].filter((times) => times > 1)).toEqual([])
 })
 
-test('issue-many --dry-run checks the file, prints the first request, sends and writes nothing', async () => {
+test('issue-many --dry-run checks the file and prints one request, but sends and writes nothing', async () => {
   const bulk = Bulk.of(['a', 'b'])
   const { baseUrl, received } = await issuer()
   const { exit, stdout } = await bulk.run(baseUrl, ['--dry-run', '--json'])
@@ -492,7 +492,7 @@ test('issue-many clears its progress line at the end and prints none with --quie
   expect((await Bulk.of(['a']).run(baseUrl, ['--quiet'], { terminal: true })).stderr).toBe('')
 })
 
-test('issue-many resolves relative paths and refuses two different names of the same file', async () => {
+test('issue-many resolves relative paths and refuses the same file under two names', async () => {
   const bulk = Bulk.of(['a', 'b'])
   const { baseUrl } = await issuer()
   const run = (...names: readonly string[]) =>

@@ -66,7 +66,7 @@ describe('replays on the reference server', () => {
   })
 })
 
-test('a replayed command exits 0 without `since` if the server refuses to look up the voucher', async () => {
+test('a replayed command exits 0 and omits `since` if the server refuses to verify the voucher', async () => {
   for (const [command, data] of [
     [`vouchers redeem --code ${redeemCode}`, redemption],
     ['vouchers reverse rdm_01', { ...redemption, status: 'reversed', reversedAt: redemption.redeemedAt }],
@@ -84,7 +84,7 @@ test('a replayed command exits 0 without `since` if the server refuses to look u
   }
 })
 
-test('vouchers issue reports for a replay that the voucher was redeemed since', async () => {
+test('vouchers issue reports on a replay that the voucher has been redeemed in the meantime', async () => {
   const redeemed = { ...issuedVoucher, status: 'redeemed', redeemedAt: '2026-11-22T08:00:00.000Z' }
   const { baseUrl, received } = await stub(({ path }) =>
     path.endsWith('/verify')
@@ -100,7 +100,7 @@ test('vouchers issue reports for a replay that the voucher was redeemed since', 
   expect(told.stdout).toContain(redeemCode)
 })
 
-test('vouchers issue --chat looks up no voucher for a replay, because a bot cannot verify', async () => {
+test('vouchers issue --chat does not look up a replayed voucher, because bots cannot call verify', async () => {
   const { baseUrl, received } = await stub(() => ({ ...success(issuedVoucher), headers: replayed }))
   const issue = 'vouchers issue --template tpl_01 --external-id order-1 --chat chat_1'
   const told = await cli(`${issue} --base-url ${baseUrl}`, { env: secrets })

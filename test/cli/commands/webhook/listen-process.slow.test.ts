@@ -91,7 +91,7 @@ test('a killed webhook listen has recorded every delivery to which it had respon
   }
 })
 
-test('webhook listen processes that start concurrently write separate files and block clear', async () => {
+test('concurrent webhook listen processes write separate files and block webhook inbox clear', async () => {
   const dir = join(temporaryDir(), 'inbox')
   const listeners = await Promise.all(Array.from({ length: 4 }, () => start(temporaryDir(), [], dir)))
   const agent = new Agent()

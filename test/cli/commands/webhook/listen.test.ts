@@ -118,7 +118,7 @@ test('webhook listen --ready-file writes URL, port and pid and removes the file 
   expect(existsSync(file)).toBe(false)
 })
 
-test('webhook listen --route forwards one update type to its URL, --forward-to all others', async () => {
+test('webhook listen --route forwards one type to its URL, and --forward-to forwards all others', async () => {
   const [messages, others] = [await application(), await application(() => 204)]
   const { url, stop } = await start(`--json --route message=${messages.url}/m?a=1 --forward-to ${others.url}/rest`)
   expect((await post(`${url}/ignored`, 1)).status).toBe(200)
@@ -127,7 +127,7 @@ test('webhook listen --route forwards one update type to its URL, --forward-to a
   expect([messages.got.map((it) => it.path), others.got.map((it) => it.path)]).toEqual([['/m?a=1'], ['/rest']])
 })
 
-test('webhook listen --respond sends its statuses in order, repeats the last; timeout sends none', async () => {
+test('webhook listen --respond sends statuses in order, repeats the last, and none for `timeout`', async () => {
   const { url, stop } = await start('--json --respond 500,timeout,204')
   expect((await post(url, 1)).status).toBe(500)
   const impatient = new AbortController()
@@ -356,7 +356,7 @@ test('webhook commands exit 2 if the inbox contains a file of another program', 
   }
 })
 
-test('webhook inbox show prints headers, body, verdict and responses; --raw the exact body', async () => {
+test('webhook inbox show prints headers, body, verdict and responses; --raw prints only the body', async () => {
   const { home } = await fillInbox()
   const { stdout } = await cli('webhook inbox show 1-2 --inbox inbox --json', { home })
   const shown = JSON.parse(stdout)
@@ -452,7 +452,7 @@ test('webhook replay --failed resends each failed delivery unchanged to its orig
   expect(shown.answers).toMatchObject([{ status: 500 }, { status: 200, replay: true }])
 })
 
-test('webhook replay --last and --since send only verified deliveries, --id any, all to --to', async () => {
+test('webhook replay --last and --since select only verified deliveries, while --id selects any', async () => {
   const { home } = await fillInbox()
   const other = await application()
   expect(linesOf(await replay(home, `--last --to ${other.url}/b`)).map((it) => it.id)).toEqual(['1-2'])
@@ -474,7 +474,7 @@ test('webhook replay warns about a delivery that the listener refused as stale',
   expect(await replay(home, `--id 1-3 --to ${app.url}`)).toMatchObject({ exit: 0, stderr: '' })
 })
 
-test('webhook replay --failed warns about deliveries never forwarded; exits 3 for only these', async () => {
+test('webhook replay --failed skips deliveries never forwarded and exits 3 if none remains', async () => {
   const { home, app } = await fillInbox()
   const { url, stop } = await start('--respond 500', { home })
   await post(url, 9)
@@ -500,7 +500,7 @@ test('webhook replay --resign signs the same body again and replaces the signatu
   expect(await replay(home, '--last --secret-file x')).toMatchObject({ exit: 2 })
 })
 
-test('webhook replay exits 9 for a 5xx or no response, 8 for a 4xx; --dry-run sends nothing', async () => {
+test('webhook replay exits 9 for a 5xx or no response and 8 for a 4xx; --dry-run sends nothing', async () => {
   const { home } = await fillInbox()
   const statuses = [404, 503, 404]
   const app = await application((index) => statuses[index] ?? 200)

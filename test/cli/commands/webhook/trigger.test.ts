@@ -159,14 +159,14 @@ test('webhook trigger exits 9 if the receiver closes the connection', async () =
   expect([exit, lines(stdout)[0].error]).toEqual([9, 'ECONNRESET'])
 })
 
-test('webhook trigger --count sends deliveries with consecutive ids, exits 8 if one is refused', async () => {
+test('webhook trigger --count sends consecutive ids, also after a refusal, and then exits 8', async () => {
   const { url, received } = await receiver((_delivery, index) => (index === 1 ? 422 : 200))
   const { exit, stdout } = await trigger(`message --url ${url} --count 3 --set update_id=41 --json`)
   expect([exit, received.map(idOf)]).toEqual([8, [41, 42, 43]])
   expect(lines(stdout).map((it) => it.status)).toEqual([200, 422, 200])
 })
 
-test('webhook trigger --set replaces a member, --body-file sends the bytes of a file unchanged', async () => {
+test('webhook trigger --set replaces a member, and --body-file sends a file byte for byte', async () => {
   const { url, received } = await receiver()
   const dir = temporaryDir()
   const bytes = '{ "update_id": 90071992547409931,\r\n "text": "ü" }\n'
@@ -246,7 +246,7 @@ test('webhook trigger message --bot starts a chat and sends a message as the use
   expect(stdout).toContain('made for bot_01')
 })
 
-test('webhook trigger --bot exits with the exit code of the server error', async () => {
+test('webhook trigger --bot exits 5 if the server responds that the bot does not exist', async () => {
   const { baseUrl } = await stub(() => refusal(404, 'BOT_NOT_FOUND'))
   const { exit } = await cli(`webhook trigger ping --bot bot_01 --base-url ${baseUrl}`, { env: secrets })
   expect(exit).toBe(5)

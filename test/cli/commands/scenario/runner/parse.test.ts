@@ -17,7 +17,7 @@ const scenarioOf = (text: string) => {
 }
 
 describe('parseScenario', () => {
-  it('parseScenario names a file with only steps after the file and uses the default server', () => {
+  it('parseScenario takes a missing scenario name from the file and uses the default server', () => {
     const { name, webhookResponses, server, vars, teardown, steps } = scenarioOf('steps: [{ call: apps.list }]')
     expect({ name, webhookResponses, server, vars, teardown }).toEqual({
       name: 'a.yaml',
@@ -128,7 +128,7 @@ steps:
     expect(problemsOf('name: 1\nsteps:\n  - call: apps.lst\n  - advance: x\n')).toHaveLength(3)
   })
 
-  it('parseScenario accepts a variable that a step captures in its `use`, but not in its `with`', () => {
+  it('a step may refer to a variable that it captures in its `use`, but not in its `with`', () => {
     expect(
       problemsOf('steps: [{ call: tokens.create, with: {}, capture: { t: .token }, use: { token: "${t}" } }]'),
     ).toEqual([])

@@ -236,7 +236,7 @@ steps: ${shop}
     )
   })
 
-  it('scenario run --junit writes a report and runs no step if the folder of the file is missing', async () => {
+  it('scenario run --junit writes a report, or runs no step if the folder for it is missing', async () => {
     const given = written('steps: [{ call: apps.list }]')
     expect((await cli('scenario run a.yaml --junit out.xml', given)).exit).toBe(0)
     expect(readFileSync(join(given.cwd, 'out.xml'), 'utf8')).toMatch(
@@ -273,7 +273,7 @@ steps: ${shop}
 })
 
 describe('scenario run against a server', () => {
-  it('scenario run --base-url uses that server with the credentials of the environment', async () => {
+  it('scenario run --base-url runs against the given server with credentials of the environment', async () => {
     const { baseUrl, received } = await stub(() => success({ items: [] }))
     const given = written('steps: [{ call: apps.list }, { call: templates.list }]')
     const ran = await cli(`scenario run a.yaml --base-url ${baseUrl}`, { ...given, env: secrets })

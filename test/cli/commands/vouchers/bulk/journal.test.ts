@@ -43,7 +43,7 @@ test('issue-many --resume writes every voucher once if the journal is cut at any
   expect(issued.size).toBe(4)
 })
 
-test('issue-many --resume removes results that the journal does not name and issues their rows', async () => {
+test('issue-many --resume drops results that the journal does not list and reissues their rows', async () => {
   const { bulk, baseUrl } = await killedAt((whole) => whole.trimEnd().lastIndexOf('\n') + 1, '5,order-9,us')
   expect((await bulk.run(baseUrl, ['--resume'])).exit).toBe(0)
   expect(bulk.ids().sort()).toEqual(ids)

@@ -109,7 +109,7 @@ test('readRows marks a line above the size limit as TOO_LARGE and reads the next
   expect(rows).toHaveLength(1_201)
 })
 
-test('readRows reads metadata from metadata.NAME columns or a JSON column, skips empty cells', async () => {
+test('readRows reads metadata from metadata.NAME columns or a JSON column and skips empty cells', async () => {
   const metadataOf = async (input: string, format: BulkFormat) =>
     (await rowsOf(input, format)).map((it) => (isBad(it) ? it.fault.message : it.metadata))
   expect(await metadataOf(`${head},metadata.a,metadata.b\nx,u,1,\ny,u,,\n`, 'csv')).toEqual([{ a: '1' }, undefined])

@@ -40,7 +40,7 @@ test('issue-many syncs results to disk before it names them in the journal', asy
   expect(steps).toEqual(['results append', 'results sync', 'errors append', 'journal append'])
 })
 
-test('issue-many also writes the results that it gets during a write', async () => {
+test('issue-many also writes results that arrive while it writes earlier ones', async () => {
   const { steps, results } = await resultsWithSteps()
   await results.keep({ row: row(1), idempotencyKey: 'k', voucher: null })
   const closing = results.close()
