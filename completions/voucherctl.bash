@@ -7,13 +7,13 @@ _voucherctl_commands() {
     'project') REPLY='show allow deny' ;;
     'apps'|'app') REPLY='list create get update link-bot unlink-bot' ;;
     'tokens'|'token') REPLY='list create revoke' ;;
-    'templates'|'template') REPLY='list create submit' ;;
+    'templates'|'template') REPLY='list get create submit apply diff init' ;;
     'vouchers'|'voucher') REPLY='issue issue-many verify redeem redemption reverse' ;;
     'bots'|'bot') REPLY='list apply get update regenerate-token metrics send updates' ;;
     'webhook'|'webhooks') REPLY='set delete info deliveries retry listen inbox replay bridge trigger sign verify' ;;
     'webhook inbox'|'webhooks inbox') REPLY='list show clear' ;;
     'secure') REPLY='bootstrap session call check pin' ;;
-    'scenario'|'scenarios') REPLY='run' ;;
+    'scenario'|'scenarios') REPLY='run init' ;;
     'server'|'servers') REPLY='start status stop logs keys openapi migrate export import' ;;
     'server keys'|'server key'|'servers keys'|'servers key') REPLY='list rotate' ;;
     'platform') REPLY='reviews templates bots apps users chats clock faults' ;;

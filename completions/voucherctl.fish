@@ -53,8 +53,12 @@ function __voucherctl_commands
         case 'templates' 'template'
             printf '%s\t%s\n' \
                 list 'List the templates of the application' \
+                get 'One template, by its id or your own id' \
                 create 'Create a template as a draft' \
-                submit 'Submit a draft or rejected template for review'
+                submit 'Submit a draft or rejected template for review' \
+                apply 'Create and submit the templates of a file that the server lacks' \
+                diff 'Compare a template file with the templates of the server' \
+                init 'Write a template file to start from'
         case 'vouchers' 'voucher'
             printf '%s\t%s\n' \
                 issue 'Issue a voucher of an active template to a user' \
@@ -101,7 +105,8 @@ function __voucherctl_commands
                 pin 'Show the pin of the server key, or keep it in the profile'
         case 'scenario' 'scenarios'
             printf '%s\t%s\n' \
-                run 'Play the steps of YAML files and check what comes of them'
+                run 'Play the steps of YAML files and check what comes of them' \
+                init 'Write a scenario file to start from'
         case 'server' 'servers'
             printf '%s\t%s\n' \
                 start 'Start the reference server' \

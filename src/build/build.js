@@ -1,4 +1,4 @@
-// Builds dist/ (the programs, the type declarations, the licences of bundled packages) and completions/. This script is
+// Builds dist/ (the programs, JSON Schemas, type declarations, the licences of bundled packages) and completions/. This script is
 // plain JavaScript, so that Node runs it without a compiler.
 //
 //   --if-changed  builds only if a source file is newer than dist/
@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { bundle } from './bundle.js'
+import { writeSchemas } from './schemas.js'
 
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)))
 const bundleOnly = process.argv.includes('--bundle')
@@ -31,6 +32,7 @@ const startedAt = new Date()
 // With --bundle, overwrite dist/ instead of removing it: a test run may be reading from it.
 if (!bundleOnly) rmSync('dist', { recursive: true, force: true })
 const programs = await bundle('dist')
+await writeSchemas('dist')
 writeFileSync(licences, licencesOf(programs.flatMap(Object.values).flatMap(({ modules }) => modules)))
 if (!bundleOnly) {
   await Promise.all(Object.entries(completions).map(writeCompletion))

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { leavesOf } from '../../src/cli/command/help.js'
 import { page } from '../../src/cli/program.js'
 import { cli, secrets, stub, success, temporaryDir } from '../support/cli.js'
-import { leafCalls } from '../support/cli-samples.js'
+import { leafCalls, templateFile } from '../support/cli-samples.js'
 
 /** Arguments of commands with side effects that send no or several API calls; `{home}` is the home folder. */
 const others: Readonly<Record<string, string>> = {
@@ -26,6 +26,9 @@ const others: Readonly<Record<string, string>> = {
   'webhook listen': '--port 0 --secret-file {home}/secret --inbox {home}/inbox',
   'webhook bridge': '--forward-to http://127.0.0.1:9 --secret-file {home}/secret',
   'scenario run': '{home}/scenario.yaml',
+  'scenario init': '{home}/new.yaml',
+  'templates apply': '-f {home}/templates.yaml',
+  'templates init': '{home}/new.yaml',
   'completion install': '--shell zsh',
   'completion uninstall': '--shell zsh',
 }
@@ -57,6 +60,7 @@ function homeWithFiles(): string {
   mkdirSync(data_dir, { recursive: true })
   const server = { pid: process.pid, base_url: 'http://127.0.0.1:9', data_dir, operator_key_file: null }
   writeFileSync(join(data_dir, 'server.json'), JSON.stringify(server))
+  writeFileSync(join(home, 'templates.yaml'), templateFile)
   writeFileSync(join(home, 'body.json'), '{"credential":{"type":"redeem_code","value":"M9S3-46Q3-D25V-T4FJ"}}')
   writeFileSync(join(home, 'rows.csv'), 'external_issue_id,recipient_user_id\norder-1,user-1\n')
   writeFileSync(join(home, 'secret'), 'a-secret-of-a-webhook\n')

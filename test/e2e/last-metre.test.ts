@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { voucherctl } from './installed.js'
+import { home, voucherctl } from './installed.js'
 
 let baseUrl: string
 
@@ -58,5 +61,40 @@ describe('quickstart and replays', () => {
     expect((await run(redeem)).stdout).toMatch(/Redeemed the voucher/)
     expect((await run(redeem)).stdout).toMatch(/^(?:✓ )?Replayed: first done at .*; nothing has changed since\.$/m)
     expect(JSON.parse((await run(`${redeem} --json`)).stdout)).toMatchObject({ replayed: true, since: null })
+  })
+})
+
+describe('templates as code', () => {
+  const file = join(home, 'templates.yaml')
+  const run = (...args: string[]) => voucherctl(...args, '-p', 'files')
+  const schemaOf = (path: string) => {
+    const [, schema = ''] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(readFileSync(path, 'utf8')) ?? []
+    return schema.startsWith('file:') ? fileURLToPath(schema) : resolve(home, schema)
+  }
+
+  beforeAll(async () => {
+    await run('login', '--local', '--account', 'files')
+    const app = await run('apps', 'create', '--name', 'Coffee shop', '--jq', '.id')
+    const scopes = ['--scope', 'vouchers:read', '--scope', 'vouchers:templates:write']
+    await run('tokens', 'create', '--app', app.stdout, '--name', 'files', ...scopes, '--save')
+  })
+
+  test('init writes files that name a JSON Schema of the package', async () => {
+    const scenario = join(home, 'scenario.yaml')
+    await Promise.all([run('templates', 'init', file), run('scenario', 'init', scenario)])
+    for (const path of [file, scenario])
+      expect(JSON.parse(readFileSync(schemaOf(path), 'utf8'))).toMatchObject({ type: 'object' })
+  })
+
+  test('apply creates what diff reports as missing, and then changes nothing', async () => {
+    expect(await run('templates', 'diff', '-f', file)).toMatchObject({ exitCode: 1 })
+    expect((await run('templates', 'apply', '-f', file)).stdout).toMatch(/^coffee-1 {2}created {2}reviewing/)
+    expect(await run('templates', 'diff', '-f', file)).toMatchObject({ exitCode: 0 })
+    expect((await run('templates', 'apply', '-f', file)).stdout).toMatch(/^coffee-1 {2}unchanged/)
+  })
+
+  test('get shows a template by its external id', async () => {
+    const { stdout } = await run('templates', 'get', 'coffee-1', '--jq', '.externalTemplateId')
+    expect(stdout).toBe('coffee-1')
   })
 })

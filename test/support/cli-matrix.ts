@@ -1,5 +1,5 @@
 import { secrets } from './cli.js'
-import { issuedVoucher, leafCalls, pageOf, template } from './cli-samples.js'
+import { issuedVoucher, leafCalls, pageOf, template, templateFile } from './cli-samples.js'
 
 /** Situations that matrix.test.ts runs each command in: server responses, a closed pipe, no arguments. */
 export const columns = ['ok', '4xx', '5xx', 'refused', 'broken pipe', 'bare'] as const
@@ -88,6 +88,21 @@ const others: Readonly<Record<string, MatrixRow>> = {
     verdict: true,
     exits: { '4xx': 1, '5xx': 1, refused: 1, bare: 3 },
   },
+  'scenario init': { args: '{home}/new.yaml', local: true },
+  'templates get': { args: 'coffee', data: pageOf(template), exits: { bare: 3 } },
+  'templates apply': {
+    args: '-f templates.yaml',
+    files: { 'templates.yaml': templateFile },
+    data: pageOf({ ...template, status: 'active' }),
+    exits: { bare: 3 },
+  },
+  'templates diff': {
+    args: '-f templates.yaml',
+    files: { 'templates.yaml': templateFile },
+    data: pageOf({ ...template, status: 'active' }),
+    exits: { bare: 3 },
+  },
+  'templates init': { args: '{home}/new.yaml', local: true },
   'vouchers issue-many': {
     args: '{home}/rows.csv --template tpl_01 --out {home}/out.csv',
     files: { 'rows.csv': 'external_issue_id,recipient_user_id\norder-1,user-1\n' },

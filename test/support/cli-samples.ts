@@ -53,6 +53,19 @@ export const template = {
   updatedAt: at,
 }
 
+/** A template file that contains `template`. */
+export const templateFile = `templates:
+  - external_template_id: coffee
+    name: Free coffee
+    type: exchange
+    issuer_name: Corner shop
+    fulfiller_name: Corner shop
+    fulfillment_category: offline_service
+    acquisition_source: free_claim
+    validity: { type: relative, duration_days: 30 }
+    issue_limit: 10
+`
+
 export const voucher = {
   id: 'vch_01',
   templateId: 'tpl_01',

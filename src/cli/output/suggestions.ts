@@ -12,7 +12,7 @@ export const inherited: Readonly<Record<string, RegExp>> = {
   profile: /^(?!help|explain|completion|commands|project|quickstart)/,
   'base-url': /^(?!help|explain|completion|commands|project|quickstart|server)/,
   data: /^(?:login|server (?:start|status|stop|logs|export|import))(?= |$)/,
-  bot: /^templates (?:list|create|submit)(?= |$)/,
+  bot: /^templates (?:list|get|create|submit|apply|diff)(?= |$)/,
   inbox: /^webhook (?:listen|inbox \S+|replay|sign|verify)(?= |$)/,
 }
 

@@ -13,6 +13,7 @@ import type { Paint } from '../../output/colour.js'
 import type { Outcome } from '../../output/outcome.js'
 import type { Output } from '../../output/output.js'
 import { plainLine } from '../../output/plain.js'
+import { init } from './init.js'
 import type { Scenario } from './runner/document.js'
 import type { RunOptions, ScenarioReport, StepReport } from './runner/run.js'
 
@@ -72,6 +73,7 @@ export const scenario: Group = {
         return runAll(context, scenarios, { baseUrl, webhookPort: port ?? 0, parallel, junit: flags.junit })
       },
     }),
+    init,
   ],
 }
 

@@ -15,7 +15,7 @@ import { suggested } from '../../output/suggestions.js'
 /** Flag that creates the template through the bot endpoints, called with the account JWT. */
 export const botFlag = { bot: text('ID', 'Through this bot, bot_…, with the account JWT') }
 /** The command that shows whether a change took place. */
-const CHECK = { check: suggested`templates list` }
+export const CHECK = { check: suggested`templates list` }
 
 export const submitTemplate = ({ call }: Context, templateId: string, bot: string | undefined) =>
   bot === undefined

@@ -5,7 +5,27 @@ import { type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { defined } from '../../flags/defined.js'
 import { choice, text } from '../../flags/flags.js'
+import { apply, diff, init } from './as-code.js'
 import { botFlag, create, submitTemplate } from './create.js'
+import { findTemplate } from './find.js'
+
+const members = [
+  'id',
+  'externalTemplateId',
+  'name',
+  'status',
+  'type',
+  'issuerName',
+  'fulfillerName',
+  'fulfillmentCategory',
+  'acquisitionSource',
+  'validity',
+  'issueLimit',
+  'issuedCount',
+  'rejectionCode',
+  'rejectionReason',
+  'createdAt',
+]
 
 export const templates: Group = {
   name: 'templates',
@@ -38,6 +58,19 @@ export const templates: Group = {
           : fetchList(context, flags, botContract.templates, { botId: bot, ...filters })
       },
     }),
+    leaf({
+      name: 'get',
+      summary: 'One template, by its id or your own id',
+      positional: { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…, or your own id', ask: 'Template id' },
+      flags: botFlag,
+      output: contract.template,
+      examples: [
+        { command: 'voucherctl templates get tpl_01JC…' },
+        { command: 'voucherctl templates get coffee-1 --jq .status' },
+      ],
+      view: { members: [...members, 'description', 'metadata'] },
+      run: (context, { positional, flags }) => findTemplate(context, positional, flags.bot),
+    }),
     create,
     leaf({
       name: 'submit',
@@ -50,23 +83,7 @@ export const templates: Group = {
       ],
       view: {
         headline: (it: Template) => `Submitted template ${it.name}: ${it.status}.`,
-        members: [
-          'id',
-          'externalTemplateId',
-          'name',
-          'status',
-          'type',
-          'issuerName',
-          'fulfillerName',
-          'fulfillmentCategory',
-          'acquisitionSource',
-          'validity',
-          'issueLimit',
-          'issuedCount',
-          'rejectionCode',
-          'rejectionReason',
-          'createdAt',
-        ],
+        members,
         next: (it) =>
           it.status === 'reviewing'
             ? `On a local server you decide: voucherctl platform templates approve ${it.id}`
@@ -74,5 +91,8 @@ export const templates: Group = {
       },
       run: (context, { positional, flags }) => submitTemplate(context, positional, flags.bot),
     }),
+    apply,
+    diff,
+    init,
   ],
 }

@@ -5,10 +5,10 @@ import type { Members } from '../../../../secure/json.js'
 import { parseScript } from '../../../../workbench/responses.js'
 import { defined } from '../../../flags/defined.js'
 import { durationMs } from '../../../flags/flags.js'
+import { type Path, type Problem, Source, type Yaml } from '../../../host/yaml-source.js'
 import { type ApiRoute, methods, routeAmong } from '../../api/endpoint.js'
 import { readPath, withoutQuery } from '../../api/path.js'
 import type { CallStep, RawTarget, Scenario, ScenarioStep, StepExpectation } from './document.js'
-import { type Path, type Problem, Source, type Yaml } from './source.js'
 import { filledWith, referencesIn } from './variables.js'
 
 type ParsedScenario =
@@ -79,7 +79,7 @@ class Parser {
   }
 
   #steps(path: Path, value: unknown): ScenarioStep[] {
-    return (this.#source.list(path, value) ?? []).flatMap((it, i) => this.#step([...path, i], it) ?? [])
+    return (this.#source.list(path, value, 'steps') ?? []).flatMap((it, i) => this.#step([...path, i], it) ?? [])
   }
 
   #step(path: Path, value: unknown): ScenarioStep | undefined {

@@ -1,5 +1,5 @@
-import { closest } from '../../../../contract/closest.js'
-import { asMembers, type Members } from '../../../../secure/json.js'
+import { closest } from '../../contract/closest.js'
+import { asMembers, type Members } from '../../secure/json.js'
 
 export interface Problem {
   readonly line: number
@@ -65,9 +65,10 @@ export class Source {
     return members
   }
 
-  list(path: Path, value: unknown): readonly unknown[] | undefined {
+  /** Reads a list that has items. @param items their name in the plural, for the message */
+  list(path: Path, value: unknown, items: string): readonly unknown[] | undefined {
     if (value === undefined || (Array.isArray(value) && value.length > 0)) return value
-    return this.wrong(path, `${nameOf(path)} must be a list of steps.`)
+    return this.wrong(path, `${nameOf(path)} must be a list of ${items}.`)
   }
 
   text(path: Path, value: unknown): string | undefined {
@@ -106,7 +107,7 @@ export class Source {
 
 function nameOf(path: Path): string {
   const last = path.at(-1) ?? 'The file'
-  return typeof last === 'number' ? 'A step' : last
+  return typeof last === 'number' ? (path.at(-2) === 'templates' ? 'A template' : 'A step') : last
 }
 
 const firstSentence = (message: string) => `${(message.split('\n')[0] ?? '').replace(/[.:]?$/, '')}.`

@@ -1,0 +1,81 @@
+import { membersOf } from '../../../contract/endpoint.js'
+import { type TemplateInput, templateInput } from '../../../contract/templates.js'
+import { asMembers, type Members } from '../../../secure/json.js'
+import type { Context, Ok } from '../../command/context.js'
+import { type Failure, fail, usage } from '../../failure.js'
+import { readTextFile } from '../../host/files.js'
+import { type Path, Source } from '../../host/yaml-source.js'
+
+/** A template as a file defines it. Only names, required members and types are checked (DECISIONS.md#template-files). */
+export type DefinedTemplate = TemplateInput
+
+const names = Object.keys(membersOf(templateInput))
+const required = templateInput.required ?? []
+const objects = ['validity', 'metadata']
+const validityMembers = {
+  fixed: ['type', 'starts_at', 'ends_at'],
+  relative: ['type', 'duration_days', 'delay_days', 'not_after'],
+}
+
+/** Reads a template file, in YAML or JSON: a list `templates`, or a single template as `templates create` takes it. */
+export async function readTemplateFile(
+  { host, globals }: Context,
+  path: string,
+): Promise<Ok<readonly DefinedTemplate[]> | Failure> {
+  if (path === '-' && globals['token-file'] === '-') return usage('--file and --token-file cannot both read stdin.')
+  const read = await readTextFile(host, path)
+  if (!read.ok) return read
+  const source = new Source(read.text, await import('yaml'))
+  const templates = source.problems.length === 0 ? templatesIn(source) : []
+  const errors = source.problems.map(({ line, column, message }) => ({
+    pointer: `${path === '-' ? 'stdin' : path}:${line}:${column}`,
+    message,
+  }))
+  if (errors.length === 0) return { ok: true, value: templates }
+  const message =
+    errors.length === 1 ? 'The template file has a mistake.' : `The template file has ${errors.length} mistakes.`
+  return fail('INVALID_INPUT', message, 'Nothing was sent. `voucherctl templates init -` prints an example.', {
+    errors,
+  })
+}
+
+function templatesIn(source: Source): readonly DefinedTemplate[] {
+  const isSingle = asMembers(source.value)?.external_template_id !== undefined
+  const top = isSingle ? undefined : source.record([], source.value ?? null, ['templates'])
+  if (top !== undefined && top.templates === undefined) source.wrong([], 'The file has no list "templates".')
+  const list = isSingle ? [source.value] : (source.list(['templates'], top?.templates, 'templates') ?? [])
+  const seen = new Set<unknown>()
+  return list.flatMap((it, index) => {
+    const path = isSingle ? [] : ['templates', index]
+    const template = source.record(path, it, names)
+    if (template === undefined) return []
+    for (const name of required)
+      if (template[name] === undefined || template[name] === null) source.wrong(path, `${name} is required.`)
+    for (const [name, value] of Object.entries(template)) checkType(source, [...path, name], name, value)
+    const id = template.external_template_id
+    if (seen.has(id)) source.wrong([...path, 'external_template_id'], `${String(id)} stands in the file twice.`)
+    seen.add(id)
+    return [template as unknown as DefinedTemplate]
+  })
+}
+
+function checkType(source: Source, path: Path, name: string, value: unknown): void {
+  if (value === undefined || value === null) return
+  if (name === 'issue_limit') {
+    if (!Number.isInteger(value)) source.wrong(path, 'issue_limit must be a whole number.')
+  } else if (objects.includes(name)) {
+    const members = source.record(path, value)
+    if (name === 'validity' && members !== undefined) checkValidity(source, path, members)
+  } else if (names.includes(name) && typeof value !== 'string') source.wrong(path, `${name} must be a text.`)
+}
+
+function checkValidity(source: Source, path: Path, validity: Members): void {
+  const { type } = validity
+  if (type !== 'fixed' && type !== 'relative') {
+    source.wrong([...path, 'type'], 'The type of a validity must be fixed or relative.')
+    return
+  }
+  source.record(path, validity, validityMembers[type])
+  const needed = type === 'fixed' ? ['starts_at', 'ends_at'] : ['duration_days']
+  for (const name of needed) if (validity[name] === undefined) source.wrong(path, `${name} is required.`)
+}
