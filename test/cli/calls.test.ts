@@ -269,7 +269,7 @@ const requiresMembers =
   /^(?:server keys rotate|tokens create|vouchers (?:issue|verify|redeem|reverse)|bots (?:apply|regenerate-token|updates)|platform (?:reviews|chats messages)|webhook deliveries|.* list)$/
 
 test.each(Object.entries(leafCalls))(
-  'the command %s exits 9 for response data without members only if it requires some',
+  'the command %s exits 9 for empty response data only if it requires members',
   async (path, { args }) => {
     for (const data of [{}, null]) {
       const { baseUrl } = await stub(() => success(data))

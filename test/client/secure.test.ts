@@ -110,7 +110,7 @@ describe('encrypted and plain paths', () => {
 
 describe('failures of encrypted calls', () => {
   it.each(['refused', 'lost', 'timeout'] as const)(
-    'withSecure returns the network failure "%s" as it is, maybeProcessed only after a dispatch',
+    'withSecure returns network failure "%s", with maybeProcessed true only after a dispatch',
     async (kind) => {
       for (const at of [paths.bootstrap, paths.session, paths.dispatch]) {
         const { server, send } = setup()
@@ -218,7 +218,7 @@ describe('retries of encrypted calls', () => {
     expect(server.count(paths.dispatch)).toBe(2)
   })
 
-  it('a mutation without idempotency key is retried after a failed handshake, as it was not sent', async () => {
+  it('a mutation without idempotency key is retried if the handshake failed before it was sent', async () => {
     for (const at of [paths.bootstrap, paths.session]) {
       const server = makeFakeServer(() => START)
       const { client } = clientOf(server)

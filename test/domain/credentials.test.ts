@@ -89,9 +89,12 @@ describe('check symbol', () => {
     )
   })
 
-  it.each(['U', 'O', 'a', '-', 'é', '𝟘'])('check symbol of a text with the foreign symbol %s throws', (foreign) => {
-    expect(() => checkSymbol(`0000${foreign}`)).toThrow(RangeError)
-  })
+  it.each(['U', 'O', 'a', '-', 'é', '𝟘'])(
+    'computing the check symbol of a text with the foreign symbol %s throws',
+    (foreign) => {
+      expect(() => checkSymbol(`0000${foreign}`)).toThrow(RangeError)
+    },
+  )
 })
 
 describe('redeem code', () => {

@@ -92,7 +92,7 @@ describe('delivery after an attempt', () => {
   })
 
   it.each(['dead_letter', 'delivered'] as const)(
-    'manual retry of a %s delivery whose webhook was deleted counts and keeps the status',
+    'manual retry of a %s delivery with deleted webhook is counted; a failure keeps the status',
     (status) => {
       const row = standing({ status, attempt_count: 5, lease_until: null, delivered_at: 5 })
       const counted = { attempt_count: 5, manual_attempt_count: 1, next_attempt_at: null, delivered_at: 5 }

@@ -19,10 +19,13 @@ function source(bytes: readonly number[]) {
 const bytesOf = (symbols: string) => [...symbols].map((symbol) => BASE62.indexOf(symbol))
 
 describe('token generation', () => {
-  it.each(vectors.tokens)('token with the checksum of $without_checksum is $token', ({ without_checksum, token }) => {
-    const prefix = without_checksum.startsWith('sop_') ? 'sop_' : 'sbot_'
-    expect(makeToken(prefix, source(bytesOf(without_checksum.slice(prefix.length))))).toBe(token)
-  })
+  it.each(vectors.tokens)(
+    'makeToken appends the checksum to $without_checksum and returns $token',
+    ({ without_checksum, token }) => {
+      const prefix = without_checksum.startsWith('sop_') ? 'sop_' : 'sbot_'
+      expect(makeToken(prefix, source(bytesOf(without_checksum.slice(prefix.length))))).toBe(token)
+    },
+  )
 
   it.each(prefixes)('token with the prefix %s has 40 characters of base 62 and is well-formed', (prefix) => {
     fc.assert(

@@ -39,7 +39,7 @@ describe('words that people type', () => {
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining('The redeem code is mistyped')])
   })
 
-  test('a mistyped value is suggested as it should be', async () => {
+  test('the error for a mistyped value suggests the valid value', async () => {
     const { stderr } = await voucherctl('templates', 'list', '--status', 'activ')
     expect(stderr).toContain('Did you mean active?')
   })

@@ -213,7 +213,7 @@ describe('sealed response', () => {
     expect(JSON.parse(Buffer.from(encoded).toString())).toEqual({ status: 429, headers: shown, body: {} })
   })
 
-  it('sealed response keeps the numbers of the body as written, and an empty body is null', () => {
+  it('sealed response keeps the numbers of the body as written and contains null for no body', () => {
     const encode = (body: string) =>
       Buffer.from(secure.encodeInnerResponse({ status: 200, headers: {}, body })).toString()
     expect(encode('{"n":9007199254740993}')).toBe('{"status":200,"headers":{},"body":{"n":9007199254740993}}')

@@ -342,7 +342,8 @@ describe('account tokens', () => {
     new SignJWT({ sub: 'acc', aud: 'voucher-console', exp: now + 60, ...claims }).setProtectedHeader({ alg }).sign(key)
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-  it("accepts a fresh JWT signed with the server's key", async () => expect(await read(await sign({}))).toBeNull())
+  it('server accepts a fresh account JWT signed with its own key', async () =>
+    expect(await read(await sign({}))).toBeNull())
 
   it.each([
     ['another audience', { aud: 'voucher-shop' }],

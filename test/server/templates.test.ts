@@ -51,7 +51,7 @@ describe('creation of a template', () => {
     ])
   })
 
-  it('template creation names the template that has the external id, unless that is rejected', async () => {
+  it('template creation with a used external id is refused, unless its template was rejected', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.reviewing({ external_template_id: 'coffee' })
     const again = () => tenant.runtime(contract.templates.create, templateBody({ external_template_id: 'coffee' }))

@@ -116,7 +116,7 @@ describe('lists and their queries', () => {
     return server.send({ method: 'GET', path, headers: { authorization: `Bearer ${tenant.token}` } })
   }
 
-  it('pages of a list of objects with equal times are in a stable order', async () => {
+  it('objects with equal creation times have a stable order across the pages of a list', async () => {
     const own = await newTenant(server)
     const made: string[] = []
     for (let index = 0; index < 5; index++) made.unshift((await own.draft()).id)
@@ -134,7 +134,7 @@ describe('lists and their queries', () => {
     })
   })
 
-  it('list of templates is newest first by creation time', async () => {
+  it('list of templates is sorted by creation time, newest first', async () => {
     const own = testApp()
     const clerk = await newTenant(own)
     const made: string[] = []
@@ -440,7 +440,7 @@ describe('validation of a body', () => {
     expect(await issuesOf({ metadata: { '\u00e9': 'a', 'e\u0301': 'b' } })).toMatchObject([{ code: 'unique' }]))
 
   it.each(['\u212a', '\u037e', '\u1fef'])(
-    'character %j, which NFC turns into ASCII, is refused in an id and unchanged in a text',
+    'character %j, which NFC turns into ASCII, is refused in an id and kept in a text',
     async (sign) => {
       expect(await issuesOf({ external_template_id: `a${sign}` })).toMatchObject([{ pointer: '/external_template_id' }])
       expect((await tenant.draft({ name: `0 ${sign}` })).name).toBe(`0 ${sign}`)

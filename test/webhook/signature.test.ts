@@ -59,7 +59,7 @@ describe('signWebhook and the vectors', () => {
     expect(verify({ headers, secrets: ['older'] })).toEqual(refusal('bad_signature'))
   })
 
-  it('signWebhook throws for a third secret and for a timestamp or id that is no whole number', () => {
+  it('signWebhook throws for a third secret and for a malformed timestamp or update id', () => {
     const sign = (changed: object) => () =>
       signWebhook({ rawBody, secrets: [secret], timestamp: seconds, updateId: 1, ...changed })
     for (const value of [1.5, -1, Number.NaN, 2 ** 53, '', ' 1', '1\n', '1e3', '0x1', -1n]) {

@@ -71,7 +71,7 @@ function withDisk(blocks: number, args: readonly string[], home: string) {
 }
 
 test.runIf(process.platform === 'linux')(
-  'a command on a full disk leaves the profile file unchanged and no draft file',
+  'a command on a full disk leaves the profile file unchanged and leaves no draft file',
   async () => {
     const home = temporaryDir()
     for (let n = 0; n < 30; n += 1) await cli(set(`long-name-of-a-profile-${n}`), { home })

@@ -133,7 +133,7 @@ test.each([
   expect((await cli('profiles list', { home })).exit).toBe(2)
 })
 
-test('a command without a base URL and a local server exits 3 and says how to get one', async () => {
+test('a command that has neither a base URL nor a local server exits 3 and says how to get one', async () => {
   const { exit, stderr } = await cli('apps list', { env: secrets })
   expect(exit).toBe(3)
   expect(stderr).toMatch(/hint: .*voucherctl server start --detach.*--base-url/)

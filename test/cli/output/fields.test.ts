@@ -17,7 +17,7 @@ const fieldsOf = (data: unknown) => Object.keys((data as { items?: readonly obje
 const changing = Object.entries(leafCalls).filter(([path, { changes }]) => changes && path !== 'secure call')
 
 test.each(changing)(
-  'the command %s exits 2 for an unknown field in --fields, lists valid fields, sends nothing',
+  'the command %s exits 2 for an unknown --fields name, lists valid ones and sends nothing',
   async (path, call) => {
     const ran = await against(`${path} ${call.args} --json --fields nonsense`, call.data)
     expect([ran.exit, ran.stdout, ran.received]).toEqual([2, '', []])
@@ -38,7 +38,7 @@ test('the output schema of each command has every member of its sample response'
   }
 })
 
-test('templates list exits 2 for --fields that neither the response nor the contract has', async () => {
+test('templates list exits 2 for a name in --fields that neither response nor contract has', async () => {
   const ran = await against('templates list --fields name,nam,validity.typ', pageOf(template))
   expect([ran.exit, ran.stdout]).toEqual([2, ''])
   expect(ran.stderr).toMatch(/^error: --fields names what is not there: "nam", "validity.typ"\.\nhint: There are id, /)

@@ -47,7 +47,7 @@ test.each([
 })
 
 test.each(['--version', '--help', 'vouchers redeem --help', 'commands --json'])(
-  'the command %s exits 1 with one line on a full disk, 0 if the reader has closed the pipe',
+  'the command %s exits 1 on a full disk and 0 if the reader has closed the pipe',
   async (words) => {
     const full = await bash(`cli ${words} > /dev/full`)
     const line = 'error: The result cannot be written to standard output (ENOSPC).\n'

@@ -43,7 +43,7 @@ describe('suggestionsOf', () => {
   })
 
   test.each(['data', 'inbox', 'bot'])(
-    'the commands that inherit --%s are those of the tree that have it',
+    'the suggested commands that inherit --%s are exactly the commands that accept this flag',
     async (flag) => {
       const nodes = await Promise.all(page.map((entry) => entry.load()))
       for (const node of nodes) {

@@ -31,7 +31,7 @@ it('message in a bot update names its author and omits the delivered voucher', (
   expect(messageRecord({ ...message, from_bot: 0 }, chat)).toEqual({ ...shown, from: { id: 'ann', is_bot: false } })
 })
 
-it('chat member update names the user who changed the membership, and both statuses', () => {
+it('chat member update names the user who changed the membership and the old and new status', () => {
   expect(memberChange(chat, 'member', 'kicked', 5_000)).toEqual({
     chat: { id: 'chat_1', type: 'group' },
     from: { id: 'ann', is_bot: false },

@@ -283,7 +283,7 @@ describe('held poll', () => {
     await held
   })
 
-  it('held poll ends with 409 when a newer poll of the bot starts, which keeps waiting', async () => {
+  it('held poll ends with 409 when a newer poll of the bot starts, and the newer poll waits', async () => {
     const older = hold()
     await polls.waits(1)
     const newer = hold()

@@ -86,7 +86,7 @@ describe('templates of a bot without an application', () => {
     expect((await other.submit(second)).code).toBe('TEMPLATE_NOT_FOUND')
   })
 
-  it('exactly one of several concurrent creations of a template external id succeeds', async () => {
+  it('exactly one of several concurrent template creations with one external id succeeds', async () => {
     const tenant = await newTenant(server)
     const { create } = botCallsOf(tenant, (await tenant.bot()).id)
     const same = { external_template_id: 'same' }

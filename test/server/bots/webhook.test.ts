@@ -301,7 +301,7 @@ describe('list of deliveries', () => {
     expect(crossed.code).toBe('DELIVERY_NOT_FOUND')
   })
 
-  it('list of deliveries finds failed ones among many, newest first', async () => {
+  it('list of deliveries filtered by status returns exactly the matching ones, newest first', async () => {
     const { tenant, bot, set, ping, deliveries } = await botOf()
     await set()
     for (let n = 0; n < 6; n++) await ping()

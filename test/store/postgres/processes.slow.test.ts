@@ -59,7 +59,7 @@ describe('races between two processes', () => {
     },
   )
 
-  it('one of two requests with the same key at two processes succeeds, the other is refused', async () => {
+  it('of two different requests with one idempotency key at two processes, one is refused', async () => {
     const tenant = await newTenant(servers.first)
     for (let round = 0; round < 3; round++) {
       const vouchers = [await tenant.issue(), await tenant.issue()]

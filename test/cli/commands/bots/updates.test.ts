@@ -99,19 +99,22 @@ test.each([
   ['is a fraction', [8.5], 'data.items[0].update_id is no whole number below 2^53 - 1'],
   ['was confirmed before', [7], 'data.items[0].update_id is below 8'],
   ['comes after a higher one', [9, 8], 'data.items[1].update_id is below 10'],
-])('follow() yields no update of a response and exits 9 if an update_id in it %s', async (_name, ids, words) => {
-  const malformed = { ok: true, data: { items: ids.map((update_id) => ({ update_id, type: 'ping' })) } }
-  const { end, printed, asked, confirmed } = await followPolls([found(7), malformed as unknown as PollResult])
-  expect([end && exitOf(end), end?.code, printed, asked, confirmed]).toEqual([
-    9,
-    'INVALID_RESPONSE',
-    [7],
-    [undefined, 8],
-    [],
-  ])
-  expect(end?.message).toContain(`Not a response of a voucher service: ${words}`)
-  expect(end?.details).toEqual({ next_offset: 8 })
-})
+])(
+  'follow() yields no update of a response and fails with exit code 9 if an update_id %s',
+  async (_name, ids, words) => {
+    const malformed = { ok: true, data: { items: ids.map((update_id) => ({ update_id, type: 'ping' })) } }
+    const { end, printed, asked, confirmed } = await followPolls([found(7), malformed as unknown as PollResult])
+    expect([end && exitOf(end), end?.code, printed, asked, confirmed]).toEqual([
+      9,
+      'INVALID_RESPONSE',
+      [7],
+      [undefined, 8],
+      [],
+    ])
+    expect(end?.message).toContain(`Not a response of a voucher service: ${words}`)
+    expect(end?.details).toEqual({ next_offset: 8 })
+  },
+)
 
 test('follow() accepts any first update_id after a negative offset, and gaps between update_ids', async () => {
   expect((await followPolls([found(7, 9, 100)], { offset: -3 })).printed).toEqual([7, 9, 100])

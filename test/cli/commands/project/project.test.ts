@@ -289,7 +289,7 @@ test.skipIf(process.platform === 'win32')(
   },
 )
 
-test('a profile that a project file selects keeps stricter settings of the current profile', async () => {
+test('a profile selected by a project file keeps the stricter settings of the current profile', async () => {
   const pin = `sha256:${'A'.repeat(43)}`
   const strict = { mode: 'required', pins: [pin], latched: ['https://shop.example'] }
   const profiles = {

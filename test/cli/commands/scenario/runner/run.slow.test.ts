@@ -219,7 +219,7 @@ steps: ${shop}
     expect(ran.stderr).toMatch(/a\.yaml:2: that \.items\[: /)
   })
 
-  it('scenario run prints one line per file in the given order, and the failures', async () => {
+  it('scenario run prints one line per file, in the given order, and then the failures', async () => {
     const { cwd } = written('name: First\nsteps: [{ call: apps.list }]')
     writeFileSync(join(cwd, 'b.yaml'), 'steps:\n  - name: Look\n    call: apps.get\n    with: { appId: x }\n')
     const ran = await cli('scenario run a.yaml b.yaml', { cwd })

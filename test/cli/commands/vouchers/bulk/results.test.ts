@@ -32,7 +32,7 @@ async function resultsWithSteps(refuse?: string) {
   return { steps, results: new Results({ ...files, format: 'ndjson' }) }
 }
 
-test('issue-many syncs results to disk before it names them in the journal', async () => {
+test('issue-many syncs results to disk before it records them in the journal', async () => {
   const { steps, results } = await resultsWithSteps()
   await results.keep({ row: row(1), idempotencyKey: 'k', voucher: { id: 'vch_1' } })
   await results.keep({ row: row(2), idempotencyKey: 'k', failure: { code: 'C', message: 'm', requestId: null } })
