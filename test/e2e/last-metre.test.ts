@@ -45,7 +45,7 @@ describe('words that people type', () => {
   })
 })
 
-describe('quickstart and replays', () => {
+describe('quickstart, replays and completion', () => {
   beforeAll(() => voucherctl('quickstart', '--keep', '--no-pause'))
   afterAll(() => voucherctl('server', 'stop', '-p', 'quickstart'))
   const run = (line: string) => voucherctl(...line.split(' '), '-p', 'quickstart')
@@ -61,6 +61,14 @@ describe('quickstart and replays', () => {
     expect((await run(redeem)).stdout).toMatch(/Redeemed the voucher/)
     expect((await run(redeem)).stdout).toMatch(/^(?:✓ )?Replayed: first done at .*; nothing has changed since\.$/m)
     expect(JSON.parse((await run(`${redeem} --json`)).stdout)).toMatchObject({ replayed: true, since: null })
+  })
+
+  test('completion offers the ids of the last minute after the server has stopped', async () => {
+    const tab = () => voucherctl('__complete', 'zsh', '-p', 'quickstart', 'apps', 'get', '')
+    // A busy machine may miss the 150 ms of the first Tab.
+    await expect.poll(async () => (await tab()).stdout, { timeout: 10_000 }).toMatch(/^words\napp_/)
+    await voucherctl('server', 'stop', '-p', 'quickstart')
+    expect((await tab()).stdout).toMatch(/^words\napp_/)
   })
 })
 

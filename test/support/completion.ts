@@ -7,10 +7,12 @@ export interface Given {
   readonly home?: string
   /** Returns the fake time in ms since the process started. */
   readonly elapsed?: () => number
+  /** ms since 1970 */
+  readonly now?: number
 }
 
 /** A fake host that throws if completion prompts, reads stdin or writes to stderr. */
-function hostIn(home: string, env: Record<string, string>): Host {
+function hostIn(home: string, env: Record<string, string>, now: number): Host {
   const forbidden = (what: string) => () => {
     throw new Error(`completion ${what}`)
   }
@@ -22,7 +24,7 @@ function hostIn(home: string, env: Record<string, string>): Host {
     env,
     cwd: home,
     homeDir: home,
-    now: () => 0,
+    now: () => now,
     newId: () => 'id',
     version: () => '9.9.9',
     document: forbidden('reads documents'),
@@ -33,8 +35,10 @@ function hostIn(home: string, env: Record<string, string>): Host {
 }
 
 /** Returns what voucherctl prints when a completion script of a shell calls it with these arguments. */
-export const ask = (args: readonly string[], { env = {}, home = temporaryDir(), elapsed = () => 0 }: Given = {}) =>
-  candidates(args, hostIn(home, { ...patient, ...env }), elapsed)
+export const ask = (
+  args: readonly string[],
+  { env = {}, home = temporaryDir(), elapsed = () => 0, now = 0 }: Given = {},
+) => candidates(args, hostIn(home, { ...patient, ...env }, now), elapsed)
 
 /** A long completion timeout, because the default of 150 ms is too short on a busy machine. */
 export const patient = { VOUCHERCTL_COMPLETION_TIMEOUT: '20s' }

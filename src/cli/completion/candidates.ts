@@ -53,12 +53,16 @@ async function wordsOf(target: CompletionTarget, host: Host, remainingMs: () => 
   if (target.kind !== 'ids') return []
   if (remainingMs() < 1) return []
   let timer: NodeJS.Timeout | undefined
+  let cached: readonly Word[] = []
   const tooLate = new Promise<readonly Word[]>((resolve) => {
-    timer = setTimeout(resolve, remainingMs(), [])
+    timer = setTimeout(() => resolve(cached), remainingMs())
   })
+  const onCached = (words: readonly Word[]) => {
+    cached = words
+  }
   try {
     const { liveWords } = await import('./live.js')
-    return await Promise.race([liveWords(target, host, remainingMs), tooLate])
+    return await Promise.race([liveWords(target, host, remainingMs, onCached), tooLate])
   } finally {
     clearTimeout(timer)
   }

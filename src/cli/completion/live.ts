@@ -18,6 +18,7 @@ import { readGlobals } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { isList } from '../output/fields.js'
 import { Output } from '../output/output.js'
+import { cacheKey, readCached, writeCached } from './cache.js'
 import type { Word } from './command-words.js'
 import type { CompletionTarget } from './completion-target.js'
 
@@ -26,20 +27,46 @@ type IdTarget = Extract<CompletionTarget, { kind: 'ids' }>
 const LIMIT = 100
 
 /**
- * Fetches ids from the chosen server; empty if it does not respond. It never prompts, retries, writes or prints.
+ * Fetches ids from the chosen server, or from the cache of an earlier completion. It never prompts, retries or prints.
  * @param remainingMs returns the milliseconds until completion gives up
+ * @param onCached called with the words to use if no response arrives in time
  */
-export async function liveWords(target: IdTarget, host: Host, remainingMs: () => number): Promise<readonly Word[]> {
+export async function liveWords(
+  target: IdTarget,
+  host: Host,
+  remainingMs: () => number,
+  onCached: (words: readonly Word[]) => void,
+): Promise<readonly Word[]> {
   const source = sourceOf(target)
-  const call = source && (await openCall(host, target.line.given, source.endpoint.caller, remainingMs))
+  const opened = source && (await openCall(host, target.line.given, source.endpoint.caller, remainingMs))
+  if (source === undefined || opened === undefined) return []
+  const path = target.line.path.join(' ')
+  const key = cacheKey(opened.origin, opened.credential, source.endpoint.id, source.input, path)
+  const cached = readCached(host, key)
+  if (cached !== undefined) onCached(cached.words)
   const timeoutMs = Math.floor(remainingMs())
-  if (source === undefined || call === undefined || timeoutMs < 1) return []
-  const result = await call(source.endpoint, source.input as InputOf<Endpoint>, { timeoutMs })
-  if (!result.ok || !isList(result.data)) return []
-  return result.data.items.flatMap((item) => {
+  if (cached?.isFresh || timeoutMs < 1) return cached?.words ?? []
+  const result = await opened.call(source.endpoint, source.input as InputOf<Endpoint>, { timeoutMs })
+  if (!result.ok) return result.status === null || result.status === 0 ? (cached?.words ?? []) : []
+  if (!isList(result.data)) return []
+  const words = result.data.items.flatMap((item) => {
     const record = asMembers(item) ?? {}
-    return typeof record.id === 'string' ? [{ value: record.id, summary: source.summary(record) }] : []
+    const isAccepted = acceptedStatuses[path]?.includes(String(record.status)) ?? true
+    return typeof record.id === 'string' && isAccepted ? [{ value: record.id, summary: source.summary(record) }] : []
   })
+  if (words.length > 0) await writeCached(host, key, words)
+  return words
+}
+
+/** Statuses of the resources that a command can change; it refuses the others. */
+const acceptedStatuses: Readonly<Partial<Record<string, readonly string[]>>> = {
+  'templates submit': ['draft', 'rejected'],
+  'tokens revoke': ['active'],
+  'apps link-bot': ['active'],
+  'platform apps suspend': ['active', 'disabled'],
+  'platform apps reinstate': ['suspended'],
+  'platform bots disable': ['active'],
+  'platform bots enable': ['disabled'],
 }
 
 interface IdSource {
@@ -94,13 +121,19 @@ function waiting(kind: 'template' | 'bot'): IdSource {
   return { ...source(platform.reviews, { kind }, 'name', 'account_id'), input: { kind } }
 }
 
+interface OpenedCall {
+  readonly call: Call
+  readonly origin: string
+  readonly credential: string
+}
+
 /** Opens calls to the chosen server with stored settings and credentials; undefined if one of them is missing. */
 async function openCall(
   host: Host,
   given: FlagTexts,
   kind: CredentialKind,
   remainingMs: () => number,
-): Promise<Call | undefined> {
+): Promise<OpenedCall | undefined> {
   // Set these flags because completion must never prompt, print or retry.
   const globals = { ...readGlobals(given).globals, quiet: true, debug: false, 'dry-run': false, 'no-input': true }
   const file = globals['token-file']
@@ -125,5 +158,6 @@ async function openCall(
           mode,
           downgradeProtection: { isSet: () => latched, set: () => {} },
         })
-  return createCall(transport, { token: credential.value })
+  const call = createCall(transport, { token: credential.value })
+  return { call, origin: new URL(base).origin, credential: credential.value }
 }

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -159,7 +160,7 @@ test('completion exits 0 without output if the server never responds', async () 
   expect({ exit, stdout, stderr }).toEqual({ exit: 0, stdout: 'words\n', stderr: '' })
 })
 
-test('completion writes no file and prints no secret', async () => {
+test('completion writes only its cache and prints no secret', async () => {
   const { baseUrl } = await stub(() => success(pageOf(app)))
   const home = temporaryDir()
   const env = {
@@ -170,5 +171,49 @@ test('completion writes no file and prints no secret', async () => {
   }
   const { stdout, stderr } = await run(['zsh', 'apps', 'get', ''], home, env)
   expect([stdout, stderr]).toEqual(['words\napp_01\tCorner shop, active\n', ''])
-  expect(readdirSync(home)).toEqual([])
+  expect(readdirSync(home)).toEqual(['.cache'])
+  const cache = join(home, '.cache/voucherctl/completion.json')
+  expect(statSync(cache).mode & 0o777).toBe(0o600)
+  for (const secret of Object.values(secrets)) expect(readFileSync(cache, 'utf8')).not.toContain(secret)
+})
+
+test('completion makes one call for several Tabs within 3 s, and another one later', async () => {
+  const { baseUrl, received } = await stub(() => success(pageOf(app)))
+  const given = { home: temporaryDir(), env: { ...secrets, VOUCHERCTL_BASE_URL: baseUrl } }
+  for (const now of [0, 1_000, 3_000, 3_001]) {
+    expect((await complete('apps get ', { ...given, now })).values).toEqual(['app_01'])
+  }
+  expect(received).toHaveLength(2)
+})
+
+test('completion offers the ids of the last minute if the server does not respond in time', async () => {
+  let isMute = false
+  const server = createHttpServer((_request, response) => {
+    if (!isMute) response.setHeader('content-type', 'application/json').end(JSON.stringify(success(pageOf(app)).body))
+  })
+  const baseUrl = `http://127.0.0.1:${await listen(server)}`
+  const given = { home: temporaryDir(), env: { ...secrets, VOUCHERCTL_BASE_URL: baseUrl } }
+  expect((await complete('apps get ', given)).values).toEqual(['app_01'])
+  isMute = true
+  const short = { ...given, env: { ...given.env, VOUCHERCTL_COMPLETION_TIMEOUT: '1s' } }
+  expect((await complete('apps get ', { ...short, now: 59_000 })).values).toEqual(['app_01'])
+  expect((await complete('apps get ', { ...short, now: 61_000 })).values).toEqual([])
+})
+
+test('completion does not offer one account the cached ids of another', async () => {
+  const { baseUrl, received } = await stub(() => success(pageOf(app)))
+  const home = temporaryDir()
+  const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
+  await complete('apps get ', { home, env })
+  await complete('apps get ', { home, env: { ...env, VOUCHERCTL_JWT: `${secrets.VOUCHERCTL_JWT}x` } })
+  expect(received).toHaveLength(2)
+})
+
+test.each([
+  ['templates submit ', template, 'active'],
+  ['tokens revoke --app app_01 ', token, 'revoked'],
+  ['platform apps suspend ', app, 'suspended'],
+])('completion of the line "%s" omits resources that the command refuses', async (line, record, status) => {
+  const { baseUrl } = await stub(() => success(pageOf(record, { ...record, id: 'other', status })))
+  expect((await complete(line, { env: { ...secrets, VOUCHERCTL_BASE_URL: baseUrl } })).values).toEqual([record.id])
 })
