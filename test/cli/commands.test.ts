@@ -60,7 +60,7 @@ test('--help --json of a command prints the document that commands --json lists 
   }
 })
 
-test('voucherctl commands prints a table of 80 columns, or with -o jsonl one line per command', async () => {
+test('voucherctl commands prints a table within 80 columns, or one line per command as jsonl', async () => {
   const { stdout, stderr, exit } = await cli('commands')
   expect([exit, stderr]).toEqual([0, ''])
   for (const { path } of leaves) expect(stdout).toContain(`  ${path}`)

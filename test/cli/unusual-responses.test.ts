@@ -14,7 +14,7 @@ test('vouchers redeem prints a success response without optional members', async
   expect(partial).toMatchObject({ exit: 0, stderr: '', stdout: expect.stringContaining('rdm_1') })
 })
 
-test('apps create prints response data that is a string as it is', async () => {
+test('apps create prints response data unchanged if it is a string', async () => {
   expect(await against('apps create --name S', () => success('x'))).toMatchObject({ exit: 0, stdout: 'x\n' })
 })
 

@@ -220,7 +220,7 @@ describe('maybeProcessed after retries', () => {
   })
 })
 
-test('withRetry throws an exception that is not a TransportError without a retry', async () => {
+test('withRetry does not retry after an exception that is not a TransportError, but rethrows it', async () => {
   let tries = 0
   const send = withRetry(async () => {
     tries += 1

@@ -173,7 +173,7 @@ describe('failures of encrypted calls', () => {
     expect(server.processed).toHaveLength(1)
   })
 
-  it('withSecure throws an exception that is not a TransportError unchanged', async () => {
+  it('withSecure rethrows the same exception if it is not a TransportError', async () => {
     const bug = new RangeError('a bug')
     const send = withSecure(() => Promise.reject(bug), { mode: 'required' })
     await expect(send(redeem)).rejects.toBe(bug)

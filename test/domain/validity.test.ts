@@ -40,7 +40,7 @@ describe('validity of a template', () => {
     ['the start under another offset', '2027-01-01T01:00:00+01:00'],
     ['less than a millisecond after the start', '2027-01-01T00:00:00.0009Z'],
     ['before the start', '2026-12-31T23:59:59.999Z'],
-  ])('fixed validity is refused if its end is %s', (_, ends_at) => {
+  ])('fixed validity is refused if the end of its window is %s', (_, ends_at) => {
     const read = readValidity({ type: 'fixed', starts_at: '2027-01-01T00:00:00Z', ends_at })
     expect(read).toEqual({
       ok: false,
@@ -62,7 +62,7 @@ describe('window of a voucher', () => {
   const fixed: Validity = { type: 'fixed', startsAt: '2027-01-01T00:00:00.000Z', endsAt: '2027-02-01T00:00:00.000Z' }
   const window = { validFrom: at('2027-01-01T00:00:00Z'), validUntil: at('2027-02-01T00:00:00Z') }
 
-  it('fixed validity gives its window to vouchers issued before it begins or before it ends', () => {
+  it('fixed validity gives its window to vouchers issued before or during the window', () => {
     expect(windowOf(fixed, window.validFrom - 90 * DAY)).toEqual(window)
     expect(windowOf(fixed, window.validUntil - 1)).toEqual(window)
   })

@@ -117,7 +117,7 @@ describe('inner request', () => {
     expect(partOf({ ...request, headers })).toBe('headers')
   })
 
-  it('inner request with 65 levels of nesting is rejected, with 64 accepted', () => {
+  it('inner request with 65 levels of nesting is rejected, and one with 64 is accepted', () => {
     const nested = (levels: number) => {
       let body: unknown = 1
       for (let level = 1; level < levels; level++) body = [body]

@@ -14,7 +14,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('kill -9 right after a response', () => {
-  it('server killed 5 times neither loses nor repeats any acknowledged call', async () => {
+  it('server that is killed 5 times neither loses nor repeats any acknowledged call', async () => {
     await crashRounds(join(folder, 'data'), [1, 3, 20, 60, 150])
   })
 

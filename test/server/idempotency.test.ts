@@ -32,7 +32,7 @@ describe.each(keyed)('%s', (_id, endpoint) => {
     },
   )
 
-  it('repeat with the same Idempotency-Key gets an equal response except for a new request id', async () => {
+  it('repeat with the same Idempotency-Key gets the same status and body, but a new request id', async () => {
     const scene = await Scene.of(server, endpoint)
     const first = await scene.send({ key: 'K' })
     expect(first.headers['idempotent-replayed']).toBeUndefined()
@@ -252,7 +252,7 @@ describe('concurrent calls with idempotency keys', () => {
     await scene.close()
   })
 
-  it('call that waits for one with the same Idempotency-Key runs if that one is refused', async () => {
+  it('call that waits for another with the same Idempotency-Key runs if the other is refused', async () => {
     const scene = await Scene.of(server, contract.vouchers.issue)
     const request = await scene.request({ key: 'K', input: { template_id: 'tpl_0' } })
     const answers = await Promise.all(Array.from({ length: 5 }, () => server.send(request)))

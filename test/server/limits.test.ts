@@ -184,7 +184,7 @@ describe('limit of failed authentications', () => {
       headers: credential === undefined ? {} : { authorization: `Bearer ${credential}` },
     })
 
-  it('beyond the limit of failed authentications, invalid calls get 429 and valid ones succeed', async () => {
+  it('beyond the limit of failed authentications, bad credentials get 429 and valid ones succeed', async () => {
     const server = limited({ auth_failures: { calls: 2, seconds: 60 } })
     const tenant = await newTenant(server)
     expect((await send(server, contract.templates.list)).status).toBe(401)

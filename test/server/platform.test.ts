@@ -273,7 +273,7 @@ describe('health and readiness', () => {
     }
   })
 
-  it('readyz returns 503 while the store is unreadable, healthz still returns 200', async () => {
+  it('readyz returns 503 while the store is unreadable, but healthz still returns 200', async () => {
     const own = testApp()
     await own.deps.store.close()
     const ready = await own.send({ method: 'GET', path: '/readyz' })

@@ -113,7 +113,7 @@ describe('issue of a voucher', () => {
 })
 
 describe('validity windows', () => {
-  it('relative validity window opens after delay_days, closes after duration_days from issue', () =>
+  it('relative validity window opens delay_days after the issue and closes duration_days later', () =>
     alone(async (own, tenant) => {
       const { id } = await tenant.template({ validity: { type: 'relative', duration_days: 2, delay_days: 3 } })
       const voucher = await tenant.issue(id)

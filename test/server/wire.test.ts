@@ -290,7 +290,7 @@ describe('request bodies', () => {
     if (status === 415) expect(answer.code).toBe('UNSUPPORTED_MEDIA_TYPE')
   })
 
-  it('request body with Content-Encoding gzip is refused, with identity accepted', async () => {
+  it('request body with Content-Encoding gzip is refused, and one with identity is accepted', async () => {
     const encoded = (encoding: string) =>
       tenant.runtime(contract.templates.create, templateBody(), { headers: { 'content-encoding': encoding } })
     expect((await encoded('gzip')).status).toBe(415)
@@ -305,7 +305,7 @@ describe('request bodies', () => {
     expect(await scene.send({ body: padded(65_537) })).toMatchObject({ status: 413, code: 'PAYLOAD_TOO_LARGE' })
   })
 
-  it('request body of 16 JSON levels is accepted, of 17 levels refused as INVALID_JSON', async () => {
+  it('request body of 16 JSON levels is accepted, and one of 17 is refused as INVALID_JSON', async () => {
     const nested = (levels: number) => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
     const scene = await Scene.of(server, contract.templates.create)
     expect((await scene.send({ body: nested(16) })).code).toBe('VALIDATION_FAILED')

@@ -318,7 +318,7 @@ test('the listener responds 408 and closes if a sender never completes its heade
   }
 })
 
-test('the listener forwards a duplicate of a failed delivery, but responds 200 to a later one', async () => {
+test('the listener forwards a duplicate of a failed delivery; to any other it only responds 200', async () => {
   const app = await application((index) => (index === 0 ? 500 : 201))
   const send = forwarder()
   const { url, emitted } = await listening({ app: (it) => send.send(app.url, it) })

@@ -53,7 +53,7 @@ test('completion of --app=VALUE offers the whole word with flag and value', asyn
   expect((await complete('tokens list --app=app', { env })).values).toEqual(['--app=app_01'])
 })
 
-test('completion sends the credential of a profile or flag, a stored one only to its own server', async () => {
+test('completion sends a stored credential only to its own server, and prefers --token-file', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf(app)))
   const other = await stub(() => success(pageOf(app)))
   const home = temporaryDir()

@@ -173,7 +173,7 @@ describe('external_issue_id shared by both issue endpoints', () => {
     expect(await transcript()).toEqual([])
   })
 
-  it('direct issue with the external_issue_id of a bot issue returns the voucher of the latter', async () => {
+  it('direct issue with the external_issue_id of a bot issue returns the existing voucher', async () => {
     const { delivery: _, ...first } = (await issue({ external_issue_id: 'order-1' })).data
     const again = await direct({ external_issue_id: 'order-1' })
     expect([again.status, again.data]).toEqual([200, first])

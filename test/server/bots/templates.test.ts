@@ -96,7 +96,7 @@ describe('templates of a bot without an application', () => {
 })
 
 describe('templates of a linked bot', () => {
-  it('linked bot creates templates in its application, and lists and submits all those in it', async () => {
+  it('linked bot can create, list and submit templates of its application', async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.linkedBot()
     const botCalls = botCallsOf(tenant, botId)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { crashInBacklog } from './backlog-crash-run.js'
 
-it('server killed during background changes of backlog rows completes them after a restart', async () => {
+it('server that is killed during changes of backlog rows completes them after its restart', async () => {
   await expect(crashInBacklog()).resolves.toBeUndefined()
 }, 90_000)

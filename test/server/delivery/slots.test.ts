@@ -86,7 +86,7 @@ describe('delivery slots', () => {
     }
   })
 
-  it('first account may use 250 of the 1,000 delivery slots, the second 187', () => {
+  it('one account may use 250 of the 1,000 delivery slots, and a second account 187 of the rest', () => {
     expect(DELIVERY_SLOTS).toBe(1_000)
     expect(slotsFor(DELIVERY_SLOTS, 0)).toBe(250)
     expect(slotsFor(750, 250)).toBe(0)

@@ -131,7 +131,7 @@ describe('session endpoint', () => {
     [JSON.stringify({ clientPublicKey }), { ...json, origin: 'not an origin' }, 'SECURE_ORIGIN_NOT_ALLOWED'],
   ] as const
 
-  it('malformed secure session requests have a separate limit and block no valid requests', async () => {
+  it('malformed secure session requests have a separate rate limit and block no valid requests', async () => {
     await server.close()
     let now = 0
     server = testApp({ limits: createLimits({}, () => now) })

@@ -122,7 +122,7 @@ describe('invalid inner request', () => {
     expect(inside.sameness).toBe(outside.sameness)
   })
 
-  it('inner request with an unknown path gets 404, with a wrong method 405', async () => {
+  it('inner request gets 404 for an unknown path and 405 for a wrong method', async () => {
     const { call } = await wireSession(server.send)
     expect((await call({ method: 'GET', path: '/api/v1/nothing' })).code).toBe('ROUTE_NOT_FOUND')
     expect((await call({ method: 'PUT', path: contract.vouchers.issue.path })).code).toBe('METHOD_NOT_ALLOWED')

@@ -58,7 +58,7 @@ async function sessionsWith(limits: SessionLimits) {
   return sharedSessions(store, sealing, limits)
 }
 
-it('above the session limit, the oldest is evicted first, ones with a successful call last', async () => {
+it('above the limit, the oldest session is evicted first, those with a successful call last', async () => {
   const sessions = await sessionsWith({ sessions: 3, ridsOfSession: 10, rids: 100 })
   for (const [n, sid] of ['worked', 'b', 'c'].entries()) await sessions.add({ sid, expiresAt: n })
   await sessions.confirm('worked')

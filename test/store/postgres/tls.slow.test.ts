@@ -112,7 +112,7 @@ describe('database with TLS', () => {
 describe('certificate for another host', () => {
   beforeAll(() => present(authority.issue(['localhost'])))
 
-  it('certificate for another host is refused by sslmode=verify-full, accepted by verify-ca', async () => {
+  it('certificate for another host is refused by sslmode=verify-full and accepted by verify-ca', async () => {
     const root = `sslrootcert=${caFile}`
     expect(await encryption(urlOf('localhost', `sslmode=verify-full&${root}`))).toBe(1)
     expect(await encryption(urlOf('127.0.0.1', `sslmode=verify-ca&${root}`))).toBe(1)
