@@ -1,11 +1,12 @@
 import { createContext } from './command/create-context.js'
 import type { Leaf } from './command/leaf.js'
+import { nameOfMember } from './command/members.js'
 import { askMissing } from './command/required.js'
 import type { CommandLine } from './command-line.js'
 import { diagnoseSettings, resolveSettings } from './config/settings.js'
 import { type Failure, usage } from './failure.js'
 import { readFlags } from './flags/flags.js'
-import { type Globals, globalFlags } from './flags/globals.js'
+import { type Globals, globalFlags, hasPlainErrors } from './flags/globals.js'
 import { shellWord } from './host/shell.js'
 import { untilAborted } from './host/until-aborted.js'
 import { refuseUnknownInContract } from './output/fields.js'
@@ -45,6 +46,8 @@ export async function execute(
     noColor: globals['no-color'],
     quiet: globals.quiet,
     changes: leaf.changes ?? false,
+    plainErrors: hasPlainErrors(line.given, host),
+    nameOf: (pointer) => nameOfMember(leaf, line.given, pointer),
     suggest: suggestionsOf(host.env, line.given),
   })
   const own = readFlags(leaf.flags ?? {}, line.given)

@@ -3,6 +3,8 @@ import { readRetryAfter } from '../client/retry-after.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { exitOfStatus, failures, isFailureCode } from '../contract/errors.js'
 import { codeOf } from '../files/error-code.js'
+import { adviceFor, NOT_A_VOUCHER_SERVICE } from './advice.js'
+import { missingId } from './ids.js'
 import type { Paint } from './output/colour.js'
 import { encodeJson } from './output/encode.js'
 import { plainLine } from './output/plain.js'
@@ -18,6 +20,8 @@ export interface Failure {
   readonly hint: string | null
   readonly requestId: string | null
   readonly details: Readonly<Record<string, unknown>>
+  /** Lines for people between message and hint: the credential that was refused, the id that was not found. */
+  readonly about?: readonly string[]
 }
 
 /** Exit codes of failures that voucherctl itself detects. */
@@ -98,14 +102,23 @@ export function failureOfServer(error: unknown): Failure {
 
 export const usage = (message: string, hint: string | null = null) => fail('USAGE', message, hint)
 
-/** Converts a failed call to a failure with a hint. `check` is a command that shows whether the change took place. */
-export function fromCall(failure: CallFailure, check?: string): Failure {
+/** What a command knows about its failed call. */
+interface CallFacts {
+  /** A command that shows whether the change took place. */
+  readonly check?: string | undefined
+  readonly input?: Readonly<Record<string, unknown>>
+  /** The credential in words: kind, first characters, source and server. */
+  readonly credential?: string | undefined
+}
+
+/** Converts a failed call to a failure with a hint. */
+export function fromCall(failure: CallFailure, { check, input = {}, credential }: CallFacts = {}): Failure {
   const { code, message, status, retryable, requestId, details, outcomeUnknown, idempotencyKey } = failure
-  // Look up own members only, because a server may send any code, even `constructor`.
-  const known = Object.hasOwn(advice, code) ? advice[code] : undefined
-  const next = known ?? (isFailureCode(code) ? failures[code].advice : null)
   const repeat = repeatHint(outcomeUnknown, idempotencyKey, check)
   const keyed = idempotencyKey !== undefined && (outcomeUnknown || codesWithoutResponse.includes(code))
+  const isDenied = (status === 401 || status === 403) && credential !== undefined
+  const missing = status === 404 ? missingId(code, input) : undefined
+  const about = [...(isDenied ? [`credential: ${credential}`] : []), ...(missing === undefined ? [] : [missing])]
   return {
     ok: false,
     code,
@@ -119,9 +132,10 @@ export function fromCall(failure: CallFailure, check?: string): Failure {
         ? code === 'INVALID_RESPONSE'
           ? `${NOT_A_VOUCHER_SERVICE} ${repeat}`
           : repeat
-        : withWait(next, failure),
+        : withWait(adviceFor(code, { details, input }), failure),
     requestId,
     details: keyed ? { ...details, idempotency_key: idempotencyKey } : details,
+    ...(about.length === 0 ? {} : { about }),
   }
 }
 
@@ -135,10 +149,6 @@ function withWait(hint: string | null, { headers }: CallFailure): string | null 
   return hint === null ? wait : `${hint} ${wait}`
 }
 
-/** Hint for a response that does not come from a voucher service. */
-const NOT_A_VOUCHER_SERVICE =
-  'Check the base URL (`voucherctl profile show --explain`), and what stands between: the login page of a network, a proxy.'
-
 function repeatHint(outcomeUnknown: boolean, idempotencyKey: string | undefined, check: string | undefined): string {
   const doubt = outcomeUnknown ? 'It may have been done all the same. ' : ''
   if (idempotencyKey !== undefined)
@@ -146,26 +156,6 @@ function repeatHint(outcomeUnknown: boolean, idempotencyKey: string | undefined,
   return check === undefined
     ? `${doubt}Check before you repeat it.`
     : `${doubt}Check with ${check} before you repeat it.`
-}
-
-const WALK = '`voucherctl secure check` walks through the protocol step by step.'
-
-/** Hints for users of the CLI by failure code; the hints of the failure table address authors of clients. */
-const advice: Readonly<Partial<Record<string, string>>> = {
-  NETWORK_ERROR: 'Check the base URL (`voucherctl profile show --explain`) and that the server runs.',
-  TIMEOUT: 'Give it more time with --timeout 60s, or check the server.',
-  INVALID_RESPONSE: NOT_A_VOUCHER_SERVICE,
-  SECURE_TRANSPORT_DISABLED: 'Nothing was sent. Only with --secure off does the call go in plain text.',
-  SECURE_BOOTSTRAP_INVALID: `Nothing was sent. ${WALK}`,
-  SECURE_SESSION_INVALID: `Nothing was sent. ${WALK}`,
-  SECURE_PIN_MISMATCH:
-    'Nothing was sent. Ask the operator for the pin of the current key; `voucherctl secure pin` shows the one that is served.',
-  SECURE_ANSWER_INVALID: WALK,
-  SECURE_ANSWER_REFUSED: 'Check the base URL, and what stands between; `voucherctl secure check` shows each step.',
-  SECURE_PLAIN_REFUSED: 'Use an https base URL for it.',
-  CREDENTIAL_UNENCRYPTED:
-    'Nothing was sent. Use an https base URL (--base-url, or `voucherctl profiles set` to store it), or --secure required.',
-  SECURE_VERSION_UNSUPPORTED: 'Nothing was sent. Update the older of the two.',
 }
 
 /** Exit code of a failure: by the failure table, by the local failure codes, or else by the HTTP status. */
@@ -189,23 +179,31 @@ const inWords: Readonly<Partial<Record<string, string>>> = {
   UNKNOWN_FIELD: 'fields',
 }
 
+/** Finds the flag or argument that supplied a member of a call, by JSON pointer or name of a query member. */
+export type NameMember = (pointer: string) => string | undefined
+
 /** Formats a failure for a person. Text from the server never starts a line, so it cannot imitate our messages. */
-export function toText(failure: Failure, paint: Pick<Paint, 'error' | 'hint'>): string {
-  const lines = [`${paint.error('error:')} ${plainLine(failure.message)}`]
-  for (const [name, value] of Object.entries(failure.details)) {
-    if (name === 'errors' && Array.isArray(value)) for (const issue of value) lines.push(issueLine(issue))
-    else if (name !== 'idempotency_key' && name !== inWords[failure.code])
-      lines.push(`  ${plainLine(name)}: ${plainLine(typeof value === 'string' ? value : JSON.stringify(value))}`)
+export function toText(failure: Failure, paint: Pick<Paint, 'error' | 'hint' | 'quiet'>, nameOf?: NameMember): string {
+  const { code, message, hint, about = [], details, requestId } = failure
+  const lines = [`${paint.error('error:')} ${plainLine(message)} ${paint.quiet(`(${plainLine(code)})`)}`]
+  for (const it of about) lines.push(`  ${plainLine(it)}`)
+  const isSaid = (text: string) => text !== '' && (message.includes(text) || hint?.includes(text) === true)
+  for (const [name, value] of Object.entries(details)) {
+    if (name === 'errors' && Array.isArray(value)) for (const issue of value) lines.push(issueLine(issue, nameOf))
+    else if (name !== 'idempotency_key' && name !== inWords[code]) {
+      const text = typeof value === 'string' ? value : JSON.stringify(value)
+      if (!isSaid(text)) lines.push(`  ${plainLine(name)}: ${plainLine(text)}`)
+    }
   }
-  if (failure.hint !== null) lines.push(`${paint.hint('hint:')} ${plainLine(failure.hint)}`)
-  if (failure.requestId !== null) lines.push(`request: ${plainLine(failure.requestId)}`)
+  if (hint !== null) lines.push(`${paint.hint('hint:')} ${plainLine(hint)}`)
+  if (requestId !== null) lines.push(`request: ${plainLine(requestId)}`)
   return `${lines.join('\n')}\n`
 }
 
 /** Formats a validation issue. A server may send anything in its place, which is printed as JSON. */
-function issueLine(issue: Partial<ValidationIssue> | null): string {
+function issueLine(issue: Partial<ValidationIssue> | null, nameOf: NameMember | undefined): string {
   if (typeof issue?.pointer !== 'string' || typeof issue.message !== 'string')
     return `  ${plainLine(JSON.stringify(issue))}`
   const suggestion = typeof issue.suggestion === 'string' ? ` (${issue.suggestion})` : ''
-  return `  ${plainLine(`${issue.pointer}: ${issue.message}${suggestion}`)}`
+  return `  ${plainLine(`${nameOf?.(issue.pointer) ?? issue.pointer}: ${issue.message}${suggestion}`)}`
 }

@@ -68,7 +68,7 @@ function exitAfterLostOutput(error: unknown, stderr: Out): number {
   const code = codeOf(error)
   if (code === 'EPIPE') return 0
   const failure = fail('FILE_UNWRITABLE', `The result cannot be written to standard output (${code}).`)
-  stderr.write(`error: ${failure.message}\n`)
+  stderr.write(`error: ${failure.message} (${failure.code})\n`)
   return exitOf(failure)
 }
 

@@ -1,6 +1,6 @@
 import { CommandLine } from './command-line.js'
 import { type Failure, fail } from './failure.js'
-import { formatIn, type Globals, knownFormat, readGlobals } from './flags/globals.js'
+import { formatIn, type Globals, hasPlainErrors, knownFormat, readGlobals } from './flags/globals.js'
 import type { Host } from './host/host.js'
 import type { JqFilter } from './output/jq.js'
 import { Output } from './output/output.js'
@@ -17,6 +17,7 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
     const { globals } = readGlobals(line.given)
     const output = new Output(host, {
       format: knownFormat(formatOf(line, globals, host)),
+      plainErrors: hasPlainErrors(line.given, host),
       suggest: suggestionsOf(host.env, line.given),
     })
     const hint = 'Run it again with --debug to see where, and report it.'
@@ -33,7 +34,10 @@ async function dispatch(line: CommandLine, mistake: Failure | undefined, host: H
   const filter = refused !== undefined || globals.jq === undefined ? undefined : await openFilter(globals.jq, host)
   refused ??= await filter?.check()
   if (refused === undefined && line.shows !== undefined) {
-    return show(line, new Output(host, { format: knownFormat(format), filter }))
+    return show(
+      line,
+      new Output(host, { format: knownFormat(format), filter, plainErrors: hasPlainErrors(line.given, host) }),
+    )
   }
   // Load the command runner on demand, because help and version do not need it.
   const { execute, storedFormat } = await import('./execute.js')
@@ -42,6 +46,7 @@ async function dispatch(line: CommandLine, mistake: Failure | undefined, host: H
     get format() {
       return knownFormat(format ?? storedFormat(host, globals.profile))
     },
+    plainErrors: hasPlainErrors(line.given, host),
     suggest: suggestionsOf(host.env, line.given),
   })
   return refused === undefined ? execute(line, globals, filter, output) : output.fail(refused)

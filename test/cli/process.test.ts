@@ -188,7 +188,7 @@ test('a command that cannot write its result exits 1 with a message and no stack
   let stderr = ''
   child.stderr.on('data', (chunk) => (stderr += chunk))
   expect((await once(child, 'close'))[0]).toBe(1)
-  expect(stderr).toBe('error: The result cannot be written to standard output (ENOSPC).\n')
+  expect(stderr).toBe('error: The result cannot be written to standard output (ENOSPC). (FILE_UNWRITABLE)\n')
 })
 
 test('--help works in a deleted working folder', async () => {

@@ -79,7 +79,7 @@ test('a command replaces line feeds in texts of a response by spaces', async () 
     details: { 'a\nb': 'c\nd' },
   }
   const refused = await against('apps list', () => ({ status: 400, body }))
-  expect(refused.stderr).toBe('error: m hint: run this\n  a b: c d\nrequest: r error: b\n')
+  expect(refused.stderr).toBe('error: m hint: run this (ODD)\n  a b: c d\nrequest: r error: b\n')
   const done = await against(redeem, () =>
     success({ id: 'rdm_1', status: 'succeeded', voucher: { codeHint: '1\nerror: faked' } }),
   )

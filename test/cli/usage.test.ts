@@ -46,7 +46,7 @@ test.each([
 test('apps get names its missing argument once in text and in the details of the JSON error', async () => {
   const args = 'apps get --base-url http://127.0.0.1:1'
   expect((await cli(args)).stderr.split('\n')).toEqual([
-    'error: Missing: APP_ID.',
+    'error: Missing: APP_ID. (INPUT_REQUIRED)',
     expect.stringMatching(/^hint: /),
     '',
   ])

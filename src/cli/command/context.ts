@@ -16,7 +16,7 @@ export interface ContextCallOptions {
   /** Aborts the call in place of Ctrl-C, for calls that clean up after Ctrl-C. */
   readonly signal?: AbortSignal
   /** Server and credential for this call, in place of those from the settings. */
-  readonly target?: { readonly baseUrl: string; readonly credential: string }
+  readonly target?: { readonly baseUrl: string; readonly credential: string; readonly source?: string }
 }
 
 /** The result of a successful operation; a failed one returns a `Failure` instead. */

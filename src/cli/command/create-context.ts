@@ -11,7 +11,7 @@ import { fail, fromCall } from '../failure.js'
 import type { Globals } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { remember } from '../host/scrub.js'
-import { credentialNames } from '../host/secrets.js'
+import { credentialNames, describeCredential } from '../host/secrets.js'
 import type { Output } from '../output/output.js'
 import type { Context } from './context.js'
 import { openInMode, withRepeats } from './transport.js'
@@ -42,7 +42,7 @@ export function createContext(
       const credential =
         target === undefined
           ? await context.credential(endpoint.caller, base.value)
-          : { ok: true as const, value: target.credential }
+          : { ok: true as const, value: target.credential, source: target.source }
       if (!credential.ok) return credential
       const prepared = await prepareCall(
         endpoint,
@@ -76,7 +76,13 @@ export function createContext(
         const { forbidPlaintext } = await import('./downgrade-protection.js')
         await forbidPlaintext(context, base.value, result.code)
       }
-      return fromCall(result, options.check)
+      const { check } = options
+      const { value, source } = credential
+      return fromCall(result, {
+        check,
+        input: input as Record<string, unknown>,
+        credential: describeCredential(endpoint.caller, value, sourceInWords(source, globals), base.value),
+      })
     },
     plan(action) {
       planned.push({ action })
@@ -145,6 +151,10 @@ export function createContext(
   }
   return context
 }
+
+/** Says where a credential came from as the user knows it: the variable, the path of the file, the profile. */
+const sourceInWords = (source: string | undefined, globals: Globals) =>
+  source === 'flag --token-file' ? `--token-file ${globals['token-file']}` : source?.replace(/^environment /, '')
 
 const warned = new WeakMap<Context, string>()
 

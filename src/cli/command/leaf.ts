@@ -15,6 +15,8 @@ export interface Positional {
   readonly several?: true
   /** Values that completion suggests; the command accepts others too. */
   readonly choices?: readonly string[]
+  /** Member of the call that the argument supplies, unless its name tells. */
+  readonly member?: string
 }
 
 type PositionalValue<P> = P extends { ask: string } ? string : P extends Positional ? string | undefined : undefined
@@ -24,6 +26,9 @@ export interface Example {
   readonly comment?: string
 }
 
+/** Members by flag name. */
+export type Members<F extends Flags> = { readonly [Name in keyof F]?: string }
+
 interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data> {
   readonly name: string
   /** Paragraphs of help after the list of flags. */
@@ -32,6 +37,8 @@ interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data> {
   /** Second positional argument, such as the path after an HTTP method. */
   readonly second?: Positional & { readonly ask: string }
   readonly flags?: F
+  /** Members of the call that the flags supply, as paths such as `validity/starts_at`, unless the names tell. */
+  readonly members?: Members<F>
   readonly examples: readonly Example[]
   /** Schema of the result. With it the command refuses a mistyped `--fields` before it changes anything. */
   readonly output?: Shape

@@ -1,6 +1,7 @@
 import type { SecureMode } from '../../secure/client/options.js'
 import { isCanonicalOrigin } from '../../secure/origin.js'
 import { type Failure, usage } from '../failure.js'
+import type { Host } from '../host/host.js'
 import type { Flags, FlagTexts } from './flags.js'
 import { choice, duration, integer, matching, one, readFlags, text, toggle, withLetter } from './flags.js'
 
@@ -53,6 +54,10 @@ export const globalFlags = {
 /** Output format from the flags. `--jq` implies JSON unless another flag sets the format. */
 export const formatIn = ({ json, output, jq }: Globals): Format | undefined =>
   json ? 'json' : (output ?? (jq === undefined ? undefined : 'json'))
+
+/** True if only --jq implies JSON and a person reads stderr: errors are then texts. */
+export const hasPlainErrors = (given: FlagTexts, { stderr, env }: Pick<Host, 'stderr' | 'env'>): boolean =>
+  given.has('jq') && !given.has('json') && !given.has('output') && !env.VOUCHERCTL_OUTPUT && stderr.isTTY === true
 
 export type Globals = import('./flags.js').ValuesOf<typeof globalFlags>
 

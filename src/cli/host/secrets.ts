@@ -48,6 +48,17 @@ export function redact(secret: string): string {
   return kind === 'jwt' ? 'eyJ…' : '…'
 }
 
+/** Describes a credential for an error: its kind, its first characters, where it came from and its server. */
+export function describeCredential(
+  kind: CredentialKind,
+  secret: string,
+  source: string | undefined,
+  baseUrl: string,
+): string {
+  const from = source === undefined ? '' : ` from ${source}`
+  return `${credentialNames[kindOf(secret) ?? kind]} ${redact(secret)}${from}, for ${new URL(baseUrl).origin}`
+}
+
 /** Shortens a redeem code or QR token to its last four symbols. */
 export function redactCode(value: string): string {
   return value.length > 8 ? `…${value.slice(-4)}` : '…'

@@ -1,4 +1,4 @@
-import { exitOf, type Failure, toJson, toText } from '../failure.js'
+import { exitOf, type Failure, type NameMember, toJson, toText } from '../failure.js'
 import type { Format } from '../flags/globals.js'
 import type { Host, Out } from '../host/host.js'
 import { scrub } from '../host/scrub.js'
@@ -22,6 +22,10 @@ interface OutputOptions {
   readonly quiet?: boolean
   /** True if the command changes something; its headline is then marked as done. */
   readonly changes?: boolean
+  /** True if errors are texts for people although the format is JSON. */
+  readonly plainErrors?: boolean
+  /** Finds the flag for a member that a server refused. */
+  readonly nameOf?: NameMember
   /** Default: leaves suggested commands as they are. */
   readonly suggest?: Suggest
 }
@@ -133,7 +137,8 @@ export class Output {
 
   /** True if stderr must hold only the error object of a failure. */
   get isJson(): boolean {
-    return this.options.format === 'json' || this.options.format === 'jsonl'
+    const { format, plainErrors } = this.options
+    return (format === 'json' || format === 'jsonl') && plainErrors !== true
   }
 
   /** Prints a line of --debug to stderr. */
@@ -146,7 +151,7 @@ export class Output {
     const { hint } = failure
     const shown = hint === null ? failure : { ...failure, hint: this.#suggest(hint) }
     if (this.isJson) this.#tell(toJson(shown))
-    else this.#tell(toText(shown, await this.#paintFor(this.host.stderr)))
+    else this.#tell(toText(shown, await this.#paintFor(this.host.stderr), this.options.nameOf))
     return exitOf(failure)
   }
 

@@ -1,4 +1,3 @@
-import type { FlagTexts } from '../flags/flags.js'
 import { shellWord } from '../host/shell.js'
 
 /** Writes each command of a text, which stands in backticks, as the user can run it. */
@@ -20,7 +19,10 @@ export const inherited: Readonly<Record<string, RegExp>> = {
  * Completes suggested commands: the program as it was called (`npx voucherctl`), and the inherited flags that the
  * command does not name itself.
  */
-export function suggestionsOf(env: Readonly<Record<string, string | undefined>>, given: FlagTexts): Suggest {
+export function suggestionsOf(
+  env: Readonly<Record<string, string | undefined>>,
+  given: ReadonlyMap<string, readonly string[]>,
+): Suggest {
   const program = programName(env)
   const complete = (command: string) => {
     const flags = Object.entries(inherited).flatMap(([name, accepts]) => {

@@ -41,7 +41,9 @@ test('the output schema of each command has every member of its sample response'
 test('templates list exits 2 for a name in --fields that neither response nor contract has', async () => {
   const ran = await against('templates list --fields name,nam,validity.typ', pageOf(template))
   expect([ran.exit, ran.stdout]).toEqual([2, ''])
-  expect(ran.stderr).toMatch(/^error: --fields names what is not there: "nam", "validity.typ"\.\nhint: There are id, /)
+  expect(ran.stderr).toMatch(
+    /^error: --fields names what is not there: "nam", "validity.typ"\. \(UNKNOWN_FIELD\)\nhint: There are id, /,
+  )
 })
 
 test('--fields accepts a member of the response that the contract does not have', async () => {

@@ -50,7 +50,7 @@ test.each(['--version', '--help', 'vouchers redeem --help', 'commands --json'])(
   'the command %s exits 1 on a full disk and 0 if the reader has closed the pipe',
   async (words) => {
     const full = await bash(`cli ${words} > /dev/full`)
-    const line = 'error: The result cannot be written to standard output (ENOSPC).\n'
+    const line = 'error: The result cannot be written to standard output (ENOSPC). (FILE_UNWRITABLE)\n'
     expect(full).toEqual({ exit: 1, stdout: '', stderr: line })
     const gone = await bash(`(cli ${words}) | true; echo "\${PIPESTATUS[0]}"`)
     expect(gone).toEqual({ exit: 0, stdout: '0\n', stderr: '' })

@@ -38,7 +38,11 @@ export const whoami = leaf({
       }
       // --token-file contains one credential, whose form shows its kind: skip the other kinds.
       if (context.globals['token-file'] !== undefined && (kindOf(found.value) ?? 'token') !== kind) continue
-      const result = await probe(context, kind, { baseUrl: base.value, credential: found.value })
+      const result = await probe(context, kind, {
+        baseUrl: base.value,
+        credential: found.value,
+        source: found.source,
+      })
       if ('plan' in result) {
         planned = result
         continue
@@ -61,6 +65,7 @@ export const whoami = leaf({
     if (refusal !== undefined && !checked.some((it) => it.accepted)) return refusal
     return {
       ok: true,
+      ...(checked.some((it) => !it.accepted) ? { exit: 4 } : {}),
       data: { profile: context.settings.profileName.value, base_url: base.value, credentials: checked },
     }
   },

@@ -199,6 +199,14 @@ export const bots: Group = {
       endpoint: contract.update,
       positional: botId,
       flags: profileFlags,
+      members: {
+        'inline-queries': 'supports_inline_queries',
+        'friend-requests': 'friend_request_mode',
+        command: 'command_menus',
+        'contact-email': 'contact/email',
+        'contact-phone': 'contact/phone',
+        'contact-url': 'contact/url',
+      },
       examples: [
         { command: 'voucherctl bots update bot_01JC… --description "Brings you coffee" --command start="Begin"' },
       ],

@@ -70,6 +70,7 @@ export const platformBots: Group = {
         user: text('ID', 'Whom a friend_request or an inline_query comes from'),
         text: text('TEXT', 'The query of an inline_query'),
       },
+      members: { kind: 'type', user: 'payload/from/id', text: 'payload/query' },
       examples: [
         { command: 'voucherctl platform bots add-update bot_01JC… --kind ping' },
         { command: 'voucherctl platform bots add-update bot_01JC… --kind inline_query --user user-42 --text coffee' },

@@ -107,7 +107,7 @@ const clock: Group = {
       name: 'set',
       endpoint: contract.setClock,
       notes,
-      positional: { name: 'TIME', summary: 'As 2027-01-31T00:00:00Z', ask: 'Time' },
+      positional: { name: 'TIME', summary: 'As 2027-01-31T00:00:00Z', ask: 'Time', member: 'now' },
       examples: [{ command: 'voucherctl platform clock set 2027-01-31T00:00:00Z' }],
       view: clockView,
       input: ({ positional }) => ({ now: positional }),

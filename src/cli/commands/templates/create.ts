@@ -43,6 +43,15 @@ const flags = {
   submit: toggle('Submit it for review at once'),
 }
 
+const members = {
+  'external-id': 'external_template_id',
+  'valid-days': 'validity/duration_days',
+  'delay-days': 'validity/delay_days',
+  'not-after': 'validity/not_after',
+  'valid-from': 'validity/starts_at',
+  'valid-to': 'validity/ends_at',
+}
+
 type CreateFlags = ValuesOf<typeof flags>
 
 /** The nine required members of a template with their flags and questions. */
@@ -69,6 +78,7 @@ export const create = leaf({
   endpoint: contract.create,
   notes: ['A template starts as a draft. Submit it for review; only an approved (active) one can be issued.'],
   flags,
+  members,
   examples: [
     {
       command:

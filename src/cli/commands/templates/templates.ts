@@ -41,6 +41,7 @@ export const templates: Group = {
         ...botFlag,
         ...pageFlags,
       },
+      members: { 'external-id': 'external_template_id' },
       examples: [
         { command: 'voucherctl templates list --status active' },
         { command: 'voucherctl templates list --all -o csv' },

@@ -12,7 +12,14 @@ export const credentialFlags = {
   'qr-token': text('TOKEN|-', 'The same, always as QR data'),
 }
 
-export const credentialOperand = { name: 'CODE', summary: 'Redeem code or QR data, or - to read it from stdin' }
+export const credentialOperand = {
+  name: 'CODE',
+  summary: 'Redeem code or QR data, or - to read it from stdin',
+  member: 'credential',
+}
+
+/** The member of a call that both flags supply too. */
+export const credentialMembers = { code: 'credential', 'qr-token': 'credential' }
 
 /** Forms of a redeem code as people type it. A longer text, or one with other symbols, is QR data (DECISIONS.md#codes-as-arguments). */
 const REDEEM_CODE = /^(?!vq1-)[\p{Letter}\p{Number}\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]{1,40}$/iu

@@ -44,6 +44,7 @@ export const issue = leaf({
     qr: toggle('Show the QR code in the terminal'),
     'qr-file': text('FILE', 'Write the QR code to this path, which ends in .png or .svg'),
   },
+  members: { 'external-id': 'external_issue_id', recipient: 'recipient_user_id' },
   examples: [
     { command: 'voucherctl vouchers issue --template tpl_01JC… --external-id order-1001 --recipient user-42' },
     {

@@ -4,7 +4,7 @@ import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { pairs, text, toggle } from '../../flags/flags.js'
 import { suggested } from '../../output/suggestions.js'
-import { credentialFlags, credentialOperand, readCredential } from './credential-input.js'
+import { credentialFlags, credentialMembers, credentialOperand, readCredential } from './credential-input.js'
 import { issue } from './issue.js'
 import { issueMany } from './issue-many.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
@@ -55,6 +55,7 @@ export const vouchers: Group = {
         recipient: text('ID', 'User who presents it; another one is not redeemable'),
         check: toggle('Exit with 6 when it is not redeemable'),
       },
+      members: { ...credentialMembers, recipient: 'recipient_user_id' },
       examples: [
         { command: 'voucherctl vouchers verify M9S3-46Q3-D25V-T4FJ' },
         { command: 'scan | voucherctl vouchers verify - --check', comment: 'From stdin, for a script' },
@@ -94,6 +95,7 @@ export const vouchers: Group = {
         reference: text('TEXT', 'Your own reference, such as an order number'),
         metadata: pairs('Your own data'),
       },
+      members: { ...credentialMembers, recipient: 'recipient_user_id' },
       examples: [
         { command: 'voucherctl vouchers redeem M9S3-46Q3-D25V-T4FJ --reference order-1001' },
         { command: 'scan | voucherctl vouchers redeem - --json', comment: 'From stdin, for a script' },

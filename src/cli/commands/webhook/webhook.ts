@@ -69,6 +69,12 @@ export const webhook: Group = {
         'max-connections': integer('N', 'Deliveries at a time, 1 to 100, default 40', 1, 100),
         'drop-pending': toggle('Drop the updates that wait'),
       },
+      members: {
+        'secret-file': 'secret_token',
+        'generate-secret': 'secret_token',
+        'grace-seconds': 'secret_grace_seconds',
+        'drop-pending': 'drop_pending_updates',
+      },
       examples: [
         { command: 'voucherctl webhook set bot_01JC… --url https://shop.example/hook --secret-file secret.txt' },
         {
@@ -116,6 +122,7 @@ export const webhook: Group = {
       endpoint: contract.remove,
       positional: botId,
       flags: { 'drop-pending': toggle('Drop the updates that wait') },
+      members: { 'drop-pending': 'drop_pending_updates' },
       examples: [{ command: 'voucherctl webhook delete bot_01JC…' }],
       view: {
         headline: (it) =>

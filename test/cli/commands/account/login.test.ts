@@ -268,7 +268,7 @@ test('whoami --json lists the prefix of each credential and whether it is accept
     path.includes('templates') ? refusal(401, 'TOKEN_REVOKED') : success(pageOf()),
   )
   const ran = await cli(`whoami --json --base-url ${baseUrl}`, { env: secrets })
-  expect(ran.exit).toBe(0)
+  expect(ran.exit).toBe(4)
   const { credentials } = JSON.parse(ran.stdout)
   expect(credentials).toMatchObject([
     { kind: 'jwt', account: 'demo', accepted: true, source: 'environment VOUCHERCTL_JWT' },
@@ -349,7 +349,7 @@ test('whoami prints the prefix and source of every credential and whether it is 
     path.includes('getWebhookInfo') ? refusal(401, 'TOKEN_INVALID') : success(pageOf()),
   )
   const ran = await cli(`whoami --base-url ${baseUrl}`, { env: secrets })
-  expect(ran.exit).toBe(0)
+  expect(ran.exit).toBe(4)
   expect(received).toHaveLength(4)
   for (const line of [
     'account JWT: eyJ…, account demo, accepted, until 2033-05-18 03:33:20Z, from environment VOUCHERCTL_JWT',

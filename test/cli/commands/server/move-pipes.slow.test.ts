@@ -123,7 +123,9 @@ describe('server export to stdout', () => {
     child.stderr.on('data', (chunk) => (said += chunk))
     await new Promise((resolve) => child.once('close', resolve))
     expect(readFileSync(join(home, 'exit'), 'utf8')).toBe('1\n')
-    expect(said).toMatch(/^error: Standard output was closed before the export was whole \(EPIPE\)\.\n$/)
+    expect(said).toMatch(
+      /^error: Standard output was closed before the export was whole \(EPIPE\)\. \(FILE_UNWRITABLE\)\n$/,
+    )
   })
 
   test('server export piped into server import moves all rows', async () => {

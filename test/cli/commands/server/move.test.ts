@@ -109,7 +109,7 @@ describe('server export', () => {
   test('server export without --out exits 2 on a terminal', async () => {
     const { exit, stdout, stderr } = await inHome(`server export --data ${source}`, { terminal: true })
     expect([exit, stdout]).toEqual([2, ''])
-    expect(stderr).toMatch(/terminal\.\n.*hint:.* Name a file with --out FILE/)
+    expect(stderr).toMatch(/terminal\. .*\(USAGE\).*\n.*hint:.* Name a file with --out FILE/)
   })
 
   test.each(['--jq .total', '--fields total'])(

@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest'
+import { adviceFor } from '../../src/cli/advice.js'
+import { idKinds, missingId } from '../../src/cli/ids.js'
+import { type FailureCode, failures } from '../../src/contract/errors.js'
+import type { IdPrefix } from '../../src/domain/ids.js'
+import { cli, type Given, redeemCode, refusal, secrets, stub, temporaryDir } from '../support/cli.js'
+import { unrunnable } from '../support/runnable.js'
+
+const codes = Object.keys(failures) as FailureCode[]
+
+/** Runs a command against a server that refuses every call. */
+async function refused(args: string, status: number, code: string, details = {}, given: Given = {}) {
+  const { baseUrl } = await stub(() => refusal(status, code, details))
+  const ran = await cli(`${args} --base-url ${baseUrl}`, { env: secrets, ...given })
+  return { ...ran, baseUrl, lines: ran.stderr.split('\n') }
+}
+
+test('every code of the failure table has a hint for people whose commands can be run', async () => {
+  const hints = codes.map((code) => adviceFor(code, { details: {}, input: {} }))
+  for (const hint of hints) expect(hint).toMatch(/^[^`]*(?:`[^`]+`[^`]*)*\.$/)
+  for (const hint of hints) expect(hint).not.toMatch(/details\.|Retry-After|Idempotency-Key/)
+  expect(await unrunnable(hints.join('\n'))).toEqual([])
+  expect(adviceFor('constructor', { details: {}, input: {} })).toBeNull()
+})
+
+test('hints that name ids of the call or the response can be run', async () => {
+  const ids = new Proxy({} as Record<string, unknown>, {
+    get: (_, name) => (name === 'required_scope' ? 'vouchers:issue' : name === 'next_offset' ? 7 : 'id_01'),
+  })
+  const hints = codes.map((code) => adviceFor(code, { details: {}, input: ids }) ?? '')
+  expect(hints.filter((it) => it.includes('id_01')).length).toBeGreaterThan(7)
+  expect(await unrunnable(hints.join('\n'))).toEqual([])
+})
+
+test.each([
+  [{ env: secrets }, 'application token sop_CANA… from VOUCHERCTL_TOKEN'],
+  [{ stdin: secrets.VOUCHERCTL_TOKEN }, 'application token sop_CANA… from --token-file -'],
+] as const)('a refused credential is named with its source and server: %#', async (given, expected) => {
+  const option = 'stdin' in given ? ' --token-file -' : ''
+  const { exit, stderr, baseUrl } = await refused(`templates list${option}`, 401, 'TOKEN_REVOKED', {}, given)
+  expect(exit).toBe(4)
+  expect(stderr).toContain(`\n  credential: ${expected}, for ${baseUrl}\nhint: `)
+  expect(stderr).not.toContain('CANARYtoken')
+})
+
+test('a refused credential of a profile is named with the profile', async () => {
+  const home = temporaryDir()
+  let isRefused = false
+  const { baseUrl } = await stub(() =>
+    isRefused ? refusal(401, 'TOKEN_EXPIRED') : { body: { success: true, data: { items: [] }, requestId: 'r' } },
+  )
+  await cli(`login -p shop --with-token - --base-url ${baseUrl}`, { home, stdin: secrets.VOUCHERCTL_TOKEN })
+  isRefused = true
+  const { stderr } = await cli('templates list -p shop', { home })
+  expect(stderr).toContain(`credential: application token sop_CANA… from profile shop, for ${baseUrl}`)
+})
+
+test.each([
+  ['apps get app_01', 'APPLICATION_NOT_FOUND', 'not found: app_01'],
+  [
+    'apps get tok_01',
+    'APPLICATION_NOT_FOUND',
+    'tok_01 is the id of an application token; that of an application begins with app_.',
+  ],
+  [
+    'vouchers redemption vch_01',
+    'REDEMPTION_NOT_FOUND',
+    'vch_01 is the id of a voucher; that of a redemption begins with rdm_.',
+  ],
+  ['vouchers issue --template coffee --external-id 1 --recipient u', 'TEMPLATE_NOT_FOUND', 'not found: coffee'],
+  [`vouchers verify --code ${redeemCode}`, 'VOUCHER_NOT_FOUND', 'not found: code …T4FJ'],
+])('%s that fails with %s names what was not found', async (args, code, expected) => {
+  const { exit, lines } = await refused(args, 404, code)
+  expect([exit, lines.slice(0, 2)]).toEqual([5, [`error: Refused as ${code}. (${code})`, `  ${expected}`]])
+})
+
+test('every kind of id has a name', () => {
+  const kinds: Record<IdPrefix, string | undefined> = idKinds as Record<IdPrefix, string>
+  expect(Object.keys(kinds).sort()).toEqual(['app', 'bot', 'chat', 'dlv', 'rdm', 'req', 'tok', 'tpl', 'vch'])
+  expect(missingId('VOUCHER_NOT_FOUND', { credential: { type: 'redeem_code', value: 'rdm_01' } })).toBe(
+    'rdm_01 is the id of a redemption, not a code.',
+  )
+  expect(missingId('toString', {})).toBeUndefined()
+})
+
+test('a refused member is named by its flag, in JSON by its pointer', async () => {
+  const args =
+    'templates create --external-id c --name n --type t --issuer-name i --fulfiller-name f --fulfillment-category offline_service --acquisition-source s --valid-from x --valid-to y --issue-limit 1'
+  const errors = [{ pointer: '/validity/starts_at', code: 'format', message: 'must be a time' }]
+  const { stderr } = await refused(args, 400, 'VALIDATION_FAILED', { errors })
+  expect(stderr).toContain('\n  --valid-from: must be a time\n')
+  const json = await refused(`${args} --json`, 400, 'VALIDATION_FAILED', { errors })
+  expect(JSON.parse(json.stderr).error.details).toEqual({ errors })
+})
+
+test('a failure with --jq is a text on a terminal, unless JSON is chosen, and JSON elsewhere', async () => {
+  const run = (more: string, given: Given) => refused(`templates list --jq .id${more}`, 409, 'ODD', {}, given)
+  const terminal = { env: { ...secrets, NO_COLOR: '1' }, terminal: true }
+  expect((await run('', terminal)).lines[0]).toContain('error: Refused as ODD. (ODD)')
+  expect((await run(' --json', terminal)).stderr).toContain('{"error":{"code":"ODD"')
+  expect((await run('', {})).stderr).toMatch(/^\{"error":/)
+  expect((await cli('templates list --jq ][ --base-url http://127.0.0.1:1', terminal)).stderr).toMatch(
+    /^error: .*\(JQ_INVALID\)/,
+  )
+})
