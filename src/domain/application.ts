@@ -2,12 +2,68 @@ import type { Application } from '../contract/apps.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { Token } from '../contract/tokens.js'
 import type { ApplicationRow, TokenRow } from './rows.js'
-import { formatInstant, instantOrNull } from './time.js'
+import { DAY_MS, formatInstant, instantOrNull } from './time.js'
+import { hashToken, last4Of, tokenPrefixOf } from './tokens.js'
 
 /** Maximum per account and per application (DECISIONS.md#applications, DECISIONS.md#application-tokens). */
 export const APPLICATIONS_PER_ACCOUNT = 50
 export const ACTIVE_TOKENS_PER_APPLICATION = 20
 export const TOKEN_LIFETIME_DAYS = 365
+
+/** Members of an application that its owner sets. */
+export interface ApplicationSettings {
+  readonly name?: string | undefined
+  readonly description?: string | undefined
+  readonly allowed_origins?: readonly string[] | undefined
+  readonly secure_transport?: 'optional' | 'required' | undefined
+  readonly status?: 'active' | 'disabled' | undefined
+}
+
+export function newApplication(
+  id: string,
+  accountId: string,
+  settings: ApplicationSettings & { readonly name: string },
+  now: number,
+): ApplicationRow {
+  return {
+    id,
+    account_id: accountId,
+    name: settings.name,
+    description: settings.description ?? null,
+    status: settings.status ?? 'active',
+    suspended: 0,
+    features: '["vouchers"]',
+    allowed_origins: JSON.stringify(settings.allowed_origins ?? ['*']),
+    secure_transport: settings.secure_transport ?? 'optional',
+    created_at: now,
+    updated_at: now,
+  }
+}
+
+interface NewToken {
+  readonly name: string
+  /** The token itself, of which the row has only the hash. */
+  readonly token: string
+  readonly scopes: readonly string[]
+  /** Null for a token that does not expire. */
+  readonly days: number | null
+}
+
+export function newToken(id: string, applicationId: string, it: NewToken, now: number): TokenRow {
+  return {
+    id,
+    application_id: applicationId,
+    name: it.name,
+    token_hash: hashToken(it.token),
+    token_prefix: tokenPrefixOf(it.token),
+    last4: last4Of(it.token),
+    scopes: JSON.stringify(it.scopes),
+    created_at: now,
+    expires_at: it.days === null ? null : now + it.days * DAY_MS,
+    last_used_at: null,
+    revoked_at: null,
+  }
+}
 
 /** Returns the status that applies: a suspension overrides the owner's status, which stays stored. */
 export function applicationStatus(row: Pick<ApplicationRow, 'status' | 'suspended'>): Application['status'] {

@@ -33,6 +33,11 @@ export function isWellFormedToken(value: string): boolean {
   return FORM.test(value) && value.endsWith(checksum(value.slice(0, -CHECKSUM_SYMBOLS)))
 }
 
+/** Returns the checksum that a value of the form of a token should end with; undefined for another form. */
+export function tokenChecksum(value: string): string | undefined {
+  return FORM.test(value) ? checksum(value.slice(0, -CHECKSUM_SYMBOLS)) : undefined
+}
+
 /** SHA-256 of a token, base64url, by which the store finds it. 178 random bits need neither a key nor a slow hash. */
 export function hashToken(value: string): string {
   return hash('sha256', value, 'base64url')

@@ -46,6 +46,7 @@ import { RequestLog, requestLine } from './observe/request-log.js'
 import { StderrLog } from './observe/stderr-log.js'
 import type { RunningServer, ServerOptions } from './options.js'
 import { Polls } from './polls.js'
+import { plantSeed } from './seed/plant.js'
 import { SecureKeys, secureKeyFile } from './transport/keys.js'
 import { sessionSealing } from './transport/session-sealing.js'
 import { SharedSecureKeys } from './transport/shared-keys.js'
@@ -61,7 +62,7 @@ const EXPIRY_INTERVAL_MS = 60_000
 /**
  * Starts a server; resolves when it accepts connections.
  * @throws an error with a `code`: EADDRINUSE, DATA_FOLDER_IN_USE, STORE_UNUSABLE, DATABASE_UNREACHABLE, SQLITE_MISSING,
- * KEYS_UNUSABLE, OPERATOR_NOT_LOOPBACK
+ * KEYS_UNUSABLE, STORE_NOT_EMPTY, OPERATOR_NOT_LOOPBACK
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const host = options.host ?? '127.0.0.1'
@@ -78,8 +79,10 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     undo.push(() => store.close())
     const server = await assemble(options, host, dataDir, store)
     undo.push(() => server.app.close())
+    const seed = options.seed && (await plantSeed(store, options.seed, server.deps.clock.now()))
     await server.app.listen({ host, port: options.port ?? DEFAULT_PORT })
-    return await finishStart(server, host, dataDir, options, undo)
+    const running = await finishStart(server, host, dataDir, options, undo)
+    return seed === undefined ? running : { ...running, seed }
   } catch (error) {
     for (const step of undo.reverse()) await step()
     if (!(error instanceof StoreUnavailable) || options.databaseUrl !== undefined) throw error

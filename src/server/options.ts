@@ -1,4 +1,5 @@
 import type { LimitName } from '../contract/endpoint.js'
+import type { Seed } from './seed/schema.js'
 
 type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
@@ -25,6 +26,8 @@ export interface ServerOptions {
   readonly databaseUrl?: string
   /** Loads the credential keys from this file instead of the data folder. */
   readonly keyFile?: string
+  /** Records that an empty store gets before the first call; another store must hold them (DECISIONS.md#seeds). */
+  readonly seed?: Seed
   /** The operator API under /_platform/v1. Default: on when bound to loopback. */
   readonly operator?: boolean
   readonly autoApprove?: boolean
@@ -61,6 +64,8 @@ export interface RunningServer {
   readonly operatorKeyFile: string | null
   /** `sqlite`, `memory` or `postgres` */
   readonly store: string
+  /** Whether this start wrote the records of the seed, or found them; absent without a seed. */
+  readonly seed?: 'planted' | 'present'
   /** Stops the server after the requests and deliveries in flight; takes at most 10 s. */
   close(): Promise<void>
 }

@@ -1,6 +1,12 @@
 import type { Application } from '../contract/apps.js'
 import { type Refusal, refuse } from '../contract/errors.js'
-import { APPLICATIONS_PER_ACCOUNT, applicationRecord, type LinkedBot } from '../domain/application.js'
+import {
+  APPLICATIONS_PER_ACCOUNT,
+  type ApplicationSettings,
+  applicationRecord,
+  type LinkedBot,
+  newApplication,
+} from '../domain/application.js'
 import { refuseUnapproved } from '../domain/bot/bot.js'
 import type { BotRow } from '../domain/bot/rows.js'
 import type { ApplicationRow } from '../domain/rows.js'
@@ -58,37 +64,17 @@ export function* get(accountId: string, appId: string): Op<Application | Refusal
   return row === undefined ? refuse('APPLICATION_NOT_FOUND') : yield* record(row)
 }
 
-interface ApplicationSettings {
-  readonly name?: string | undefined
-  readonly description?: string | undefined
-  readonly allowed_origins?: readonly string[] | undefined
-  readonly secure_transport?: 'optional' | 'required' | undefined
-  readonly status?: 'active' | 'disabled' | undefined
-}
-
 export function* create(
   accountId: string,
   id: string,
-  settings: ApplicationSettings & { name: string },
+  settings: ApplicationSettings & { readonly name: string },
   now: number,
 ): Op<Application | Refusal<'APPLICATION_LIMIT_REACHED'>> {
   yield* lock(`applications of ${accountId}`)
   if ((yield* count('applications where account_id = $1', [accountId])) >= APPLICATIONS_PER_ACCOUNT) {
     return refuse('APPLICATION_LIMIT_REACHED', { limit: APPLICATIONS_PER_ACCOUNT })
   }
-  const row: ApplicationRow = {
-    id,
-    account_id: accountId,
-    name: settings.name,
-    description: settings.description ?? null,
-    status: 'active',
-    suspended: 0,
-    features: '["vouchers"]',
-    allowed_origins: JSON.stringify(settings.allowed_origins ?? ['*']),
-    secure_transport: settings.secure_transport ?? 'optional',
-    created_at: now,
-    updated_at: now,
-  }
+  const row = newApplication(id, accountId, settings, now)
   yield* insert(row)
   return applicationRecord(row, [])
 }

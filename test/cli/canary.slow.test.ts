@@ -21,13 +21,19 @@ for (const entry of page) {
   for (const [names, it] of leavesOf(node)) leaves.push([[node.name, ...names].join(' '), it])
 }
 
-/** Commands that print a new secret on stdout, with the names of these secrets. */
+/** Commands that print secrets on stdout, with the names of these secrets. */
 const prints: Readonly<Record<string, readonly string[]>> = {
   'tokens create': ['new token'],
   'bots get': ['new bot token'],
   'bots regenerate-token': ['new bot token'],
   'webhook set': ['new webhook secret'],
   'vouchers issue': ['new code', 'new QR token'],
+  'server env': [
+    'token of the profile',
+    'bot token of the profile',
+    'account JWT of the profile',
+    'operator key of the profile',
+  ],
 }
 /** Commands that print whole responses; canary-session.slow.test.ts checks that the server logs no secret. */
 const printAll = ['api', 'secure call', 'server logs']
@@ -226,7 +232,7 @@ test.each(leaves)(
 )
 
 test.each(Object.entries(prints))(
-  'the command %s prints the one-time secrets of its response and no other secret',
+  'the command %s prints the secrets that it is for and no other secret',
   async (path, names) => {
     const baseUrl = await server()
     const at = fixture(baseUrl, { stored: true })

@@ -18,7 +18,11 @@ const frontPage: Documents = {
 }
 /** The guides, with patterns that the output of their code blocks must match. */
 const guides: Documents = {
-  'src/cli/README.md': [/Reversed\./, /(?:Every row has its voucher: 100 of 100\.[^]*){2}/, /CI shop/],
+  'src/cli/README.md': [
+    /Reversed\./,
+    /(?:Every row has its voucher: 100 of 100\.[^]*){2}/,
+    /stopped\. Its data is in \S+\/ci-data\./,
+  ],
   'src/workbench/README.md': [
     /nothing listens on port/,
     /^1-1 {2}message #\d+ {2}200 {2}\d+ ms {2}http:\/\/localhost:\d+\/hook\nNothing to show: .*inbox holds 1 delivery; none matches --failed\. 1 refused: see them with --verdict refused\.$/m,
@@ -33,8 +37,8 @@ const guides: Documents = {
 }
 // The guides take a minute, so they run only on the oldest of the three Node versions.
 const documents = major === '20' ? { ...frontPage, ...guides } : frontPage
-/** Programs that import other packages; webhook-servers.test.ts runs them. */
-const runByOtherTest = ['express.mjs', 'fastify.mjs']
+/** Run by webhook-servers.test.ts (programs that import other packages) and by last-metre.test.ts. */
+const runByOtherTest = ['express.mjs', 'fastify.mjs', '.github/workflows/test.yaml']
 
 const installed = join(folder, 'node_modules', 'voucherctl')
 const textOf = (document: string) => readFileSync(join(installed, document), 'utf8')
@@ -53,7 +57,7 @@ const isRun = (block: string) => !block.includes('npm ')
 const scriptOf = (document: string) =>
   blocksOf(document)
     .map(({ language, block, file }) => {
-      if (file !== undefined) return `cat > ${file} <<'END_OF_FILE'\n${block}END_OF_FILE\n`
+      if (file !== undefined) return `mkdir -p $(dirname ${file})\ncat > ${file} <<'END_OF_FILE'\n${block}END_OF_FILE\n`
       return language === 'sh' && isRun(block) ? block : ''
     })
     .join('')

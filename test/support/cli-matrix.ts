@@ -54,6 +54,7 @@ const others: Readonly<Record<string, MatrixRow>> = {
   'project allow': { args: '', files: project, local: true },
   'project deny': { args: '', files: project, local: true },
   'server start': { args: '--memory --port 0 --log-level silent', local: true, endless: true },
+  'server env': { args: '', local: true },
   // Exits 1 because no server runs.
   'server status': { args: '', local: true, verdict: true, exits: { ok: 1 } },
   'server stop': { args: '', local: true },

@@ -10,7 +10,7 @@ export type Suggest = (text: string) => string
 export const inherited: Readonly<Record<string, RegExp>> = {
   profile: /^(?!help|explain|completion|commands|project|quickstart)/,
   'base-url': /^(?!help|explain|completion|commands|project|quickstart|server)/,
-  data: /^(?:login|server (?:start|status|stop|logs|export|import))(?= |$)/,
+  data: /^(?:login|server (?:start|env|status|stop|logs|export|import))(?= |$)/,
   bot: /^templates (?:list|get|create|submit|apply|diff)(?= |$)/,
   inbox: /^webhook (?:listen|inbox \S+|replay|sign|verify)(?= |$)/,
 }

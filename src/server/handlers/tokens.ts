@@ -1,7 +1,6 @@
 import type { ValidationIssue } from '../../contract/envelope.js'
-import { TOKEN_LIFETIME_DAYS } from '../../domain/application.js'
-import { DAY_MS } from '../../domain/time.js'
-import { hashToken, last4Of, makeToken, tokenPrefixOf } from '../../domain/tokens.js'
+import { newToken, TOKEN_LIFETIME_DAYS } from '../../domain/application.js'
+import { makeToken } from '../../domain/tokens.js'
 import { StoreUnavailable } from '../../store/store.js'
 import * as tokens from '../../store/tokens.js'
 import type { MakeHandlers } from '../handler.js'
@@ -28,19 +27,7 @@ export const tokenHandlers: MakeHandlers<'tokens'> = ({ clock, random, newId, to
     handle: async ({ appId, name, scopes, expires_in_days: days = TOKEN_LIFETIME_DAYS }, { caller }) => {
       const token = makeToken('sop_', random)
       const now = clock.now()
-      const row = {
-        id: newId('tok'),
-        application_id: appId,
-        name,
-        token_hash: hashToken(token),
-        token_prefix: tokenPrefixOf(token),
-        last4: last4Of(token),
-        scopes: JSON.stringify(scopes),
-        created_at: now,
-        expires_at: days === null ? null : now + days * DAY_MS,
-        last_used_at: null,
-        revoked_at: null,
-      }
+      const row = newToken(newId('tok'), appId, { name, token, scopes, days }, now)
       const created = await write(() => tokens.create(caller.accountId, row, now))
       return created.ok ? { ok: true, data: { ...created.data, token } } : created
     },

@@ -18,15 +18,21 @@ export interface ReadyLine {
   readonly data_dir: string
   readonly operator_key_file: string | null
   readonly store: string
+  /** Whether this start wrote the seed, or found it in the store; absent without a seed. */
+  readonly seed?: 'planted' | 'present'
 }
 
 type DetachedServer = ReadyLine & { readonly log_file: string }
 
-/** Runs the same command line in a background process and returns when its server accepts connections. */
+/**
+ * Runs the same command line in a background process and returns when its server accepts connections.
+ * @param seed text of the seed, which the process reads from standard input
+ */
 export async function startDetached(
   host: Host,
   flags: StartFlags,
   dir: string,
+  seed?: string,
 ): Promise<{ ok: true; data: DetachedServer } | Failure> {
   const running = flags.memory ? undefined : findLocalServer(dir)
   if (running !== undefined && (await identify(running)) === 'same') {
@@ -45,14 +51,21 @@ export async function startDetached(
     return fail('FILE_UNWRITABLE', `${logFile} cannot be written (${codeOf(error)}).`, hint)
   }
   const [program, ...before] = host.self
-  const repeated = argumentsOf({ ...flags, detach: false, data: flags.memory ? undefined : dir })
+  const repeated = argumentsOf({
+    ...flags,
+    detach: false,
+    data: flags.memory ? undefined : dir,
+    seed: seed === undefined ? undefined : '-',
+  })
   const child = spawn(program, [...before, 'server', 'start', ...repeated, '--json', '--no-input'], {
     detached: true,
-    stdio: ['ignore', 'pipe', log],
+    stdio: [seed === undefined ? 'ignore' : 'pipe', 'pipe', log],
     env: withoutSecrets(host.env),
     windowsHide: true,
   })
   closeSync(log)
+  // A process that ended early does not read: its error object says why.
+  child.stdin?.on('error', () => {}).end(seed)
   const line = await firstLine(child, host.signal)
   const ready = line === undefined ? undefined : parseObject(line)
   if (ready === undefined) return failureOf(logFile)

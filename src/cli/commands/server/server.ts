@@ -6,6 +6,7 @@ import { defined } from '../../flags/defined.js'
 import { operatorNotes } from '../platform/operator-notes.js'
 import { status, stop } from './control.js'
 import { databaseUrlFlag, databaseUrlVariable, readDatabaseUrl } from './database-url.js'
+import { env } from './env.js'
 import { exportStore } from './export.js'
 import { importStore } from './import.js'
 import { logs } from './logs.js'
@@ -119,5 +120,5 @@ export const server: Group = {
   name: 'server',
   alias: 'servers',
   summary: 'The bundled reference server',
-  commands: [start, status, stop, logs, keys, openapi, migrate, exportStore, importStore],
+  commands: [start, env, status, stop, logs, keys, openapi, migrate, exportStore, importStore],
 }

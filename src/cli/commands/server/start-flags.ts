@@ -15,6 +15,7 @@ import {
 } from '../../flags/flags.js'
 import { databaseUrlFlag } from './database-url.js'
 import { dataFlag } from './folder.js'
+import { seedFlag } from './seed.js'
 
 const limitNames: Readonly<Record<RateLimitName, true>> = {
   issue: true,
@@ -86,6 +87,7 @@ export const startFlags = {
   memory: toggle('Keep nothing after the end'),
   ...dataFlag,
   ...databaseUrlFlag,
+  ...seedFlag,
   detach: toggle('Run in the background; its log goes to server.log of the data folder'),
   'auto-approve': toggle('Approve what is submitted at once'),
   'test-clock': toggle('Run on a clock that `platform clock` moves'),

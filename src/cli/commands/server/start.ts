@@ -8,9 +8,11 @@ import { prepareDataFolder, refuseOpenKeyFile } from '../../config/data-folder.j
 import { type Failure, fail, failureOfServer, isLocalCode, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
 import type { Outcome, View } from '../../output/outcome.js'
+import { suggested } from '../../output/suggestions.js'
 import { readDatabaseUrl } from './database-url.js'
 import type { ReadyLine } from './detach.js'
 import { serverFolder } from './folder.js'
+import { readSeedFile } from './seed.js'
 import { optionsOf, type StartFlags, startFlags } from './start-flags.js'
 
 export const start = leaf({
@@ -19,12 +21,14 @@ export const start = leaf({
   notes: [
     'It runs in the foreground until Ctrl-C or SIGTERM, finishes what is in flight, and exits with 130 or 143, or with 129 when its terminal is closed. Its log goes to stderr.',
     'With --json it prints one line when it accepts connections.',
+    'With --seed an empty store gets the records of a file; a store that is not empty must hold them already. A file that holds tokens must have mode 0600. `voucherctl server env` prints its tokens for a shell.',
     'With --database-url any number of servers share one PostgreSQL, and the data folder holds keys alone: give all of them the same --key-file. A password comes from PGPASSWORD, ~/.pgpass or VOUCHERCTL_DATABASE_URL, which may hold the whole URL.',
   ],
   flags: startFlags,
   examples: [
     { command: 'voucherctl server start --detach', comment: 'In the background; commands that follow find it' },
     { command: 'voucherctl server start --memory --port 0 --json', comment: 'For a test, with nothing left behind' },
+    { command: 'voucherctl server start --seed seed.yaml --detach', comment: 'With applications and tokens of a file' },
   ],
   changes: true,
   run: async (context, { flags }): Promise<Outcome<ReadyLine>> => {
@@ -46,18 +50,22 @@ export const start = leaf({
     const place = memory ? { ok: true as const, dir: defaultDir } : serverFolder(context, flags.data, true)
     if (!place.ok) return place
     const { dir } = place
+    const seed = flags.seed === undefined ? undefined : await readSeedFile(context.host, flags.seed)
+    if (seed?.ok === false) return seed
     if (context.dryRun) {
       const where = databaseUrl === undefined ? `on ${dir}` : `on PostgreSQL with the keys of ${dir}`
-      return context.plan(`start a server ${memory ? 'in memory' : where}`)
+      const planted = seed === undefined ? '' : ` with the seed of ${flags.seed}`
+      return context.plan(`start a server ${memory ? 'in memory' : where}${planted}`)
     }
     const openKeys = keyFile === undefined ? undefined : refuseOpenKeyFile(keyFile)
     if (openKeys !== undefined) return openKeys
     const folder = memory ? { ok: true as const, warnings: [] } : prepareDataFolder(dir, dir !== defaultDir)
     if (!folder.ok) return folder
     const { warnings } = folder
-    const data = memory ? { memory: true } : { dataDir: dir, ...defined({ databaseUrl }) }
+    const store = memory ? { memory: true } : { dataDir: dir, ...defined({ databaseUrl }) }
+    const data = { ...store, ...defined({ seed: seed?.seed }) }
     const started = flags.detach
-      ? await runDetached(context, flags, dir, warnings)
+      ? await runDetached(context, flags, dir, warnings, seed?.text)
       : await runHere(context, flags, data, warnings)
     return started.ok || warnings.length === 0 || 'plan' in started
       ? started
@@ -70,14 +78,18 @@ async function runDetached(
   flags: StartFlags,
   dir: string,
   warnings: readonly string[],
+  seed: string | undefined,
 ): Promise<Outcome<ReadyLine>> {
   const { startDetached } = await import('./detach.js')
-  const started = await startDetached(context.host, flags, dir)
+  const started = await startDetached(context.host, flags, dir, seed)
   if (!started.ok) return started
   const view: View<ReadyLine> = {
     headline: (it) => `The server runs on ${it.base_url} (process ${it.pid}).`,
-    members: ['data_dir', 'log_file'],
-    next: () => 'Next: `voucherctl login --local --account me`',
+    members: ['data_dir', 'log_file', 'seed'],
+    next: () =>
+      flags.seed === undefined || flags.seed === '-'
+        ? 'Next: `voucherctl login --local --account me`'
+        : `Next: ${suggested`server env --seed ${flags.seed} --show-secrets`}`,
   }
   await announce(context, started.data, view, warnings)
   return { ok: true, printed: true }
@@ -86,7 +98,7 @@ async function runDetached(
 async function runHere(
   context: Context,
   flags: StartFlags,
-  data: Pick<ServerOptions, 'memory' | 'dataDir' | 'databaseUrl'>,
+  data: Pick<ServerOptions, 'memory' | 'dataDir' | 'databaseUrl' | 'seed'>,
   warnings: readonly string[],
 ): Promise<Outcome<ReadyLine>> {
   const { startServer } = await import('../../../server/listen.js')
@@ -97,11 +109,18 @@ async function runHere(
   } catch (error) {
     return startFailure(error, flags)
   }
-  const { baseUrl, pid, dataDir, operatorKeyFile, store } = server
-  const ready: ReadyLine = { base_url: baseUrl, pid, data_dir: dataDir, operator_key_file: operatorKeyFile, store }
+  const { baseUrl, pid, dataDir, operatorKeyFile, store, seed } = server
+  const ready: ReadyLine = {
+    base_url: baseUrl,
+    pid,
+    data_dir: dataDir,
+    operator_key_file: operatorKeyFile,
+    store,
+    ...defined({ seed }),
+  }
   const view: View<ReadyLine> = {
     headline: () => `The server runs on ${baseUrl}. Ctrl-C stops it.`,
-    members: ['store', 'data_dir', 'operator_key_file'],
+    members: ['store', 'data_dir', 'operator_key_file', 'seed'],
   }
   await announce(context, ready, view, warnings)
   if (!host.signal.aborted)
@@ -132,6 +151,10 @@ function startFailure(error: unknown, { host = '127.0.0.1', port = 8420 }: Start
     EADDRNOTAVAIL: [`${host} is not an address of this machine.`, 'Choose another with --host.'],
     ENOSPC: ['The disk of the data folder is full.', 'Free some space, or choose another folder with --data.'],
     ENOTFOUND: [`${host} is not known here.`, 'Choose an address of this machine with --host.'],
+  }
+  if (error instanceof Error && code === 'STORE_NOT_EMPTY') {
+    const how = 'Choose an empty folder with --data, or --memory; without --seed the store stays as it is.'
+    return fail(code, error.message, how)
   }
   const words = known[code]
   return words === undefined ? failureOfServer(error) : fail(isLocalCode(code) ? code : 'SERVER_START_FAILED', ...words)

@@ -1,0 +1,81 @@
+import type { Refusal } from '../../contract/errors.js'
+import { newApplication, newToken } from '../../domain/application.js'
+import { appliedBot, decideBot } from '../../domain/bot/bot.js'
+import type { BotRow } from '../../domain/bot/rows.js'
+import type { TemplateRow } from '../../domain/rows.js'
+import { decideReview, decideSubmit, draftTemplate } from '../../domain/template.js'
+import { hashToken, tokenPrefixOf } from '../../domain/tokens.js'
+import { readValidity } from '../../domain/validity.js'
+import { type Difference, plant, type SeedRows } from '../../store/seed.js'
+import type { Store } from '../../store/store.js'
+import type { Seed, SeedBot, SeedTemplate } from './schema.js'
+
+/** Thrown for a store that has rows and does not hold the seed: planting it would mix two sets of data. */
+export class SeedRefused extends Error {
+  override readonly name = 'SeedRefused'
+  readonly code = 'STORE_NOT_EMPTY'
+}
+
+/** Differences that a message names; the others are counted. */
+const NAMED_MAX = 5
+
+/**
+ * Writes the records of a valid seed into an empty store in one transaction; changes nothing in a store that already
+ * holds them (DECISIONS.md#seeds).
+ * @throws SeedRefused
+ */
+export async function plantSeed(store: Store, seed: Seed, now: number): Promise<'planted' | 'present'> {
+  const rows = rowsOf(seed, now)
+  const { planted, differences } = await store.write(() => plant(rows))
+  if (planted) return 'planted'
+  if (differences.length === 0) return 'present'
+  const named = differences.slice(0, NAMED_MAX).map(wordsOf).join(', ')
+  const more = differences.length > NAMED_MAX ? ` and ${differences.length - NAMED_MAX} more` : ''
+  throw new SeedRefused(`The store is not empty and does not hold the seed: ${named}${more}.`)
+}
+
+const wordsOf = ({ id, columns }: Difference) =>
+  columns === undefined ? `${id} is missing` : `${id} has another ${columns.join(' and ')}`
+
+function rowsOf({ account, applications = [], bots = [] }: Seed, now: number): SeedRows {
+  return {
+    applications: applications.map((it) => newApplication(it.id, it.account ?? account, it, now)),
+    tokens: applications.flatMap(({ id, tokens = [] }) =>
+      tokens.map((it) => newToken(it.id, id, { ...it, days: it.expires_in_days ?? null }, now)),
+    ),
+    templates: applications.flatMap((of) =>
+      (of.templates ?? []).map((it) => templateRow(it, of.id, of.account ?? account, now)),
+    ),
+    bots: bots.map((it) => botRow(it, it.account ?? account, now)),
+    bot_tokens: bots.flatMap(({ id, token }) =>
+      token === undefined ? [] : [{ token_hash: hashToken(token), bot_id: id, created_at: now, revoked_at: null }],
+    ),
+  }
+}
+
+function templateRow(it: SeedTemplate, applicationId: string, accountId: string, now: number): TemplateRow {
+  const validity = readValidity(it.validity)
+  if (!validity.ok) throw new RangeError(`the validity of ${it.id} was not checked`)
+  const owner = { application_id: applicationId, account_id: accountId, bot_id: null }
+  const draft: TemplateRow = { ...owner, ...draftTemplate(it, validity.validity, it.id, now) }
+  if (it.status === 'draft') return draft
+  const submitted = accepted(decideSubmit(draft, undefined, now))
+  return it.status === 'reviewing' ? submitted : accepted(decideReview(submitted, { approve: true }, now))
+}
+
+function botRow(it: SeedBot, accountId: string, now: number): BotRow {
+  const applied = appliedBot(it.id, accountId, it, now)
+  if (it.review_status === 'pending') return applied
+  return {
+    ...accepted(decideBot(applied, 'approve', now)),
+    token_prefix: it.token === undefined ? null : tokenPrefixOf(it.token),
+    application_id: it.application_id ?? null,
+    linked_at: it.application_id === undefined ? null : now,
+  }
+}
+
+/** Returns the row of a decision that the states of a new record always allow. */
+function accepted<R extends object>(decided: R | Refusal): R {
+  if ('ok' in decided) throw new RangeError(`a new record was refused: ${decided.code}`)
+  return decided
+}

@@ -1,0 +1,55 @@
+import * as apps from '../../contract/apps.js'
+import * as bots from '../../contract/bots.js'
+import { input, oneOf } from '../../contract/fields.js'
+import { issueAccountToken } from '../../contract/platform.js'
+import { type Static, Type } from '../../contract/schema.js'
+import { templateInput } from '../../contract/templates.js'
+import * as tokens from '../../contract/tokens.js'
+import { ACTIVE_TOKENS_PER_APPLICATION } from '../../domain/application.js'
+import type { IdPrefix } from '../../domain/ids.js'
+
+const id = (prefix: IdPrefix) =>
+  Type.String({
+    pattern: `^${prefix}_[0-9A-Za-z_-]{1,40}$`,
+    'x-expected': `${prefix}_ and 1 to 40 of A-Z a-z 0-9 _ -`,
+  })
+
+const { accountId: account } = issueAccountToken.params.properties
+
+const token = input({ id: id('tok'), token: Type.String(), ...tokens.create.body.properties })
+
+const template = input({
+  id: id('tpl'),
+  status: Type.Optional(oneOf(['draft', 'reviewing', 'active'])),
+  ...templateInput.properties,
+})
+
+const application = input({
+  id: id('app'),
+  account: Type.Optional(account),
+  status: Type.Optional(oneOf(['active', 'disabled'])),
+  tokens: Type.Optional(Type.Array(token, { maxItems: ACTIVE_TOKENS_PER_APPLICATION })),
+  templates: Type.Optional(Type.Array(template)),
+  ...apps.create.body.properties,
+})
+
+const bot = input({
+  id: id('bot'),
+  account: Type.Optional(account),
+  review_status: Type.Optional(oneOf(['pending', 'approved'])),
+  application_id: Type.Optional(Type.String()),
+  token: Type.Optional(Type.String()),
+  ...bots.apply.body.properties,
+})
+
+/** Content of a seed file: what a store holds before the first call (DECISIONS.md#seeds). */
+export const seedSchema = input({
+  account,
+  applications: Type.Optional(Type.Array(application)),
+  bots: Type.Optional(Type.Array(bot)),
+})
+export type Seed = Static<typeof seedSchema>
+export type SeedApplication = Static<typeof application>
+export type SeedToken = Static<typeof token>
+export type SeedTemplate = Static<typeof template>
+export type SeedBot = Static<typeof bot>

@@ -1,0 +1,94 @@
+import type { BotRow } from '../domain/bot/rows.js'
+import type { ApplicationRow, TemplateRow, TokenRow } from '../domain/rows.js'
+import { inserting, lock, type Op, one, type Row, run, type Value } from './operation.js'
+
+interface BotTokenRow {
+  readonly token_hash: string
+  readonly bot_id: string
+  readonly created_at: number
+  readonly revoked_at: number | null
+}
+
+/** Rows of a seed by table, in the order in which they refer to each other. */
+export interface SeedRows {
+  readonly applications: readonly ApplicationRow[]
+  readonly tokens: readonly TokenRow[]
+  readonly templates: readonly TemplateRow[]
+  readonly bots: readonly BotRow[]
+  readonly bot_tokens: readonly BotTokenRow[]
+}
+
+/** A record of a seed that the store holds with other values, or not at all: then `columns` is undefined. */
+export interface Difference {
+  readonly id: string
+  readonly columns: readonly string[] | undefined
+}
+
+const keys: Readonly<Record<keyof SeedRows, readonly string[]>> = {
+  applications: ['id'],
+  tokens: ['id'],
+  templates: ['application_id', 'id'],
+  bots: ['id'],
+  bot_tokens: ['token_hash'],
+}
+const tables = Object.keys(keys) as (keyof SeedRows)[]
+
+const insert = {
+  applications: inserting<object>('applications'),
+  tokens: inserting<object>('tokens'),
+  templates: inserting<object>('templates'),
+  bots: inserting<object>('bots'),
+  bot_tokens: inserting<object>('bot_tokens'),
+}
+
+/** Columns that calls on a planted store set: times and counters, and the first token of a bot without one. */
+const changing: readonly string[] = [
+  'created_at',
+  'updated_at',
+  'submitted_at',
+  'reviewed_at',
+  'linked_at',
+  'last_used_at',
+  'issued_count',
+  'token_prefix',
+]
+
+/** Inserts the rows into an empty store; in any other store only compares them. */
+export function* plant(rows: SeedRows): Op<{ planted: boolean; differences: readonly Difference[] }> {
+  yield* lock('seed')
+  const differences: Difference[] = []
+  const planted = yield* isEmpty()
+  for (const table of tables) {
+    for (const row of rows[table]) {
+      if (planted) yield* insert[table](row)
+      else differences.push(...(yield* compare(table, { ...row })))
+    }
+  }
+  if (!planted) return { planted, differences }
+  for (const { id } of rows.bots) {
+    yield* run('insert into update_queues (bot_id, last_update_id, allowed_updates) values ($1, 0, null)', [id])
+  }
+  return { planted, differences }
+}
+
+/** Every other row belongs to an application or to a bot, except keys, which a start registers. */
+function* isEmpty(): Op<boolean> {
+  const application = yield* one('select 1 as n from applications limit 1')
+  return application === undefined && (yield* one('select 1 as n from bots limit 1')) === undefined
+}
+
+function* compare(table: keyof SeedRows, row: Row): Op<Difference[]> {
+  const where = keys[table].map((name, index) => `${name} = $${index + 1}`).join(' and ')
+  const params = keys[table].map((name) => row[name] as Value)
+  const held = yield* one(`select * from ${table} where ${where}`, params)
+  const id = table === 'bot_tokens' ? `the token of ${row.bot_id}` : String(row.id)
+  if (held === undefined) return [{ id, columns: undefined }]
+  const columns = Object.keys(row).filter((it) => !changing.includes(it) && valueOf(row, it) !== valueOf(held, it))
+  return columns.length === 0 ? [] : [{ id, columns }]
+}
+
+/** A value of a row that does not depend on when the row was made: a token expires relative to its creation. */
+function valueOf(row: Row, column: string): Value | undefined {
+  const value = row[column]
+  return column === 'expires_at' && value !== null ? Number(value) - Number(row.created_at) : value
+}

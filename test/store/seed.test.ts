@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import { hashToken } from '../../src/domain/tokens.js'
+import { plantSeed } from '../../src/server/seed/plant.js'
+import * as apps from '../../src/store/apps.js'
+import * as bots from '../../src/store/bots/bots.js'
+import { all } from '../../src/store/operation.js'
+import type { Store } from '../../src/store/store.js'
+import * as templates from '../../src/store/templates.js'
+import * as tokens from '../../src/store/tokens.js'
+import { beforeEachStore, engines } from '../support/engines.js'
+import { seed, seedBotToken, seedToken } from '../support/seed.js'
+
+const NOW = Date.UTC(2027, 2, 1)
+const page = { page: 1, limit: 20 }
+
+describe.each(engines)('plantSeed on $name', ({ create }) => {
+  let store: Store
+  beforeEachStore(create, (fresh) => {
+    store = fresh
+  })
+
+  it('plants applications, tokens, templates and linked bots with the states of the seed', async () => {
+    expect(await plantSeed(store, seed, NOW)).toBe('planted')
+    expect(await store.read(() => apps.get('acme', 'app_coffee'))).toMatchObject({
+      name: 'Coffee shop',
+      linkedBots: [{ botId: 'bot_coffee', username: 'coffee_bot' }],
+    })
+    const listed = await store.read(() => templates.list({ applicationId: 'app_coffee' }, page))
+    expect(listed.items.map(({ id, status }) => [id, status]).sort()).toEqual([
+      ['tpl_coffee', 'active'],
+      ['tpl_tea', 'draft'],
+    ])
+    expect(await store.read(() => tokens.callerByHash(hashToken(seedToken)))).toMatchObject({ token_id: 'tok_till' })
+    expect(await store.read(() => bots.callerByHash(hashToken(seedBotToken)))).toMatchObject({
+      bot_id: 'bot_coffee',
+      application_id: 'app_coffee',
+      bot_status: 'active',
+    })
+    expect(await store.read(() => bots.get('acme', 'bot_new'))).toMatchObject({ review_status: 'pending' })
+  })
+
+  it('stores the hash of a token and not the token', async () => {
+    await plantSeed(store, seed, NOW)
+    const rows = await store.read(function* () {
+      const read = []
+      for (const table of ['applications', 'tokens', 'templates', 'bots', 'bot_tokens'])
+        read.push(...(yield* all(`select * from ${table}`)))
+      return read
+    })
+    expect(JSON.stringify(rows)).not.toContain(seedToken)
+    expect(JSON.stringify(rows)).not.toContain(seedBotToken)
+  })
+
+  it('finds a seed that the store holds, also after calls that change counters and times', async () => {
+    await plantSeed(store, seed, NOW)
+    await store.write(() => tokens.saveLastUses(new Map([['tok_till', NOW + 1]])))
+    await store.write(() => apps.create('acme', 'app_other', { name: 'Other' }, NOW + 2))
+    expect(await plantSeed(store, seed, NOW + 86_400_000)).toBe('present')
+  })
+
+  it('concurrent plants of one seed plant it once', async () => {
+    const results = await Promise.all([1, 2, 3].map((n) => plantSeed(store, seed, NOW + n)))
+    expect(results.sort()).toEqual(['planted', 'present', 'present'])
+  })
+
+  it.each<[string, (store: Store) => Promise<unknown>, RegExp]>([
+    [
+      'lacks a record',
+      (it) => it.write(() => apps.create('acme', 'app_other', { name: 'Other' }, NOW)),
+      /app_coffee is/,
+    ],
+    [
+      'has another name of it',
+      async (it) => {
+        await plantSeed(it, seed, NOW)
+        await it.write(() => apps.update('acme', 'app_coffee', { name: 'Tea shop' }, NOW))
+      },
+      /seed: app_coffee has another name\.$/,
+    ],
+    [
+      'has revoked its token',
+      async (it) => {
+        await plantSeed(it, seed, NOW)
+        await it.write(() => tokens.revoke('acme', 'app_coffee', 'tok_till', NOW))
+      },
+      /seed: tok_till has another revoked_at\.$/,
+    ],
+    [
+      'has another token of its bot',
+      async (it) => {
+        const copy = structuredClone(seed)
+        delete copy.bots?.[0]?.token
+        await plantSeed(it, copy, NOW)
+      },
+      /seed: the token of bot_coffee is missing\.$/,
+    ],
+    [
+      'has a token with another lifetime',
+      async (it) => {
+        const copy = structuredClone(seed)
+        Object.assign(copy.applications?.[0]?.tokens?.[0] ?? {}, { expires_in_days: 7 })
+        await plantSeed(it, copy, NOW)
+      },
+      /seed: tok_till has another expires_at\.$/,
+    ],
+  ])('refuses a store that %s and changes nothing', async (_, prepare, expected) => {
+    await prepare(store)
+    const before = await store.read(() => apps.list('acme', page))
+    const refused = plantSeed(store, seed, NOW)
+    await expect(refused).rejects.toMatchObject({ code: 'STORE_NOT_EMPTY', message: expect.stringMatching(expected) })
+    expect(await store.read(() => apps.list('acme', page))).toEqual(before)
+  })
+})
