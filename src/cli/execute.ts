@@ -45,6 +45,7 @@ export async function execute(
     filter,
     noColor: globals['no-color'],
     quiet: globals.quiet,
+    wide: globals.wide,
     changes: leaf.changes ?? false,
     plainErrors: hasPlainErrors(line.given, host),
     nameOf: (pointer) => nameOfMember(leaf, line.given, pointer),
@@ -89,10 +90,14 @@ async function show(outcome: Outcome<unknown>, { view }: Leaf, output: Output): 
   if (!outcome.ok) return outcome
   if ('pages' in outcome) {
     const { printPages } = await import('./output/pages.js')
-    return (await printPages(output, outcome.pages, view)) ?? output.filterError ?? 0
+    const { empty = view?.empty } = outcome
+    return (await printPages(output, outcome.pages, { ...view, empty })) ?? output.filterError ?? 0
   }
   if ('lines' in outcome) return (await printLines(outcome.lines, view, output)) ?? 0
-  if ('data' in outcome) await output.print(outcome.data, view)
+  if ('data' in outcome) {
+    const { empty = view?.empty } = outcome
+    await output.print(outcome.data, { ...view, empty })
+  }
   return output.filterError ?? outcome.exit ?? 0
 }
 

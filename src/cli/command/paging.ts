@@ -4,6 +4,7 @@ import { defined } from '../flags/defined.js'
 import { integer, toggle, type ValuesOf } from '../flags/flags.js'
 import { isList, type List } from '../output/fields.js'
 import type { Outcome, Plan, Result } from '../output/outcome.js'
+import { optionOf } from '../output/suggestions.js'
 import type { Context, ContextCallOptions } from './context.js'
 
 /** Flags of commands that print a list in pages. */
@@ -26,20 +27,62 @@ type Fetch<Data> = (paging: PageInput, options?: ContextCallOptions) => Promise<
 /** Fetches the page that the flags select, or all pages with --all. */
 export async function fetchList<E extends Endpoint>(
   context: Context,
-  { page, limit, all }: ValuesOf<typeof pageFlags>,
+  flags: ValuesOf<typeof pageFlags>,
   endpoint: E,
   filter: Omit<InputOf<E>, keyof PageInput>,
 ): Promise<Outcome<OutputOf<E>>> {
+  const { page, limit, all } = flags
   const fetch: Fetch<OutputOf<E>> = (paging, options) =>
     context.call(endpoint, { ...filter, ...paging } as InputOf<E>, options)
-  if (!all) return fetch(defined({ page, limit }))
+  if (!all) {
+    const fetched = await fetch(defined({ page, limit }))
+    if (!fetched.ok || !isEmpty(fetched.data)) return fetched
+    return { ...fetched, empty: await emptyText(context, endpoint, filter, flags) }
+  }
   if (page !== undefined || limit !== undefined)
     return usage('--all reads every page; it goes without --page and --limit.')
-  return fetchAll(context, fetch)
+  return fetchAll(context, fetch, () => emptyText(context, endpoint, filter, flags))
+}
+
+/** True for a list without items that are on another page. */
+const isEmpty = (data: unknown) => isList(data) && data.items.length === 0 && !((data.pagination?.total ?? 0) > 0)
+
+/** Time limit of the call that counts the items without the filters. */
+const COUNT_MS = 3_000
+
+/** Says what an empty list was searched for, and how many items there are without its filters. */
+async function emptyText<E extends Endpoint>(
+  { baseUrl, call, output }: Context,
+  endpoint: E,
+  input: Omit<InputOf<E>, keyof PageInput>,
+  given: Readonly<Record<string, unknown>>,
+): Promise<string | undefined> {
+  if (output.options.format !== 'table' || output.options.quiet) return undefined
+  const [group = '', name] = endpoint.id.split('.')
+  const noun = name === 'list' ? group : name
+  const server = baseUrl()
+  const where = server.ok ? ` on ${server.value}` : ''
+  const members = Object.entries(input)
+  const scope = members.filter(([member]) => endpoint.path.includes(`:${member}`))
+  const isScope = (value: unknown) => scope.some(([, it]) => it === value)
+  const filters = Object.entries(given)
+    .filter(([flag, value]) => !(flag in pageFlags) && typeof value === 'string' && !isScope(value))
+    .map(([flag, value]) => optionOf(flag, String(value)))
+  const of = scope.length === 0 ? '' : ` of ${scope.map(([, id]) => id).join(' ')}`
+  if (filters.length === 0) return `No ${noun}${of}${where} yet.`
+  const first = { ...Object.fromEntries(scope), page: 1, limit: 1 } as InputOf<E>
+  const counted = await call(endpoint, first, { timeoutMs: COUNT_MS })
+  const total = counted.ok && isList(counted.data) ? counted.data.pagination?.total : undefined
+  const without = total === 0 ? ` There are no ${noun} at all.` : ` Without the filter there are ${total}.`
+  return `No ${noun}${of}${where} match ${filters.join(' ')}.${typeof total === 'number' ? without : ''}`
 }
 
 /** Fetches all pages; all calls together take at most --timeout. */
-export async function fetchAll<Data>({ host, settings }: Context, fetch: Fetch<Data>): Promise<Outcome<Data>> {
+export async function fetchAll<Data>(
+  { host, settings }: Context,
+  fetch: Fetch<Data>,
+  explainEmpty: () => Promise<string | undefined> = async () => undefined,
+): Promise<Outcome<Data>> {
   const endsAt = host.now() + settings.timeoutMs.value
   const fetchPage = (at: number): Promise<PageResult<Data>> => {
     const timeoutMs = endsAt - host.now()
@@ -48,7 +91,8 @@ export async function fetchAll<Data>({ host, settings }: Context, fetch: Fetch<D
   const first = await fetchPage(1)
   // A failure or a dry run's plan is not a list: return it unchanged.
   if (!first.ok || !isList(first.data)) return first
-  return { ok: true, pages: pagesFrom(first.data, fetchPage) }
+  const empty = isEmpty(first.data) ? await explainEmpty() : undefined
+  return { ok: true, pages: pagesFrom(first.data, fetchPage), empty }
 }
 
 async function* pagesFrom(

@@ -26,7 +26,8 @@ export const globalFlags = {
       : { ok: true, value: fields }
   }),
   jq: text('EXPR', 'Filter the result, as jq -r does; implies --json'),
-  quiet: withLetter('q', toggle('No hints, warnings or progress')),
+  quiet: withLetter('q', toggle('Only the result: no hints or progress, of tables only ids')),
+  wide: toggle('Tables as wide as they need, with whole ids'),
   debug: toggle('Show calls and repeats on stderr, without secrets'),
   'dry-run': withLetter('n', toggle('Show what would be sent, and send nothing')),
   yes: withLetter('y', toggle('Confirm what would be asked')),

@@ -7,8 +7,14 @@ export interface View<Data> {
   readonly headline?: (data: Data) => string | undefined
   /** Members of a record, or columns of a list, in this order. Default: all. */
   readonly members?: readonly string[]
-  /** Returns a text that replaces the table of members. */
-  readonly body?: (data: Data) => string
+  /** Returns a text that replaces the table of members. @param now current time in ms */
+  readonly body?: (data: Data, now: number) => string | undefined
+  /** Whether the headline reports something good; it then has a mark and a colour. */
+  readonly isGood?: (data: Data) => boolean
+  /** Text for a list without items: what was searched. */
+  readonly empty?: string | undefined
+  /** Member that --quiet prints alone; default `id`. */
+  readonly key?: string
   /** A secret that the server shows only once, and a hint for the case that `--fields` omits it. */
   readonly shownOnce?: { readonly member: string; readonly otherwise: string }
   /** A sentence about the next step, printed to stderr if that is a terminal. */
@@ -22,6 +28,8 @@ export interface Result<Data> {
   readonly exit?: number
   /** True if a command that usually changes something only read data this time. */
   readonly reads?: true
+  /** Text for a list without items, in place of that of the view. */
+  readonly empty?: string | undefined
   /** True for a replay: the server returned its response to an earlier call. */
   readonly replayed?: true
 }
@@ -30,6 +38,7 @@ export interface Result<Data> {
 interface Pages {
   readonly ok: true
   readonly pages: AsyncGenerator<List, Failure | undefined>
+  readonly empty?: string | undefined
 }
 
 /** A stream of documents, printed one per line. The generator returns a failure if documents are missing. */

@@ -9,8 +9,9 @@ import type { JqFilter } from './jq.js'
 import type { View } from './outcome.js'
 import { plain, plainLine } from './plain.js'
 import { sentence } from './sentence.js'
-import { showList, showRecord } from './show.js'
+import { type Screen, showList, showRecord } from './show.js'
 import type { Suggest } from './suggestions.js'
+import { withTimes } from './time.js'
 
 interface OutputOptions {
   readonly format: Format
@@ -20,6 +21,8 @@ interface OutputOptions {
   readonly filter?: JqFilter | undefined
   readonly noColor?: boolean
   readonly quiet?: boolean
+  /** True if tables may be wider than the terminal. */
+  readonly wide?: boolean
   /** True if the command changes something; its headline is then marked as done. */
   readonly changes?: boolean
   /** True if errors are texts for people although the format is JSON. */
@@ -40,6 +43,8 @@ export class Output {
   readonly host: Host
   readonly options: OutputOptions
   #filterError: Failure | undefined
+  /** True if the printed table shortened ids. */
+  #cutsIds = false
   readonly #warnings = new Set<string>()
 
   constructor(host: Host, options: OutputOptions) {
@@ -65,6 +70,7 @@ export class Output {
       return
     }
     this.host.stdout.write(text)
+    if (this.#cutsIds) this.noteCutIds()
     this.#warnOfLoss(data, text, view)
     await this.#hint(data, view)
   }
@@ -174,6 +180,27 @@ export class Output {
     return this.host.stdout.isTTY === true ? (this.host.stdout.columns ?? 80) : undefined
   }
 
+  /** Surroundings of a table. */
+  async screen(): Promise<Screen> {
+    return { paint: await this.paint(), width: this.options.wide ? undefined : this.width, now: this.host.now() }
+  }
+
+  /** Says on a terminal that a table shortened ids. */
+  noteCutIds(): void {
+    if (this.host.stderr.isTTY === true) this.notice('Ids are shortened; --wide or -o json prints them whole.')
+  }
+
+  /** With --quiet the ids of a result, one per line; undefined if it must be printed otherwise. */
+  ids<Data>(data: Data, { key = 'id', shownOnce }: View<Data>): string | undefined {
+    const { quiet, fields } = this.options
+    if (!quiet || fields !== undefined) return undefined
+    // A secret that is shown only once is worth more than a short result.
+    if (shownOnce !== undefined && valueAt(data, shownOnce.member) !== undefined) return undefined
+    const ids = (isList(data) ? data.items : [data]).map((it) => valueAt(it, key))
+    if (ids.some((it) => typeof it !== 'string' && typeof it !== 'number')) return undefined
+    return ids.map((it) => `${plainLine(String(it))}\n`).join('')
+  }
+
   #paintFor(out: Out): Promise<Paint> {
     return loadPaint(isColoured(out, this.host.env, this.options.noColor === true))
   }
@@ -203,7 +230,7 @@ export class Output {
       case 'csv':
         return encodeCsv(isList(shown) ? shown.items : [shown], fields, this.host.stdout.isTTY === true)
       case 'table':
-        return this.#forPeople(data, view, fields === undefined ? undefined : shown)
+        return this.ids(data, view) ?? this.#forPeople(data, view, fields === undefined ? undefined : shown)
     }
   }
 
@@ -227,16 +254,29 @@ export class Output {
     this.notice(`warning: ${flag} left out ${shownOnce.member}, which is not shown again. ${shownOnce.otherwise}`)
   }
 
+  /** Adds the mark of a change or of a verdict to a headline. */
+  #marked<Data>(headline: string, data: Data, { isGood }: View<Data>, paint: Paint): string {
+    const verdict = sentence((it) => String(isGood?.(it)), data)
+    if (verdict === 'true') return paint.done(`✓ ${headline}`)
+    if (verdict === 'false') return paint.error(`✗ ${headline}`)
+    return this.options.changes ? `${paint.done('✓')} ${headline}` : headline
+  }
+
   async #forPeople<Data>(data: Data, view: View<Data>, selected: unknown): Promise<string> {
-    const paint = await this.paint()
-    const show = (value: unknown, members?: readonly string[], named = false) =>
-      isList(value) ? showList(value, members, paint, this.width) : showRecord(value, members, paint, this.width, named)
+    const screen = await this.screen()
+    const { paint, now } = screen
+    const show = async (value: unknown, members?: readonly string[], named = false) => {
+      if (!isList(value)) return showRecord(value, members, paint, this.width, named)
+      const { text, cutsIds } = await showList(value, members, screen, view.empty)
+      this.#cutsIds = cutsIds
+      return text
+    }
     if (selected !== undefined) return show(selected, undefined, true)
     const headline = sentence(view.headline, data)
-    const body = sentence(view.body, data)
-    const mark = this.options.changes ? `${paint.done('✓')} ` : ''
+    const isEmpty = view.empty !== undefined && isList(data) && data.items.length === 0
+    const body = isEmpty ? undefined : sentence((it) => view.body?.(it, now), data)
     const parts: string[] = []
-    if (headline !== undefined) parts.push(`${mark}${plainLine(headline)}\n`)
+    if (headline !== undefined) parts.push(`${this.#marked(plainLine(withTimes(headline)), data, view, paint)}\n`)
     if (body !== undefined) parts.push(`${plain(body)}\n`)
     else if (view.members?.length !== 0 || headline === undefined) parts.push(await show(data, view.members))
     return parts.filter((it) => it !== '').join('\n')

@@ -183,19 +183,23 @@ function table(output: Output, view: View<unknown>): Writer {
   return {
     async add(shown, page) {
       if (page.items.length === 0) return
-      const body = onlyFields ? undefined : sentence(view.body, { ...page, pagination: null })
+      const ids = output.ids(page, view)
+      if (ids !== undefined) return void (await output.write(ids))
+      const { now } = await output.screen()
+      const body = onlyFields ? undefined : sentence((it) => view.body?.(it, now), { ...page, pagination: null })
       if (body !== undefined) {
         await output.write(`${hasBody ? '\n' : ''}${plain(body)}\n`)
         hasBody = true
         return
       }
       const members = onlyFields ? undefined : view.members
-      const rows = await showRows(shown.items, members, await output.paint(), output.width, layout)
+      const rows = await showRows(shown.items, members, await output.screen(), layout)
       layout = rows.layout
       await output.write(rows.text)
     },
     async end(items) {
       if (items === 0) await output.print({ items: [] }, view)
+      if (layout?.cutsIds) output.noteCutIds()
     },
   }
 }

@@ -1,6 +1,7 @@
 import type { Paint } from './colour.js'
 import { type List, valueAt } from './fields.js'
 import { plainLine } from './plain.js'
+import { isInstant, timeInList, withTimes } from './time.js'
 import { wrap } from './wrap.js'
 
 /** Formats a record as lines of name and value. @param named true with --fields: then empty members are shown too */
@@ -38,76 +39,102 @@ function isEmpty(value: unknown): boolean {
 
 const GAP = 2
 const NARROWEST = 8
-const DATE_WIDTH = 10
+/** Minimum width of a shortened id: the prefix of its kind and 7 more characters. */
+const ID_NARROWEST = 12
+/** Width of `2026-11-21 10:00:05Z`. */
+const TIME_WIDTH = 20
 /** Number of rows that determine the column widths: cli-table3 takes 0.4 ms per row, and more in a long table. */
 const MEASURED_ROWS = 1_000
-const SHOWN_INSTANT = /^\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?Z$/
 
-/** Formats a list as a table. */
+/** Surroundings of a table. */
+export interface Screen {
+  readonly paint: Paint
+  /** Columns of the terminal; undefined without a terminal or with --wide. */
+  readonly width: number | undefined
+  /** Current time in ms, from which a list shows how long its times are away. */
+  readonly now: number
+}
+
+/** A formatted list; `cutsIds` is true if ids are shortened. */
+interface ShownList {
+  readonly text: string
+  readonly cutsIds: boolean
+}
+
+/** Formats a list as a table. @param empty text for a list without items */
 export async function showList(
   { items, pagination }: List,
   members: readonly string[] | undefined,
-  paint: Paint,
-  width: number | undefined,
-): Promise<string> {
-  if (items.length === 0) return `${paint.quiet('Nothing to show.')}\n`
+  screen: Screen,
+  empty = 'Nothing to show.',
+): Promise<ShownList> {
+  const { page, pages, total } = pagination ?? { page: 1, pages: 1, total: 0 }
+  const quiet = (text: string) => `${screen.paint.quiet(plainLine(text))}\n`
+  if (items.length === 0 && total > 0 && page > pages) {
+    const last = `${pages === 1 ? 'there is 1 page' : `there are ${pages} pages`}, ${total} in all`
+    return { text: quiet(`Page ${page} is beyond the last: ${last}.`), cutsIds: false }
+  }
+  if (items.length === 0) return { text: quiet(empty), cutsIds: false }
   const texts: string[] = []
   let layout: Layout | undefined
   for (let at = 0; at < items.length; at += MEASURED_ROWS) {
-    const rows = await showRows(items.slice(at, at + MEASURED_ROWS), members, paint, width, layout)
+    const rows = await showRows(items.slice(at, at + MEASURED_ROWS), members, screen, layout)
     texts.push(rows.text)
     layout = rows.layout
   }
-  const more = typeof pagination === 'object' && pagination !== null && pagination.pages > 1
-  const pages = more ? plainLine(`page ${pagination.page} of ${pagination.pages}, ${pagination.total} in all`) : ''
-  return `${texts.join('')}${more ? `\n${paint.quiet(pages)}\n` : ''}`
+  const footer = pages > 1 ? `\n${quiet(`page ${page} of ${pages}, ${total} in all`)}` : ''
+  return { text: `${texts.join('')}${footer}`, cutsIds: layout?.cutsIds === true }
 }
 
 /** Layout of a table, passed on to the rows of the next page. */
 export interface Layout {
   readonly columns: readonly string[]
   readonly widths: readonly number[]
+  /** True for columns of numbers, which are aligned to the right. */
+  readonly isNumeric: readonly boolean[]
   /** Number of rows printed so far. */
   readonly rows: number
-  /** True if times are shortened so that the table fits the terminal. */
+  /** True if times stand without their distance from now, so that the table fits the terminal. */
   readonly isTight: boolean
+  readonly cutsIds: boolean
   /** True if the terminal is too narrow for a table, and each row is printed as a record. */
   readonly asRecords?: true
 }
 
 /**
  * Formats table rows below the header or below earlier rows. The first 1,000 rows determine the column widths. On a
- * narrow terminal it shortens times, then texts, but never ids; if even the ids do not fit, it formats each row
- * as a record.
+ * narrow terminal it shortens ids, then times, then texts (DECISIONS.md#tables); if even that does not fit, it formats
+ * each row as a record.
  */
 export async function showRows(
   items: readonly unknown[],
   members: readonly string[] | undefined,
-  paint: Paint,
-  width: number | undefined,
+  { paint, width, now }: Screen,
   above?: Layout,
 ): Promise<{ readonly text: string; readonly layout: Layout }> {
   const columns = above?.columns ?? members ?? Object.keys(items[0] ?? {})
   const heads = columns.map((name) => labelOf(name).toUpperCase())
-  const textsOf = (short: boolean) =>
-    items.map((item) => columns.map((name) => memberText(name, valueAt(item, name), short)))
+  const isNumeric = above?.isNumeric ?? columns.map((name) => isNumbers(items.map((item) => valueAt(item, name))))
+  const textsOf = (tight: boolean) =>
+    items.map((item) => columns.map((name) => memberText(name, valueAt(item, name), tight ? undefined : now)))
   const rows = (above?.rows ?? 0) + items.length
   if (above !== undefined && above.rows >= MEASURED_ROWS && !above.asRecords) {
     const lines = textsOf(above.isTight).map((row) => lineOf(row, above, width, paint))
     return { text: lines.join(''), layout: { ...above, rows } }
   }
   const full = textsOf(false)
-  const isTight = width !== undefined && totalOf(widthsOf([heads, ...full], above?.widths)) > width
+  const natural = widthsOf([heads, ...full], above?.widths)
+  const short = width === undefined ? natural : fitIds(columns, natural, width)
+  const isTight = width !== undefined && totalOf(short) > width
   const texts = isTight ? textsOf(true) : full
-  const floors = columns.map((_name, i) =>
-    texts.some((row) => SHOWN_INSTANT.test(row[i] ?? '')) ? DATE_WIDTH : NARROWEST,
-  )
-  const widths = fitWidths(columns, widthsOf([heads, ...texts], above?.widths), floors, width)
+  const widths = isTight ? fitWidths(columns, [heads, ...texts], above?.widths, width) : short
+  const cutsIds = columns.some((name, i) => isId(name) && texts.some((row) => widthOf(row[i] ?? '') > (widths[i] ?? 0)))
+  const layout = { columns, widths, isNumeric, rows, isTight, cutsIds }
   if (above?.asRecords || (width !== undefined && totalOf(widths) > width)) {
     const records = items.map((item) => showRecord(item, columns, paint, width))
     return {
       text: `${above === undefined ? '' : '\n'}${records.join('\n')}`,
-      layout: { columns, widths, rows, isTight, asRecords: true },
+      layout: { ...layout, cutsIds: false, asRecords: true },
     }
   }
   const { default: Table } = await import('cli-table3')
@@ -115,38 +142,51 @@ export async function showRows(
     chars: Object.fromEntries(borders.map((name) => [name, ''])),
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': GAP },
     colWidths: widths.map((it) => it + GAP),
+    colAligns: isNumeric.map((it) => (it ? 'right' : 'left')),
   })
   if (above === undefined) table.push(heads.map((head) => paint.quiet(head)))
   for (const row of texts) {
-    table.push(row.map((text, i) => paintCell(columns[i] ?? '', withoutTime(text, widths[i] ?? 0), paint)))
+    table.push(row.map((text, i) => paintCell(columns[i] ?? '', cutId(columns[i] ?? '', text, widths[i] ?? 0), paint)))
   }
   const lines = table
     .toString()
     .split('\n')
     .map((line) => line.trimEnd())
-  return { text: `${lines.join('\n')}\n`, layout: { columns, widths, rows, isTight } }
+  return { text: `${lines.join('\n')}\n`, layout }
 }
 
 const sides = ['top', 'bottom', 'left', 'right', 'mid', 'middle']
 const borders = sides.flatMap((it) => [it, `${it}-left`, `${it}-mid`, `${it}-right`])
 
-/** Formats a row after the first 1,000. On a terminal it truncates long texts; a long id shifts later columns. */
-function lineOf(row: readonly string[], { columns, widths }: Layout, width: number | undefined, paint: Paint): string {
+/** Formats a row after the first 1,000. On a terminal it truncates texts that are longer than their column. */
+function lineOf(
+  row: readonly string[],
+  { columns, widths, isNumeric }: Layout,
+  width: number | undefined,
+  paint: Paint,
+): string {
   const cells = row.map((text, i) => {
     const room = widths[i] ?? 0
     const name = columns[i] ?? ''
-    const shown = width === undefined || isWhole(name) ? text : cut(withoutTime(text, room), room)
-    return `${paintCell(name, shown, paint)}${' '.repeat(Math.max(0, room - widthOf(shown)) + GAP)}`
+    const shown = width === undefined ? text : cut(cutId(name, text, room), room)
+    const padding = ' '.repeat(Math.max(0, room - widthOf(shown)))
+    const cell = paintCell(name, shown, paint)
+    return `${isNumeric[i] ? padding + cell : cell + padding}${' '.repeat(GAP)}`
   })
   return `${cells.join('').trimEnd()}\n`
 }
 
-/** True for columns that are never truncated: ids, which are useless in part, and times. */
-const isWhole = (name: string) => /^id$|Id$|_id$|^time$/.test(name)
+const isNumbers = (values: readonly unknown[]) =>
+  values.some((it) => typeof it === 'number') && values.every((it) => typeof it === 'number' || it == null)
 
-/** Shortens an instant to its date if the time does not fit. */
-const withoutTime = (text: string, room: number) =>
-  text.length > room && SHOWN_INSTANT.test(text) ? text.slice(0, DATE_WIDTH) : text
+const isId = (name: string) => /^id$|Id$|_id$/.test(name)
+
+/** Shortens an id in its middle: its prefix names its kind, its end tells it from others of the same time. */
+function cutId(name: string, id: string, room: number): string {
+  if (!isId(name) || widthOf(id) <= room || room < ID_NARROWEST) return id
+  const head = /^[a-z]{1,4}_/.exec(id)?.[0] ?? id.slice(0, 4)
+  return `${head}…${id.slice(head.length + 1 - room)}`
+}
 
 function cut(text: string, room: number): string {
   if (widthOf(text) <= room) return text
@@ -162,23 +202,42 @@ const widthsOf = (rows: readonly (readonly string[])[], above: readonly number[]
 
 const totalOf = (widths: readonly number[]) => widths.reduce((sum, it) => sum + it + GAP, -GAP)
 
-/** Narrows the widest text column first, but no column below the minimum width. */
-function fitWidths(
-  columns: readonly string[],
-  natural: readonly number[],
-  floors: readonly number[],
-  width: number | undefined,
-): number[] {
+/** Narrows the widest of some columns first until all columns fit, but no column below its minimum width. */
+function narrow(natural: readonly number[], floors: readonly number[], width: number): number[] {
   const widths = [...natural]
-  const shrinkable = columns.map((name) => !isWhole(name))
-  while (width !== undefined && totalOf(widths) > width) {
-    const widest = Math.max(...widths.filter((it, i) => shrinkable[i] && it > (floors[i] ?? NARROWEST)))
+  while (totalOf(widths) > width) {
+    const widest = Math.max(...widths.filter((it, i) => it > (floors[i] ?? 0)))
     if (!Number.isFinite(widest)) break
-    const index = widths.findIndex((it, i) => shrinkable[i] && it === widest && it > (floors[i] ?? NARROWEST))
+    const index = widths.findIndex((it, i) => it === widest && it > (floors[i] ?? 0))
     widths[index] = widest - 1
   }
   return widths
 }
+
+const fitIds = (columns: readonly string[], natural: readonly number[], width: number) =>
+  narrow(
+    natural,
+    columns.map((name) => (isId(name) ? ID_NARROWEST : Number.POSITIVE_INFINITY)),
+    width,
+  )
+
+function fitWidths(
+  columns: readonly string[],
+  rows: readonly (readonly string[])[],
+  above: readonly number[] | undefined,
+  width: number,
+): number[] {
+  const floors = columns.map((_name, i) => (rows.some((row) => SHOWN_TIME.test(row[i] ?? '')) ? TIME_WIDTH : NARROWEST))
+  const ids = columns.map((name) => (isId(name) ? ID_NARROWEST : 0))
+  const short = fitIds(columns, widthsOf(rows, above), width)
+  return narrow(
+    short,
+    floors.map((it, i) => Math.max(it, ids[i] ?? 0)),
+    width,
+  )
+}
+
+const SHOWN_TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ$/
 
 /** Number of terminal columns of a text: East Asian wide characters and emoji take two each. */
 export function widthOf(text: string): number {
@@ -196,13 +255,10 @@ function labelOf(name: string): string {
     .toLowerCase()
 }
 
-const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/
-
 /** Formats a value on one line for a person. */
-export function textOf(value: unknown, short = false): string {
+export function textOf(value: unknown): string {
   if (value === null || value === undefined) return '-'
-  if (typeof value === 'string')
-    return plainLine(INSTANT.test(value) ? `${value.slice(0, 10)} ${value.slice(11, short ? 16 : 19)}Z` : value)
+  if (typeof value === 'string') return plainLine(isInstant(value) ? withTimes(value) : value)
   if (Array.isArray(value)) return value.map((it) => textOf(it)).join(', ') || '-'
   if (typeof value === 'object') {
     return (
@@ -219,13 +275,11 @@ export function textOf(value: unknown, short = false): string {
 const UNIX_SECONDS = /(?:^|[._])date$/
 const UNIX_SECONDS_MAX = 8.64e12
 
-/** Omits the year of an instant in a narrow table, but keeps its seconds, as in logs. */
-const withoutYear = (instant: string) => `${instant.slice(5, 10)} ${instant.slice(11, 19)}Z`
-
-function memberText(name: string, value: unknown, short = false): string {
-  if (short && name === 'time' && typeof value === 'string' && INSTANT.test(value)) return withoutYear(value)
+/** Formats a member. @param now current time in ms, to add how long a time is away */
+function memberText(name: string, value: unknown, now?: number): string {
   const isDate = typeof value === 'number' && UNIX_SECONDS.test(name) && Math.abs(value) <= UNIX_SECONDS_MAX
-  return textOf(isDate ? new Date(value * 1000).toISOString() : value, short)
+  const shown = isDate ? new Date(value * 1000).toISOString() : value
+  return now !== undefined && isInstant(shown) ? timeInList(shown, now) : textOf(shown)
 }
 
 const paintCell = (name: string, text: string, paint: Paint) =>

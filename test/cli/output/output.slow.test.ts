@@ -8,7 +8,8 @@ test('a command prints a table of 150,000 rows from one response, one line per r
     name: i < 2_000 ? '咖啡' : 'Kaffee 咖啡',
     status: 'ok',
   }))
-  const lines = (await showList({ items }, undefined, await loadPaint(false), 40)).trimEnd().split('\n')
+  const { text } = await showList({ items }, undefined, { paint: await loadPaint(false), width: 40, now: 0 })
+  const lines = text.trimEnd().split('\n')
   expect(lines).toHaveLength(150_001)
   expect([lines[0], lines[1], lines[1_001], lines.at(-1)]).toEqual([
     'ID       NAME  STATUS',

@@ -4,8 +4,8 @@ import { parse as parseYaml } from 'yaml'
 import { plain } from '../../../src/cli/output/plain.js'
 import { widthOf } from '../../../src/cli/output/show.js'
 import { InboxWriter } from '../../../src/workbench/inbox-writer.js'
-import { cli, secrets, stub, success, temporaryDir } from '../../support/cli.js'
-import { app, pageOf, template } from '../../support/cli-samples.js'
+import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../../support/cli.js'
+import { app, pageOf, template, verification } from '../../support/cli-samples.js'
 
 const second = { ...template, id: 'tpl_02', name: 'Tea, "black"', status: 'active' }
 
@@ -36,7 +36,7 @@ test('csv output flattens nested members and writes lists as JSON', async () => 
 })
 
 test('a list command without results prints a notice as table and nothing as jsonl', async () => {
-  expect((await list('', {}, pageOf())).stdout).toBe('Nothing to show.\n')
+  expect((await list('', {}, pageOf())).stdout).toMatch(/^No templates on http:\/\/127\.0\.0\.1:\d+ yet\.\n$/)
   expect(JSON.parse((await list('--json', {}, pageOf())).stdout).items).toEqual([])
   expect((await list('-o jsonl', {}, pageOf())).stdout).toBe('')
 })
@@ -55,14 +55,19 @@ test('--fields prints nested members and null members in a table', async () => {
   expect(ran.stdout).toBe('owner name   Ada\ndescription  -\n')
 })
 
-test('a table shortens names, but never ids, to fit the terminal', async () => {
+test('a table shortens ids before names to fit the terminal, unless --wide is given', async () => {
   const id = 'tpl_01ARZ3NDEKTSV4RRFFQ69G5FAV'
   const long = { ...template, id, name: 'A name that is long enough to be too long for any table' }
-  const { stdout } = await list('', { terminal: true, columns: 80, env: { NO_COLOR: '1' } }, pageOf(long))
+  const given = { terminal: true, columns: 80, env: { NO_COLOR: '1' } }
+  const { stdout, stderr } = await list('', given, pageOf(long))
   const rows = stdout.trimEnd().split('\n')
   for (const row of rows) expect(widthOf(row)).toBeLessThanOrEqual(80)
-  expect(rows[1]).toContain(id)
-  expect(rows[1]).toContain('…')
+  expect(rows[1]).toMatch(/^tpl_…69G5FAV {2}A name that is long enough to …/)
+  expect(stderr).toBe('Ids are shortened; --wide or -o json prints them whole.\n')
+  const wide = await list('--wide', given, pageOf(long))
+  expect(wide).toMatchObject({ stderr: '', stdout: expect.stringContaining(`${id}  ${long.name}  draft`) })
+  const fitting = await list('', given, pageOf({ ...long, name: 'Short' }))
+  expect(fitting).toMatchObject({ stderr: '', stdout: expect.stringContaining(`${id}  Short  draft`) })
 })
 
 test('a list prints one line per member instead of a table if the terminal is too narrow for ids', async () => {
@@ -76,7 +81,7 @@ test('a list prints one line per member instead of a table if the terminal is to
   expect((await list('--all', given, data)).stdout).toBe(stdout)
 })
 
-test('server logs omits the year of its times on a narrow terminal', async () => {
+test('webhook inbox list keeps whole times on a narrow terminal', async () => {
   const home = temporaryDir()
   const writer = new InboxWriter(join(home, 'inbox'))
   const refused = { verdict: 'refused', reason: 'bad_signature', update_id: null, type: null } as const
@@ -85,18 +90,22 @@ test('server logs omits the year of its times on a narrow terminal', async () =>
   await writer.close()
   const inbox = (columns: number) =>
     cli('webhook inbox list --inbox inbox --verdict all', { home, terminal: true, columns, env: { NO_COLOR: '1' } })
-  expect((await inbox(80)).stdout).toContain('2026-11-21 13:56:55Z')
-  const narrow = (await inbox(64)).stdout
-  expect(narrow).toContain('  11-21 13:56:55Z  ')
-  expect(Math.max(...narrow.split('\n').map(widthOf))).toBeLessThanOrEqual(64)
+  for (const columns of [80, 64]) {
+    const { stdout } = await inbox(columns)
+    expect(stdout).toContain('2026-11-21 13:56:55Z')
+    expect(Math.max(...stdout.split('\n').map(widthOf))).toBeLessThanOrEqual(columns)
+  }
 })
 
-test('a table shortens a time to its date on a narrow terminal', async () => {
+test('a list shows how far a time is from now, if the terminal has the room', async () => {
   const id = 'app_01ARZ3NDEKTSV4RRFFQ69G5FAV'
   const { baseUrl } = await stub(() => success(pageOf({ ...app, id, createdAt: '2026-11-21T13:55:43.000Z' })))
-  const given = { terminal: true, columns: 64, env: { ...secrets, NO_COLOR: '1' } }
-  const { stdout } = await cli(`apps list --base-url ${baseUrl}`, given)
-  expect(stdout).toMatch(/ 2026-11-21\n/)
+  const env = { ...secrets, NO_COLOR: '1' }
+  const run = (columns: number, at: string) =>
+    cli(`apps list --base-url ${baseUrl}`, { terminal: true, columns, env, now: Date.parse(at) })
+  expect((await run(80, '2026-11-21T13:56:43Z')).stdout).toMatch(/ 2026-11-21 13:55:43Z \(1m ago\)\n/)
+  expect((await run(80, '2026-11-20T13:55:40Z')).stdout).toMatch(/ 2026-11-21 13:55:43Z \(in 1d\)\n/)
+  expect((await run(60, '2026-11-21T13:56:43Z')).stdout).toMatch(/ 2026-11-21 13:55:43Z\n/)
 })
 
 test('a table in a pipe is not shortened, and --json prints the same text with a terminal or not', async () => {
@@ -175,4 +184,50 @@ test('csv output of an empty list has a header line only with --fields', async (
 test('a list command prints the page number below its table if there are several pages', async () => {
   const data = { items: [template], pagination: { page: 1, limit: 1, total: 3, pages: 3 } }
   expect((await list('', {}, data)).stdout).toContain('page 1 of 3, 3 in all')
+})
+
+test('an empty list names its filter and counts what there is without it', async () => {
+  const { baseUrl, received } = await stub(({ path }) =>
+    success(
+      path.includes('status') ? pageOf() : { items: [template], pagination: { page: 1, limit: 1, total: 3, pages: 3 } },
+    ),
+  )
+  const run = (args: string) => cli(`templates list --status active ${args} --base-url ${baseUrl}`, { env: secrets })
+  const text = `No templates on ${baseUrl} match --status active. Without the filter there are 3.\n`
+  expect([(await run('')).stdout, (await run('--all')).stdout]).toEqual([text, text])
+  expect(received).toHaveLength(4)
+  expect([(await run('--json')).exit, (await run('-q')).stdout, received.length]).toEqual([0, '', 6])
+})
+
+test('a list command says that a page is beyond the last', async () => {
+  const data = { items: [], pagination: { page: 9, limit: 20, total: 30, pages: 2 } }
+  expect((await list('--page 9', {}, data)).stdout).toBe('Page 9 is beyond the last: there are 2 pages, 30 in all.\n')
+})
+
+test('--quiet prints the ids of a list or record alone, and a one-time secret with its record', async () => {
+  expect((await list('-q')).stdout).toBe('tpl_01\ntpl_02\n')
+  expect((await list('-q --all')).stdout).toBe('tpl_01\ntpl_02\n')
+  expect((await list('-q --fields name')).stdout).toContain('NAME')
+  const { baseUrl } = await stub(() => success(app))
+  expect((await cli(`apps get app_01 -q --base-url ${baseUrl}`, { env: secrets })).stdout).toBe(`${app.id}\n`)
+  const token = await stub(() => success({ id: 'tok_01', name: 'till', token: 'sop_secret' }))
+  const created = await cli(`tokens create -q --app app_01 --scope vouchers:read --base-url ${token.baseUrl}`, {
+    env: secrets,
+  })
+  expect(created.stdout).toContain('sop_secret')
+})
+
+test('a table aligns columns of numbers to the right', async () => {
+  const { stdout } = await list('--fields name,issueLimit', {}, pageOf(template, { ...second, issueLimit: 5_000 }))
+  expect(stdout.split('\n').slice(1, 3)).toEqual(['Free coffee                10', 'Tea, "black"             5000'])
+})
+
+test('the headline of vouchers verify has a mark and a colour', async () => {
+  const run = async (data: unknown) => {
+    const { baseUrl } = await stub(() => success(data))
+    return cli(`vouchers verify ${redeemCode} --base-url ${baseUrl}`, { env: { ...secrets, FORCE_COLOR: '1' } })
+  }
+  expect((await run(verification)).stdout).toMatch(/^\u001b\[32m✓ Redeemable\./)
+  const refused = { ...verification, redeemable: false, reason: 'expired' }
+  expect((await run(refused)).stdout).toMatch(/^\u001b\[31m\u001b\[1m✗ Not redeemable: it has expired\./)
 })

@@ -94,7 +94,11 @@ export const profiles: Group = {
       name: 'list',
       summary: 'List the profiles',
       examples: [{ command: 'voucherctl profiles list' }],
-      view: { members: ['name', 'current', 'base_url', 'account', 'production'] },
+      view: {
+        members: ['name', 'current', 'base_url', 'account', 'production'],
+        key: 'name',
+        empty: 'No profiles yet.',
+      },
       run: async ({ settings: { config } }) => {
         const items = Object.entries(config.profiles).map(([one, profile]) => shown(config, one, profile))
         return { ok: true, data: { items } }

@@ -8,6 +8,7 @@ import { isList } from '../../output/fields.js'
 import type { Outcome } from '../../output/outcome.js'
 import { plainLine } from '../../output/plain.js'
 import { textOf } from '../../output/show.js'
+import { timeInList } from '../../output/time.js'
 import { inWords, isEncrypted, longestHold, type PollResult, polledOf, pollOnce, polls } from './polling.js'
 import { updateShape } from './update-shape.js'
 
@@ -31,7 +32,12 @@ export const updates = leaf({
     { command: 'voucherctl bots updates --offset 18', comment: 'Confirm every update before 18' },
     { command: 'voucherctl bots updates --follow --json', comment: 'One JSON object a line' },
   ],
-  view: { headline: (it: unknown) => (isList(it) ? undefined : lineOf(it as Update)), body: linesOf },
+  view: {
+    headline: (it: unknown) => (isList(it) ? undefined : lineOf(it as Update)),
+    body: linesOf,
+    empty: 'No updates wait.',
+    key: 'update_id',
+  },
   run: async (context, { flags }): Promise<Outcome<unknown>> => {
     const { offset, limit, follow: goesOn, 'allowed-update': types } = flags
     const asked = context.globals.timeout
@@ -54,18 +60,20 @@ export const updates = leaf({
   },
 })
 
-function linesOf(data: unknown): string {
-  if (!isList(data) || data.items.length === 0) return 'No updates wait.'
-  return (data.items as readonly Update[]).map((it) => plainLine(lineOf(it))).join('\n')
+function linesOf(data: unknown, now: number): string | undefined {
+  if (!isList(data)) return undefined
+  return (data.items as readonly Update[]).map((it) => plainLine(lineOf(it, now))).join('\n')
 }
 
 /** Formats an update on one line with its type, sender and text. */
-function lineOf(it: Update): string {
+function lineOf(it: Update, now?: number): string {
   // Copy the argument: `sentence` passes a proxy that throws when a member is missing, and each type lacks some.
   const update: Update = { ...it }
   const payload: Payload = { ...(update[update.type] as Payload | undefined) }
   const parts = [
-    update.created_at === undefined ? undefined : textOf(update.created_at),
+    typeof update.created_at === 'string' && now !== undefined
+      ? timeInList(update.created_at, now)
+      : update.created_at && textOf(update.created_at),
     update.update_id === undefined ? undefined : `#${update.update_id}`,
     update.type,
     payload.chat?.id,

@@ -8,6 +8,7 @@ import { isList } from '../../output/fields.js'
 import type { View } from '../../output/outcome.js'
 import { plainLine } from '../../output/plain.js'
 import { suggested } from '../../output/suggestions.js'
+import { timeInList } from '../../output/time.js'
 import { operatorNotes as notes } from './operator-notes.js'
 
 const chatId = { name: 'CHAT_ID', summary: 'Id of the chat, chat_…', ask: 'Chat id' }
@@ -90,20 +91,20 @@ export const platformChats: Group = {
       positional: chatId,
       flags: pageFlags,
       examples: [{ command: 'voucherctl platform chats messages chat_01JC…' }],
-      view: { body: transcript },
+      view: { body: transcript, key: 'message_id' },
       run: (context, { positional, flags }) => fetchList(context, flags, contract.messages, { chatId: positional }),
     }),
   ],
 }
 
-function transcript(data: unknown): string {
-  if (!isList(data) || data.items.length === 0) return 'Nothing was said yet.'
-  return (data.items as Partial<TranscriptMessage>[]).map(messageLines).join('\n')
+function transcript(data: unknown, now: number): string | undefined {
+  if (!isList(data)) return undefined
+  return (data.items as Partial<TranscriptMessage>[]).map((it) => messageLines(it, now)).join('\n')
 }
 
-function messageLines({ message_id, date, from, text, voucher }: Partial<TranscriptMessage>): string {
-  const at = typeof date === 'number' ? new Date(date * 1000).toISOString().slice(0, 19).replace('T', ' ') : '-'
-  const said = `${at}Z  ${message_id}  ${from?.is_bot ? 'bot' : from?.id}: ${text}`
+function messageLines({ message_id, date, from, text, voucher }: Partial<TranscriptMessage>, now: number): string {
+  const at = typeof date === 'number' ? timeInList(new Date(date * 1000).toISOString(), now) : '-'
+  const said = `${at}  ${message_id}  ${from?.is_bot ? 'bot' : from?.id}: ${text}`
   const shown = (voucher?.credentials ?? []).map((it) => `    ${String(it.type).padEnd(11)}  ${it.value}`)
   return [said, ...shown].map(plainLine).join('\n')
 }

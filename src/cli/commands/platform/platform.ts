@@ -191,7 +191,7 @@ export const platform: Group = {
       notes,
       flags: { kind: choice(['template', 'bot'], 'Only these') },
       examples: [{ command: 'voucherctl platform reviews' }],
-      view: { members: ['kind', 'id', 'name', 'account_id', 'submitted_at'] },
+      view: { members: ['kind', 'id', 'name', 'account_id', 'submitted_at'], empty: 'Nothing waits for review.' },
       input: ({ flags }) => defined(flags),
     }),
     templates,

@@ -35,7 +35,7 @@ const keys: Group = {
         { command: 'voucherctl server keys list' },
         { command: 'voucherctl server keys list --json --fields state,pin', comment: 'What clients pin' },
       ],
-      view: { members: keyMembers },
+      view: { members: keyMembers, key: 'kid' },
       input: () => ({}),
     }),
     callLeaf({

@@ -63,6 +63,7 @@ export const vouchers: Group = {
       view: {
         headline: ({ redeemable, reason }: Verification) =>
           redeemable ? 'Redeemable.' : `Not redeemable: ${reasons[reason ?? ''] ?? reason ?? 'no reason given'}.`,
+        isGood: ({ redeemable }) => redeemable,
         members: [
           'voucher.name',
           'voucher.status',

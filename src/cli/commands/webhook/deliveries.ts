@@ -7,6 +7,7 @@ import { choice, required, text, toggle } from '../../flags/flags.js'
 import { isList, type List } from '../../output/fields.js'
 import { plainLine } from '../../output/plain.js'
 import { suggested } from '../../output/suggestions.js'
+import { timeInList } from '../../output/time.js'
 
 export const deliveries = leaf({
   name: 'deliveries',
@@ -18,7 +19,7 @@ export const deliveries = leaf({
     { command: 'voucherctl webhook deliveries bot_01JC…' },
     { command: 'voucherctl webhook deliveries bot_01JC… --status dead_letter --json --fields id,update_id' },
   ],
-  view: { body: (data: unknown) => (isList(data) ? timelines(data) : '') },
+  view: { body: (data: unknown, now) => (isList(data) ? timelines(data, now) : '') },
   run: (context, { positional, flags }) =>
     fetchList(context, flags, contract.deliveries, { botId: positional, ...defined({ status: flags.status }) }),
 })
@@ -53,29 +54,29 @@ export const retry = callLeaf({
 })
 
 /** Formats each delivery with its attempts below it. */
-function timelines({ items, pagination }: List): string {
-  if (items.length === 0) return 'No deliveries to show.'
-  const blocks = (items as Partial<Delivery>[]).map(timeline)
+function timelines({ items, pagination }: List, now: number): string | undefined {
+  if (items.length === 0) return undefined
+  const blocks = (items as Partial<Delivery>[]).map((it) => timeline(it, now))
   const more = (pagination?.pages ?? 1) > 1
   const footer = more ? [`page ${pagination?.page} of ${pagination?.pages}, ${pagination?.total} in all`] : []
   return [...blocks, ...footer].join('\n\n')
 }
 
-export function timeline(delivery: Partial<Delivery>): string {
+export function timeline(delivery: Partial<Delivery>, now: number): string {
   const { id, update_id, update_type, status, cancel_reason, next_attempt_at, attempts } = delivery
   const reason = cancel_reason ? ` (${cancel_reason})` : ''
   const head = `#${update_id}  ${update_type}  ${status}${reason}  ${id}`
-  const rows = (Array.isArray(attempts) ? attempts : []).map(attemptLine)
-  const due = status === 'failed' && next_attempt_at ? [`  …  ${clockOf(next_attempt_at)}  next attempt`] : []
+  const rows = (Array.isArray(attempts) ? attempts : []).map((it) => attemptLine(it, now))
+  const due = status === 'failed' && next_attempt_at ? [`  …  ${timeInList(next_attempt_at, now)}  next attempt`] : []
   return [head, ...rows, ...due].map(plainLine).join('\n')
 }
 
-function attemptLine({ started_at, status_code, error, duration_ms, manual }: DeliveryAttempt): string {
+function attemptLine({ started_at, status_code, error, duration_ms, manual }: DeliveryAttempt, now: number): string {
   // The status is enough to explain an HTTP failure; other failures need their message.
   const reason = error && error.code !== 'http_status' ? (error.message ?? error.code) : undefined
   const parts = [
     error ? '✗' : '✓',
-    clockOf(started_at),
+    timeInList(started_at, now),
     status_code ?? undefined,
     reason,
     `${duration_ms} ms`,
@@ -83,6 +84,3 @@ function attemptLine({ started_at, status_code, error, duration_ms, manual }: De
   ]
   return `  ${parts.filter((it) => it !== undefined).join('  ')}`
 }
-
-/** Formats an instant as `2026-11-21 10:00:05Z`. */
-const clockOf = (instant: string) => `${String(instant).slice(0, 10)} ${String(instant).slice(11, 19)}Z`

@@ -60,7 +60,12 @@ export const verify = leaf({
     { command: 'voucherctl webhook verify --id 1-17 --explain', comment: 'The same, of a delivery of the inbox' },
   ],
   // Copy the argument: `sentence` passes a proxy that throws when a member is missing, and members may be missing here.
-  view: { body: (it: VerifyReport) => inWords({ ...it }) },
+  view: {
+    headline: (it: VerifyReport) => verdictOf({ ...it }),
+    isGood: (it) => it.valid,
+    members: [],
+    body: (it) => causeOf({ ...it }),
+  },
   run: async (context, { flags }) => {
     const { 'body-file': bodyFile, 'headers-file': headersFile, 'secret-file': secretFiles, tolerance } = flags
     const wrong = refuseConflictingSource(flags)
@@ -131,11 +136,13 @@ function verifyDelivery(input: VerifyWebhookInput, explains: boolean): VerifyRep
 
 const secretInWords = (index: number, count: number) => (count > 1 ? `, signed by secret ${index + 1} of ${count}` : '')
 
-function inWords({ valid, reason, message, cause, explanation, fix }: VerifyReport): string {
-  const verdict = valid ? `Valid: ${message}` : `Not valid (${reason}): ${message}`
-  if (cause === undefined || (valid && cause === null)) return verdict
-  if (cause !== null) return `${verdict}\nCause: ${cause}. ${explanation}\nFix: ${fix}`
-  return `${verdict}\nNo known mistake makes it fit: another secret signed it, or the body was changed in another way.`
+const verdictOf = ({ valid, reason, message }: VerifyReport) =>
+  valid ? `Valid: ${message}` : `Not valid (${reason}): ${message}`
+
+function causeOf({ valid, cause, explanation, fix }: VerifyReport): string | undefined {
+  if (cause === undefined || (valid && cause === null)) return undefined
+  if (cause !== null) return `Cause: ${cause}. ${explanation}\nFix: ${fix}`
+  return `No known mistake makes it fit: another secret signed it, or the body was changed in another way.`
 }
 
 type HeaderPairs = readonly (readonly [name: string, value: string])[]

@@ -204,8 +204,8 @@ test('bots updates prints type, chat, sender and text of each update', async () 
   const { baseUrl } = await stub(() =>
     success({ items: [said, { update_id: 8, type: 'ping', created_at: 'T', ping: {} }] }),
   )
-  const ran = await cli(`bots updates --base-url ${baseUrl}`, { env })
-  expect(ran.stdout).toBe('2026-11-21 10:00:00Z  #7  message  chat_01  user-42  Hello\nT  #8  ping\n')
+  const ran = await cli(`bots updates --base-url ${baseUrl}`, { env, now: Date.parse('2026-11-21T13:00:00Z') })
+  expect(ran.stdout).toBe('2026-11-21 10:00:00Z (3h ago)  #7  message  chat_01  user-42  Hello\nT  #8  ping\n')
 })
 
 test('bots updates --timeout sets how long a poll waits, in whole seconds up to 50', async () => {
@@ -246,11 +246,13 @@ test('the chart of bots metrics shows errors by code and status, and dead letter
   expect(sections.at(-1)).toMatch(/^dead letters {2}0$/m)
 })
 
+const now = Date.parse('2026-11-21T10:00:05Z')
+
 test('the timeline of a delivery has a line for the delivery, each attempt and the next attempt', () => {
-  expect(timeline(delivery as never).split('\n')).toEqual([
+  expect(timeline(delivery as never, now).split('\n')).toEqual([
     '#7  message  failed  dlv_01',
-    '  ✗  2026-11-21 10:00:00Z  500  12 ms',
-    '  …  2026-11-21 10:00:00Z  next attempt',
+    '  ✗  2026-11-21 10:00:00Z (5s ago)  500  12 ms',
+    '  …  2026-11-21 10:00:00Z (5s ago)  next attempt',
   ])
 })
 
@@ -259,12 +261,12 @@ test('the timeline of a delivery shows status or error of each attempt and marks
   const refused = { ...attempt, error: { code: 'connection_refused', message: 'The endpoint refused the connection.' } }
   const answered = { ...attempt, manual: false, status_code: 200, error: null }
   expect(
-    timeline({ attempts: [refused, answered] })
+    timeline({ attempts: [refused, answered] }, now)
       .split('\n')
       .slice(1),
   ).toEqual([
-    '  ✗  2026-11-21 10:00:00Z  The endpoint refused the connection.  5 ms  by hand',
-    '  ✓  2026-11-21 10:00:00Z  200  5 ms',
+    '  ✗  2026-11-21 10:00:00Z (5s ago)  The endpoint refused the connection.  5 ms  by hand',
+    '  ✓  2026-11-21 10:00:00Z (5s ago)  200  5 ms',
   ])
 })
 

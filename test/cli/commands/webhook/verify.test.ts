@@ -125,7 +125,7 @@ test('webhook verify prints id, type and matching secret of a valid delivery and
       secret: 2,
     },
   ])
-  expect((await verify({ flags: '' })).stdout).toBe('Valid: update 7.\n')
+  expect((await verify({ flags: '' })).stdout).toBe('✓ Valid: update 7.\n')
 })
 
 test('webhook verify without --explain prints the reason but no cause', async () => {
@@ -136,7 +136,7 @@ test('webhook verify without --explain prints the reason but no cause', async ()
 
 test('webhook verify --explain says if no known mistake explains a wrong signature', async () => {
   const { exit, stdout } = await verify({ secrets: ['another'], flags: '--explain' })
-  expect([exit, stdout.split('\n')[1]]).toEqual([10, expect.stringContaining('No known mistake')])
+  expect([exit, stdout.split('\n')[2]]).toEqual([10, expect.stringContaining('No known mistake')])
 })
 
 test.each([
@@ -260,7 +260,7 @@ async function inboxOfTwo() {
 test('webhook verify --id checks a recorded delivery as of the time when it arrived', async () => {
   const { run } = await inboxOfTwo()
   for (const id of ['1-1', '7']) {
-    expect(await run(`verify --id ${id} --inbox inbox`)).toMatchObject({ exit: 0, stdout: 'Valid: update 7.\n' })
+    expect(await run(`verify --id ${id} --inbox inbox`)).toMatchObject({ exit: 0, stdout: '✓ Valid: update 7.\n' })
   }
   const explained = await run('verify --id 1-2 --inbox inbox --explain --json')
   expect([explained.exit, JSON.parse(explained.stdout)]).toMatchObject([
