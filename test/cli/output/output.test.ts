@@ -219,7 +219,7 @@ test('--quiet prints the ids of a list or record alone, and a one-time secret wi
 
 test('a table aligns columns of numbers to the right', async () => {
   const { stdout } = await list('--fields name,issueLimit', {}, pageOf(template, { ...second, issueLimit: 5_000 }))
-  expect(stdout.split('\n').slice(1, 3)).toEqual(['Free coffee                10', 'Tea, "black"             5000'])
+  expect(stdout.split('\n').slice(1, 3)).toEqual(['Free coffee            10', 'Tea, "black"         5000'])
 })
 
 test('the headline of vouchers verify has a mark and a colour', async () => {
