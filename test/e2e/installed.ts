@@ -20,11 +20,14 @@ export const home = mkdtempSync(join(tmpdir(), 'voucherctl-e2e-home-'))
 // Runs in each test file that imports this module.
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-/** Runs a script with the Node binary under test, an empty home folder and only HOME and PATH set. */
+/** Environment of the commands: an empty home folder and nothing else but PATH. */
+export const environment: Record<string, string> = { HOME: home, PATH: process.env.PATH ?? '' }
+
+/** Runs a script with the Node binary under test. */
 export function run(script: string, ...args: string[]) {
   return execa(node, [script, ...args], {
     cwd: folder,
-    env: { HOME: home, PATH: process.env.PATH ?? '' },
+    env: environment,
     extendEnv: false,
     stdin: 'ignore',
     reject: false,

@@ -9,6 +9,8 @@ import { isShell, shells } from './shells.js'
 
 /** Milliseconds from process start until completion gives up: the user waits after Tab (DECISIONS.md#completion). */
 const CAP_MS = 150
+/** Milliseconds to read the cache when no time is left for a call. */
+const CACHE_READ_MS = 50
 const CAP_VARIABLE = 'VOUCHERCTL_COMPLETION_TIMEOUT'
 
 const SUMMARY_MAX = 60
@@ -51,17 +53,17 @@ async function wordsOf(target: CompletionTarget, host: Host, remainingMs: () => 
   if (target.kind === 'words') return target.words
   if (target.kind === 'local') return localWords[target.of](target, host)
   if (target.kind !== 'ids') return []
-  if (remainingMs() < 1) return []
-  let timer: NodeJS.Timeout | undefined
+  const { liveWords } = await import('./live.js')
   let cached: readonly Word[] = []
+  let timer: NodeJS.Timeout | undefined
   const tooLate = new Promise<readonly Word[]>((resolve) => {
-    timer = setTimeout(() => resolve(cached), remainingMs())
+    // A busy machine has used up the time before the cache is read.
+    timer = setTimeout(() => resolve(cached), Math.max(remainingMs(), CACHE_READ_MS))
   })
   const onCached = (words: readonly Word[]) => {
     cached = words
   }
   try {
-    const { liveWords } = await import('./live.js')
     return await Promise.race([liveWords(target, host, remainingMs, onCached), tooLate])
   } finally {
     clearTimeout(timer)

@@ -29,7 +29,7 @@ const LIMIT = 100
 /**
  * Fetches ids from the chosen server, or from the cache of an earlier completion. It never prompts, retries or prints.
  * @param remainingMs returns the milliseconds until completion gives up
- * @param onCached called with the words to use if no response arrives in time
+ * @param onCached called before a call with the words to use if no response arrives in time
  */
 export async function liveWords(
   target: IdTarget,
@@ -38,15 +38,17 @@ export async function liveWords(
   onCached: (words: readonly Word[]) => void,
 ): Promise<readonly Word[]> {
   const source = sourceOf(target)
-  const opened = source && (await openCall(host, target.line.given, source.endpoint.caller, remainingMs))
-  if (source === undefined || opened === undefined) return []
+  const caller = source && (await findCaller(host, target.line.given, source.endpoint.caller))
+  if (source === undefined || caller === undefined) return []
   const path = target.line.path.join(' ')
-  const key = cacheKey(opened.origin, opened.credential, source.endpoint.id, source.input, path)
+  const key = cacheKey(new URL(caller.base).origin, caller.credential, source.endpoint.id, source.input, path)
   const cached = readCached(host, key)
-  if (cached !== undefined) onCached(cached.words)
+  onCached(cached?.words ?? [])
+  if (cached?.isFresh || remainingMs() < 1) return cached?.words ?? []
+  const call = await openCall(caller)
   const timeoutMs = Math.floor(remainingMs())
-  if (cached?.isFresh || timeoutMs < 1) return cached?.words ?? []
-  const result = await opened.call(source.endpoint, source.input as InputOf<Endpoint>, { timeoutMs })
+  if (call === undefined || timeoutMs < 1) return cached?.words ?? []
+  const result = await call(source.endpoint, source.input as InputOf<Endpoint>, { timeoutMs })
   if (!result.ok) return result.status === null || result.status === 0 ? (cached?.words ?? []) : []
   if (!isList(result.data)) return []
   const words = result.data.items.flatMap((item) => {
@@ -121,19 +123,15 @@ function waiting(kind: 'template' | 'bot'): IdSource {
   return { ...source(platform.reviews, { kind }, 'name', 'account_id'), input: { kind } }
 }
 
-interface OpenedCall {
-  readonly call: Call
-  readonly origin: string
+/** What a call needs, found without a call to the chosen server. */
+interface Caller {
+  readonly options: Parameters<typeof openPlain>[0]
+  readonly base: string
   readonly credential: string
 }
 
-/** Opens calls to the chosen server with stored settings and credentials; undefined if one of them is missing. */
-async function openCall(
-  host: Host,
-  given: FlagTexts,
-  kind: CredentialKind,
-  remainingMs: () => number,
-): Promise<OpenedCall | undefined> {
+/** Finds the stored settings and the credential of the chosen server; undefined if one of them is missing. */
+async function findCaller(host: Host, given: FlagTexts, kind: CredentialKind): Promise<Caller | undefined> {
   // Set these flags because completion must never prompt, print or retry.
   const globals = { ...readGlobals(given).globals, quiet: true, debug: false, 'dry-run': false, 'no-input': true }
   const file = globals['token-file']
@@ -145,9 +143,16 @@ async function openCall(
   const base = settings.baseUrl.value
   if (base === undefined || settings.profileMissing) return undefined
   const credential = await findCredential(host, globals, settings, kind, base)
-  if (!credential.ok || (await refuseImpostor(settings, base)) !== undefined || remainingMs() < 1) return undefined
+  if (!credential.ok) return undefined
+  const output = new Output(host, { format: 'json', quiet: true })
+  return { options: { globals, settings, host, output }, base, credential: credential.value }
+}
+
+/** Opens calls; undefined if another process than the server of the profile listens on its port. */
+async function openCall({ options, base, credential }: Caller): Promise<Call | undefined> {
+  const { settings } = options
+  if ((await refuseImpostor(settings, base)) !== undefined) return undefined
   const mode = settings.secure.mode.value
-  const options = { globals, settings, host, output: new Output(host, { format: 'json', quiet: true }) }
   const plain = await openPlain(options, base)
   const latched = settings.secure.latched.value.includes(new URL(base).origin)
   const transport =
@@ -158,6 +163,5 @@ async function openCall(
           mode,
           downgradeProtection: { isSet: () => latched, set: () => {} },
         })
-  const call = createCall(transport, { token: credential.value })
-  return { call, origin: new URL(base).origin, credential: credential.value }
+  return createCall(transport, { token: credential })
 }
