@@ -22,6 +22,7 @@ function __voucherctl_commands
                 scenario 'Steps in YAML files, played against a server and checked: run' \
                 server 'The bundled reference server: start, status, stop, logs, openapi' \
                 platform 'The operator\'s side: reviews, approvals, chats, clock, faults' \
+                explain 'What a failure code means, what causes it, what to do' \
                 commands 'List every command with its flags; --json for scripts' \
                 completion 'Completion of the shell: bash, zsh, fish, powershell, install' \
                 help 'Help of a command or a topic'

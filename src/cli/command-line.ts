@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { closest } from '../contract/closest.js'
 import { aliasesOf, isGroup, type Leaf, type Node } from './command/leaf.js'
-import { type Failure, usage } from './failure.js'
+import { type Failure, isKnownCode, usage } from './failure.js'
 import type { Flags } from './flags/flags.js'
 import { globalFlags } from './flags/globals.js'
 import { page, topics } from './program.js'
@@ -71,6 +71,12 @@ export class CommandLine {
     }
   }
 
+  /** The failure code that `help` is to explain, as typed. */
+  get code(): string | undefined {
+    if (!this.asksHelp || this.path.length > 0 || this.#error?.code !== 'commander.unknownCommand') return undefined
+    return this.#current.args.length === 1 ? this.#current.args.find(isKnownCode) : undefined
+  }
+
   /** Parses a complete line. @returns the failure if the line is invalid */
   async parse(argv: readonly string[]): Promise<Failure | undefined> {
     await this.read(argv)
@@ -78,6 +84,7 @@ export class CommandLine {
     if (argv.length === 0) this.given.set('help', [''])
     if (this.#incomplete !== undefined) return missingValue(`--${this.#incomplete}`)
     if (this.#early !== undefined) return this.#tooEarly(`--${this.#early}`)
+    if (this.code !== undefined) return undefined
     if (error?.code === MISSING_NAME) return this.shows === undefined ? this.#unfinished() : undefined
     // A request for help succeeds even if other words of the line are invalid.
     if (error === undefined || (this.shows === 'help' && this.leaf !== undefined)) return undefined

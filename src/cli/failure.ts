@@ -80,9 +80,15 @@ export const localFailures = {
   ABORTED: 130,
 } as const satisfies Record<string, number>
 
-type LocalCode = keyof typeof localFailures
+export type LocalCode = keyof typeof localFailures
 
 export const isLocalCode = (code: string): code is LocalCode => Object.hasOwn(localFailures, code)
+
+/** True for a code of the failure table or of the command line, in any case. */
+export function isKnownCode(typed: string): boolean {
+  const code = typed.toUpperCase()
+  return isFailureCode(code) || isLocalCode(code)
+}
 
 export function fail(
   code: LocalCode,

@@ -134,6 +134,12 @@ export const page: readonly Entry[] = [
     load: async () => (await import('./commands/platform/platform.js')).platform,
   },
   {
+    name: 'explain',
+    summary: 'What a failure code means, what causes it, what to do',
+    section: tooling,
+    load: async () => (await import('./commands/explain.js')).explain,
+  },
+  {
     name: 'commands',
     summary: 'List every command with its flags; --json for scripts',
     section: tooling,

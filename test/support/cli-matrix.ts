@@ -70,6 +70,7 @@ const others: Readonly<Record<string, MatrixRow>> = {
     local: true,
     exits: { ok: 2, bare: 3 },
   },
+  explain: { args: 'VOUCHER_EXPIRED', local: true, exits: { bare: 3 } },
   commands: { args: '', local: true },
   'completion bash': { args: '', local: true },
   'completion zsh': { args: '', local: true },

@@ -20,8 +20,9 @@ export async function commandsNamed(page: readonly Entry[], name: string): Promi
   return found.length > SUGGESTED_MAX ? [] : found
 }
 
-/** Subject of a help page: a topic, or a node of the command tree; the program if it has neither. */
+/** Subject of a help page: a failure code, a topic, or a node of the command tree; the program if it has neither. */
 interface Subject {
+  readonly code?: string | undefined
   readonly topic?: Topic | undefined
   readonly node?: Node | undefined
   readonly path: readonly string[]
@@ -29,12 +30,17 @@ interface Subject {
 
 /** Shows the help of the program, a topic, a group or a command. */
 export async function showHelp(
-  { topic, node, path }: Subject,
+  { code, topic, node, path }: Subject,
   page: readonly Entry[],
   topics: Readonly<Record<Topic, string>>,
   output: Output,
 ): Promise<void> {
   const isForPeople = output.options.format === 'table'
+  if (code !== undefined) {
+    const { explanationOf, explanationText } = await import('../explanations.js')
+    const found = explanationOf(code, output.host.env)
+    if (found !== undefined) return isForPeople ? output.say(explanationText(found)) : output.print(found)
+  }
   if (topic !== undefined) {
     const { text, data } = (await import('../topics.js')).topicTexts[topic](output.host)
     return isForPeople ? output.say(text) : output.print(data)

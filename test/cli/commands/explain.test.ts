@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { explainedCodes, explanationOf, explanationText } from '../../../src/cli/explanations.js'
+import { failures } from '../../../src/contract/errors.js'
+import { cli } from '../../support/cli.js'
+import { unrunnable } from '../../support/runnable.js'
+
+test('every code of both tables has a meaning, causes and a fix whose commands can be run', async () => {
+  expect(explainedCodes).toEqual(expect.arrayContaining(Object.keys(failures)))
+  const all = explainedCodes.map((code) => explanationOf(code, {}))
+  for (const found of all) {
+    for (const text of [found?.meaning, found?.causes, found?.fix]) expect(text).toMatch(/^[^ ].*\.$/)
+    expect(found?.exit).toBeGreaterThan(0)
+  }
+  expect(await unrunnable(all.map((it) => it?.fix).join('\n'))).toEqual([])
+  const pages = all.map((it) => it && explanationText(it)).join('\n')
+  expect(pages.split('\n').filter((it) => it.length > 80)).toEqual([])
+  expect(pages).not.toMatch(/details\./)
+})
+
+test.each(['explain', 'help'])('%s explains a code in any case, as JSON too', async (command) => {
+  const { exit, stdout } = await cli(`${command} voucher_expired`)
+  expect([exit, stdout.split('\n')]).toEqual([
+    0,
+    [
+      'VOUCHER_EXPIRED: The voucher has expired.',
+      '',
+      'Causes: Its validity is over.',
+      'What to do: Issue a new one if the benefit is still due: `voucherctl vouchers',
+      '  issue`.',
+      '',
+      'HTTP status 409, exit code 6; repeating it unchanged does not help.',
+      '',
+    ],
+  ])
+  expect(JSON.parse((await cli(`${command} BASE_URL_REQUIRED --json`)).stdout)).toMatchObject({ status: null, exit: 3 })
+})
+
+test('explain suggests a known code for a mistyped one, and npx where voucherctl runs under npx', async () => {
+  const mistyped = await cli('explain VOUCHER_EXPIRD')
+  expect([mistyped.exit, mistyped.stderr]).toEqual([2, expect.stringContaining('Did you mean VOUCHER_EXPIRED?')])
+  expect((await cli('explain nonsense')).stderr).toContain('`voucherctl help exit-codes`')
+  expect((await cli('help nonsense')).exit).toBe(2)
+  expect((await cli('explain TOKEN_EXPIRED', { env: { npm_command: 'exec' } })).stdout).toContain('`npx voucherctl')
+})
