@@ -11,3 +11,8 @@ interface User {
 export function defaultDataDir({ env, homeDir }: User = { env: process.env, homeDir: homedir() }): string {
   return join(env.XDG_DATA_HOME || join(homeDir, '.local', 'share'), 'voucherctl')
 }
+
+/** Folder with one file for each running server of the user (DECISIONS.md#local-server). */
+export function serverRegistryDir({ env, homeDir }: User): string {
+  return join(env.XDG_STATE_HOME || join(homeDir, '.local', 'state'), 'voucherctl', 'servers')
+}

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import process from 'node:process'
 import type { RandomBytes } from '../domain/ids.js'
 import type { CredentialKey, Keyring } from '../domain/keyring.js'
@@ -127,8 +127,37 @@ interface ServerFile {
 }
 
 export function writeServerFile(dataDir: string, file: ServerFile): void {
+  writeRunning(join(dataDir, 'server.json'), file)
+}
+
+/**
+ * Adds a server to a registry of running servers, which is a folder of the user.
+ * @returns a function that removes it, with the folders that were created for it
+ * @throws errors of the file system
+ */
+export function registerServer(registryDir: string, file: ServerFile): () => void {
+  const path = join(registryDir, `${file.instance_id}.json`)
+  const topmost = mkdirSync(registryDir, { recursive: true, mode: 0o700 })
+  writeRunning(path, file)
+  return () => {
+    rmSync(path, { force: true })
+    if (topmost !== undefined) removeEmpty(registryDir, topmost)
+  }
+}
+
+/** Removes a folder and those above it up to `topmost`, as far as they are empty. */
+function removeEmpty(dir: string, topmost: string): void {
+  try {
+    rmdirSync(dir)
+  } catch {
+    return
+  }
+  if (dir !== topmost) removeEmpty(dirname(dir), topmost)
+}
+
+function writeRunning(path: string, file: ServerFile): void {
   const content = { ...file, process_start: processStart(process.pid) ?? null }
-  replaceFile(join(dataDir, 'server.json'), `${JSON.stringify(content, null, 2)}\n`, { flush: false, follow: false })
+  replaceFile(path, `${JSON.stringify(content, null, 2)}\n`, { flush: false, follow: false })
 }
 
 /** Removes server.json unless it belongs to another server: with PostgreSQL several may share the folder. */

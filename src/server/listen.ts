@@ -37,6 +37,7 @@ import {
   loadOperatorKey,
   makeDataDir,
   makeTemporaryDir,
+  registerServer,
   removeServerFile,
   writeServerFile,
 } from './folder.js'
@@ -112,7 +113,7 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
   await requireKeysOfFleet(store, keys.credentials, clock.now())
 
   const operatorKeyFile = (options.operator ?? isLoopbackHost(host)) ? join(dataDir, 'operator.key') : null
-  const target = options.logTo ?? new StderrLog()
+  const target = options.logTo ?? new StderrLog(options.formatLog)
   const log = pino({ level: options.logLevel ?? 'info', base: null, timestamp: pino.stdTimeFunctions.isoTime }, target)
   const logsRequests = log.isLevelEnabled('info')
   const requestLog = new RequestLog()
@@ -202,8 +203,16 @@ async function finishStart(
     operator_key_file: operatorKeyFile,
     store: deps.store.name,
   }
-  writeServerFile(dataDir, { ...running, instance_id: deps.instanceId, started_at: formatInstant(Date.now()) })
+  const file = { ...running, instance_id: deps.instanceId, started_at: formatInstant(Date.now()) }
+  writeServerFile(dataDir, file)
   undo.push(() => removeServerFile(dataDir, deps.instanceId))
+  let unregister = () => {}
+  try {
+    if (options.registryDir !== undefined) unregister = registerServer(options.registryDir, file)
+  } catch (error) {
+    log.warn({ err: error }, `the server is not listed in ${options.registryDir}`)
+  }
+  undo.push(unregister)
 
   // Start deliveries first: a failure after the timers and listeners below would leave them running.
   await deliveries.start({ alone: options.databaseUrl === undefined })
@@ -258,6 +267,7 @@ async function finishStart(
     await deps.botCalls.flush().catch(failed('calls of bots were not written'))
     await deps.store.close()
     removeServerFile(dataDir, deps.instanceId)
+    unregister()
     if (options.memory) rmSync(dataDir, { recursive: true, force: true })
     log.info('stopped')
     if (target instanceof StderrLog) await target.end()

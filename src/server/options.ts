@@ -53,6 +53,10 @@ export interface ServerOptions {
   readonly logLevel?: LogLevel
   /** Receives log lines in JSON; default stderr. */
   readonly logTo?: { write(line: string): void }
+  /** Formats the log lines for stderr; default JSON. */
+  readonly formatLog?: (line: string) => string
+  /** Folder in which the server lists itself while it runs; default: none. */
+  readonly registryDir?: string
 }
 
 export interface RunningServer {

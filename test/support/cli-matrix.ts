@@ -56,6 +56,7 @@ const others: Readonly<Record<string, MatrixRow>> = {
   'server start': { args: '--memory --port 0 --log-level silent', local: true, endless: true },
   'server env': { args: '', local: true },
   // Exits 1 because no server runs.
+  'server list': { args: '', local: true },
   'server status': { args: '', local: true, verdict: true, exits: { ok: 1 } },
   'server stop': { args: '', local: true },
   'server logs': { args: '', stream: true },

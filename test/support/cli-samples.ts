@@ -432,6 +432,7 @@ export const otherLeaves = [
   'project allow',
   'project deny',
   'server start',
+  'server list',
   'server env',
   'server status',
   'server stop',

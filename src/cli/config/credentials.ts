@@ -1,13 +1,12 @@
 import { parseBaseUrl } from '../../client/base-url.js'
 import type { CredentialKind } from '../../contract/endpoint.js'
-import { defaultDataDir } from '../../files/data-dir.js'
 import { type Failure, fail } from '../failure.js'
 import type { Globals } from '../flags/globals.js'
 import { readSecret, type TextResult } from '../host/files.js'
 import type { Host } from '../host/host.js'
 import { remember } from '../host/scrub.js'
 import { credentialNames, credentialVariables } from '../host/secrets.js'
-import { findLocalServer, readOperatorKey } from './local-server.js'
+import { findRunningServers, readOperatorKey } from './local-server.js'
 import { identify } from './server-identity.js'
 import type { Settings } from './settings.js'
 
@@ -59,12 +58,11 @@ export async function findCredential(
 async function operatorKeyOf(
   host: Host,
   globals: Globals,
-  { profile }: Settings,
+  { config }: Settings,
   origin: string,
 ): Promise<FoundCredential | undefined> {
-  for (const dir of [defaultDataDir(host), profile.data_dir]) {
-    const server = dir === undefined ? undefined : findLocalServer(dir)
-    if (server === undefined || !URL.canParse(server.base_url) || new URL(server.base_url).origin !== origin) continue
+  for (const server of findRunningServers(host, config)) {
+    if (!URL.canParse(server.base_url) || new URL(server.base_url).origin !== origin) continue
     const value = readOperatorKey(server)
     if (!value || (!globals['dry-run'] && (await identify(server)) !== 'same')) continue
     remember(host, value)

@@ -1,12 +1,15 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { defaultDataDir } from '../../files/data-dir.js'
+import { parseBaseUrl } from '../../client/base-url.js'
+import { isLoopbackHost } from '../../contract/loopback.js'
+import { defaultDataDir, serverRegistryDir } from '../../files/data-dir.js'
 import { isAlive, processStart } from '../../files/process-alive.js'
 import type { Host } from '../host/host.js'
 import { parseObject } from '../host/parse-object.js'
-import type { Profile } from './config.js'
+import { foreignness } from '../host/permissions.js'
+import type { Config, Profile } from './config.js'
 
-/** Content of server.json, which a server writes into its data folder while it runs. */
+/** Content of server.json, which a server writes into its data folder and the user's registry while it runs. */
 export interface LocalServer {
   /** Random id from the start of the server; /healthz returns it too. */
   readonly instance_id?: string
@@ -29,9 +32,53 @@ export const dataDirOf = (host: Pick<Host, 'env' | 'homeDir'>, profile: Pick<Pro
  * result: on some systems another process with the same PID looks like the server.
  */
 export function findLocalServer(dataDir: string): LocalServer | undefined {
-  const server = parseObject(readText(join(dataDir, 'server.json')) ?? '') as LocalServer | undefined
+  return readRunning(join(dataDir, 'server.json'))
+}
+
+function readRunning(path: string): LocalServer | undefined {
+  const server = parseObject(readText(path) ?? '') as LocalServer | undefined
   if (server === undefined || typeof server.pid !== 'number' || typeof server.base_url !== 'string') return undefined
   return isAlive(server.pid) && isSameProcess(server) !== false ? server : undefined
+}
+
+/**
+ * Finds all servers of the user that run: those of the registry, of known data folders, and of the default folder.
+ * Removes from the registry the files of servers that were killed (DECISIONS.md#local-server).
+ */
+export function findRunningServers(
+  host: Pick<Host, 'env' | 'homeDir'>,
+  { profiles }: Pick<Config, 'profiles'>,
+): readonly LocalServer[] {
+  const dirs = [defaultDataDir(host), ...Object.values(profiles).flatMap((it) => it.data_dir ?? [])]
+  const found = [...registered(serverRegistryDir(host)), ...dirs.flatMap((it) => findLocalServer(it) ?? [])]
+  const byId = new Map(found.map((it) => [it.instance_id ?? it.base_url, it]))
+  return [...byId.values()].sort((a, b) => (a.started_at < b.started_at ? -1 : 1))
+}
+
+function registered(dir: string): readonly LocalServer[] {
+  return namesIn(dir).flatMap((name) => {
+    const path = join(dir, name)
+    const server = readRunning(path)
+    if (server === undefined) rmSync(path, { force: true })
+    return server ?? []
+  })
+}
+
+function namesIn(dir: string): readonly string[] {
+  try {
+    // Whoever can write here can name a file whose content is then sent as the operator key.
+    if (foreignness(dir, statSync(dir)) !== undefined) return []
+    return readdirSync(dir).filter((it) => it.endsWith('.json'))
+  } catch {
+    return []
+  }
+}
+
+/** True if a base URL names the port of the local server on this machine; its host may be `localhost`. */
+export function isAddressOf(server: LocalServer, baseUrl: string): boolean {
+  if (!URL.canParse(server.base_url) || !URL.canParse(baseUrl)) return false
+  const [given, own] = [parseBaseUrl(baseUrl), parseBaseUrl(server.base_url)]
+  return isLoopbackHost(given.hostname) && given.port === own.port && given.secure === own.secure
 }
 
 /**

@@ -28,7 +28,10 @@ export class StderrLog {
   #ended = false
   readonly #flushAtExit = () => this.#destination.flush()
 
-  constructor() {
+  readonly #format: (line: string) => string
+
+  constructor(format: (line: string) => string = (line) => line) {
+    this.#format = format
     // Opening process.stderr makes a pipe non-blocking: a write to a full pipe then fails with EAGAIN.
     const stats = fs.fstatSync(STDERR)
     if (stats.isFIFO() || stats.isSocket()) void process.stderr
@@ -42,7 +45,7 @@ export class StderrLog {
   }
 
   write(line: string): void {
-    if (!this.#ended) this.#destination.write(line)
+    if (!this.#ended) this.#destination.write(this.#format(line))
   }
 
   /** Flushes the buffer; waits at most half a second for a slow reader. */

@@ -8,7 +8,14 @@ import { leaf } from '../../command/leaf.js'
 import { required } from '../../command/required.js'
 import { confirmReplacing, storeCredential } from '../../command/store-credential.js'
 import type { Profile } from '../../config/config.js'
-import { dataDirOf, findLocalServer, type LocalServer, readOperatorKey } from '../../config/local-server.js'
+import {
+  dataDirOf,
+  findLocalServer,
+  findRunningServers,
+  isAddressOf,
+  type LocalServer,
+  readOperatorKey,
+} from '../../config/local-server.js'
 import { originOf, projectNotAllowed } from '../../config/project-permission.js'
 import { identify } from '../../config/server-identity.js'
 import { isGivenForCall } from '../../config/setting.js'
@@ -38,7 +45,7 @@ export const login = leaf({
   notes: [
     'An account JWT manages applications and tokens, an application token (sop_…) works with vouchers, a bot token (sbot_…) in chats, an operator key (opk_…) with platform commands. Which one it is shows in its form.',
     'The credential is checked with the server before it is stored, and is sent to no other server afterwards.',
-    'With --local and a base URL, the command uses the local server there if its data folder is known: that of --data, of a profile, or the default.',
+    'With --local and a base URL, the command uses the local server there: one of `voucherctl server list`, or that of --data.',
   ],
   flags: {
     'with-token': text('PATH|-', 'Read the credential from a file, or - for stdin'),
@@ -116,25 +123,21 @@ async function findLogin(context: Context, data: string | undefined): Promise<Lo
   if (baseUrl === undefined || !(isGivenForCall(settings.baseUrl) || source.startsWith('project file '))) {
     const server = findLocalServer(dir)
     const isOurs = server !== undefined && (dryRun || (await identify(server)) === 'same')
-    return isOurs ? { ok: true, server, dir } : notRunning(dir)
+    return isOurs ? { ok: true, server, dir } : notRunning(context, dir)
   }
-  const known = Object.values(settings.config.profiles).flatMap((it) => it.data_dir ?? [])
-  const dirs = data === undefined ? new Set([dir, defaultDataDir(host), ...known]) : [dir]
-  for (const it of dirs) {
-    const server = findLocalServer(it)
-    if (server !== undefined && (await respondsOn(server, baseUrl, dryRun))) return { ok: true, server, dir: it }
-  }
+  const named = data === undefined ? undefined : findLocalServer(dir)
+  const servers = data === undefined ? findRunningServers(host, settings.config) : named === undefined ? [] : [named]
+  for (const it of servers) if (await respondsOn(it, baseUrl, dryRun)) return { ok: true, server: it, dir: it.data_dir }
   return fail(
     'LOCAL_SERVER_NOT_RUNNING',
     `${baseUrl}, from ${source}, is not a local server with a known data folder.`,
-    'Name its folder with --data DIR, leave the base URL out, or log in with --with-token.',
+    'Leave the base URL out, or log in with --with-token. `voucherctl server list` shows the local servers that run.',
   )
 }
 
 /** True if the server at the base URL returns the instance id of the local server (its host may be `localhost`). */
 async function respondsOn(server: LocalServer, baseUrl: string, dryRun: boolean): Promise<boolean> {
-  const [given, own] = [parseBaseUrl(baseUrl), parseBaseUrl(server.base_url)]
-  if (!isLoopbackHost(given.hostname) || given.port !== own.port || given.secure !== own.secure) return false
+  if (!isAddressOf(server, baseUrl)) return false
   return dryRun || (await identify({ ...server, base_url: baseUrl })) === 'same'
 }
 

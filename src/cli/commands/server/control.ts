@@ -1,17 +1,29 @@
 import { codeOf } from '../../../files/error-code.js'
 import { isAlive } from '../../../files/process-alive.js'
 import { leaf } from '../../command/leaf.js'
-import { findLocalServer, type LocalServer } from '../../config/local-server.js'
+import { findRunningServers, type LocalServer } from '../../config/local-server.js'
 import { identify, isReady } from '../../config/server-identity.js'
 import { type Failure, fail } from '../../failure.js'
 import type { Host } from '../../host/host.js'
-import { dataFlag, serverFolder } from './folder.js'
+import { dataFlag, findServer } from './folder.js'
 
 /** Maximum wait for a server to stop: it finishes requests in flight within 10 s. */
 const STOP_MS_MAX = 15_000
 const POLL_MS = 50
 
-type Status = { readonly running: boolean; readonly ready: boolean } & Partial<LocalServer>
+type Status = { readonly running: boolean; readonly ready: boolean } & (Place | LocalServer)
+
+/** Where no server runs: in a data folder, or at a base URL that was given for this call. */
+interface Place {
+  readonly data_dir: string | null
+  readonly base_url: string | null
+}
+
+/** The members of server.json for users. */
+const shownOf = ({ instance_id: _instance, process_start: _start, ...shown }: LocalServer) => shown
+
+const noServer = ({ data_dir, base_url }: Place) =>
+  data_dir ? `No server runs in ${data_dir}.` : `No local server runs on ${base_url}.`
 
 export const status = leaf({
   name: 'status',
@@ -21,29 +33,62 @@ export const status = leaf({
   view: {
     headline: (it: Status) =>
       it.running
-        ? `A server runs on ${it.base_url}${it.ready ? '' : ', but it is not ready'}.`
-        : `No server runs in ${it.data_dir}.`,
-    members: ['pid', 'store', 'data_dir', 'operator_key_file', 'started_at'],
+        ? `The server of ${it.data_dir} runs on ${it.base_url}${it.ready ? '' : ', but it is not ready'}.`
+        : noServer(it),
+    members: ['pid', 'store', 'operator_key_file', 'started_at'],
     next: (it) => (it.running ? undefined : 'Start one: `voucherctl server start --detach`'),
   },
   run: async (context, { flags }) => {
-    const folder = serverFolder(context, flags.data)
-    if (!folder.ok) return folder
-    const { dir } = folder
-    const server = findLocalServer(dir)
+    const found = findServer(context, flags.data)
+    if (!found.ok) return found
+    const none = { running: false, ready: false }
+    if (found.dir === undefined)
+      return { ok: true, data: { ...none, data_dir: null, base_url: found.baseUrl }, exit: 1 }
+    const { dir, server } = found
     const identity = server === undefined ? 'other' : await identify(server)
     if (server === undefined || identity === 'other')
-      return { ok: true, data: { running: false, ready: false, data_dir: dir }, exit: 1 }
-    const { instance_id: _instance, process_start: _start, ...shown } = server
-    return { ok: true, data: { running: true, ready: identity === 'same' && (await isReady(server)), ...shown } }
+      return { ok: true, data: { ...none, data_dir: dir, base_url: null }, exit: 1 }
+    return {
+      ok: true,
+      data: { running: true, ready: identity === 'same' && (await isReady(server)), ...shownOf(server) },
+    }
   },
 })
 
-interface StopReport {
+interface RunningServers {
+  readonly items: readonly (Omit<LocalServer, 'instance_id' | 'process_start'> & { readonly ready: boolean })[]
+}
+
+export const list = leaf({
+  name: 'list',
+  summary: 'List the local servers that run, of any data folder and in memory',
+  notes: ['It lists the servers that `voucherctl server start` has started for you on this machine.'],
+  examples: [
+    { command: 'voucherctl server list' },
+    { command: 'voucherctl server list --json --fields base_url,data_dir' },
+  ],
+  view: {
+    members: ['base_url', 'store', 'pid', 'started_at', 'data_dir'],
+    next: ({ items }: RunningServers) =>
+      items.length > 0 ? undefined : 'Start one: `voucherctl server start --detach`',
+  },
+  run: async ({ host, settings }) => {
+    const servers = findRunningServers(host, settings.config)
+    const known = await Promise.all(servers.map(async (it) => ({ it, identity: await identify(it) })))
+    const running = known.filter(({ identity }) => identity !== 'other')
+    const items = await Promise.all(
+      running.map(async ({ it, identity }) => ({
+        ...shownOf(it),
+        ready: identity === 'same' && (await isReady(it)),
+      })),
+    )
+    return { ok: true, data: { items } }
+  },
+})
+
+interface StopReport extends Place {
   readonly stopped: boolean
   readonly pid: number | null
-  readonly data_dir: string
-  readonly base_url: string | null
 }
 
 export const stop = leaf({
@@ -54,18 +99,18 @@ export const stop = leaf({
   changes: true,
   view: {
     headline: (it: StopReport) =>
-      it.stopped
-        ? `The server on ${it.base_url} has stopped. Its data is in ${it.data_dir}.`
-        : `No server runs in ${it.data_dir}.`,
+      it.stopped ? `The server on ${it.base_url} has stopped. Its data folder is ${it.data_dir}.` : noServer(it),
     members: ['pid'],
   },
   run: async (context, { flags }) => {
     const { host } = context
-    const folder = serverFolder(context, flags.data)
-    if (!folder.ok) return folder
-    const { dir } = folder
-    const server = findLocalServer(dir)
-    if (server === undefined) return { ok: true, data: { stopped: false, pid: null, data_dir: dir, base_url: null } }
+    const found = findServer(context, flags.data)
+    if (!found.ok) return found
+    const none = { stopped: false, pid: null }
+    if (found.dir === undefined)
+      return { ok: true, data: { ...none, data_dir: null, base_url: found.baseUrl }, reads: true }
+    const { dir, server } = found
+    if (server === undefined) return { ok: true, data: { ...none, data_dir: dir, base_url: null }, reads: true }
     const { pid, base_url: baseUrl } = server
     if (context.dryRun) return context.plan(`stop process ${pid}, the server of ${dir} on ${baseUrl}`)
     // Systems reuse PIDs: stop the process only if the server responds with the instance id from server.json.

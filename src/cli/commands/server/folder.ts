@@ -3,7 +3,13 @@ import { parseBaseUrl } from '../../../client/base-url.js'
 import { isLoopbackHost } from '../../../contract/loopback.js'
 import type { Context } from '../../command/context.js'
 import { profileNotFound } from '../../config/config.js'
-import { dataDirOf } from '../../config/local-server.js'
+import {
+  dataDirOf,
+  findLocalServer,
+  findRunningServers,
+  isAddressOf,
+  type LocalServer,
+} from '../../config/local-server.js'
 import { isGivenForCall } from '../../config/setting.js'
 import type { Settings } from '../../config/settings.js'
 import { type Failure, fail, usage } from '../../failure.js'
@@ -43,9 +49,29 @@ export function remoteOf({ profile, profileName }: Settings): string | undefined
     : baseUrl
 }
 
-export const notRunning = (dir: string) =>
-  fail(
-    'LOCAL_SERVER_NOT_RUNNING',
-    `No server runs in ${dir}.`,
-    'Start one with `voucherctl server start --detach`, or name its folder with --data.',
-  )
+type ServerLookup =
+  | { readonly ok: true; readonly dir: string; readonly server: LocalServer | undefined }
+  | { readonly ok: true; readonly dir: undefined; readonly baseUrl: string }
+
+/**
+ * Finds the server that `server status` and `server stop` act on: that of --data, else at the base URL of a flag or the
+ * environment, else at the loopback URL of a profile without a folder, else in the folder of the profile. `dir` is
+ * undefined if no local server runs at a base URL that was given for this call.
+ */
+export function findServer({ host, settings }: Context, data: string | undefined): ServerLookup | Failure {
+  const { baseUrl, profile, config } = settings
+  const named = data === undefined && isGivenForCall(baseUrl) ? baseUrl.value : undefined
+  const url = named ?? (data === undefined && profile.data_dir === undefined ? profile.base_url : undefined)
+  const found = url === undefined ? undefined : findRunningServers(host, config).find((it) => isAddressOf(it, url))
+  if (found !== undefined) return { ok: true, dir: found.data_dir, server: found }
+  if (named !== undefined) return { ok: true, dir: undefined, baseUrl: named }
+  const folder = serverFolder({ host, settings }, data)
+  return folder.ok ? { ...folder, server: findLocalServer(folder.dir) } : folder
+}
+
+export function notRunning({ host, settings }: Pick<Context, 'host' | 'settings'>, dir: string): Failure {
+  const isAnother = findRunningServers(host, settings.config).length > 0
+  const other = isAnother ? 'choose one that runs: `voucherctl server list`' : 'name its folder with --data'
+  const start = 'Start one with `voucherctl server start --detach`'
+  return fail('LOCAL_SERVER_NOT_RUNNING', `No server runs in ${dir}.`, `${start}, or ${other}.`)
+}

@@ -4,7 +4,7 @@ import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { failureOfServer, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
 import { operatorNotes } from '../platform/operator-notes.js'
-import { status, stop } from './control.js'
+import { list, status, stop } from './control.js'
 import { databaseUrlFlag, databaseUrlVariable, readDatabaseUrl } from './database-url.js'
 import { env } from './env.js'
 import { exportStore } from './export.js'
@@ -120,5 +120,5 @@ export const server: Group = {
   name: 'server',
   alias: 'servers',
   summary: 'The bundled reference server',
-  commands: [start, env, status, stop, logs, keys, openapi, migrate, exportStore, importStore],
+  commands: [start, list, env, status, stop, logs, keys, openapi, migrate, exportStore, importStore],
 }
