@@ -43,6 +43,8 @@ export interface Context {
   /** Returns the base URL of the chosen server. Fails for a missing profile unless `mayBeNew` (a login creates it). */
   baseUrl(mayBeNew?: boolean): Ok<string> | Failure
   credential(kind: CredentialKind, baseUrl: string): Promise<(Ok<string> & { source: string }) | Failure>
+  /** The credential that the command found last, without its value. */
+  readonly lastCredential: { readonly kind: CredentialKind; readonly source: string } | undefined
   /** Asks the user a question; without a terminal it fails with exit code 3. */
   ask<T>(missing: () => Failure, question: (questions: Questions) => Promise<T | undefined>): Promise<Ok<T> | Failure>
   /** Asks the user before an irreversible action; `--yes` skips the question. */

@@ -28,7 +28,11 @@ export function createContext(
   const typed = new Map<string, string>()
   // Cache transports by base URL, so that a command with several calls opens one encrypted session.
   const transports: Record<string, Promise<Transport>> = {}
+  let lastCredential: Context['lastCredential']
   const context: Context = {
+    get lastCredential() {
+      return lastCredential
+    },
     host,
     globals,
     settings,
@@ -104,7 +108,13 @@ export function createContext(
     async credential(kind, baseUrl) {
       if (settings.profileMissing) return profileNotFound(settings.profileName.value, settings.config)
       const found = await findCredential(host, globals, settings, kind, baseUrl)
+      if (found.ok) lastCredential = { kind, source: found.source }
       if (found.ok || found.code !== 'CREDENTIAL_REQUIRED' || context.dryRun) return found
+      if (kind === 'operator') {
+        const { localServerDown } = await import('./local-advice.js')
+        const down = await localServerDown(context, baseUrl)
+        if (down !== undefined) return down
+      }
       const name = `The ${credentialNames[kind]} for ${new URL(baseUrl).origin}`
       const known = typed.get(name)
       if (known !== undefined) return { ok: true, value: known, source: 'the prompt' }

@@ -37,6 +37,11 @@ export async function refuseImpostor(
   )
 }
 
+/** True if no server responds at a base URL. */
+export async function isSilent(baseUrl: string): Promise<boolean> {
+  return (await get(baseUrl, '/healthz')) === undefined
+}
+
 export async function isReady({ base_url }: LocalServer): Promise<boolean> {
   return (await get(base_url, '/readyz'))?.status === 200
 }

@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseBaseUrl } from '../../client/base-url.js'
+import { isLoopbackHost } from '../../contract/loopback.js'
+import { dataDirOf, findLocalServer, findRunningServers, isAddressOf } from '../config/local-server.js'
+import { isSilent } from '../config/server-identity.js'
+import { type Failure, fail } from '../failure.js'
+import { credentialVariables } from '../host/secrets.js'
+import { suggested } from '../output/suggestions.js'
+import type { Context } from './context.js'
+
+type Known = Pick<Context, 'host' | 'settings'>
+
+/** Replaces the hint of a failed call with the command that starts the local server, or that logs in again. */
+export async function withLocalAdvice(context: Context, failure: Failure, changes: boolean): Promise<Failure> {
+  if (failure.code === 'TOKEN_EXPIRED') {
+    const { kind, source = '' } = context.lastCredential ?? {}
+    return kind === 'jwt' ? { ...failure, hint: loginHint(context, source) } : failure
+  }
+  const hint = await startHint(context)
+  if (hint === undefined) return failure
+  // The hint of a change may say that its outcome is unknown.
+  return { ...failure, hint: changes && failure.hint !== null ? `${hint} ${failure.hint}` : hint }
+}
+
+/** Failure of a command that needs the operator key of a local server which does not run. */
+export async function localServerDown(context: Known, baseUrl: string): Promise<Failure | undefined> {
+  const hint = context.settings.baseUrl.value === baseUrl ? await startHint(context) : undefined
+  return hint === undefined ? undefined : fail('LOCAL_SERVER_NOT_RUNNING', `No server answers on ${baseUrl}.`, hint)
+}
+
+const DEFAULT_PORT = 8420
+
+/** How to start the local server of a profile; undefined if the profile has none, or if a server responds. */
+async function startHint({ host, settings }: Known): Promise<string | undefined> {
+  const { profile, profileName } = settings
+  const { value: baseUrl, source } = settings.baseUrl
+  if (baseUrl === undefined || source !== `profile ${profileName.value}`) return undefined
+  const { hostname, port, secure, prefix } = parseBaseUrl(baseUrl)
+  if (!isLoopbackHost(hostname) || secure || prefix !== '') return undefined
+  const dir = resolve(host.cwd, dataDirOf(host, profile))
+  if (profile.data_dir === undefined && !existsSync(join(dir, 'keys.json'))) return undefined
+  const running = findLocalServer(dir)
+  if ((running !== undefined && isAddressOf(running, baseUrl)) || !(await isSilent(baseUrl))) return undefined
+  const login = localLogin(profile.account)
+  if (running !== undefined)
+    return `The local server of ${dir} runs on ${running.base_url} now. Log in there: ${login}.`
+  const address = hostname === '::1' ? ['--host', '::1'] : []
+  const flags = port === DEFAULT_PORT ? address : [...address, '--port', String(port)]
+  const start = `\`${['voucherctl server start --detach', ...flags].join(' ')}\``
+  return existsSync(dir)
+    ? `The local server of ${dir} does not run. Start it: ${start}.`
+    : `Its data folder ${dir} is gone, as after a server in memory. Start another server: ${start}, then log in: ${login}.`
+}
+
+const localLogin = (account: string | undefined) =>
+  account === undefined ? '`voucherctl login --local`' : suggested`login --local --account ${account}`
+
+/** How to replace an expired account JWT. @param source where the command found it */
+function loginHint({ host, settings }: Known, source: string): string {
+  const { profile, profileName, config, baseUrl } = settings
+  const { value: url = '' } = baseUrl
+  const server = findRunningServers(host, config).find((it) => isAddressOf(it, url))
+  const isInFolder = server?.data_dir === resolve(host.cwd, dataDirOf(host, profile))
+  const login =
+    server === undefined
+      ? 'Store a new one, which the platform gives you: `voucherctl login`.'
+      : isInFolder
+        ? `Log in again: ${localLogin(profile.account)}.`
+        : `Log in again: ${suggested`login --local --account ${profile.account ?? 'me'} --data ${server.data_dir}`}.`
+  if (source === `profile ${profileName.value}`) return login
+  const variable = credentialVariables.jwt
+  const isVariable = source === `environment ${variable}`
+  return isVariable ? `${variable} holds the expired one and comes before a profile: unset it. ${login}` : login
+}
