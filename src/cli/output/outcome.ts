@@ -1,10 +1,13 @@
 import type { Failure } from '../failure.js'
+import type { Paint } from './colour.js'
 import type { List } from './fields.js'
 
 /** How to print a result as a table; other formats print the data itself. */
 export interface View<Data> {
   /** A sentence above the result; in a stream, the whole line of a document. */
   readonly headline?: (data: Data) => string | undefined
+  /** A line of a stream with its colours; all text of a server in it must have passed `plainLine`. */
+  readonly line?: (data: Data, paint: Paint, width: number | undefined) => string
   /** Members of a record, or columns of a list, in this order. Default: all. */
   readonly members?: readonly string[]
   /** Returns a text that replaces the table of members. @param now current time in ms */

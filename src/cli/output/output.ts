@@ -88,6 +88,10 @@ export class Output {
   /** Prints a document of a stream on one line. Resolves when the reader has consumed the line or closed the pipe. */
   async printLine<Data>(data: Data, view: View<Data> = {}): Promise<void> {
     const { format, fields, filter } = this.options
+    if (view.line !== undefined && format === 'table' && fields === undefined) {
+      this.host.stdout.write(`${view.line(data, await this.paint(), this.width)}\n`)
+      return this.host.stdout.settled?.()
+    }
     const line = format === 'table' && fields === undefined ? sentence(view.headline, data) : undefined
     const shown = fields === undefined ? data : selectFields(data, fields)
     if (filter !== undefined) this.host.stdout.write(await this.filtered(encodeJson(shown)))

@@ -14,8 +14,11 @@ export function bindHealth(app: FastifyInstance, deps: Deps, metrics: Metrics): 
   const sendSuccess = (reply: FastifyReply, requestId: string, data: object) =>
     reply.send({ success: true, data, requestId })
 
-  app.get('/healthz', (request, reply) => sendSuccess(reply, request.id, { status: 'ok', instanceId: deps.instanceId }))
-  app.get('/readyz', async (request, reply) => {
+  const named = (path: `/${string}`, id: `health.${string}`) => ({ config: { endpoint: { id, path } } })
+  app.get('/healthz', named('/healthz', 'health.live'), (request, reply) =>
+    sendSuccess(reply, request.id, { status: 'ok', instanceId: deps.instanceId }),
+  )
+  app.get('/readyz', named('/readyz', 'health.ready'), async (request, reply) => {
     try {
       // Check with a write: after a failed fsync the store can still read but no longer write.
       await deps.store.write(() => one('select 1 as ready'))
@@ -24,7 +27,7 @@ export function bindHealth(app: FastifyInstance, deps: Deps, metrics: Metrics): 
     }
     return sendSuccess(reply, request.id, { status: 'ready' })
   })
-  app.get('/metrics', async (request, reply) => {
+  app.get('/metrics', named('/metrics', 'health.metrics'), async (request, reply) => {
     const mayRead = deps.addresses.isLoopback(request) || isOperator(deps, request)
     if (!mayRead) return sendFailure(request, reply, refuse('ROUTE_NOT_FOUND'))
     return reply.type(metrics.contentType).send(await metrics.text())

@@ -1,53 +1,78 @@
 import { isTrustedChannel } from '../../../client/base-url.js'
 import { refusePlain } from '../../../client/secure.js'
-import { isTransportError } from '../../../client/transport.js'
+import { isTransportError, type TransportError } from '../../../client/transport.js'
+import { closest } from '../../../contract/closest.js'
 import { requestLogEntry, requests } from '../../../contract/platform.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { findLocalServer, readOperatorKey } from '../../config/local-server.js'
+import { readOperatorKey } from '../../config/local-server.js'
 import { identify } from '../../config/server-identity.js'
-import { type Failure, fail, fromCall } from '../../failure.js'
+import { isGivenForCall } from '../../config/setting.js'
+import { type Failure, fail, fromCall, usage } from '../../failure.js'
 import { toggle } from '../../flags/flags.js'
-import { parseObject } from '../../host/parse-object.js'
 import { refuseUnknownInContract } from '../../output/fields.js'
 import type { Outcome } from '../../output/outcome.js'
-import { dataFlag, notRunning, remoteOf, serverFolder } from './folder.js'
-
-type LogEntry = Readonly<Record<string, unknown>>
+import { dataFlag, findServer, notRunning, remoteOf } from './folder.js'
+import { filterFlags, matcherOf } from './log-filter.js'
+import { type LogEntry, logLine, readEntry } from './log-line.js'
 
 export const logs = leaf({
   name: 'logs',
   summary: 'Show the requests of the local server, or the log of its last detached run',
   notes: [
     'While a server runs: its last 1000 requests, without queries, headers and bodies. When none runs: server.log of the data folder. With --json one object a line.',
+    'Requests that watch the server, those of this command and health checks, are shown only if --endpoint or --request-id names them.',
   ],
-  flags: { ...dataFlag, follow: toggle('Go on until Ctrl-C') },
-  examples: [{ command: 'voucherctl server logs --follow' }, { command: 'voucherctl server logs --json' }],
-  view: { headline: lineOf },
+  flags: { ...dataFlag, follow: toggle('Go on until Ctrl-C'), ...filterFlags },
+  examples: [
+    { command: 'voucherctl server logs --follow --tail 10' },
+    { command: 'voucherctl server logs --status 4xx --status 5xx --endpoint vouchers.redeem' },
+    { command: 'voucherctl server logs --json' },
+  ],
+  view: { line: (entry: LogEntry, paint, width) => logLine(entry, paint, width) },
   run: async (context, { flags }): Promise<Outcome<LogEntry>> => {
+    const unknown = await refuseUnknownEndpoints(flags.endpoint)
+    if (unknown !== undefined) return unknown
     const target = await findTarget(context, flags.data)
     if ('ok' in target) return target
     announceSource(context, target)
+    const wanted = { follow: flags.follow, tail: flags.tail, matches: matcherOf(flags) }
     return target.credential === undefined
-      ? readLogFile(context, target.dir, flags.follow)
-      : readRequests(context, target.baseUrl, target.credential, flags.follow)
+      ? readLogFile(context, target.dir, wanted)
+      : readRequests(context, target.baseUrl, target.credential, wanted)
   },
 })
+
+interface Wanted {
+  readonly follow: boolean
+  readonly tail: number | undefined
+  matches(entry: LogEntry): boolean
+}
+
+async function refuseUnknownEndpoints(ids: readonly string[]): Promise<Failure | undefined> {
+  if (ids.length === 0) return undefined
+  const { endpoints } = await import('../../../contract/index.js')
+  const known = [...endpoints.map((it) => it.id), 'health.live', 'health.ready', 'health.metrics']
+  const unknown = ids.find((it) => !known.includes(it))
+  if (unknown === undefined) return undefined
+  const near = closest(unknown, known)
+  const hint = near === undefined ? '`voucherctl api routes` lists the endpoints.' : `Did you mean ${near}?`
+  return usage(`There is no endpoint ${unknown}.`, hint)
+}
 
 type LogTarget = { readonly dir: string; readonly baseUrl: string; readonly credential: string | undefined }
 
 /** Finds the server whose log to print: from --base-url or a remote profile, else that of the data folder. */
 async function findTarget(context: Context, data: string | undefined): Promise<LogTarget | Failure> {
-  const { globals, settings } = context
-  const named = data === undefined ? (globals['base-url'] ?? remoteOf(settings)) : undefined
-  if (named !== undefined) {
-    const credential = await context.credential('operator', named)
-    return credential.ok ? { dir: '', baseUrl: named, credential: credential.value } : credential
+  const { settings } = context
+  const remote = data === undefined && !isGivenForCall(settings.baseUrl) ? remoteOf(settings) : undefined
+  const found = remote === undefined ? findServer(context, data) : { dir: undefined, baseUrl: remote }
+  if ('ok' in found && !found.ok) return found
+  if (found.dir === undefined) {
+    const credential = await context.credential('operator', found.baseUrl)
+    return credential.ok ? { dir: '', baseUrl: found.baseUrl, credential: credential.value } : credential
   }
-  const folder = serverFolder(context, data)
-  if (!folder.ok) return folder
-  const { dir } = folder
-  const server = findLocalServer(dir)
+  const { dir, server } = found
   const identity = server === undefined ? 'other' : await identify(server)
   if (server === undefined || identity === 'other') return { dir, baseUrl: '', credential: undefined }
   if (identity === 'silent') return fail('NETWORK_ERROR', `The server of ${dir} does not answer on ${server.base_url}.`)
@@ -63,15 +88,15 @@ async function findTarget(context: Context, data: string | undefined): Promise<L
 /** Prints the path or server of the log to stderr on a terminal; scripts get only the log lines. */
 function announceSource({ host, output }: Context, { dir, baseUrl }: LogTarget): void {
   if (host.stderr.isTTY !== true) return
-  const folder = dir === '' ? '' : ` Its data folder is ${dir}.`
-  output.notice(baseUrl === '' ? `No server runs in ${dir}: its last log.` : `Requests of ${baseUrl}.${folder}`)
+  const requestsOf = dir === '' ? `Requests of ${baseUrl}.` : `Requests of ${baseUrl}, the local server of ${dir}.`
+  output.notice(baseUrl === '' ? `No server runs in ${dir}: its last log.` : requestsOf)
 }
 
 async function readRequests(
   { host, settings, globals }: Context,
   baseUrl: string,
   token: string,
-  follow: boolean,
+  { follow, tail, matches }: Wanted,
 ): Promise<Outcome<LogEntry>> {
   const unknown = globals.fields && refuseUnknownInContract(globals.fields, requestLogEntry)
   if (unknown !== undefined) return unknown
@@ -82,55 +107,80 @@ async function readRequests(
   if (refusal !== undefined) return fail('SECURE_PLAIN_REFUSED', refusal.message, 'Use an https base URL for it.')
   const { createStream } = await import('../../../client/stream.js')
   const options = { signal: host.signal, timeoutMs: settings.timeoutMs.value }
-  const opened = await createStream(baseUrl, { token })(requests, follow ? { follow: 'true' } : {}, options)
-  return opened.ok ? { ok: true, lines: untilBroken(opened.data, host.signal) } : fromCall(opened)
+  const stream = createStream(baseUrl, { token })
+  // The stream of a follower does not mark where the past ends, so read the past for --tail separately.
+  const past = follow && tail === undefined ? undefined : await stream(requests, {}, options)
+  if (past?.ok === false) return fromCall(past)
+  const known = past === undefined ? [] : await readAll(past.data)
+  if ('ok' in known) return known
+  const shown = lastOf(known.filter(matches), tail)
+  if (!follow) return { ok: true, lines: linesOf(shown) }
+  const opened = await stream(requests, { follow: 'true' }, options)
+  if (!opened.ok) return fromCall(opened)
+  const ids = new Set(known.map((it) => it.request_id))
+  const isNew = (it: LogEntry) => !ids.has(it.request_id) && matches(it)
+  return { ok: true, lines: untilBroken(shown, opened.data, isNew, host.signal) }
 }
 
-/** Yields the log entries of a stream; if the stream breaks, it ends and returns the failure. */
-async function* untilBroken(
-  entries: AsyncIterable<LogEntry>,
-  signal: AbortSignal,
-): AsyncGenerator<LogEntry, Failure | undefined> {
+const lastOf = (entries: readonly LogEntry[], tail = Number.POSITIVE_INFINITY) =>
+  entries.slice(Math.max(0, entries.length - tail))
+
+async function readAll(entries: AsyncIterable<LogEntry>): Promise<readonly LogEntry[] | Failure> {
+  const read: LogEntry[] = []
   try {
-    yield* entries
-    return undefined
+    for await (const entry of entries) read.push(entry)
+    return read
   } catch (error) {
-    if (signal.aborted) return undefined
-    if (isTransportError(error)) return fail('NETWORK_ERROR', `${error.message}.`, 'The server may have stopped.')
+    if (isTransportError(error)) return brokenOff(error)
     throw error
   }
 }
 
-async function readLogFile(context: Context, dir: string, follow: boolean): Promise<Outcome<LogEntry>> {
+const brokenOff = (error: TransportError) => fail('NETWORK_ERROR', `${error.message}.`, 'The server may have stopped.')
+
+/** Yields past entries, then those of a stream that match; if the stream breaks, it ends and returns the failure. */
+async function* untilBroken(
+  past: readonly LogEntry[],
+  entries: AsyncIterable<LogEntry>,
+  matches: (entry: LogEntry) => boolean,
+  signal: AbortSignal,
+): AsyncGenerator<LogEntry, Failure | undefined> {
+  yield* past
+  try {
+    for await (const entry of entries) if (matches(entry)) yield entry
+    return undefined
+  } catch (error) {
+    if (signal.aborted) return undefined
+    if (isTransportError(error)) return brokenOff(error)
+    throw error
+  }
+}
+
+async function readLogFile(
+  context: Context,
+  dir: string,
+  { follow, tail, matches }: Wanted,
+): Promise<Outcome<LogEntry>> {
   const { globals } = context
   const { readFile } = await import('node:fs/promises')
   const { join } = await import('node:path')
   const content = follow ? undefined : await readFile(join(dir, 'server.log'), 'utf8').catch(() => undefined)
-  if (content === undefined) return notRunning(dir)
-  const lines = content.split('\n').filter((line) => line !== '')
-  const unknown = globals.fields && refuseUnknownInLog(lines, globals.fields)
-  return unknown ?? { ok: true, lines: entriesOf(lines) }
+  if (content === undefined) return notRunning(context, dir)
+  const entries = content
+    .split('\n')
+    .filter((line) => line !== '')
+    .map(readEntry)
+  const unknown = globals.fields && refuseUnknownInLog(entries, globals.fields)
+  return unknown ?? { ok: true, lines: linesOf(lastOf(entries.filter(matches), tail)) }
 }
 
-const entryOf = (line: string): LogEntry => parseObject(line) ?? { msg: line }
-
-async function* entriesOf(lines: readonly string[]): AsyncGenerator<LogEntry, undefined> {
-  for (const line of lines) yield entryOf(line)
+async function* linesOf(entries: readonly LogEntry[]): AsyncGenerator<LogEntry, undefined> {
+  yield* entries
   return undefined
 }
 
-/** Refuses `--fields` names that neither the schema of requests nor any line of this log has. */
-function refuseUnknownInLog(lines: readonly string[], fields: readonly string[]): Failure | undefined {
-  const members = new Set(lines.flatMap((line) => Object.keys(entryOf(line))))
-  const properties = Object.fromEntries([...members].map((name) => [name, {}]))
+/** Refuses `--fields` names that neither the schema of requests nor any entry of this log has. */
+function refuseUnknownInLog(entries: readonly LogEntry[], fields: readonly string[]): Failure | undefined {
+  const properties = Object.fromEntries(entries.flatMap((it) => Object.keys(it)).map((name) => [name, {}]))
   return refuseUnknownInContract(fields, { properties: { ...properties, ...requestLogEntry.properties, msg: {} } })
-}
-
-/** Formats a log line for a person. */
-function lineOf(entry: LogEntry): string {
-  // Copy the argument: `sentence` passes a proxy that throws when a member is missing, and members may be missing here.
-  const { time, method, path, status, code, duration_ms, msg }: LogEntry = { ...entry }
-  if (method === undefined) return [time, msg].filter((it) => it !== undefined).join(' ')
-  const took = typeof duration_ms === 'number' ? `${duration_ms.toFixed(1)} ms` : undefined
-  return [time, status, method, path ?? '-', code, took].filter((it) => it !== undefined && it !== null).join(' ')
 }

@@ -1,5 +1,5 @@
 import { isLoopbackHost } from '../../../contract/loopback.js'
-import { defaultDataDir } from '../../../files/data-dir.js'
+import { defaultDataDir, serverRegistryDir } from '../../../files/data-dir.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { ServerOptions } from '../../../server/options.js'
 import type { Context } from '../../command/context.js'
@@ -7,11 +7,14 @@ import { leaf } from '../../command/leaf.js'
 import { prepareDataFolder, refuseOpenKeyFile } from '../../config/data-folder.js'
 import { type Failure, fail, failureOfServer, isLocalCode, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
+import { isColoured, loadPaint } from '../../output/colour.js'
 import type { Outcome, View } from '../../output/outcome.js'
 import { suggested } from '../../output/suggestions.js'
 import { readDatabaseUrl } from './database-url.js'
 import type { ReadyLine } from './detach.js'
 import { serverFolder } from './folder.js'
+import { isWatching } from './log-filter.js'
+import { logLine, readEntry } from './log-line.js'
 import { readSeedFile } from './seed.js'
 import { optionsOf, type StartFlags, startFlags } from './start-flags.js'
 
@@ -19,7 +22,7 @@ export const start = leaf({
   name: 'start',
   summary: 'Start the reference server',
   notes: [
-    'It runs in the foreground until Ctrl-C or SIGTERM, finishes what is in flight, and exits with 130 or 143, or with 129 when its terminal is closed. Its log goes to stderr.',
+    'It runs in the foreground until Ctrl-C or SIGTERM, finishes what is in flight, and exits with 130 or 143, or with 129 when its terminal is closed. Its log goes to stderr, one line a request: readable on a terminal, JSON otherwise and with --json.',
     'With --json it prints one line when it accepts connections.',
     'With --seed an empty store gets the records of a file; a store that is not empty must hold them already. A file that holds tokens must have mode 0600. `voucherctl server env` prints its tokens for a shell.',
     'With --database-url any number of servers share one PostgreSQL, and the data folder holds keys alone: give all of them the same --key-file. A password comes from PGPASSWORD, ~/.pgpass or VOUCHERCTL_DATABASE_URL, which may hold the whole URL.',
@@ -86,10 +89,7 @@ async function runDetached(
   const view: View<ReadyLine> = {
     headline: (it) => `The server runs on ${it.base_url} (process ${it.pid}).`,
     members: ['data_dir', 'log_file', 'seed'],
-    next: () =>
-      flags.seed === undefined || flags.seed === '-'
-        ? 'Next: `voucherctl login --local --account me`'
-        : `Next: ${suggested`server env --seed ${flags.seed} --show-secrets`}`,
+    next: (it) => `Next: ${nextCommand(it, flags)}`,
   }
   await announce(context, started.data, view, warnings)
   return { ok: true, printed: true }
@@ -105,7 +105,8 @@ async function runHere(
   const { host } = context
   let server: Awaited<ReturnType<typeof startServer>>
   try {
-    server = await startServer({ ...optionsOf(flags), ...data })
+    const formatLog = await logFormatOf(context)
+    server = await startServer({ ...optionsOf(flags), ...data, registryDir: serverRegistryDir(host), ...formatLog })
   } catch (error) {
     return startFailure(error, flags)
   }
@@ -127,6 +128,24 @@ async function runHere(
     await new Promise((resolve) => host.signal.addEventListener('abort', resolve, { once: true }))
   await server.close()
   return { ok: true, printed: true }
+}
+
+/** How the log is written to stderr: lines for people on a terminal, else JSON, and JSON if the output is JSON. */
+async function logFormatOf({ host, globals, output }: Context): Promise<Pick<ServerOptions, 'formatLog'>> {
+  const { stderr, env } = host
+  if (stderr.isTTY !== true || output.options.format !== 'table') return {}
+  const paint = await loadPaint(isColoured(stderr, env, globals['no-color']))
+  const shown = (line: string) => {
+    const entry = readEntry(line)
+    return isWatching(entry) ? '' : `${logLine(entry, paint, stderr.columns)}\n`
+  }
+  return { formatLog: shown }
+}
+
+function nextCommand({ base_url: baseUrl }: ReadyLine, { seed, memory }: StartFlags): string {
+  if (seed !== undefined && seed !== '-') return suggested`server env --seed ${seed} --show-secrets`
+  if (memory) return suggested`login --local --account me --base-url ${baseUrl}`
+  return '`voucherctl login --local --account me`'
 }
 
 /** Prints warnings only after the server is ready: on a failed start, stderr must hold only the error object. */

@@ -13,7 +13,7 @@ function logs(args: string) {
 }
 
 test('server logs formats JSON lines of the log file and prints other lines unchanged', async () => {
-  expect((await logs('')).stdout).toBe('T 200 GET /healthz 1.3 ms\nT stopped\nno JSON\n')
+  expect((await logs('')).stdout).toBe('T 200 GET       1.3 ms /healthz\nT stopped\nno JSON\n')
 })
 
 test('server logs --fields selects members of each log entry', async () => {
