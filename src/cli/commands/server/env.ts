@@ -77,7 +77,7 @@ function baseUrlOf(context: Context, { seed, data }: { seed: string | undefined;
   const server = folder.ok ? findLocalServer(folder.dir) : undefined
   if (server !== undefined) return { ok: true as const, value: server.base_url }
   if (!isNamed) return context.baseUrl()
-  return folder.ok ? notRunning(folder.dir) : folder
+  return folder.ok ? notRunning(context, folder.dir) : folder
 }
 
 function ofProfile({ host, settings }: Context, baseUrl: string): Found {
