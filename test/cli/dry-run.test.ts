@@ -21,6 +21,8 @@ const others: Readonly<Record<string, string>> = {
   'secure call': 'POST /api/v1/open-platform/vouchers/verify --body {home}/body.json',
   api: 'POST /open-platform/vouchers/verify --input {home}/body.json',
   'vouchers issue-many': '{home}/rows.csv --template tpl_01 --out {home}/out.ndjson',
+  'vouchers redeem-many': '{home}/codes.csv --out {home}/out.ndjson',
+  'vouchers reverse-many': '{home}/redeemed.csv --out {home}/out.ndjson',
   'webhook inbox clear': '',
   'webhook trigger': 'ping --secret-file {home}/secret',
   'webhook listen': '--port 0 --secret-file {home}/secret --inbox {home}/inbox',
@@ -62,6 +64,8 @@ function homeWithFiles(): string {
   writeFileSync(join(data_dir, 'server.json'), JSON.stringify(server))
   writeFileSync(join(home, 'templates.yaml'), templateFile)
   writeFileSync(join(home, 'body.json'), '{"credential":{"type":"redeem_code","value":"M9S3-46Q3-D25V-T4FJ"}}')
+  writeFileSync(join(home, 'codes.csv'), 'redeem_code\nM9S3-46Q3-D25V-T4FJ\n')
+  writeFileSync(join(home, 'redeemed.csv'), 'redemption_id\nrdm_01\n')
   writeFileSync(join(home, 'rows.csv'), 'external_issue_id,recipient_user_id\norder-1,user-1\n')
   writeFileSync(join(home, 'secret'), 'a-secret-of-a-webhook\n')
   writeFileSync(join(home, 'scenario.yaml'), 'steps:\n  - name: look\n    call: templates.list\n')

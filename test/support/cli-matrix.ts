@@ -1,5 +1,5 @@
 import { secrets } from './cli.js'
-import { issuedVoucher, leafCalls, pageOf, template, templateFile } from './cli-samples.js'
+import { issuedVoucher, leafCalls, pageOf, redemption, template, templateFile, verification } from './cli-samples.js'
 
 /** Situations that matrix.test.ts runs each command in: server responses, a closed pipe, no arguments. */
 export const columns = ['ok', '4xx', '5xx', 'refused', 'broken pipe', 'bare'] as const
@@ -110,6 +110,24 @@ const others: Readonly<Record<string, MatrixRow>> = {
     args: '{home}/rows.csv --template tpl_01 --out {home}/out.csv',
     files: { 'rows.csv': 'external_issue_id,recipient_user_id\norder-1,user-1\n' },
     data: issuedVoucher,
+    exits: { bare: 3 },
+  },
+  'vouchers verify-many': {
+    args: '{home}/codes.csv --out {home}/out.csv',
+    files: { 'codes.csv': 'qr_token\nVQ1-1\n' },
+    data: verification,
+    exits: { bare: 3 },
+  },
+  'vouchers redeem-many': {
+    args: '{home}/codes.csv --out {home}/out.csv',
+    files: { 'codes.csv': 'qr_token\nVQ1-1\n' },
+    data: redemption,
+    exits: { bare: 3 },
+  },
+  'vouchers reverse-many': {
+    args: '{home}/redeemed.csv --out {home}/out.csv',
+    files: { 'redeemed.csv': `redemption_id\n${redemption.id}\n` },
+    data: { ...redemption, status: 'reversed' },
     exits: { bare: 3 },
   },
   'webhook bridge': {

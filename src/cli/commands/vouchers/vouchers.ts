@@ -7,7 +7,10 @@ import { suggested } from '../../output/suggestions.js'
 import { credentialFlags, credentialMembers, credentialOperand, readCredential } from './credential-input.js'
 import { issue } from './issue.js'
 import { issueMany } from './issue-many.js'
+import { redeemMany } from './redeem-many.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
+import { reverseMany } from './reverse-many.js'
+import { verifyMany } from './verify-many.js'
 
 /** Schema of the result of redeem and reverse, including the members of a replay. */
 const redemptionOrReplay = { anyOf: [contract.redeem.output, replayShape] }
@@ -45,6 +48,9 @@ export const vouchers: Group = {
   commands: [
     issue,
     issueMany,
+    verifyMany,
+    redeemMany,
+    reverseMany,
     leaf({
       name: 'verify',
       endpoint: contract.verify,

@@ -22,9 +22,11 @@ test('issue-many issues every row once and writes the redeem codes to a file wit
     replayed: 0,
     skipped: 0,
     failed: 0,
+    failures: {},
     out: bulk.out,
     errors: null,
     journal: `${bulk.out}.journal`,
+    next: null,
     duration_ms: expect.any(Number),
   })
   expect([...issued.values()]).toEqual(ids.map(() => 1))
@@ -141,6 +143,33 @@ test('issue-many lists refused rows with line and reason, issues the others and 
   const again = await issuer((id) => (id === 'd' ? refusal(400, 'VALIDATION_FAILED') : undefined))
   const elsewhere = await bulk.run(again.baseUrl, ['--resume'])
   expect([elsewhere.exit, again.received]).toEqual([2, []])
+})
+
+test('issue-many with failed rows says how many have which code, and what to run next', async () => {
+  const bulk = Bulk.of(['a', 'b', 'c', 'd'])
+  const { baseUrl } = await issuer((id) =>
+    id === 'a' ? undefined : refusal(409, id === 'b' ? 'EXTERNAL_ISSUE_ID_CONFLICT' : 'TEMPLATE_QUOTA_EXHAUSTED'),
+  )
+  const { exit, stdout, stderr } = await bulk.run(baseUrl, ['--concurrency', '1'], { terminal: true, columns: 80 })
+  expect(exit).toBe(11)
+  expect(stdout).toMatch(/✗ 3 of 4 rows failed: 1 EXTERNAL_ISSUE_ID_CONFLICT, 2 TEMPLATE_QUOTA_EXHAUSTED\./)
+  const command = /`(voucherctl [^`]+)`/.exec(stderr)?.[1] ?? ''
+  expect(command).toContain('vouchers issue-many --resume ')
+  expect((await cli(command.split(' ').slice(1), { env: secrets })).exit).toBe(11)
+  const { failures, next } = JSON.parse((await bulk.run(baseUrl, ['--resume', '--json'])).stdout)
+  expect(failures).toEqual({ EXTERNAL_ISSUE_ID_CONFLICT: 1, TEMPLATE_QUOTA_EXHAUSTED: 2 })
+  expect(next).toContain('--resume')
+})
+
+test('the command that continues issue-many has the values that were typed at prompts', async () => {
+  const bulk = Bulk.of(['a'])
+  const { baseUrl } = await issuer(() => refusal(409, 'TEMPLATE_QUOTA_EXHAUSTED'))
+  const args = ['vouchers', 'issue-many', '--base-url', baseUrl]
+  const replies = [bulk.input, 'tpl_1', bulk.out]
+  const { exit, stderr } = await cli(args, { env: secrets, terminal: true, replies })
+  expect(exit).toBe(11)
+  const words = /`voucherctl ([^`]+)`/.exec(stderr)?.[1]?.split(' ') ?? []
+  expect(words).toEqual(expect.arrayContaining(['--resume', '--template', 'tpl_1', '--out', bulk.out, bulk.input]))
 })
 
 test('issue-many --resume retries failed rows and replaces the list of errors', async () => {
@@ -385,7 +414,7 @@ test('issue-many exits 7 for a 429 with a wait above 5 minutes, and --resume con
     const { exit, stdout, stderr } = await bulk.run(baseUrl, ['--json', '--concurrency', '2'])
     expect([exit, stdout]).toEqual([7, ''])
     expect(errorOf(stderr).hint).toContain(`The server asks to wait ${seconds} s. 10 of 20 rows have their voucher.`)
-    expect(errorOf(stderr).hint).toContain('Go on with the same command and --resume.')
+    expect(errorOf(stderr).hint).toMatch(/To go on: `voucherctl vouchers issue-many --resume .+`/)
     isBusy = false
     expect((await bulk.run(baseUrl, ['--resume'])).exit).toBe(0)
     expect([issued.size, [...issued.values()].every((times) => times === 1)]).toEqual([20, true])
@@ -407,7 +436,7 @@ test('an interrupted issue-many completes and records the rows in flight and sug
   const { exit, stderr } = await bulk.run(baseUrl, ['--json', '--concurrency', '4'], { signal: interruption.signal })
   expect([exit, errorOf(stderr).code]).toEqual([130, 'ABORTED'])
   expect(errorOf(stderr).hint).toContain(
-    `${issued.size} of 100 rows have their voucher. Go on with the same command and --resume.`,
+    `${issued.size} of 100 rows have their voucher. To go on: \`voucherctl vouchers issue-many --resume`,
   )
   expect(bulk.ids().sort()).toEqual([...issued.keys()].sort())
   expect(received.length).toBeLessThan(40)

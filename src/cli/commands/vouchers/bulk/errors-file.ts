@@ -2,23 +2,36 @@ import { createReadStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { codeOf } from '../../../../files/error-code.js'
 import { type Failure, fail, usage } from '../../../failure.js'
+import { plainLine } from '../../../output/plain.js'
+import type { BulkAction } from './action.js'
 import { Appender } from './appender.js'
 import { type BulkFormat, formatOf } from './input/read-rows.js'
-import { errorColumns, headOf, looksLikeErrors } from './output-lines.js'
+import type { BadRow, InputRow } from './input/row.js'
+import { encodeLine, errorColumnsOf, headOf, looksLikeErrors } from './output-lines.js'
+
+/** Why a row failed. */
+export interface RowFailure {
+  readonly code: string
+  readonly message: string
+  readonly requestId: string | null
+}
 
 /** Writes the rows that failed in a run. The first failure creates the file; the next run replaces the file. */
 export class ErrorsFile {
   readonly path: string
   readonly format: BulkFormat
+  readonly #columns: readonly string[]
   #file: Promise<Appender> | undefined
 
-  private constructor(path: string) {
+  private constructor(path: string, columns: readonly string[]) {
     this.path = path
+    this.#columns = columns
     this.format = formatOf(path) ?? 'ndjson'
   }
 
   /** Opens the errors file. It refuses an existing file that no earlier run has written. */
-  static async at(path: string): Promise<ErrorsFile | Failure> {
+  static async at(path: string, action: Pick<BulkAction, 'errorIds'>): Promise<ErrorsFile | Failure> {
+    const columns = errorColumnsOf(action)
     let start = ''
     try {
       for await (const text of createReadStream(path, { end: 255, encoding: 'utf8' })) start += text
@@ -26,12 +39,17 @@ export class ErrorsFile {
       if (codeOf(error) !== 'ENOENT')
         return fail('FILE_UNWRITABLE', `${path} cannot be used (${codeOf(error)}).`, 'Name another file with --errors.')
     }
-    if (start === '' || looksLikeErrors(start)) return new ErrorsFile(path)
+    if (start === '' || looksLikeErrors(start, columns)) return new ErrorsFile(path, columns)
     return usage(`${path} is no list of errors, and is not overwritten.`, 'Name another file with --errors.')
   }
 
   get wasMade(): boolean {
     return this.#file !== undefined
+  }
+
+  encode({ line, values }: InputRow | BadRow, { code, message, requestId }: RowFailure): string {
+    const failure = { code, message: plainLine(message), request_id: requestId }
+    return encodeLine(this.#columns, this.format, { ...values, line, ...failure })
   }
 
   async append(text: string): Promise<void> {
@@ -50,7 +68,7 @@ export class ErrorsFile {
 
   async #make(): Promise<Appender> {
     const file = await Appender.resume(this.path, 0)
-    await file.append(headOf(errorColumns, this.format))
+    await file.append(headOf(this.#columns, this.format))
     return file
   }
 }

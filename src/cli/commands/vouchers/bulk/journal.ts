@@ -1,38 +1,44 @@
-// The journal of `vouchers issue-many`, which lets a later run continue (DECISIONS.md#journal-of-issue-many).
+// The journal of a bulk command, which lets a later run continue (DECISIONS.md#journal-of-bulk-commands).
 import { parseLine, readLines, withSum } from '../../../../files/summed-lines.js'
+import type { BulkAction, Parameters } from './action.js'
 
 /** Identifies a run without secrets; --resume continues only a run with the same identity. */
-export interface RunIdentity {
-  readonly template: string
+export interface RunIdentity extends Parameters {
   /** Base URL of the server. */
   readonly server: string
-  /** SHA-256 of the input file; null for a pipe, whose rows are recognised only by their idempotency keys. */
+  /** SHA-256 of the input file; null for a pipe, whose rows are recognised only by their keys. */
   readonly input_sha256: string | null
 }
 
-/** Outcome of a row: a voucher, whose line in the results file ends at byte `end`, or a failure. */
-type JournalEntry =
-  | { readonly line: number; readonly key: string; readonly voucher_id: string | null; readonly end: number }
-  | { readonly line: number; readonly key?: string; readonly code: string }
+/** Outcome of a row: a result, whose line in the results file ends at byte `end`, or a failure. */
+type JournalEntry = { readonly line: number } & (
+  | (Partial<Record<BulkAction['id'], unknown>> & { readonly key: string; readonly end: number })
+  | { readonly key?: string; readonly code: string }
+)
 
-const PROGRAM = 'voucherctl vouchers issue-many'
+const PROGRAM = 'voucherctl vouchers '
 const VERSION = 1
 
-export const encodeHeader = (identity: RunIdentity) => withSum({ journal: PROGRAM, version: VERSION, ...identity })
+/** @param run random id that the idempotency keys of redeem-many and reverse-many contain */
+export const encodeHeader = (command: string, run: string, identity: RunIdentity) =>
+  withSum({ journal: `${PROGRAM}${command}`, version: VERSION, run, ...identity })
 
 export const encodeEntry = (entry: JournalEntry) => withSum(entry)
 
 export interface LoadedJournal {
   /** Identity from the first line; undefined if that line is damaged or of another version, see `problem`. */
-  readonly identity: RunIdentity | undefined
+  readonly identity: Parameters | undefined
   readonly problem: 'damaged' | 'another version' | undefined
-  /** Idempotency keys of the rows that have got their voucher. */
+  /** Command of the run, such as `issue-many`. */
+  readonly command: string
+  readonly run: string
+  /** Keys of the rows that have a result. */
   readonly done: Set<string>
   /** Line numbers of the damaged lines. */
   readonly damaged: readonly number[]
   /** Offset in the journal after its last complete line. */
   readonly end: number
-  /** Offset in the results file up to which the journal lists the vouchers. */
+  /** Offset in the results file up to which the journal lists the results. */
   readonly resultsEnd: number
 }
 
@@ -44,14 +50,15 @@ export interface LoadedJournal {
 export function loadJournal(path: string): LoadedJournal {
   const done = new Set<string>()
   const damaged: number[] = []
-  let identity: RunIdentity | undefined
+  let identity: Parameters | undefined
+  let [command, run] = ['', '']
   let [end, resultsEnd] = [0, 0]
   for (const { number, offset, bytes, isTorn } of readLines(path)) {
     const value = isTorn ? undefined : parseLine(bytes)
-    if (number === 1) identity = value === undefined ? undefined : identityOf(value)
+    if (number === 1 && value !== undefined) ({ identity, command, run } = readHeader(value))
     if (identity === undefined) {
       const problem = value === undefined ? 'damaged' : 'another version'
-      return { identity, problem, done, damaged, end, resultsEnd }
+      return { identity, problem, command, run, done, damaged, end, resultsEnd }
     }
     if (value === undefined) {
       if (!isTorn) damaged.push(number)
@@ -63,12 +70,15 @@ export function loadJournal(path: string): LoadedJournal {
     }
     end = offset + bytes.length + 1
   }
-  return { identity, problem: undefined, done, damaged, end, resultsEnd }
+  return { identity, problem: undefined, command, run, done, damaged, end, resultsEnd }
 }
 
-function identityOf(header: Record<string, unknown>): RunIdentity | undefined {
-  const { journal, version, template, server, input_sha256 } = header
-  if (journal !== PROGRAM || version !== VERSION) return undefined
-  if (typeof template !== 'string' || typeof server !== 'string') return undefined
-  return { template, server, input_sha256: typeof input_sha256 === 'string' ? input_sha256 : null }
+function readHeader({ journal, version, run, sum: _sum, ...identity }: Record<string, unknown>) {
+  const isKnown = typeof journal === 'string' && journal.startsWith(PROGRAM) && version === VERSION
+  return {
+    identity: isKnown ? (identity as Parameters) : undefined,
+    command: String(journal).slice(PROGRAM.length),
+    // The first version of issue-many, whose keys contain no run id, wrote none.
+    run: typeof run === 'string' ? run : '',
+  }
 }

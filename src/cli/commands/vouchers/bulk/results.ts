@@ -1,45 +1,46 @@
-import type { IssuedVoucher } from '../../../../contract/vouchers.js'
 import { pause } from '../../../../workbench/pause.js'
 import { defined } from '../../../flags/defined.js'
-import { plainLine } from '../../../output/plain.js'
-import { credentialOf } from '../issue.js'
+import type { BulkAction } from './action.js'
 import type { Appender } from './appender.js'
-import type { ErrorsFile } from './errors-file.js'
+import type { ErrorsFile, RowFailure } from './errors-file.js'
 import type { BulkFormat } from './input/read-rows.js'
 import type { BadRow, InputRow } from './input/row.js'
 import { encodeEntry } from './journal.js'
-import { encodeLine, errorColumns, resultColumns } from './output-lines.js'
+import { encodeLine } from './output-lines.js'
 
 /** Output files of a run. */
 export interface ResultFiles {
   readonly results: Appender
   readonly journal: Appender
   readonly format: BulkFormat
-  readonly errors: Pick<ErrorsFile, 'append' | 'format' | 'wasMade'>
-}
-
-interface RowFailure {
-  readonly code: string
-  readonly message: string
-  readonly requestId: string | null
+  readonly errors: Pick<ErrorsFile, 'append' | 'encode' | 'wasMade'>
 }
 
 type ResultEntry =
-  | { readonly row: InputRow; readonly idempotencyKey: string; readonly voucher: Partial<IssuedVoucher> | null }
-  | { readonly row: InputRow | BadRow; readonly idempotencyKey?: string; readonly failure: RowFailure }
+  | { readonly row: InputRow; readonly key: string; readonly data: unknown }
+  | { readonly row: InputRow | BadRow; readonly key?: string; readonly failure: RowFailure }
 
 /** Milliseconds to collect outcomes before each write and fsync. */
 const GATHER_MS = 100
 /** Maximum characters of journal lines in memory; above it, `keep` waits for the disk. */
 const WAITING_MAX = 4_000_000
 
+type ResultAction = Pick<BulkAction, 'resultColumns' | 'id' | 'result' | 'tally'>
+
+/** Counts a value; null and the empty text count as no value. */
+export function countUp(counts: Map<string, number>, value: unknown): void {
+  if (typeof value === 'string' && value !== '') counts.set(value, (counts.get(value) ?? 0) + 1)
+}
+
 /**
  * Writes the outcome of each row to the results file and the journal. It syncs the results to disk, then writes
- * the journal, which contains the end offset of each result, so that the journal never lists a voucher that is missing
- * in the results. A later run truncates results that the journal does not list and requests them again.
+ * the journal, which contains the end offset of each result, so that the journal never lists a result that is missing
+ * in the file. A later run truncates results that the journal does not list and requests them again.
  */
 export class Results {
   readonly #files: ResultFiles
+  readonly #action: ResultAction
+  readonly #tallied: Map<string, number>
   #taken: ResultEntry[] = []
   // Encode outcomes early: V8 would move waiting objects to the old generation, where they stay long after their use.
   #waiting = { results: '', errors: '', journal: '' }
@@ -48,8 +49,11 @@ export class Results {
   readonly #closing = new AbortController()
   #error: unknown
 
-  constructor(files: ResultFiles) {
+  /** @param tallied counts the values of the column that the command tallies */
+  constructor(files: ResultFiles, action: ResultAction, tallied: Map<string, number>) {
     this.#files = files
+    this.#action = action
+    this.#tallied = tallied
     this.#resultsEnd = files.results.end
   }
 
@@ -75,16 +79,17 @@ export class Results {
   #add(entry: ResultEntry): void {
     const waiting = this.#waiting
     const { line } = entry.row
-    if ('voucher' in entry) {
-      const result = resultOf(entry.row, entry.voucher)
+    if ('data' in entry) {
+      const { resultColumns, id, result: resultOf, tally } = this.#action
+      const result = resultOf(entry.row, entry.data)
+      if (tally !== undefined) countUp(this.#tallied, result[tally])
       const text = encodeLine(resultColumns, this.#files.format, result)
       this.#resultsEnd += Buffer.byteLength(text)
       waiting.results += text
-      const { idempotencyKey: key } = entry
-      waiting.journal += encodeEntry({ line, key, voucher_id: result.voucher_id, end: this.#resultsEnd })
+      waiting.journal += encodeEntry({ line, key: entry.key, [id]: result[id] ?? null, end: this.#resultsEnd })
     } else {
-      waiting.errors += encodeLine(errorColumns, this.#files.errors.format, errorOf(entry.row, entry.failure))
-      waiting.journal += encodeEntry({ line, ...defined({ key: entry.idempotencyKey }), code: entry.failure.code })
+      waiting.errors += this.#files.errors.encode(entry.row, entry.failure)
+      waiting.journal += encodeEntry({ line, ...defined({ key: entry.key }), code: entry.failure.code })
     }
   }
 
@@ -116,25 +121,4 @@ export class Results {
     if (texts.errors !== '') await errors.append(texts.errors)
     await journal.append(texts.journal)
   }
-}
-
-const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null)
-
-/** Builds the results line of a row. The members of `voucher` may be missing, because responses are not validated. */
-function resultOf({ line, external_issue_id, recipient_user_id }: InputRow, voucher: Partial<IssuedVoucher> | null) {
-  return {
-    line,
-    external_issue_id,
-    recipient_user_id,
-    voucher_id: textOrNull(voucher?.id),
-    redeem_code: credentialOf(voucher, 'redeem_code'),
-    qr_token: credentialOf(voucher, 'qr_token'),
-    valid_from: textOrNull(voucher?.validFrom),
-    valid_until: textOrNull(voucher?.validUntil),
-  }
-}
-
-export function errorOf({ line, external_issue_id, recipient_user_id }: InputRow | BadRow, failure: RowFailure) {
-  const { code, message, requestId: request_id } = failure
-  return { line, external_issue_id, recipient_user_id, code, message: plainLine(message), request_id }
 }

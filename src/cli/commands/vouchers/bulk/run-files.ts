@@ -4,15 +4,17 @@ import { resolve } from 'node:path'
 import { codeOf } from '../../../../files/error-code.js'
 import { type Failure, fail, usage } from '../../../failure.js'
 import { holdLock } from '../../../host/lock.js'
+import type { BulkAction, Parameters } from './action.js'
 import { Appender } from './appender.js'
 import { ErrorsFile } from './errors-file.js'
 import { readCsv } from './input/csv-records.js'
 import { readLines } from './input/lines.js'
 import { type BulkFormat, formatOf } from './input/read-rows.js'
-import { idempotencyKeyOf } from './input/row.js'
+import type { InputRow } from './input/row.js'
 import { encodeHeader, type LoadedJournal, loadJournal, type RunIdentity } from './journal.js'
-import { headOf, resultColumns } from './output-lines.js'
-import type { ResultFiles } from './results.js'
+import { keyOf } from './key-of.js'
+import { headOf } from './output-lines.js'
+import { countUp, type ResultFiles } from './results.js'
 
 /** Paths of the output files of a run. */
 export interface RunPaths {
@@ -38,7 +40,7 @@ export const pathsFrom = (folder: string, { out, journal, errors }: RunPaths): R
 export function checkPaths({ out, errors }: RunPaths, input: string, folder: string): Failure | undefined {
   if (out === '-' || errors === '-') {
     return usage(
-      '--out and --errors take paths: codes go into a file that you alone can read, and --resume goes on with it.',
+      '--out and --errors take paths: results go into a file that you alone can read, and --resume goes on with it.',
     )
   }
   for (const [flag, path] of Object.entries({ '--out': out, '--errors': errors })) {
@@ -52,26 +54,41 @@ export function checkPaths({ out, errors }: RunPaths, input: string, folder: str
 export interface RunFiles {
   readonly ok: true
   readonly files: ResultFiles
-  /** Idempotency keys of the rows whose voucher is already in the results file. */
-  readonly done: ReadonlySet<string>
+  /** The run id: of the run that goes on, or a new one. */
+  readonly run: string
+  /** True for a row whose result is already in the results file. */
+  isDone(row: InputRow, key: string): boolean
+  readonly doneCount: number
+  /** Counts of the values that the command tallies, in the results of earlier runs. */
+  readonly tallied: Map<string, number>
   /** Line numbers of damaged lines in the journal. */
   readonly damaged: readonly number[]
-  close(): Promise<void>
+  /** @param keeps false to remove new files without any outcome, so that a corrected run can start */
+  close(keeps: boolean): Promise<void>
+}
+
+export interface RunRequest {
+  readonly action: BulkAction
+  readonly parameters: Parameters
+  readonly identity: RunIdentity
+  readonly resume: boolean
+  /** Id of the run if it is a new one. */
+  readonly newRun: string
 }
 
 /** Opens the output files of a new or resumed run. It never overwrites files that no run has written. */
-export async function openRun(paths: RunPaths, identity: RunIdentity, resume: boolean): Promise<RunFiles | Failure> {
+export async function openRun(paths: RunPaths, request: RunRequest): Promise<RunFiles | Failure> {
   try {
     const release = holdLock(`${paths.journal}.lock`)
     if (release === undefined) {
       const hint = `Wait for it. If none runs, on another machine neither, remove ${paths.journal}.lock.`
       return fail('RESULTS_IN_USE', `Another run writes to ${paths.out}.`, hint)
     }
-    const opened = await openUnderLock(paths, identity, resume).catch((error: unknown) => {
+    const opened = await openUnderLock(paths, request).catch((error: unknown) => {
       release()
       throw error
     })
-    if (opened.ok) return { ...opened, close: () => opened.close().finally(release) }
+    if (opened.ok) return { ...opened, close: (keeps) => opened.close(keeps).finally(release) }
     release()
     return opened
   } catch (error) {
@@ -80,43 +97,52 @@ export async function openRun(paths: RunPaths, identity: RunIdentity, resume: bo
   }
 }
 
-async function openUnderLock(paths: RunPaths, identity: RunIdentity, resume: boolean): Promise<RunFiles | Failure> {
-  const errors = await ErrorsFile.at(paths.errors)
+async function openUnderLock(paths: RunPaths, request: RunRequest): Promise<RunFiles | Failure> {
+  const { action, parameters, identity, resume } = request
+  const errors = await ErrorsFile.at(paths.errors, action)
   if ('ok' in errors) return errors
   const journalBytes = sizeOf(paths.journal)
   const outBytes = sizeOf(paths.out)
   const isNew = journalBytes === undefined && outBytes === undefined
   if (!isNew && !resume) return exists(paths, outBytes !== undefined)
   const before = journalBytes === undefined ? undefined : loadJournal(paths.journal)
-  const problem = isNew ? undefined : checkResume(paths, identity, before, { journal: journalBytes, out: outBytes })
+  const problem = isNew ? undefined : checkResume(paths, request, before, { journal: journalBytes, out: outBytes })
   if (problem !== undefined) return problem
   const begun = before?.identity === undefined ? undefined : before
 
   const format = formatOf(paths.out) as BulkFormat
-  // A damaged journal line hides a row whose result is in the file: issuing that row again would duplicate its result.
-  if (begun !== undefined && begun.damaged.length > 0) {
-    for await (const row of readIssuedRows(paths.out, begun.resultsEnd, format)) {
-      begun.done.add(idempotencyKeyOf(identity.template, row))
+  const { done, damaged, run } = begun ?? { done: new Set<string>(), damaged: [], run: request.newRun }
+  const doneLines = new Set<number>()
+  const tallied = new Map<string, number>()
+  if (begun !== undefined && (damaged.length > 0 || action.tally !== undefined)) {
+    for await (const line of readResults(paths.out, begun.resultsEnd, format)) {
+      if (action.tally !== undefined) countUp(tallied, line[action.tally])
+      // A damaged journal line hides a row whose result is in the file: another call would duplicate its result. Rows
+      // of a pipe, which may come in another order, are recognised only if their key needs no credential.
+      const key = keyOf(action, line as InputRow['values'], run, parameters)
+      if (key !== undefined) done.add(key)
+      else if (damaged.length > 0 && identity.input_sha256 !== null) doneLines.add(Number(line.line))
     }
   }
   const journal = await Appender.resume(paths.journal, begun?.end ?? 0)
   if (begun === undefined) {
-    await journal.append(encodeHeader(identity))
+    await journal.append(encodeHeader(action.name, run, identity))
     await journal.sync()
   }
   const results = await Appender.resume(paths.out, begun?.resultsEnd ?? 0)
-  if (results.end === 0) await results.append(headOf(resultColumns, format))
+  if (results.end === 0) await results.append(headOf(action.resultColumns, format))
   await errors.clear()
   const isFresh = begun === undefined
   const headerEnd = journal.end
   const files = { results, journal, format, errors }
-  const close = async () => {
+  const close = async (keeps: boolean) => {
     await Promise.all([results.close(), journal.close(), errors.close()])
-    // Remove output files without results, for example after a wrong token, so that a corrected run can start.
-    if (isFresh && journal.end === headerEnd) await Promise.all([paths.out, paths.journal].map((path) => rm(path)))
+    if (isFresh && journal.end === headerEnd && !keeps)
+      await Promise.all([paths.out, paths.journal].map((path) => rm(path)))
   }
-  const { done, damaged } = begun ?? { done: new Set(), damaged: [] }
-  return { ok: true, files, done, damaged, close }
+  const isDone = ({ line }: InputRow, key: string) => done.has(key) || doneLines.has(line)
+  const doneCount = Math.max(done.size, doneLines.size)
+  return { ok: true, files, run, isDone, doneCount, tallied, damaged, close }
 }
 
 const exists = ({ out, journal }: RunPaths, isOut: boolean) =>
@@ -128,7 +154,7 @@ const exists = ({ out, journal }: RunPaths, isOut: boolean) =>
 /** Explains why --resume cannot continue with the existing files; undefined if it can. */
 function checkResume(
   { out, journal }: RunPaths,
-  identity: RunIdentity,
+  { action, identity }: RunRequest,
   before: LoadedJournal | undefined,
   bytes: Readonly<Record<'journal' | 'out', number | undefined>>,
 ): Failure | undefined {
@@ -140,19 +166,23 @@ function checkResume(
       before?.problem === 'another version'
         ? 'is a journal of another version of voucherctl'
         : 'is no journal of a run, or its line 1 is damaged'
-    return usage(
-      `${journal} ${why}, so that nothing is known of ${out}.`,
-      `${another} A row that has its voucher gets the same one there: it is issued once.`,
-    )
+    const again = action.isKeyedByRun
+      ? 'There every row is a new action.'
+      : 'A row that has its voucher gets the same one there: it is issued once.'
+    return usage(`${journal} ${why}, so that nothing is known of ${out}.`, `${another} ${again}`)
   }
-  const names = { template: 'template', server: 'server', input_sha256: 'content of FILE' } as const
-  for (const [member, name] of Object.entries(names)) {
-    const [was, is] = [before.identity[member as keyof RunIdentity], identity[member as keyof RunIdentity]]
+  if (before.command !== action.name) {
+    return usage(`${journal} belongs to a run of vouchers ${before.command}.`, another)
+  }
+  for (const [member, is] of Object.entries(identity)) {
+    const was = before.identity[member] ?? null
     if (was === is) continue
-    const values = member === 'input_sha256' ? '' : ` (${was}, now ${is})`
+    const isContent = member === 'input_sha256'
+    const values = isContent ? '' : ` (${was ?? 'none'}, now ${is ?? 'none'})`
+    const flags = Object.keys(identity).filter((it) => it !== 'server' && it !== 'input_sha256')
     return usage(
-      `${journal} belongs to a run with another ${name}${values}.`,
-      `Repeat it with the same template, server and FILE. ${another}`,
+      `${journal} belongs to a run with another ${isContent ? 'content of FILE' : member}${values}.`,
+      `Repeat it with the same ${[...flags, 'server'].join(', ')} and FILE. ${another}`,
     )
   }
   if ((bytes.out ?? 0) >= before.resultsEnd) return undefined
@@ -161,21 +191,26 @@ function checkResume(
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size
 
-/** Reads the rows of a results file up to a byte offset. */
-async function* readIssuedRows(path: string, bytes: number, format: BulkFormat) {
+/** Reads the lines of a results file up to a byte offset. An empty value of CSV is absent. */
+async function* readResults(
+  path: string,
+  bytes: number,
+  format: BulkFormat,
+): AsyncGenerator<Readonly<Record<string, unknown>>> {
   if (bytes === 0) return
   const blocks = readLines(createReadStream(path, { end: bytes - 1 }))
-  if (format === 'csv') {
-    for await (const records of readCsv(blocks)) {
-      for (const record of records) {
-        if ('fault' in record || record.line === 1) continue
-        const [, external_issue_id = '', recipient_user_id = ''] = record.values
-        yield { external_issue_id, recipient_user_id }
-      }
-    }
+  if (format === 'ndjson') {
+    for await (const lines of blocks)
+      for (const line of lines) if ('text' in line && line.text !== '') yield JSON.parse(line.text)
     return
   }
-  for await (const lines of blocks) {
-    for (const line of lines) if ('text' in line && line.text !== '') yield JSON.parse(line.text)
+  let columns: readonly string[] | undefined
+  for await (const records of readCsv(blocks)) {
+    for (const record of records) {
+      if ('fault' in record) continue
+      const { values } = record
+      if (columns === undefined) columns = values
+      else yield Object.fromEntries(columns.map((name, i) => [name, values[i] || undefined]))
+    }
   }
 }

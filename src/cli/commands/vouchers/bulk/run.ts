@@ -1,18 +1,23 @@
 import type { Context } from '../../../command/context.js'
 import { forbidPlaintext } from '../../../command/downgrade-protection.js'
 import type { Failure } from '../../../failure.js'
-import type { Outcome } from '../../../output/outcome.js'
+import type { Result } from '../../../output/outcome.js'
+import type { BulkAction, Parameters } from './action.js'
 import type { BulkInput } from './input/input.js'
 import { markDuplicates, readRows } from './input/read-rows.js'
-import { issueRows } from './issue-rows.js'
+import type { RowMembers } from './input/row.js'
 import type { RunIdentity } from './journal.js'
 import { openCall } from './open-call.js'
 import { Results } from './results.js'
 import { openRun, type RunFiles, type RunPaths } from './run-files.js'
-import { type Counters, doneOf, showProgress } from './show-progress.js'
+import { runRows } from './run-rows.js'
+import { type Counters, processedOf, showProgress } from './show-progress.js'
 import { Throttle } from './throttle.js'
 
 export interface BulkRun {
+  readonly action: BulkAction
+  readonly rows: RowMembers
+  readonly parameters: Parameters
   readonly input: BulkInput
   readonly identity: RunIdentity
   readonly paths: RunPaths
@@ -24,84 +29,117 @@ export interface BulkRun {
   readonly token: string
   /** Number of input rows; null for a pipe. */
   readonly total: number | null
+  /** The command that continues the run. */
+  readonly again: string
 }
 
-/** Summary of a run: the only result that the command prints. */
-export interface BulkSummary extends Omit<Counters, 'total'> {
-  readonly template_id: string
+/** Summary of a run: the only result that the command prints, with a counter named after the action of a row. */
+export interface BulkSummary {
   readonly total: number
+  readonly failed: number
+  /** Number of failed rows by code. */
+  readonly failures: Readonly<Record<string, number>>
   readonly out: string
   /** Path of the errors file; null if no row failed. */
   readonly errors: string | null
   readonly journal: string
+  /** What to run next, if rows failed. */
+  readonly next: string | null
   readonly duration_ms: number
+  readonly redeemable?: number
+  readonly not_redeemable?: number
+  readonly reasons?: Readonly<Record<string, number>>
 }
 
-const SOME_FAILED = 11
-
-export async function runBulk(context: Context, run: BulkRun): Promise<Outcome<BulkSummary>> {
-  const { output } = context
-  const opened = await openRun(run.paths, run.identity, run.resume)
+export async function runBulk(context: Context, run: BulkRun): Promise<Result<BulkSummary> | Failure> {
+  const { output, host } = context
+  const { action, input, names, parameters } = run
+  const opened = await openRun(run.paths, { ...run, newRun: host.newId() })
   if (!opened.ok) return opened
   for (const line of opened.damaged) {
     const fate = 'It was passed over: rows that the results hold are kept, the others are asked for again.'
-    output.warn(`${run.names.journal} line ${line} is damaged. ${fate}`)
+    output.warn(`${names.journal} line ${line} is damaged. ${fate}`)
   }
+  let keeps = false
   try {
     const called = await openCall(context, run.baseUrl, run.token, run.concurrency)
     if (!called.ok) return called
     const beganAt = performance.now()
-    const counters: Counters = { total: run.total, issued: 0, replayed: 0, skipped: 0, failed: 0 }
+    const { tallied, doneCount: earlier } = opened
+    const counters: Counters = { total: run.total, earlier, ...newCounters(), tallied }
     const throttle = new Throttle(run.concurrency, () => performance.now())
     const stopProgress = showProgress(context, counters, throttle)
-    const rows = readRows(run.input.chunks(), run.input.format)
-    const failure = await issueRows({
-      template: run.identity.template,
+    const rows = readRows(input.chunks(), input.format, run.rows)
+    const { failure, isUnknown } = await runRows({
+      action,
+      parameters,
+      run: opened.run,
+      isDone: opened.isDone,
       // For a file, its validation has already marked duplicate rows.
-      rows: run.input.isFile ? rows : markDuplicates(rows),
+      rows: input.isFile ? rows : markDuplicates(rows, run.rows),
       call: called.call,
       timeoutMs: context.settings.timeoutMs.value,
       concurrency: run.concurrency,
-      done: opened.done,
-      results: new Results(opened.files),
+      results: new Results(opened.files, action, tallied),
       counters,
       throttle,
       // With JSON output, stderr must hold only the error object.
       onPause: (ms) => {
         if (!output.isJson) output.notice(`The server asks to wait: calls go on in ${Math.ceil(ms / 1000)} s.`)
       },
-      signal: context.host.signal,
+      host,
     }).finally(stopProgress)
     await called.close()
+    // Without the run id of the journal, the keys of calls with an unknown outcome are lost.
+    keeps = action.isKeyedByRun && isUnknown
     const summary = summaryOf(run, opened, counters, performance.now() - beganAt)
-    if (failure === undefined) return { ok: true, data: summary, exit: summary.failed > 0 ? SOME_FAILED : 0 }
+    if (failure === undefined) return { ok: true, data: summary }
     if (failure.status === 426) await forbidPlaintext(context, run.baseUrl, failure.code)
-    return resumable(failure, counters, summary)
+    return resumable(failure, run, counters, keeps)
   } finally {
-    await opened.close()
+    await opened.close(keeps)
   }
 }
 
-function summaryOf({ identity, names }: BulkRun, { files }: RunFiles, counters: Counters, ms: number): BulkSummary {
+const newCounters = () => ({ done: 0, replayed: 0, skipped: 0, failed: 0, failures: new Map<string, number>() })
+
+function summaryOf(run: BulkRun, { files }: RunFiles, counters: Counters, ms: number): BulkSummary {
+  const { action, names, parameters, input, again } = run
+  const { total, failed, failures } = counters
+  const errors = files.errors.wasMade ? names.errors : null
+  const same = input.isFile ? '' : ', with the same input,'
+  const retry = `To try the failed rows again${same} when the cause is gone: \`${again}\`.`
   return {
-    template_id: identity.template,
-    ...counters,
-    total: counters.total ?? doneOf(counters),
+    ...(parameters.template === undefined ? {} : { template_id: parameters.template }),
+    total: total ?? processedOf(counters),
+    ...countsOf(action, counters),
+    failures: Object.fromEntries(failures),
+    ...action.summarise?.(counters),
     out: names.out,
-    errors: files.errors.wasMade ? names.errors : null,
+    errors,
     journal: names.journal,
+    next:
+      failed === 0
+        ? null
+        : `${errors} has each row and why. ${retry} Correct rows that are wrong themselves in another FILE, with another --out.`,
     duration_ms: Math.round(ms),
   }
 }
 
+function countsOf({ words, endpoint }: BulkAction, { done, replayed, skipped, failed }: Counters) {
+  return { [words.done]: done, ...(endpoint.idempotent ? { replayed } : {}), skipped, failed }
+}
+
 /** Adds the counters, and how to resume the run, to the failure that ended a run early. */
-function resumable(failure: Failure, counters: Counters, summary: BulkSummary): Failure {
-  const { issued, replayed, skipped, failed } = summary
-  const have = (issued + replayed + skipped).toLocaleString('en-US')
-  const all = counters.total === null ? '' : ` of ${counters.total.toLocaleString('en-US')}`
-  const next = doneOf(counters) === 0 ? 'Repeat the same command.' : 'Go on with the same command and --resume.'
-  const goOn = `${have}${all} rows have their voucher. ${next}`
+function resumable(failure: Failure, run: BulkRun, counters: Counters, keeps: boolean): Failure {
+  const { action, names, input, again } = run
+  const { total, done, replayed, skipped } = counters
+  const have = (done + replayed + skipped).toLocaleString('en-US')
+  const all = total === null ? '' : ` of ${total.toLocaleString('en-US')}`
+  const same = input.isFile ? '' : ', with the same input'
+  const next = processedOf(counters) === 0 && !keeps ? 'Repeat the same command.' : `To go on${same}: \`${again}\`.`
+  const goOn = `${have}${all} rows ${action.words.state[1]}. ${next}`
   const hint = failure.hint === null ? goOn : `${failure.hint} ${goOn}`
-  const count = { issued, replayed, skipped, failed, out: summary.out, journal: summary.journal }
+  const count = { ...countsOf(action, counters), out: names.out, journal: names.journal }
   return { ...failure, hint, details: { ...failure.details, ...count } }
 }

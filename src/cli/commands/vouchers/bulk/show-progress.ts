@@ -5,22 +5,37 @@ import type { Throttle } from './throttle.js'
 export interface Counters {
   /** Number of rows in the input: known in advance for a file, null for a pipe until it ends. */
   total: number | null
-  /** Rows for which the server issued a new voucher. */
-  issued: number
-  /** Rows whose voucher an earlier call had issued, but whose response did not reach the results file. */
+  /** Rows that the results of earlier runs hold, known before they are skipped. */
+  readonly earlier: number
+  /** Rows that the server processed in this run. */
+  done: number
+  /** Rows that an earlier call had processed, but whose response did not reach the results file. */
   replayed: number
-  /** Rows whose voucher an earlier run has written to the results file. */
+  /** Rows whose result an earlier run has written. */
   skipped: number
   failed: number
+  /** Failed rows by code. */
+  readonly failures: Map<string, number>
+  /** Results, also of earlier runs, by the value that the command tallies. */
+  readonly tallied: Map<string, number>
 }
 
-export const doneOf = ({ issued, replayed, skipped, failed }: Counters) => issued + replayed + skipped + failed
+type RowCounts = Pick<Counters, 'done' | 'replayed' | 'skipped' | 'failed'>
+
+/** Counters of a progress line. */
+type ProgressCounts = Readonly<RowCounts & Pick<Counters, 'total' | 'earlier'>>
+
+export const processedOf = ({ done, replayed, skipped, failed }: RowCounts) => done + replayed + skipped + failed
 
 const FRAME_MS = 200
 /** Milliseconds between progress lines without a terminal, as in CI logs. */
 const LINE_MS = 10_000
 /** Milliseconds over which the displayed rate is averaged. */
 const RATE_MS = 5_000
+/** Milliseconds over which the time left is estimated: they include the pauses of a server that limits the rate. */
+const ESTIMATE_MS = 60_000
+/** Milliseconds without an estimate: the first responses wait for connections, and say little about the others. */
+const WARM_UP_MS = 3_000
 /** Columns left free for the `^C` that a terminal prints, so that the progress line does not wrap. */
 const MARGIN = 3
 const CLEAR_LINE = '\r\u001b[K'
@@ -28,7 +43,7 @@ const CLEAR_LINE = '\r\u001b[K'
 /** Shows the progress of a run on stderr. Returns a function that ends the display. */
 export function showProgress(
   { host, output, globals }: Context,
-  counters: Readonly<Counters>,
+  counters: ProgressCounts,
   throttle: Pick<Throttle, 'pauseMs'>,
 ): () => void {
   const { stderr, env } = host
@@ -36,11 +51,11 @@ export function showProgress(
   // Show nothing for a script: its stderr must hold only the error object.
   if (globals.quiet || (!isTerminal && output.isJson)) return () => {}
   const redraws = isTerminal && env.TERM !== 'dumb' && !globals.debug
-  const rate = rateOf()
+  const speed = new Speed(() => performance.now())
   const show = () => {
-    const { issued, replayed, failed } = counters
-    const perSecond = rate(issued + replayed + failed)
-    const line = progressLine({ counters, perSecond, pauseMs: throttle.pauseMs }, (stderr.columns ?? 80) - MARGIN)
+    const { done, replayed, failed } = counters
+    const rates = speed.measure(done + replayed + failed)
+    const line = progressLine({ counters, ...rates, pauseMs: throttle.pauseMs }, (stderr.columns ?? 80) - MARGIN)
     stderr.write(redraws ? `${CLEAR_LINE}${line}` : `${line}\n`)
   }
   const timer = setInterval(show, redraws ? FRAME_MS : LINE_MS)
@@ -50,22 +65,40 @@ export function showProgress(
   }
 }
 
-/** Returns a function that measures the rows per second over the last RATE_MS. */
-function rateOf(): (count: number) => number {
-  const samples = [{ at: performance.now(), count: 0 }]
-  return (count) => {
-    const at = performance.now()
-    samples.push({ at, count })
-    while (samples.length > 2 && at - (samples[1]?.at ?? at) > RATE_MS) samples.shift()
-    const first = samples[0] ?? { at, count }
-    return at === first.at ? 0 : ((count - first.count) * 1000) / (at - first.at)
+interface Rates {
+  /** Responses per second over the last seconds. */
+  readonly perSecond: number
+  /** Responses per second for the estimate of the time left; 0 as long as nothing can be said. */
+  readonly estimated: number
+}
+
+/** Measures the responses per second, from the first response on. */
+export class Speed {
+  readonly #now: () => number
+  #samples: { readonly at: number; readonly count: number }[] = []
+
+  constructor(monotonicMs: () => number) {
+    this.#now = monotonicMs
+  }
+
+  /** @param count number of responses so far */
+  measure(count: number): Rates {
+    if (count === 0) return { perSecond: 0, estimated: 0 }
+    const last = { at: this.#now(), count }
+    this.#samples.push(last)
+    while (last.at - (this.#samples[1]?.at ?? last.at) > ESTIMATE_MS) this.#samples.shift()
+    const [first = last] = this.#samples
+    // The last sample before the period, so that the period is covered; the first one at the start.
+    const at = this.#samples.findIndex((it) => last.at - it.at <= RATE_MS)
+    const recent = this.#samples[Math.max(0, at - 1)] ?? last
+    const since = (start: typeof last) =>
+      last.at === start.at ? 0 : ((count - start.count) * 1000) / (last.at - start.at)
+    return { perSecond: since(recent), estimated: last.at - first.at < WARM_UP_MS ? 0 : since(first) }
   }
 }
 
-interface BulkProgress {
-  readonly counters: Readonly<Counters>
-  /** Responses per second over the last seconds. */
-  readonly perSecond: number
+interface BulkProgress extends Rates {
+  readonly counters: ProgressCounts
   /** Milliseconds that remain of a pause after a 429; 0 without a pause. */
   readonly pauseMs: number
 }
@@ -74,17 +107,17 @@ const BAR_LONGEST = 30
 const number = (it: number) => it.toLocaleString('en-US')
 
 /** Formats one line within the columns: rows done and total, percentage, bar, rate, time left, failures. */
-export function progressLine({ counters, perSecond, pauseMs }: BulkProgress, columns: number): string {
-  const { total, failed } = counters
-  const done = doneOf(counters)
+export function progressLine({ counters, perSecond, estimated, pauseMs }: BulkProgress, columns: number): string {
+  const { total, failed, skipped, earlier } = counters
+  const done = processedOf(counters)
+  // Rows of earlier runs are skipped without a call.
+  const left = (total ?? 0) - done - Math.max(0, earlier - skipped)
   const share = total === null || total === 0 ? undefined : done / total
   const before = total === null ? `${number(done)} rows` : `${number(done)} of ${number(total)} rows`
   const behind = [
     ...(share === undefined ? [] : [`${Math.floor(share * 100)} %`]),
     pauseMs > 0 ? `the server asks to wait ${inWords(pauseMs)}` : `${number(Math.round(perSecond))}/s`,
-    ...(total === null || perSecond === 0 || pauseMs > 0
-      ? []
-      : [`${inWords(((total - done) / perSecond) * 1000)} left`]),
+    ...(total === null || estimated === 0 || pauseMs > 0 ? [] : [`${inWords((left / estimated) * 1000)} left`]),
     ...(failed === 0 ? [] : [`${number(failed)} failed`]),
   ].join('  ')
   const room = Math.min(BAR_LONGEST, columns - before.length - behind.length - 4)

@@ -4,17 +4,14 @@ import { codeOf } from '../../../../files/error-code.js'
 import type { Context } from '../../../command/context.js'
 import { type Failure, fail } from '../../../failure.js'
 import { ErrorsFile } from './errors-file.js'
-import type { BulkInput } from './input/input.js'
 import { markDuplicates, readRows } from './input/read-rows.js'
 import { type InputRow, isBad, UnreadableInput } from './input/row.js'
-import { encodeLine, errorColumns } from './output-lines.js'
-import { errorOf } from './results.js'
-import type { RunPaths } from './run-files.js'
+import type { BulkRun } from './run.js'
 
 /** Maximum number of bad rows in the failure message; the errors file lists all of them. */
 const SHOWN_MAX = 10
 
-/** Result of validating an input file before the first voucher is issued. */
+/** Result of validating an input file before the first call. */
 interface Validation {
   readonly rows: number
   /** SHA-256 of the file as hex digits. */
@@ -24,9 +21,13 @@ interface Validation {
 }
 
 /** Validates an input file. One bad row is enough to refuse the file; the errors file lists all bad rows. */
-export async function validateFile(context: Context, input: BulkInput, paths: RunPaths): Promise<Validation | Failure> {
+export async function validateFile(
+  context: Context,
+  { action, rows: known, input, paths }: Pick<BulkRun, 'action' | 'rows' | 'input' | 'paths'>,
+): Promise<Validation | Failure> {
   const { host, dryRun } = context
-  const errors = await ErrorsFile.at(paths.errors)
+  const { verb, done } = action.words
+  const errors = await ErrorsFile.at(paths.errors, action)
   if ('ok' in errors) return errors
   const sum = createHash('sha256')
   async function* summed() {
@@ -39,7 +40,7 @@ export async function validateFile(context: Context, input: BulkInput, paths: Ru
   let [rows, bad] = [0, 0]
   let first: InputRow | undefined
   try {
-    for await (const block of markDuplicates(readRows(summed(), input.format))) {
+    for await (const block of markDuplicates(readRows(summed(), input.format, known), known)) {
       if (host.signal.aborted) break
       rows += block.length
       first ??= block.find((it): it is InputRow => !isBad(it))
@@ -47,8 +48,7 @@ export async function validateFile(context: Context, input: BulkInput, paths: Ru
         bad += 1
         const { code, message } = row.fault
         if (shown.length < SHOWN_MAX) shown.push({ pointer: `line ${row.line}`, code, message })
-        const line = errorOf(row, { code, message, requestId: null })
-        if (!dryRun) await errors.append(encodeLine(errorColumns, errors.format, line))
+        if (!dryRun) await errors.append(errors.encode(row, { code, message, requestId: null }))
       }
     }
   } catch (error) {
@@ -63,8 +63,8 @@ export async function validateFile(context: Context, input: BulkInput, paths: Ru
   const list = errors.wasMade ? `All of them are in ${errors.path}. ` : ''
   return fail(
     'INVALID_INPUT',
-    `${count} of ${rows.toLocaleString('en-US')} in ${input.name}. Nothing was issued.`,
-    `${list}Correct the file, or issue the others: give it on standard input, with - in place of FILE.`,
+    `${count} of ${rows.toLocaleString('en-US')} in ${input.name}. Nothing was ${done}.`,
+    `${list}Correct the file, or ${verb} the others: give it on standard input, with - in place of FILE.`,
     { errors: shown, ...(bad > shown.length ? { more: bad - shown.length } : {}) },
   )
 }

@@ -3,6 +3,7 @@ import type { BulkFormat } from '../../../../../src/cli/commands/vouchers/bulk/i
 import { formatOf, markDuplicates, readRows } from '../../../../../src/cli/commands/vouchers/bulk/input/read-rows.js'
 import type { ReadRow } from '../../../../../src/cli/commands/vouchers/bulk/input/row.js'
 import { isBad } from '../../../../../src/cli/commands/vouchers/bulk/input/row.js'
+import { issuanceRows } from '../../../../../src/cli/commands/vouchers/issue-many.js'
 
 async function* inChunks(bytes: Buffer, size: number) {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
@@ -10,7 +11,10 @@ async function* inChunks(bytes: Buffer, size: number) {
 
 async function rowsOf(input: string | Buffer, format?: BulkFormat, size = 1_000_000): Promise<ReadRow[]> {
   const rows: ReadRow[] = []
-  for await (const block of markDuplicates(readRows(inChunks(Buffer.from(input as string), size), format)))
+  for await (const block of markDuplicates(
+    readRows(inChunks(Buffer.from(input as string), size), format, issuanceRows),
+    issuanceRows,
+  ))
     for (const row of block) rows.push(row)
   return rows
 }
@@ -18,7 +22,9 @@ async function rowsOf(input: string | Buffer, format?: BulkFormat, size = 1_000_
 /** An invalid row as `line code`, a valid row as `line id recipient`. */
 const shortly = (rows: readonly ReadRow[]) =>
   rows.map((it) =>
-    isBad(it) ? `${it.line} ${it.fault.code}` : `${it.line} ${it.external_issue_id} ${it.recipient_user_id}`,
+    isBad(it)
+      ? `${it.line} ${it.fault.code}`
+      : `${it.line} ${it.values.external_issue_id} ${it.values.recipient_user_id}`,
   )
 
 const head = 'external_issue_id,recipient_user_id'

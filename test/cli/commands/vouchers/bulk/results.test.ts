@@ -1,10 +1,17 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { Appender } from '../../../../../src/cli/commands/vouchers/bulk/appender.js'
+import type { InputRow } from '../../../../../src/cli/commands/vouchers/bulk/input/row.js'
 import { Results } from '../../../../../src/cli/commands/vouchers/bulk/results.js'
 import { temporaryDir } from '../../../../support/cli.js'
 
-const row = (line: number) => ({ line, external_issue_id: `id-${line}`, recipient_user_id: 'u' })
+const row = (line: number) => ({ line, values: { external_issue_id: `id-${line}`, recipient_user_id: 'u' } })
+
+const action = {
+  resultColumns: ['line', 'voucher_id'],
+  id: 'voucher_id',
+  result: ({ line }: InputRow) => ({ line, voucher_id: null }),
+} as const
 
 /** Results with files that record in `steps` when they are appended to and synced. */
 async function resultsWithSteps(refuse?: string) {
@@ -27,24 +34,24 @@ async function resultsWithSteps(refuse?: string) {
       close: () => real.close(),
     } as unknown as Appender
   }
-  const errors = { append: (await file('errors')).append, format: 'ndjson', wasMade: true } as const
+  const errors = { append: (await file('errors')).append, encode: () => 'error\n', wasMade: true }
   const files = { results: await file('results'), journal: await file('journal'), errors }
-  return { steps, results: new Results({ ...files, format: 'ndjson' }) }
+  return { steps, results: new Results({ ...files, format: 'ndjson' }, action, new Map()) }
 }
 
 test('issue-many syncs results to disk before it records them in the journal', async () => {
   const { steps, results } = await resultsWithSteps()
-  await results.keep({ row: row(1), idempotencyKey: 'k', voucher: { id: 'vch_1' } })
-  await results.keep({ row: row(2), idempotencyKey: 'k', failure: { code: 'C', message: 'm', requestId: null } })
+  await results.keep({ row: row(1), key: 'k', data: { id: 'vch_1' } })
+  await results.keep({ row: row(2), key: 'k', failure: { code: 'C', message: 'm', requestId: null } })
   await results.close()
   expect(steps).toEqual(['results append', 'results sync', 'errors append', 'journal append'])
 })
 
 test('issue-many also writes results that arrive while it writes earlier ones', async () => {
   const { steps, results } = await resultsWithSteps()
-  await results.keep({ row: row(1), idempotencyKey: 'k', voucher: null })
+  await results.keep({ row: row(1), key: 'k', data: null })
   const closing = results.close()
-  await results.keep({ row: row(2), idempotencyKey: 'k', voucher: null })
+  await results.keep({ row: row(2), key: 'k', data: null })
   await closing
   await results.close()
   expect(steps.filter((it) => it === 'journal append').length).toBeGreaterThan(0)
@@ -55,12 +62,12 @@ test.each(['results', 'errors', 'journal'])(
   'issue-many reports a full disk of its %s file and writes nothing more to any file',
   async (name) => {
     const { steps, results } = await resultsWithSteps(name)
-    await results.keep({ row: row(1), idempotencyKey: 'k', voucher: null })
-    await results.keep({ row: row(2), idempotencyKey: 'k', failure: { code: 'C', message: 'm', requestId: null } })
+    await results.keep({ row: row(1), key: 'k', data: null })
+    await results.keep({ row: row(2), key: 'k', failure: { code: 'C', message: 'm', requestId: null } })
     await results.close()
     expect(results.error).toMatchObject({ code: 'ENOSPC' })
     const before = steps.length
-    await results.keep({ row: row(3), idempotencyKey: 'k', voucher: null })
+    await results.keep({ row: row(3), key: 'k', data: null })
     await results.close()
     expect(steps).toHaveLength(before)
     expect(steps.at(-1)).toBe(`${name} append`)

@@ -1,7 +1,7 @@
 import { asMembers } from '../../../../../secure/json.js'
 import { readCsv } from './csv-records.js'
 import { type ReadLine, readLines } from './lines.js'
-import { type BadRow, bad, ids, isBad, type ReadRow, rowOf, UnreadableInput } from './row.js'
+import { type BadRow, bad, isBad, type ReadRow, type RowMembers, rowOf, UnreadableInput, uniqueIn } from './row.js'
 
 export type BulkFormat = 'csv' | 'ndjson'
 
@@ -19,6 +19,7 @@ export function formatOf(path: string): BulkFormat | undefined {
 export async function* readRows(
   chunks: AsyncIterable<Uint8Array | string>,
   format: BulkFormat | undefined,
+  known: RowMembers,
 ): AsyncGenerator<readonly ReadRow[]> {
   const blocks = readLines(chunks)
   const { value: first, done } = await blocks.next()
@@ -26,7 +27,7 @@ export async function* readRows(
   const [line] = first ?? []
   const isJson = format === 'ndjson' || (format === undefined && line && 'text' in line && /^\s*\{/.test(line.text))
   const all = again(first ?? [], blocks)
-  yield* isJson ? jsonRows(all) : csvRows(all)
+  yield* isJson ? jsonRows(all, known) : csvRows(all, known)
 }
 
 async function* again(first: ReadLine[], rest: AsyncGenerator<ReadLine[]>): AsyncGenerator<ReadLine[]> {
@@ -34,29 +35,36 @@ async function* again(first: ReadLine[], rest: AsyncGenerator<ReadLine[]>): Asyn
   yield* rest
 }
 
-/** Marks rows that have the external_issue_id of an earlier row (DECISIONS.md#rows-of-issue-many). */
-export async function* markDuplicates(blocks: AsyncIterable<readonly ReadRow[]>): AsyncGenerator<readonly ReadRow[]> {
+/** Marks rows that repeat the id or credential of an earlier row (DECISIONS.md#bulk-commands). */
+export async function* markDuplicates(
+  blocks: AsyncIterable<readonly ReadRow[]>,
+  known: RowMembers,
+): AsyncGenerator<readonly ReadRow[]> {
   const lines = new Map<string, number>()
   const check = (row: ReadRow) => {
     if (isBad(row)) return row
-    const first = lines.get(row.external_issue_id)
-    if (first !== undefined) {
-      const { metadata: _metadata, ...read } = row
-      return { ...read, ...bad(row.line, 'DUPLICATE', `has the external_issue_id of line ${first}`) }
-    }
-    lines.set(row.external_issue_id, row.line)
+    const { line, values } = row
+    const name = uniqueIn(known, values)
+    const value = `${name} ${values[name]}`
+    const first = lines.get(value)
+    if (first !== undefined) return { ...bad(line, 'DUPLICATE', `has the ${name} of line ${first}`), values }
+    lines.set(value, line)
     return row
   }
   for await (const block of blocks) yield block.map(check)
 }
 
-const members: readonly string[] = [...ids, 'metadata']
+const membersOf = ({ needed, optional, metadata, ignored }: RowMembers) => ({
+  named: [...needed.flat(), ...optional, ...(metadata ? ['metadata'] : [])],
+  ignored,
+})
 
-async function* jsonRows(blocks: AsyncIterable<ReadLine[]>): AsyncGenerator<ReadRow[]> {
-  for await (const block of blocks) yield block.filter((it) => 'fault' in it || it.text.trim() !== '').map(jsonRow)
+async function* jsonRows(blocks: AsyncIterable<ReadLine[]>, known: RowMembers): AsyncGenerator<ReadRow[]> {
+  for await (const block of blocks)
+    yield block.filter((it) => 'fault' in it || it.text.trim() !== '').map((it) => jsonRow(it, known))
 }
 
-function jsonRow(read: ReadLine): ReadRow {
+function jsonRow(read: ReadLine, known: RowMembers): ReadRow {
   if ('fault' in read) return read
   const { line } = read
   let value: unknown
@@ -67,47 +75,53 @@ function jsonRow(read: ReadLine): ReadRow {
   }
   const row = asMembers(value)
   if (row === undefined) return bad(line, 'MALFORMED', 'must be a JSON object')
-  const unknown = Object.keys(row).find((name) => !members.includes(name))
-  if (unknown === undefined) return rowOf(line, row)
-  return bad(line, 'MEMBER_UNKNOWN', `${JSON.stringify(unknown)} is no member of a row${meant(unknown)}`)
+  const { named, ignored } = membersOf(known)
+  const unknown = Object.keys(row).find((name) => !named.includes(name) && !ignored.includes(name))
+  if (unknown === undefined) return rowOf(line, row, known)
+  return bad(line, 'MEMBER_UNKNOWN', `${JSON.stringify(unknown)} is no member of a row${meant(unknown, known)}`)
 }
 
-async function* csvRows(blocks: AsyncIterable<ReadLine[]>): AsyncGenerator<ReadRow[]> {
+async function* csvRows(blocks: AsyncIterable<ReadLine[]>, known: RowMembers): AsyncGenerator<ReadRow[]> {
   let header: readonly string[] | undefined
   for await (const records of readCsv(blocks)) {
     const rows: ReadRow[] = []
     for (const record of records) {
-      if ('fault' in record && header === undefined) throw noHeader(record)
+      if ('fault' in record && header === undefined) throw noHeader(record, known)
       if ('fault' in record) rows.push(record)
-      else if (header === undefined) header = headerOf(record.values)
+      else if (header === undefined) header = headerOf(record.values, known)
       // Skip rows without any value, which spreadsheets leave below a table.
-      else if (record.values.some((it) => it !== '')) rows.push(csvRow(header, record))
+      else if (record.values.some((it) => it !== '')) rows.push(csvRow(header, record, known))
     }
     yield rows
   }
-  if (header === undefined) throw new UnreadableInput('The input has no header line.', headerHint)
+  if (header === undefined) throw new UnreadableInput('The input has no header line.', headerHint(known))
 }
 
-const headerHint = 'The first line of CSV names the columns: external_issue_id,recipient_user_id'
+const headerHint = ({ needed }: RowMembers) =>
+  `The first line of CSV names the columns: ${needed.map(([name]) => name).join(',')}`
 
-const noHeader = ({ line, fault }: BadRow) =>
-  new UnreadableInput(`The header on line ${line} ${fault.message}.`, headerHint)
+const noHeader = ({ line, fault }: BadRow, known: RowMembers) =>
+  new UnreadableInput(`The header on line ${line} ${fault.message}.`, headerHint(known))
 
 const METADATA = 'metadata.'
 
 /** Checks the column names of a CSV header. @throws UnreadableInput for a missing, unknown or duplicate column */
-function headerOf(values: readonly string[]): readonly string[] {
-  const isKnown = (name: string) => members.includes(name) || (name.startsWith(METADATA) && name !== METADATA)
+function headerOf(values: readonly string[], known: RowMembers): readonly string[] {
+  const { named, ignored } = membersOf(known)
+  const isMetadata = (name: string) => known.metadata && name.startsWith(METADATA) && name !== METADATA
+  const isKnown = (name: string) => named.includes(name) || ignored.includes(name) || isMetadata(name)
   const line = values.join(',')
   if (values.length === 1 && /[;\t]/.test(line)) {
-    throw new UnreadableInput('The columns of the header are not separated by commas.', headerHint)
+    throw new UnreadableInput('The columns of the header are not separated by commas.', headerHint(known))
   }
   for (const name of values.filter((it) => !isKnown(it))) {
-    const otherwise = `Take it out, or name it ${METADATA}${name.trim() || 'NAME'} to send it along.`
-    throw new UnreadableInput(`The header has an unknown column ${JSON.stringify(name)}${meant(name)}.`, otherwise)
+    const otherwise = known.metadata ? `, or name it ${METADATA}${name.trim() || 'NAME'} to send it along` : ''
+    const message = `The header has an unknown column ${JSON.stringify(name)}${meant(name, known)}.`
+    throw new UnreadableInput(message, `Take it out${otherwise}.`)
   }
-  for (const name of ids) {
-    if (!values.includes(name)) throw new UnreadableInput(`The header has no column ${name}.`, headerHint)
+  for (const group of known.needed) {
+    if (group.some((name) => values.includes(name))) continue
+    throw new UnreadableInput(`The header has no column ${group.join(' or ')}.`, headerHint(known))
   }
   const twice = values.find((name, i) => values.indexOf(name) !== i)
   if (twice !== undefined) throw new UnreadableInput(`The header has the column ${twice} twice.`)
@@ -118,17 +132,17 @@ function headerOf(values: readonly string[]): readonly string[] {
 }
 
 /** Suggests the column whose name is spelled almost like this one. */
-function meant(name: string): string {
+function meant(name: string, known: RowMembers): string {
   const bare = (it: string) => it.toLowerCase().replace(/[^a-z]/g, '')
-  const shortForms: Readonly<Record<string, string>> = {
-    externalid: 'external_issue_id',
-    recipient: 'recipient_user_id',
-  }
-  const suggestion = members.find((it) => bare(it) === bare(name)) ?? shortForms[bare(name)]
+  const suggestion = membersOf(known).named.find((it) => bare(it) === bare(name)) ?? known.spellings[bare(name)]
   return suggestion === undefined ? '' : `, did you mean ${suggestion}?`
 }
 
-function csvRow(header: readonly string[], { line, values }: { line: number; values: readonly string[] }): ReadRow {
+function csvRow(
+  header: readonly string[],
+  { line, values }: { line: number; values: readonly string[] },
+  known: RowMembers,
+): ReadRow {
   if (values.length !== header.length) {
     return bad(line, 'MALFORMED', `has ${values.length} values where the header has ${header.length}`)
   }
@@ -141,7 +155,7 @@ function csvRow(header: readonly string[], { line, values }: { line: number; val
     else if (name !== 'metadata') metadata.push([name.slice(METADATA.length), value])
     else row.metadata = parsed(value)
   }
-  return rowOf(line, metadata.length === 0 ? row : { ...row, metadata: Object.fromEntries(metadata) })
+  return rowOf(line, metadata.length === 0 ? row : { ...row, metadata: Object.fromEntries(metadata) }, known)
 }
 
 /** Parses metadata; malformed JSON stays text, so that the row is refused because metadata must be an object. */

@@ -1,12 +1,26 @@
-import { hash } from 'node:crypto'
+import { checkRedeemCode } from '../../../../../client/redeem-code.js'
 import { asMembers } from '../../../../../secure/json.js'
 
-/** Input row for one voucher, with its line number from 1. */
+/** Members of the rows of a command. */
+export interface RowMembers {
+  /** Groups of members; a row needs one of each, and the first that it has counts. */
+  readonly needed: readonly (readonly string[])[]
+  readonly optional: readonly string[]
+  /** Columns of the results of other commands, so that these files can be the input. */
+  readonly ignored: readonly string[]
+  /** True if a row may have metadata. */
+  readonly metadata: boolean
+  /** Members that are meant by other names, in lower case without separators. */
+  readonly spellings: Readonly<Record<string, string>>
+  /** True if a redeem code with a wrong check symbol is refused before it is sent. */
+  readonly checksCodes?: true
+}
+
+/** Input row for one call, with its line number from 1. */
 export interface InputRow {
   readonly line: number
-  readonly external_issue_id: string
-  readonly recipient_user_id: string
-  /** Metadata of the voucher, sent unchanged. */
+  readonly values: Readonly<Partial<Record<string, string>>>
+  /** Metadata, sent unchanged. */
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
@@ -23,12 +37,11 @@ interface RowFault {
   readonly message: string
 }
 
-/** A row that is refused before it is sent, with those of its ids that could be read. */
+/** A row that is refused before it is sent, with those of its values that could be read. */
 export interface BadRow {
   readonly line: number
   readonly fault: RowFault
-  readonly external_issue_id?: string
-  readonly recipient_user_id?: string
+  readonly values?: InputRow['values']
 }
 
 export type ReadRow = InputRow | BadRow
@@ -39,7 +52,7 @@ export const bad = (line: number, code: RowFault['code'], message: string): BadR
   fault: { code, message },
 })
 
-/** Thrown for input without readable rows; no voucher is issued then. */
+/** Thrown for input without readable rows; no call is made then. */
 export class UnreadableInput extends Error {
   override readonly name = 'UnreadableInput'
   readonly hint: string | null
@@ -49,31 +62,37 @@ export class UnreadableInput extends Error {
   }
 }
 
-/**
- * Derives the idempotency key of a row. It is the same in every run, so that a retry after a lost response does not
- * issue a second voucher. Metadata is left out, because it does not identify a voucher (DECISIONS.md#issue).
- */
-export function idempotencyKeyOf(
-  template: string,
-  row: Pick<InputRow, 'external_issue_id' | 'recipient_user_id'>,
-): string {
-  const what = JSON.stringify(['issue-many', template, row.external_issue_id, row.recipient_user_id])
-  return `issue-many-${hash('sha256', what, 'base64url')}`
-}
+/** Member of a row that no other row may repeat. */
+export const uniqueIn = ({ needed: [first = []] }: RowMembers, values: InputRow['values']) =>
+  first.find((name) => values[name] !== undefined) ?? ''
 
-export const ids = ['external_issue_id', 'recipient_user_id'] as const
-
-/** Checks only that a row has both ids; the server checks everything else (DECISIONS.md#rows-of-issue-many). */
-export function rowOf(line: number, members: Readonly<Record<string, unknown>>): ReadRow {
+/** Checks only that a row has its members; the server checks everything else (DECISIONS.md#bulk-commands). */
+export function rowOf(line: number, members: Readonly<Record<string, unknown>>, known: RowMembers): ReadRow {
+  const given = Object.entries(members).filter(([, value]) => value !== undefined && value !== '')
+  const values: Record<string, string> = {}
+  const fault = (code: RowFault['code'], message: string) => ({ ...bad(line, code, message), values })
+  let wrong: string | undefined
+  for (const [name, value] of given) {
+    if (name === 'metadata' || known.ignored.includes(name)) continue
+    if (typeof value === 'string') values[name] = value
+    // A member that is null in NDJSON is an empty cell in CSV.
+    else if (value !== null) wrong ??= name
+  }
+  if (wrong !== undefined) return fault('VALUE_WRONG', `${wrong} must be a text`)
+  for (const group of known.needed) {
+    const [first, ...others] = group.filter((name) => values[name] !== undefined)
+    if (first === undefined) return fault('VALUE_MISSING', `${group.join(' or ')} is missing`)
+    for (const name of others) delete values[name]
+  }
   const { metadata } = members
-  const read = Object.fromEntries(ids.map((name) => [name, members[name]]).filter(([, it]) => typeof it === 'string'))
-  for (const name of ids) {
-    const value = members[name]
-    if (value === undefined || value === '') return { ...bad(line, 'VALUE_MISSING', `${name} is missing`), ...read }
-    if (typeof value !== 'string') return { ...bad(line, 'VALUE_WRONG', `${name} must be a text`), ...read }
-  }
   if (metadata !== undefined && asMembers(metadata) === undefined) {
-    return { ...bad(line, 'VALUE_WRONG', 'metadata must be a JSON object'), ...read }
+    return fault('VALUE_WRONG', 'metadata must be a JSON object')
   }
-  return { line, ...read, ...(metadata === undefined ? {} : { metadata }) } as InputRow
+  const { redeem_code: code } = values
+  if (known.checksCodes && code !== undefined) {
+    const check = checkRedeemCode(code)
+    if (check === 'malformed') return fault('VALUE_WRONG', 'redeem_code is not a redeem code: 16 symbols')
+    if (check === 'mistyped') return fault('VALUE_WRONG', 'redeem_code is mistyped: its check symbol does not fit')
+  }
+  return { line, values, ...(metadata === undefined ? {} : { metadata }) } as InputRow
 }

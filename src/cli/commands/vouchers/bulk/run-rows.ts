@@ -1,33 +1,40 @@
 import { setMaxListeners } from 'node:events'
 import type { Call } from '../../../../client/call.js'
 import type { CallFailure, CallResult } from '../../../../client/result.js'
-import type { IssuedVoucher } from '../../../../contract/vouchers.js'
-import * as contract from '../../../../contract/vouchers.js'
+import type { Endpoint, InputOf } from '../../../../contract/endpoint.js'
+import type { FailureCode } from '../../../../contract/errors.js'
 import { codeOf } from '../../../../files/error-code.js'
 import { exitOf, type Failure, fail, fromCall } from '../../../failure.js'
+import type { Host } from '../../../host/host.js'
+import { remember } from '../../../host/scrub.js'
+import { redactCode } from '../../../host/secrets.js'
 import { untilAborted } from '../../../host/until-aborted.js'
-import { type InputRow, idempotencyKeyOf, isBad, type ReadRow, UnreadableInput } from './input/row.js'
+import { formsOf } from '../credential-input.js'
+import type { BulkAction, Parameters } from './action.js'
+import type { RowFailure } from './errors-file.js'
+import { type InputRow, isBad, type ReadRow, UnreadableInput } from './input/row.js'
+import { keyOf } from './key-of.js'
 import { TooManyCalls } from './open-call.js'
-import type { Results } from './results.js'
+import { countUp, type Results } from './results.js'
+import type { RunFiles } from './run-files.js'
 import type { Counters } from './show-progress.js'
 import type { Throttle } from './throttle.js'
 
-interface IssueOptions {
-  readonly template: string
+interface RowsOptions extends Pick<RunFiles, 'run' | 'isDone'> {
+  readonly action: BulkAction
+  readonly parameters: Parameters
   readonly rows: AsyncIterable<readonly ReadRow[]>
   /** Makes a call and retries transient failures; throws TooManyCalls for a 429. */
   readonly call: Call
   readonly timeoutMs: number
   readonly concurrency: number
-  /** Idempotency keys of the rows whose voucher is already in the results file. */
-  readonly done: ReadonlySet<string>
   readonly results: Results
   readonly counters: Counters
   readonly throttle: Throttle
   /** Called when a 429 response pauses all calls for `ms` milliseconds. */
   onPause(ms: number): void
-  /** When this signal aborts, no further row is issued, and calls in flight may finish. */
-  readonly signal: AbortSignal
+  /** When its signal aborts, no further call is made, and calls in flight may finish. */
+  readonly host: Pick<Host, 'env' | 'signal'>
 }
 
 /** Milliseconds that calls in flight may take after an interruption; the next run repeats the unfinished ones. */
@@ -37,22 +44,31 @@ const PAUSE_MS_MAX = 5 * 60_000
 /** Number of successive rows with a 5xx after which the run ends. */
 const SERVER_ERRORS_MAX = 10
 
-/** Issues a voucher for every row. Returns undefined after the last row, or the failure that ended the run early. */
-export async function issueRows(options: IssueOptions): Promise<Failure | undefined> {
+interface RowsOutcome {
+  /** The failure that ended the run early; undefined after the last row. */
+  readonly failure: Failure | undefined
+  /** True if a call that has no result may have been processed. */
+  readonly isUnknown: boolean
+}
+
+/** Makes the call of every row. */
+export async function runRows(options: RowsOptions): Promise<RowsOutcome> {
   const run = new Run(options)
   const workers = await Promise.allSettled(Array.from({ length: options.concurrency }, () => run.work()))
   run.end()
   await options.results.close()
   const thrown = workers.find((it) => it.status === 'rejected')
   if (thrown !== undefined) throw thrown.reason
-  const { error } = options.results
+  return { failure: failureOf(run, options), isUnknown: run.isUnknown }
+}
+
+function failureOf(run: Run, { results: { error }, host }: RowsOptions): Failure | undefined {
   if (error !== undefined) return fail('FILE_UNWRITABLE', `The results cannot be written (${codeOf(error)}).`)
-  if (run.failure !== undefined) return run.failure
-  return options.signal.aborted ? fail('ABORTED', 'Interrupted.') : undefined
+  return run.failure ?? (host.signal.aborted ? fail('ABORTED', 'Interrupted.') : undefined)
 }
 
 class Run {
-  readonly #it: IssueOptions
+  readonly #it: RowsOptions
   readonly #rows: AsyncGenerator<ReadRow, undefined>
   readonly #stop = new AbortController()
   readonly #calls = new AbortController()
@@ -61,17 +77,18 @@ class Run {
   #responses = 0
   #serverErrors = 0
   failure: Failure | undefined
+  isUnknown = false
 
-  constructor(options: IssueOptions) {
+  constructor(options: RowsOptions) {
     this.#it = options
     // Each concurrent call adds a listener to these signals, so disable Node's leak warning.
     setMaxListeners(0, this.#stop.signal, this.#calls.signal)
     this.#rows = eachOf(options.rows, this.#stop.signal)
-    options.signal.addEventListener('abort', this.#onSignal, { once: true })
-    if (options.signal.aborted) this.#interrupt()
+    options.host.signal.addEventListener('abort', this.#onSignal, { once: true })
+    if (options.host.signal.aborted) this.#interrupt()
   }
 
-  /** Issues rows until the input or the run ends; several workers run this concurrently. A bug stops all of them. */
+  /** Makes calls until the input or the run ends; several workers run this concurrently. A bug stops all of them. */
   async work(): Promise<void> {
     try {
       await this.#takeRows()
@@ -83,58 +100,70 @@ class Run {
   }
 
   async #takeRows(): Promise<void> {
-    const { counters, results, done, template } = this.#it
+    const { action, counters, results, isDone, run, parameters } = this.#it
     while (!this.#stop.signal.aborted) {
       const { value: row } = await this.#rows.next()
       if (row === undefined || this.#stop.signal.aborted) return
       if (isBad(row)) {
-        await results.keep({ row, failure: { ...row.fault, requestId: null } })
-        counters.failed += 1
+        await this.#keepFailure(row, undefined, { ...row.fault, requestId: null })
         continue
       }
-      const idempotencyKey = idempotencyKeyOf(template, row)
-      if (done.has(idempotencyKey)) counters.skipped += 1
-      else await this.#issue(row, idempotencyKey)
+      const key = keyOf(action, row.values, run, parameters) ?? ''
+      if (isDone(row, key)) counters.skipped += 1
+      else await this.#process(row, key)
       if (results.error !== undefined) this.#stop.abort()
     }
   }
 
   end(): void {
     clearTimeout(this.#grace)
-    this.#it.signal.removeEventListener('abort', this.#onSignal)
+    this.#it.host.signal.removeEventListener('abort', this.#onSignal)
   }
 
-  async #issue(row: InputRow, idempotencyKey: string): Promise<void> {
+  async #process(row: InputRow, key: string): Promise<void> {
     for (let again = false; ; again = true) {
       const responsesBefore = this.#responses
-      const result = await this.#callRow(row, idempotencyKey)
+      const result = await this.#callRow(row, key)
       if (result === undefined) return
       if (result.ok) {
         this.#countResponse()
-        this.#it.counters[result.replayed ? 'replayed' : 'issued'] += 1
-        return this.#it.results.keep({ row, idempotencyKey, voucher: result.data })
+        this.#it.counters[result.replayed ? 'replayed' : 'done'] += 1
+        return this.#it.results.keep({ row, key, data: result.data })
       }
+      this.isUnknown ||= result.outcomeUnknown
       if (result.code === 'ABORTED') return
-      const scope = scopeOf(result)
-      if (scope === 'run') return this.#fail(result)
+      if (this.#it.action.findings?.includes(result.code)) {
+        this.#countResponse()
+        this.#it.counters.done += 1
+        return this.#it.results.keep({ row, key, data: { redeemable: false, reason: result.code } })
+      }
+      const scope = scopeOf(result, this.#it.action)
+      if (scope === 'run') return this.#fail(result, row)
       // No other call got a response meanwhile, so the server is unreachable; otherwise try the row once more.
-      if (scope === 'unreachable' && this.#responses === responsesBefore) return this.#fail(result)
+      if (scope === 'unreachable' && this.#responses === responsesBefore) return this.#fail(result, row)
       if (scope === 'unreachable' && !again) continue
       if (scope === 'row') this.#countResponse()
-      else if ((this.#serverErrors += 1) >= SERVER_ERRORS_MAX) return this.#fail(result)
-      this.#it.counters.failed += 1
-      return this.#it.results.keep({ row, idempotencyKey, failure: result })
+      else if ((this.#serverErrors += 1) >= SERVER_ERRORS_MAX) return this.#fail(result, row)
+      return this.#keepFailure(row, key, { ...result, message: withoutCode(result.message, row) })
     }
   }
 
+  async #keepFailure(row: ReadRow, key: string | undefined, failure: RowFailure): Promise<void> {
+    const { counters, results } = this.#it
+    counters.failed += 1
+    countUp(counters.failures, failure.code)
+    await results.keep({ row, failure, ...(key === undefined ? {} : { key }) })
+  }
+
   /** Calls until the response is not a 429; undefined if the run ends before that. */
-  async #callRow(row: InputRow, idempotencyKey: string): Promise<CallResult<IssuedVoucher> | undefined> {
-    const { throttle, call, template, timeoutMs } = this.#it
-    const { line: _line, ...input } = row
-    const issue = { template_id: template, ...input } as Parameters<typeof call<typeof contract.issue>>[1]
+  async #callRow(row: InputRow, key: string): Promise<CallResult<unknown> | undefined> {
+    const { throttle, call, action, parameters, timeoutMs } = this.#it
+    const { endpoint } = action
+    const input = action.input(row, parameters)
+    const keyed = endpoint.idempotent ? { idempotencyKey: key } : {}
     while (await throttle.enter(this.#stop.signal)) {
       try {
-        return await call(contract.issue, issue, { idempotencyKey, timeoutMs, signal: this.#calls.signal })
+        return await call(endpoint, input as InputOf<Endpoint>, { ...keyed, timeoutMs, signal: this.#calls.signal })
       } catch (error) {
         if (!(error instanceof TooManyCalls)) throw error
         const { retryAfterMs } = error
@@ -156,8 +185,9 @@ class Run {
   }
 
   /** Ends the run. Only the first failure is reported, because later ones have the same cause. */
-  #fail(result: CallFailure): void {
-    // Omit the key: each row derives its own, so the hint must not suggest --idempotency-key.
+  #fail(result: CallFailure, row: InputRow): void {
+    for (const form of secretsOf(row)) remember(this.#it.host, form)
+    // Omit the key: each row has its own, so the hint must not suggest --idempotency-key.
     const { idempotencyKey: _key, ...rest } = result
     this.failure ??= fromCall({ ...rest, outcomeUnknown: false })
     this.#stop.abort()
@@ -188,29 +218,34 @@ async function* eachOf(
  */
 type FailureScope = 'row' | 'run' | 'unreachable' | 'server_error'
 
-/** Failure codes that affect every row. An exhausted quota does not: the server still returns existing vouchers. */
-const runFailures: readonly string[] = [
-  'TEMPLATE_NOT_ACTIVE',
-  'TEMPLATE_VALIDITY_ENDED',
-  'SECURE_TRANSPORT_REQUIRED',
-  'RATE_LIMITED',
-  'CREDENTIAL_UNENCRYPTED',
-]
+/** Failure codes of every endpoint that affect every row. */
+const runFailures: readonly string[] = ['SECURE_TRANSPORT_REQUIRED', 'RATE_LIMITED', 'CREDENTIAL_UNENCRYPTED']
 const gatewayStatuses: readonly number[] = [502, 503, 504]
 
-function scopeOf(failure: CallFailure): FailureScope {
+function scopeOf(failure: CallFailure, action: BulkAction): FailureScope {
   const { code, status, details } = failure
-  if (runFailures.includes(code)) return 'run'
+  if (runFailures.includes(code) || action.runFailures.includes(code)) return 'run'
+  if (action.endpoint.failures?.includes(code as FailureCode)) return 'row'
   // The response comes from a proxy or another web server, so every other row would get it too.
   if (code === 'INVALID_RESPONSE' && status < 500) return 'run'
   if (code === 'NETWORK_ERROR' || code === 'TIMEOUT' || gatewayStatuses.includes(status)) return 'unreachable'
   // With a reason, this row is too large to encrypt; without one, no header can carry the credential.
   if (code === 'INVALID_INPUT') return details.reason === undefined ? 'run' : 'row'
   const exit = exitOf(fromCall(failure))
-  // Authentication, permission, template and encryption are the same for every row.
+  // Authentication, permission, route and encryption are the same for every row.
   if (exit === 4 || exit === 5 || exit === 10) return 'run'
   return exit === 9 ? 'server_error' : 'row'
 }
+
+/** The code of a row in all forms in which a server may repeat it; empty for issue-many and reverse-many. */
+function secretsOf({ values: { redeem_code: code, qr_token: token } }: InputRow): readonly string[] {
+  const secret = code ?? token
+  return secret === undefined ? [] : formsOf(secret)
+}
+
+/** Removes the code of a row from a message of the server. */
+const withoutCode = (message: string, row: InputRow) =>
+  secretsOf(row).reduce((text, form) => text.replaceAll(form, redactCode(form)), message)
 
 function retryAfterTooLong(ms: number): CallFailure {
   return {

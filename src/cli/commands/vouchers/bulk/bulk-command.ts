@@ -1,0 +1,183 @@
+import { parseBaseUrl } from '../../../../client/base-url.js'
+import { mutates } from '../../../../contract/endpoint.js'
+import type { Context } from '../../../command/context.js'
+import { type Example, type Leaf, leaf } from '../../../command/leaf.js'
+import { type Failure, fail } from '../../../failure.js'
+import { type Flags, integer, required, text, toggle, type ValuesOf } from '../../../flags/flags.js'
+import { shellWord } from '../../../host/shell.js'
+import type { Outcome } from '../../../output/outcome.js'
+import { optionOf } from '../../../output/suggestions.js'
+import { hasReferenceCodes } from '../credential-input.js'
+import type { BulkAction, Parameters } from './action.js'
+import type { InputRow, RowMembers } from './input/row.js'
+import type { BulkRun, BulkSummary } from './run.js'
+
+interface BulkCommand<F extends Flags> extends BulkAction {
+  readonly summary: string
+  readonly notes: readonly string[]
+  /** Flags beside those of every bulk command. */
+  readonly flags: F
+  readonly outSummary: string
+  readonly examples: readonly Example[]
+  parameters(flags: ValuesOf<F>): Parameters
+  /** Returns the word that a user types to confirm the run on a production server; absent if nothing is changed. */
+  word?(flags: ValuesOf<F>): string
+  headline?(summary: BulkSummary): string
+  /** Exit code of a run without failed rows; default 0. */
+  exit?(summary: BulkSummary, flags: ValuesOf<F>): number
+}
+
+/** Concurrent calls: twice the server's group commit, so that the server has work while responses are being read. */
+const CONCURRENCY = 64
+const CONCURRENCY_MAX = 256
+/** Exit code of a run with failed rows. */
+const SOME_FAILED = 11
+
+/** Paragraphs of help that all bulk commands share. */
+const sharedNotes = [
+  'OUT.journal records what each row got, and holds no code. Whatever ends a run, the same command with --resume goes on: rows that are done are skipped, rows that failed are tried again. It goes on with the same flags, server and file only.',
+  'Calls that fail for now are repeated. Where the server asks to wait (429), all wait, and fewer calls run at once. A server that is away ends the run with exit code 9. Ctrl-C finishes what is in flight.',
+]
+
+const sharedFlags = (outSummary: string) => ({
+  out: required(text('FILE', `${outSummary}; .csv, .ndjson or .jsonl`), 'File of the results'),
+  errors: text('FILE', 'Rows that failed, and why'),
+  concurrency: integer('N', `Calls at once at most, default ${CONCURRENCY}`, 1, CONCURRENCY_MAX),
+  resume: toggle('Go on with the run that --out is from, or begin one'),
+})
+type SharedFlags = ValuesOf<ReturnType<typeof sharedFlags>>
+
+/** Defines a command that makes one call for each row of a file (DECISIONS.md#bulk-commands). */
+export function bulkLeaf<const F extends Flags>(command: BulkCommand<F>): Leaf {
+  const { name, summary, notes, examples, endpoint, words } = command
+  const members = ['total', words.done, ...(endpoint.idempotent ? ['replayed'] : []), 'skipped', 'failed']
+  return leaf({
+    name,
+    summary,
+    notes: [...notes, ...sharedNotes],
+    positional: { name: 'FILE', summary: 'CSV or NDJSON, or - for standard input', ask: 'File' },
+    flags: { ...command.flags, ...sharedFlags(command.outSummary) },
+    examples,
+    changes: mutates(endpoint),
+    view: {
+      headline: (it: BulkSummary) => failedSentence(it) ?? command.headline?.(it) ?? doneSentence(it, words.state[0]),
+      isGood: ({ failed, not_redeemable: refused = 0 }) => failed + refused === 0,
+      members: [...members, 'out', 'errors', 'journal'],
+      next: ({ next }) => next ?? undefined,
+    },
+    run: async (context, { positional, flags }): Promise<Outcome<BulkSummary>> => {
+      const own = flags as unknown as ValuesOf<F>
+      const shared = flags as unknown as SharedFlags
+      const { checkPaths, pathsFrom, pathsOf } = await import('./run-files.js')
+      const { cwd } = context.host
+      const names = pathsOf(shared.out, shared.errors)
+      const problem = checkPaths(names, positional, cwd)
+      if (problem !== undefined) return problem
+      const base = context.baseUrl()
+      if (!base.ok) return base
+      const credential = await context.credential(endpoint.caller, base.value)
+      if (!credential.ok) return credential
+      const { openInput } = await import('./input/input.js')
+      const opened = await openInput(context.host, positional)
+      if (!opened.ok) return opened
+      try {
+        const outcome = await runFrom(context, {
+          action: command,
+          rows: rowsOf(context, command),
+          parameters: command.parameters(own),
+          word: command.word?.(own),
+          input: opened.input,
+          names,
+          paths: pathsFrom(cwd, names),
+          resume: shared.resume,
+          concurrency: shared.concurrency ?? CONCURRENCY,
+          baseUrl: base.value,
+          token: credential.value,
+          again: resumeCommand(context.command, name, positional, flags),
+        })
+        if (!('data' in outcome)) return outcome
+        return { ...outcome, exit: outcome.data.failed > 0 ? SOME_FAILED : (command.exit?.(outcome.data, own) ?? 0) }
+      } finally {
+        await opened.input.close()
+      }
+    },
+  })
+}
+
+const number = (it: number) => it.toLocaleString('en-US')
+
+const doneSentence = ({ total }: BulkSummary, state: string) =>
+  `Every row ${state}: ${number(total)} of ${number(total)}.`
+
+/** Says how many rows failed with which code; undefined if none failed. */
+function failedSentence({ total, failed, failures }: BulkSummary): string | undefined {
+  if (failed === 0) return undefined
+  const codes = Object.entries(failures).map(([code, count]) => `${number(count)} ${code}`)
+  return `${number(failed)} of ${number(total)} rows failed: ${codes.join(', ')}.`
+}
+
+/** Members of the rows, with the check of redeem codes if this server's codes are known to have a check symbol. */
+function rowsOf(context: Context, { rows, checksCodes }: BulkAction): RowMembers {
+  if (checksCodes === undefined) return rows
+  return hasReferenceCodes(context.settings) ? { ...rows, checksCodes } : rows
+}
+
+/** Writes the command that continues a run: the command line as typed, with the answers to prompts and --resume. */
+function resumeCommand(typed: string, name: string, file: string, flags: Readonly<Record<string, unknown>>): string {
+  const start = `voucherctl vouchers ${name}`
+  const missing = Object.entries({ ...flags, resume: true }).filter(
+    ([flag, value]) => (typeof value === 'string' || value === true) && !` ${typed} `.includes(` --${flag}`),
+  )
+  const options = missing.map(([flag, value]) => (value === true ? `--${flag}` : optionOf(flag, String(value))))
+  const positional = typed.endsWith(` ${shellWord(file)}`) ? '' : ` ${shellWord(file)}`
+  return typed.replace(start, () => [start, ...options].join(' ')) + positional
+}
+
+type BulkOptions = Omit<BulkRun, 'identity' | 'total'> & {
+  readonly word: string | undefined
+}
+
+async function runFrom(context: Context, options: BulkOptions): Promise<Outcome<BulkSummary>> {
+  const { action, input, names, baseUrl, parameters, word } = options
+  const { verb, gerund, noun } = action.words
+  const { validateFile } = await import('./validate-file.js')
+  const validation = input.isFile ? await validateFile(context, options) : undefined
+  if (validation !== undefined && 'ok' in validation) return validation
+  const total = validation?.rows ?? null
+  const count = total === null ? `the ${noun}s` : `${number(total)} ${noun}${total === 1 ? '' : 's'}`
+  if (context.dryRun) {
+    const shown = await planFirst(context, options, validation?.first)
+    if ('ok' in shown) return shown
+    const { plan } = context.plan(
+      `${verb} ${count} of ${input.name}; results to ${names.out}, what fails to ${names.errors}, the journal to ${names.journal}`,
+    )
+    return { ok: false, plan: [...shown.requests, ...plan] }
+  }
+  if (word !== undefined) {
+    const refusal = await context.confirm({ action: `${gerund} ${count} of ${input.name}`, word })
+    if (refusal !== undefined) return refusal
+  }
+  const { origin, prefix } = parseBaseUrl(baseUrl)
+  const identity = { ...parameters, server: origin + prefix, input_sha256: validation?.sha256 ?? null }
+  const { runBulk } = await import('./run.js')
+  return runBulk(context, { ...options, identity, total })
+}
+
+/** Plans the call of the first row for a dry run, as an example of all calls. */
+async function planFirst(
+  { settings, host }: Context,
+  { action, parameters, baseUrl, token }: BulkOptions,
+  row: InputRow | undefined,
+): Promise<{ readonly requests: readonly unknown[] } | Failure> {
+  if (row === undefined) return { requests: [] }
+  const { prepareCall } = await import('../../../../client/prepare.js')
+  const { planRequest } = await import('../../../command/dry-run.js')
+  const { keyOf } = await import('./key-of.js')
+  // The real run has another id, so a key that contains it differs from this one.
+  const key = action.endpoint.idempotent ? keyOf(action, row.values, host.newId(), parameters) : undefined
+  const keyed = key === undefined ? {} : { idempotencyKey: key }
+  const prepared = await prepareCall(action.endpoint, action.input(row, parameters), { token }, keyed)
+  if (!prepared.ok) return fail('INVALID_INPUT', `${prepared.message}.`, null, prepared.details)
+  const { mode, origin } = settings.secure
+  return { requests: [planRequest(baseUrl, prepared.request, mode.value, origin.value, action.endpoint.id)] }
+}

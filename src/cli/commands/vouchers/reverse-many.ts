@@ -1,0 +1,65 @@
+import type { Redemption } from '../../../contract/vouchers.js'
+import * as contract from '../../../contract/vouchers.js'
+import { text } from '../../flags/flags.js'
+import { bulkLeaf } from './bulk/bulk-command.js'
+import { textOrNull } from './bulk/text-or-null.js'
+
+export const reverseMany = bulkLeaf({
+  name: 'reverse-many',
+  summary: 'Reverse the redemption of each row of a CSV or NDJSON file',
+  notes: [
+    'CSV with a header line, or NDJSON: redemption_id, and optionally reason and metadata: columns metadata.NAME, or one column or member metadata with a JSON object. The results of redeem-many are such a file. UTF-8. - reads standard input, which begins with { where it is NDJSON.',
+    'A file is read through first. Where a row cannot be sent (a value is missing, a redemption_id comes twice, a line is malformed) nothing is reversed: exit code 2, each row with its line in the list of errors. From a pipe such rows fail one by one and the others are reversed.',
+    'The results go to --out as they come, readable by you alone. Rows that were refused are in the list of errors (default: OUT with .errors before its ending): then the exit code is 11.',
+    'Each run has its own idempotency keys, which --resume uses again: a call whose response was lost is counted as replayed. A run without --resume is a new action: redemptions that are reversed are refused.',
+    'Reversal is called only from trusted servers. The vouchers can be redeemed again while they are valid. The quota of the template stays used.',
+  ],
+  flags: { reason: text('TEXT', 'Why, at most 200 characters, for rows without a reason') },
+  outSummary: 'Results',
+  examples: [
+    { command: 'voucherctl vouchers reverse-many redeemed.csv --reason "wrong till" --out reversed.csv' },
+    {
+      command: 'voucherctl vouchers reverse-many redeemed.csv --reason "wrong till" --out reversed.csv --resume',
+      comment: 'Goes on where a run was ended',
+    },
+  ],
+  endpoint: contract.reverse,
+  words: {
+    verb: 'reverse',
+    gerund: 'Reversing',
+    done: 'reversed',
+    noun: 'redemption',
+    state: ['is reversed', 'are reversed'],
+  },
+  rows: {
+    needed: [['redemption_id']],
+    optional: ['reason'],
+    ignored: ['line', 'voucher_id', 'external_issue_id', 'recipient_user_id', 'reference', 'code_hint', 'redeemed_at'],
+    metadata: true,
+    spellings: { id: 'redemption_id', redemption: 'redemption_id' },
+  },
+  isKeyedByRun: true,
+  keyParts: ({ redemption_id: id }, run) => (id === undefined ? undefined : [run, id]),
+  parameters: ({ reason }) => ({ reason: reason ?? null }),
+  word: () => 'reverse',
+  input: ({ values, metadata }, { reason }) => ({
+    redemptionId: values.redemption_id,
+    reason: values.reason ?? reason ?? undefined,
+    metadata,
+  }),
+  resultColumns: ['line', 'redemption_id', 'voucher_id', 'voucher_status', 'redeemable', 'reversed_at'],
+  id: 'redemption_id',
+  result: ({ line, values }, data) => {
+    const redemption = data as Partial<Redemption> | null
+    return {
+      line,
+      redemption_id: values.redemption_id,
+      voucher_id: textOrNull(redemption?.voucherId),
+      voucher_status: textOrNull(redemption?.voucher?.status),
+      redeemable: redemption?.voucher?.redeemable === true,
+      reversed_at: textOrNull(redemption?.reversedAt),
+    }
+  },
+  errorIds: ['redemption_id'],
+  runFailures: [],
+})

@@ -1,0 +1,86 @@
+import type { Verification } from '../../../contract/vouchers.js'
+import * as contract from '../../../contract/vouchers.js'
+import { toggle } from '../../flags/flags.js'
+import { bulkLeaf } from './bulk/bulk-command.js'
+import { credentialInput, credentialKey, credentialRows } from './bulk/credential-rows.js'
+import { textOrNull } from './bulk/text-or-null.js'
+
+export const verifyMany = bulkLeaf({
+  name: 'verify-many',
+  summary: 'Verify the voucher of each row of a CSV or NDJSON file',
+  notes: [
+    'CSV with a header line, or NDJSON: redeem_code or qr_token, and optionally recipient_user_id, the user who presents it. The results of issue-many are such a file. UTF-8. - reads standard input, which begins with { where it is NDJSON.',
+    'Whatever it finds, the exit code is 0; with --check it is 6 if a voucher is not redeemable. A code that no voucher has is a result too: its reason is VOUCHER_NOT_FOUND, or VALIDATION_FAILED if it cannot be a code. Rows that could not be verified are in the list of errors: then the exit code is 11.',
+    'The results go to --out as they come, readable by you alone. They hold no codes: a row is known by its line and the last four symbols.',
+  ],
+  flags: { check: toggle('Exit with 6 when a voucher is not redeemable') },
+  outSummary: 'Results',
+  examples: [
+    { command: 'voucherctl vouchers verify-many codes.csv --out verified.csv' },
+    {
+      command: 'scan | voucherctl vouchers verify-many - --out verified.ndjson --check --json',
+      comment: 'From a program, for a script',
+    },
+  ],
+  endpoint: contract.verify,
+  words: {
+    verb: 'verify',
+    gerund: 'Verifying',
+    done: 'verified',
+    noun: 'voucher',
+    state: ['is verified', 'are verified'],
+  },
+  rows: credentialRows,
+  isKeyedByRun: true,
+  keyParts: credentialKey,
+  parameters: () => ({}),
+  input: credentialInput,
+  resultColumns: [
+    'line',
+    'redeemable',
+    'reason',
+    'voucher_id',
+    'external_issue_id',
+    'recipient_user_id',
+    'status',
+    'valid_from',
+    'valid_until',
+    'redemption_id',
+    'code_hint',
+  ],
+  id: 'voucher_id',
+  result: ({ line, values }, data) => {
+    const { redeemable, reason, voucher } = (data ?? {}) as Partial<Verification>
+    return {
+      line,
+      redeemable: redeemable === true,
+      reason: redeemable === true ? null : (textOrNull(reason) ?? 'unknown'),
+      voucher_id: textOrNull(voucher?.id),
+      external_issue_id: textOrNull(voucher?.externalIssueId) ?? values.external_issue_id,
+      recipient_user_id: textOrNull(voucher?.recipientUserId),
+      status: textOrNull(voucher?.status),
+      valid_from: textOrNull(voucher?.validFrom),
+      valid_until: textOrNull(voucher?.validUntil),
+      redemption_id: textOrNull(voucher?.redemptionId),
+      code_hint: textOrNull(voucher?.codeHint),
+    }
+  },
+  errorIds: ['external_issue_id', 'recipient_user_id'],
+  runFailures: [],
+  findings: ['VOUCHER_NOT_FOUND', 'VALIDATION_FAILED'],
+  tally: 'reason',
+  summarise: ({ done, skipped, tallied }) => {
+    const refused = [...tallied.values()].reduce((sum, count) => sum + count, 0)
+    return {
+      redeemable: done + skipped - refused,
+      not_redeemable: refused,
+      reasons: Object.fromEntries(tallied),
+    }
+  },
+  headline: ({ total, redeemable, reasons = {} }) => {
+    const found = Object.entries(reasons).map(([reason, count]) => `${count.toLocaleString('en-US')} ${reason}`)
+    const ofAll = `${(redeemable ?? 0).toLocaleString('en-US')} of ${total.toLocaleString('en-US')}`
+    return `${ofAll} vouchers are redeemable${found.length === 0 ? '' : `; not redeemable: ${found.join(', ')}`}.`
+  },
+  exit: ({ not_redeemable: refused = 0 }, { check }) => (check && refused > 0 ? 6 : 0),
+})
