@@ -14,7 +14,7 @@ _voucherctl_commands() {
     'webhook inbox'|'webhooks inbox') REPLY='list show clear' ;;
     'secure') REPLY='bootstrap session call check pin' ;;
     'scenario'|'scenarios') REPLY='run init' ;;
-    'server'|'servers') REPLY='start status stop logs keys openapi migrate export import' ;;
+    'server'|'servers') REPLY='start list env status stop logs keys openapi migrate export import' ;;
     'server keys'|'server key'|'servers keys'|'servers key') REPLY='list rotate' ;;
     'platform') REPLY='reviews templates bots apps users chats clock faults' ;;
     'platform templates'|'platform template') REPLY='approve reject' ;;

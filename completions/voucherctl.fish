@@ -111,6 +111,8 @@ function __voucherctl_commands
         case 'server' 'servers'
             printf '%s\t%s\n' \
                 start 'Start the reference server' \
+                list 'List the local servers that run, of any data folder and in memory' \
+                env 'Print export lines for a shell: base URL and credentials' \
                 status 'Show whether a local server runs; exits with 1 when none does' \
                 stop 'Stop the local server; it finishes what is in flight' \
                 logs 'Show the requests of the local server, or the log of its last detached run' \

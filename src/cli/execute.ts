@@ -63,7 +63,7 @@ export async function execute(
   const other = { ...(isJson ? { format: 'json' as const } : {}), ...(reads ? { changes: false } : {}) }
   const results = isJson || reads ? new Output(host, { ...output.options, ...other }) : output
   const shown = await show(outcome, leaf, results)
-  const exit = typeof shown === 'number' ? shown : await output.fail(await advised(context, shown, leaf))
+  const exit = typeof shown === 'number' ? shown : await output.fail(await advised(context, shown))
   if (outcome.ok) output.flushWarnings()
   // Print no warnings on failure: stderr must hold only the error object.
   if (outcome.ok && leaf.diagnoses !== true) for (const it of settings.warnings) output.notice(`warning: ${it}`)
@@ -71,10 +71,10 @@ export async function execute(
 }
 
 /** Adds to failures of daily work what to do on this machine. */
-async function advised(context: Context, failure: Failure, { changes = false }: Leaf): Promise<Failure> {
+async function advised(context: Context, failure: Failure): Promise<Failure> {
   if (failure.code !== 'NETWORK_ERROR' && failure.code !== 'TOKEN_EXPIRED') return failure
   const { withLocalAdvice } = await import('./command/local-advice.js')
-  return withLocalAdvice(context, failure, changes)
+  return withLocalAdvice(context, failure)
 }
 
 /** Formats a parsed command line for a shell. It contains no secret, because no flag takes a secret as its value. */

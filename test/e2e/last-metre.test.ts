@@ -108,3 +108,29 @@ describe('templates as code', () => {
     expect(stdout).toBe('coffee-1')
   })
 })
+
+describe('the daily start and the log of the server', () => {
+  afterAll(() => voucherctl('server', 'stop', '-p', 'daily'))
+
+  test('server list shows a server in memory, and a profile whose server is down names its start', async () => {
+    const started = await voucherctl('server', 'start', '--memory', '--detach', '--port', '0', '--json')
+    const { base_url: url } = JSON.parse(started.stdout) as { base_url: string }
+    const listed = await voucherctl('server', 'list', '--json')
+    const { items } = JSON.parse(listed.stdout) as { items: { base_url: string; store: string }[] }
+    expect(items).toContainEqual(expect.objectContaining({ base_url: url, store: 'memory' }))
+    const login = await voucherctl('login', '--local', '--account', 'me', '-p', 'daily', '--base-url', url)
+    expect(login.stdout).toContain(`for ${url}, the local server of `)
+    expect((await voucherctl('server', 'stop', '-p', 'daily')).stdout).toContain(`The server on ${url} has stopped.`)
+    const { exitCode, stderr } = await voucherctl('platform', 'reviews', '-p', 'daily')
+    expect([exitCode, stderr]).toEqual([9, expect.stringMatching(/`voucherctl server start --detach --port \d+ --pro/)])
+    expect((await voucherctl('server', 'list', '--json')).stdout).not.toContain(url)
+  })
+
+  test('server logs --status --tail prints the last refused request, not its own', async () => {
+    await voucherctl('apps', 'list', '--base-url', baseUrl, '--token-file', 'package.json')
+    const { stdout } = await voucherctl('server', 'logs', '--base-url', baseUrl, '--status', '4xx', '--tail', '1')
+    expect(stdout).toMatch(/ 401 GET +[\d.]+ ms \/api\/v1\/open-platform\/applications TOKEN_INVALID$/)
+    const all = await voucherctl('server', 'logs', '--base-url', baseUrl)
+    expect(all.stdout).not.toMatch(/_platform\/v1\/requests|healthz/)
+  })
+})

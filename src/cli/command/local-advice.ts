@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseBaseUrl } from '../../client/base-url.js'
 import { isLoopbackHost } from '../../contract/loopback.js'
+import { advice } from '../advice.js'
 import { dataDirOf, findLocalServer, findRunningServers, isAddressOf } from '../config/local-server.js'
 import { isSilent } from '../config/server-identity.js'
 import { type Failure, fail } from '../failure.js'
@@ -12,15 +13,16 @@ import type { Context } from './context.js'
 type Known = Pick<Context, 'host' | 'settings'>
 
 /** Replaces the hint of a failed call with the command that starts the local server, or that logs in again. */
-export async function withLocalAdvice(context: Context, failure: Failure, changes: boolean): Promise<Failure> {
+export async function withLocalAdvice(context: Context, failure: Failure): Promise<Failure> {
   if (failure.code === 'TOKEN_EXPIRED') {
     const { kind, source = '' } = context.lastCredential ?? {}
     return kind === 'jwt' ? { ...failure, hint: loginHint(context, source) } : failure
   }
   const hint = await startHint(context)
   if (hint === undefined) return failure
-  // The hint of a change may say that its outcome is unknown.
-  return { ...failure, hint: changes && failure.hint !== null ? `${hint} ${failure.hint}` : hint }
+  // The hint of a change may say that its outcome is unknown, or how to repeat it.
+  const isGeneral = failure.hint === null || failure.hint === advice.NETWORK_ERROR
+  return { ...failure, hint: isGeneral ? hint : `${hint} ${failure.hint}` }
 }
 
 /** Failure of a command that needs the operator key of a local server which does not run. */

@@ -1,0 +1,165 @@
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
+import { pageOf } from '../../../support/cli-samples.js'
+import { closedPort } from '../../../support/closed-port.js'
+
+const INSTANCE = 'instance-of-the-test'
+
+/** Starts a stub that responds to health requests as the registered server does. */
+const localStub = (respond: Parameters<typeof stub>[0] = () => success(pageOf())) =>
+  stub((request, index) =>
+    request.path === '/healthz' ? success({ status: 'ok', instanceId: INSTANCE }) : respond(request, index),
+  )
+
+/** Registers this process as a running server, as `server start` does. */
+function register(home: string, baseUrl: string, more: Record<string, unknown> = {}) {
+  const dir = temporaryDir()
+  const registry = join(home, '.local', 'state', 'voucherctl', 'servers')
+  mkdirSync(registry, { recursive: true, mode: 0o700 })
+  const keyFile = join(dir, 'operator.key')
+  writeFileSync(keyFile, `${secrets.VOUCHERCTL_OPERATOR_KEY}\n`)
+  const server = {
+    instance_id: INSTANCE,
+    pid: process.pid,
+    base_url: baseUrl,
+    data_dir: dir,
+    operator_key_file: keyFile,
+    store: 'memory',
+    started_at: '2026-11-21T10:00:00.000Z',
+    ...more,
+  }
+  const file = join(registry, `${server.instance_id}.json`)
+  writeFileSync(file, JSON.stringify(server))
+  return { dir, registry, file }
+}
+
+function storeProfile(home: string, profile: Record<string, unknown>): void {
+  mkdirSync(join(home, '.config', 'voucherctl'), { recursive: true, mode: 0o700 })
+  const content = { current: 'default', profiles: { default: profile } }
+  writeFileSync(join(home, '.config', 'voucherctl', 'config.json'), JSON.stringify(content), { mode: 0o600 })
+}
+
+const errorOf = (stderr: string) => (JSON.parse(stderr) as { error: { code: string; hint: string } }).error
+
+describe('server list', () => {
+  test('server list shows a running server in memory and removes the file of a killed server', async () => {
+    const home = temporaryDir()
+    const { baseUrl } = await localStub()
+    const { dir } = register(home, baseUrl)
+    const { file } = register(home, 'http://127.0.0.1:1', { instance_id: 'killed', process_start: 'boot 0' })
+    const { exit, stdout } = await cli('server list --json', { home })
+    expect(exit).toBe(0)
+    expect(JSON.parse(stdout).items).toEqual([
+      expect.objectContaining({ base_url: baseUrl, data_dir: dir, store: 'memory', ready: true }),
+    ])
+    expect(existsSync(file)).toBe(process.platform !== 'linux')
+  })
+
+  test('server list ignores a registry that other users may write', async () => {
+    const home = temporaryDir()
+    const { baseUrl } = await localStub()
+    const { registry } = register(home, baseUrl)
+    chmodSync(registry, 0o777)
+    expect(JSON.parse((await cli('server list --json', { home })).stdout)).toEqual({ items: [] })
+  })
+})
+
+describe('a base URL of a local server', () => {
+  test('server status finds the server at --base-url and says folder and URL', async () => {
+    const home = temporaryDir()
+    const { baseUrl } = await localStub()
+    const { dir } = register(home, baseUrl)
+    const { exit, stdout } = await cli(`server status --base-url ${baseUrl}`, { home })
+    expect([exit, stdout]).toEqual([0, expect.stringContaining(`The server of ${dir} runs on ${baseUrl}.`)])
+  })
+
+  test('server status and stop do not act on the default server if --base-url names another', async () => {
+    const other = `http://127.0.0.1:${await closedPort()}`
+    const home = temporaryDir()
+    register(home, (await localStub()).baseUrl)
+    const shown = await cli(`server status --base-url ${other}`, { home })
+    expect([shown.exit, shown.stdout]).toEqual([1, expect.stringContaining(`No local server runs on ${other}.`)])
+    const stopped = await cli(`server stop --base-url ${other} --json`, { home })
+    expect(JSON.parse(stopped.stdout)).toEqual({ stopped: false, pid: null, data_dir: null, base_url: other })
+  })
+
+  test('server status follows the base URL of a profile without a data folder', async () => {
+    const home = temporaryDir()
+    const { baseUrl } = await localStub()
+    const { dir } = register(home, baseUrl)
+    storeProfile(home, { base_url: baseUrl })
+    expect(JSON.parse((await cli('server status --json', { home })).stdout)).toMatchObject({ data_dir: dir })
+  })
+
+  test('an operator command with --base-url uses the key of the registered server there', async () => {
+    const home = temporaryDir()
+    const local = await localStub()
+    register(home, local.baseUrl)
+    expect((await cli(`platform reviews --base-url ${local.baseUrl}`, { home })).exit).toBe(0)
+    expect(local.received.at(-1)?.headers.authorization).toBe(`Bearer ${secrets.VOUCHERCTL_OPERATOR_KEY}`)
+  })
+})
+
+describe('a profile whose local server does not run', () => {
+  async function stopped(more: Record<string, unknown> = {}) {
+    const home = temporaryDir()
+    const port = await closedPort()
+    const origin = `http://127.0.0.1:${port}`
+    const dir = temporaryDir()
+    const jwt = { value: secrets.VOUCHERCTL_JWT, origin }
+    storeProfile(home, { base_url: origin, account: 'demo', data_dir: dir, credentials: { jwt }, ...more })
+    return { home, dir, port }
+  }
+
+  test.each(['apps list', 'platform reviews', 'server keys list', 'api GET /open-platform/applications'])(
+    '%s names the command that starts the server on the port of the profile',
+    async (command) => {
+      const { home, dir, port } = await stopped()
+      const { exit, stderr } = await cli(`${command} --retries 0 --json`, { home })
+      expect(exit).toBe(9)
+      expect(errorOf(stderr).hint).toBe(
+        `The local server of ${dir} does not run. Start it: \`voucherctl server start --detach --port ${port}\`.`,
+      )
+    },
+  )
+
+  test('the hint names the login if the server of the folder runs on another port', async () => {
+    const { home, dir } = await stopped()
+    const { baseUrl } = await localStub()
+    const server = { instance_id: INSTANCE, pid: process.pid, base_url: baseUrl, data_dir: dir, started_at: '' }
+    writeFileSync(join(dir, 'server.json'), JSON.stringify(server))
+    const { stderr } = await cli('apps list --retries 0', { home })
+    expect(stderr).toContain(`runs on ${baseUrl} now. Log in there: \`voucherctl login --local --account demo\`.`)
+  })
+
+  test('the hint names start and login if the data folder of a server in memory is gone', async () => {
+    const { home } = await stopped({ data_dir: '/nonexistent/data' })
+    const { stderr } = await cli('apps list --retries 0', { home })
+    expect(stderr).toMatch(/is gone.*`voucherctl server start --detach --port \d+`.*`voucherctl login --local/)
+  })
+})
+
+describe('an expired account JWT', () => {
+  const expired = () => localStub(() => refusal(401, 'TOKEN_EXPIRED'))
+
+  test('the hint names the complete login to the local server of the profile', async () => {
+    const home = temporaryDir()
+    const { baseUrl } = await expired()
+    const { dir } = register(home, baseUrl)
+    const jwt = { value: secrets.VOUCHERCTL_JWT, origin: baseUrl }
+    storeProfile(home, { base_url: baseUrl, account: 'demo', data_dir: dir, credentials: { jwt } })
+    const { exit, stderr } = await cli('apps list --json', { home })
+    expect([exit, errorOf(stderr).hint]).toEqual([4, 'Log in again: `voucherctl login --local --account demo`.'])
+  })
+
+  test('the hint says to unset VOUCHERCTL_JWT if the variable holds the JWT', async () => {
+    const home = temporaryDir()
+    const { baseUrl } = await expired()
+    const { dir } = register(home, baseUrl)
+    const { stderr } = await cli(`apps list --base-url ${baseUrl}`, { home, env: secrets })
+    expect(stderr).toContain('VOUCHERCTL_JWT holds the expired one and comes before a profile: unset it.')
+    expect(stderr).toContain(`\`voucherctl login --local --account me --data ${dir} --base-url ${baseUrl}\``)
+  })
+})
