@@ -1,4 +1,4 @@
-import { scopes } from '../contract/endpoint.js'
+import { type CredentialKind, scopes } from '../contract/endpoint.js'
 import { type FailureCode, isFailureCode } from '../contract/errors.js'
 import { suggested } from './output/suggestions.js'
 
@@ -144,6 +144,28 @@ export const advice: Readonly<Record<FailureCode | ClientCode, string>> = {
 interface Facts {
   readonly details: Readonly<Record<string, unknown>>
   readonly input: Readonly<Record<string, unknown>>
+  readonly credential?: UsedCredential | undefined
+}
+
+/** The kind of a credential that a call sent, and where it came from: a variable, a file, a profile. */
+export interface UsedCredential {
+  readonly kind: CredentialKind
+  readonly source: string | undefined
+}
+
+const newCredential: Readonly<Record<CredentialKind, string>> = {
+  token: 'Create a new one and store it: `voucherctl tokens create --save`.',
+  bot: 'Create a new one and store it: `voucherctl bots regenerate-token --save`.',
+  jwt: 'Log in again: `voucherctl login`.',
+  operator: "It is in operator.key of the server's data folder.",
+}
+
+/** Hint for a credential that the server refused: correct what holds it, or store a new one. */
+function afterRefusal(code: string, { kind, source = '' }: UsedCredential): string | undefined {
+  if (code !== 'TOKEN_INVALID' && code !== 'TOKEN_EXPIRED' && code !== 'TOKEN_REVOKED') return undefined
+  const copied = code === 'TOKEN_INVALID' ? 'Check that the whole value was copied and belongs to this server. ' : ''
+  const isVariable = source.startsWith('VOUCHERCTL_')
+  return `${copied}${isVariable ? `${source} wins over the profile: correct it or unset it. ` : ''}${newCredential[kind]}`
 }
 
 type Ids = (name: string) => string | undefined
@@ -204,7 +226,7 @@ const join = (value: string | undefined, write: (value: string) => string) =>
   value === undefined ? undefined : write(value)
 
 /** Hint for a person whose call failed; null for a code that is not known. */
-export function adviceFor(code: string, { details, input }: Facts): string | null {
+export function adviceFor(code: string, { details, input, credential }: Facts): string | null {
   // Look up own members only, because a server may send any code, even `constructor`.
   if (!isFailureCode(code) && !Object.hasOwn(advice, code)) return null
   const known = Object.hasOwn(withIds, code) ? withIds[code] : undefined
@@ -212,5 +234,5 @@ export function adviceFor(code: string, { details, input }: Facts): string | nul
     const value = Object.hasOwn(details, name) ? details[name] : input[name]
     return (typeof value === 'string' && value !== '') || typeof value === 'number' ? String(value) : undefined
   }
-  return known?.(id) ?? advice[code as keyof typeof advice]
+  return (credential && afterRefusal(code, credential)) ?? known?.(id) ?? advice[code as keyof typeof advice]
 }

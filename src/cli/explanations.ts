@@ -382,5 +382,10 @@ export function explanationText({ code, meaning, causes: why, fix, status, exit,
   const repeats = status === null ? '' : `; ${again}`
   const end = `${from}, exit code ${exit}${repeats}.`
   const lines = [`${code}: ${meaning}`, '', `Causes: ${why}`, `What to do: ${fix}`, '', end]
-  return lines.flatMap((it) => wrap(it, 80, '  ')).join('\n')
+  // Keep each command on one line, so that it can be copied.
+  const unbroken = lines.map((it) => it.replaceAll(/`[^`]+`/g, (command) => command.replaceAll(' ', '\u00a0')))
+  return unbroken
+    .flatMap((it) => wrap(it, 80, '  '))
+    .join('\n')
+    .replaceAll('\u00a0', ' ')
 }

@@ -3,7 +3,7 @@ import { readRetryAfter } from '../client/retry-after.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { exitOfStatus, failures, isFailureCode } from '../contract/errors.js'
 import { codeOf } from '../files/error-code.js'
-import { adviceFor, NOT_A_VOUCHER_SERVICE } from './advice.js'
+import { adviceFor, NOT_A_VOUCHER_SERVICE, type UsedCredential } from './advice.js'
 import { missingId } from './ids.js'
 import type { Paint } from './output/colour.js'
 import { encodeJson } from './output/encode.js'
@@ -113,8 +113,8 @@ interface CallFacts {
   /** A command that shows whether the change took place. */
   readonly check?: string | undefined
   readonly input?: Readonly<Record<string, unknown>>
-  /** The credential in words: kind, first characters, source and server. */
-  readonly credential?: string | undefined
+  /** The credential, also in words: kind, first characters, source and server. */
+  readonly credential?: (UsedCredential & { readonly text: string }) | undefined
 }
 
 /** Converts a failed call to a failure with a hint. */
@@ -124,7 +124,7 @@ export function fromCall(failure: CallFailure, { check, input = {}, credential }
   const keyed = idempotencyKey !== undefined && (outcomeUnknown || codesWithoutResponse.includes(code))
   const isDenied = (status === 401 || status === 403) && credential !== undefined
   const missing = status === 404 ? missingId(code, input) : undefined
-  const about = [...(isDenied ? [`credential: ${credential}`] : []), ...(missing === undefined ? [] : [missing])]
+  const about = [...(isDenied ? [`credential: ${credential.text}`] : []), ...(missing === undefined ? [] : [missing])]
   return {
     ok: false,
     code,
@@ -138,7 +138,7 @@ export function fromCall(failure: CallFailure, { check, input = {}, credential }
         ? code === 'INVALID_RESPONSE'
           ? `${NOT_A_VOUCHER_SERVICE} ${repeat}`
           : repeat
-        : withWait(adviceFor(code, { details, input }), failure),
+        : withWait(adviceFor(code, { details, input, credential }), failure),
     requestId,
     details: keyed ? { ...details, idempotency_key: idempotencyKey } : details,
     ...(about.length === 0 ? {} : { about }),

@@ -43,6 +43,26 @@ test.each([
   expect(stderr).not.toContain('CANARYtoken')
 })
 
+test('the hint for a refused credential names the variable that holds it and the command for its kind', async () => {
+  const { lines } = await refused('apps list', 401, 'TOKEN_INVALID')
+  expect(lines[2]).toMatch(
+    /^hint: Check .* VOUCHERCTL_JWT wins over the profile: correct it or unset it\. .*`voucherctl login /,
+  )
+  const typed = await refused(
+    'templates list --token-file -',
+    401,
+    'TOKEN_INVALID',
+    {},
+    { stdin: secrets.VOUCHERCTL_TOKEN },
+  )
+  expect(typed.lines[2]).toMatch(/^hint: Check that .*`voucherctl tokens create --save /)
+})
+
+test('an argument that no path can carry is named as the command calls it', async () => {
+  const { exit, lines } = await refused('apps get ..', 404, 'ODD')
+  expect([exit, lines[0]]).toEqual([2, 'error: APP_ID must be text that is not empty, "." or "..". (INVALID_INPUT)'])
+})
+
 test('a refused credential of a profile is named with the profile', async () => {
   const home = temporaryDir()
   let isRefused = false

@@ -74,6 +74,53 @@ describe('quickstart, replays and completion', () => {
   })
 })
 
+describe('errors for people', () => {
+  const run = (...args: string[]) => voucherctl(...args, '-p', 'errors', '--base-url', baseUrl)
+  const refused = (...args: string[]) => run(...args).then(({ exitCode, stderr }) => [exitCode, stderr])
+  const app = { id: '' }
+
+  beforeAll(async () => {
+    await voucherctl('login', '--local', '--account', 'errors', '-p', 'errors')
+    app.id = (await run('apps', 'create', '--name', 'Till', '--jq', '.id')).stdout
+    await run('tokens', 'create', '--app', app.id, '--scope', 'vouchers:read', '--save')
+  })
+
+  test('a refused credential is named with its kind, source and server, and whoami exits 4', async () => {
+    environment.VOUCHERCTL_TOKEN = 'sop_unknown'
+    const used = `credential: application token sop_… from VOUCHERCTL_TOKEN, for ${baseUrl}`
+    expect(await refused('templates', 'list')).toEqual([4, expect.stringContaining(used)])
+    const { exitCode, stdout } = await run('whoami')
+    delete environment.VOUCHERCTL_TOKEN
+    expect([exitCode, stdout]).toEqual([4, expect.stringMatching(/refused \(TOKEN_INVALID\)/)])
+  })
+
+  test('an id of another kind is named as what it is, beside the code of the failure', async () => {
+    expect(await refused('apps', 'get', 'tpl_01')).toEqual([
+      5,
+      expect.stringMatching(/^error: .*\. \(APPLICATION_NOT_FOUND\)\n {2}tpl_01 is the id of a template; .* app_\.\n/),
+    ])
+  })
+
+  test('a refused value is named by its flag', async () => {
+    const { stderr } = await run('apps', 'create', '--name', 'x', '--allowed-origin', 'ftp://x')
+    expect(stderr).toMatch(/\n {2}--allowed-origin ftp:\/\/x: must /)
+  })
+
+  test('explain and help explain a code', async () => {
+    const explained = await run('explain', 'VOUCHER_EXPIRED')
+    expect([explained.exitCode, explained.stdout]).toEqual([
+      0,
+      expect.stringMatching(/\nWhat to do: [^]*`voucherctl vouchers issue`/),
+    ])
+    expect((await voucherctl('help', 'VOUCHER_EXPIRED')).stdout).toBe(explained.stdout)
+  })
+
+  test('apps list --all --jq filters one document, with -o jsonl each item', async () => {
+    expect((await run('apps', 'list', '--all', '--jq', '.items | length')).stdout).toBe('1')
+    expect((await run('apps', 'list', '--all', '-o', 'jsonl', '--jq', '.id')).stdout).toBe(app.id)
+  })
+})
+
 describe('templates as code', () => {
   const file = join(home, 'templates.yaml')
   const run = (...args: string[]) => voucherctl(...args, '-p', 'files')

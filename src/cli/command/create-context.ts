@@ -11,7 +11,7 @@ import { fail, fromCall } from '../failure.js'
 import type { Globals } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { remember } from '../host/scrub.js'
-import { credentialNames, describeCredential } from '../host/secrets.js'
+import { credentialNames, describeCredential, kindOf } from '../host/secrets.js'
 import type { Output } from '../output/output.js'
 import type { Context } from './context.js'
 import { openInMode, withRepeats } from './transport.js'
@@ -58,7 +58,11 @@ export function createContext(
           idempotencyKey: endpoint.idempotent ? globals['idempotency-key'] : undefined,
         },
       )
-      if (!prepared.ok) return fail('INVALID_INPUT', `${prepared.message}.`, null, prepared.details)
+      if (!prepared.ok) {
+        const name = String(prepared.details.parameter)
+        const message = prepared.message.replace(name, output.options.nameOf?.(name) ?? name)
+        return fail('INVALID_INPUT', `${message}.`, null, prepared.details)
+      }
       if (context.dryRun) {
         const { planRequest } = await import('./dry-run.js')
         const { mode, origin } = settings.secure
@@ -81,11 +85,12 @@ export function createContext(
         await forbidPlaintext(context, base.value, result.code)
       }
       const { check } = options
-      const { value, source } = credential
+      const source = sourceInWords(credential.source, globals)
+      const kind = kindOf(credential.value) ?? endpoint.caller
       return fromCall(result, {
         check,
         input: input as Record<string, unknown>,
-        credential: describeCredential(endpoint.caller, value, sourceInWords(source, globals), base.value),
+        credential: { kind, source, text: describeCredential(kind, credential.value, source, base.value) },
       })
     },
     plan(action) {

@@ -16,7 +16,7 @@ export function nameOfMember(leaf: Leaf, given: FlagTexts, pointer: string): str
   const typed = found.filter(({ name }) => given.has(name))
   if (typed.length === 0 && isArgument(leaf.positional, path)) return leaf.positional?.name
   const file = given.get('file')?.at(-1)
-  if (typed.length === 0 && file !== undefined && leaf.flags?.file !== undefined) {
+  if (typed.length === 0 && pointer.startsWith('/') && file !== undefined && leaf.flags?.file !== undefined) {
     return `${path.replaceAll('/', '.')} in ${file === '-' ? 'standard input' : file}`
   }
   const [first, ...others] = typed.length === 0 ? found : typed

@@ -56,7 +56,7 @@ export function describeCredential(
   baseUrl: string,
 ): string {
   const from = source === undefined ? '' : ` from ${source}`
-  return `${credentialNames[kindOf(secret) ?? kind]} ${redact(secret)}${from}, for ${new URL(baseUrl).origin}`
+  return `${credentialNames[kind]} ${redact(secret)}${from}, for ${new URL(baseUrl).origin}`
 }
 
 /** Shortens a redeem code or QR token to its last four symbols. */

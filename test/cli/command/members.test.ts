@@ -42,6 +42,7 @@ test.each([
   ],
   ['apps get', 'appId', {}, 'APP_ID'],
   ['vouchers verify', '/credential/value', { 'qr-token': ['x'] }, '--qr-token'],
+  ['templates create', 'coffee.json:2:3', { file: ['coffee.json'] }, undefined],
   ['vouchers redeem', '/credential/value', {}, 'CODE'],
   ['templates list', 'limit', {}, '--limit'],
   ['platform clock set', '/now', {}, 'TIME'],
