@@ -1,3 +1,4 @@
+import { AnsweredLine } from './command/answered-line.js'
 import type { Context } from './command/context.js'
 import { createContext } from './command/create-context.js'
 import type { Leaf } from './command/leaf.js'
@@ -7,14 +8,13 @@ import type { CommandLine } from './command-line.js'
 import { diagnoseSettings, resolveSettings } from './config/settings.js'
 import { type Failure, usage } from './failure.js'
 import { readFlags } from './flags/flags.js'
-import { type Globals, globalFlags, hasPlainErrors } from './flags/globals.js'
-import { shellWord } from './host/shell.js'
+import { type Globals, hasPlainErrors } from './flags/globals.js'
 import { untilAborted } from './host/until-aborted.js'
 import { refuseUnknownInContract } from './output/fields.js'
 import type { JqFilter } from './output/jq.js'
 import type { Lines, Outcome } from './output/outcome.js'
 import { Output } from './output/output.js'
-import { optionOf, suggestionsOf } from './output/suggestions.js'
+import { suggestionsOf } from './output/suggestions.js'
 
 export { storedFormat } from './config/settings.js'
 
@@ -39,6 +39,7 @@ export async function execute(
   const resolved = resolveSettings(host, globals)
   if (!resolved.ok && leaf.diagnoses !== true) return failed.fail(resolved)
   const settings = resolved.ok ? resolved.settings : diagnoseSettings(host, globals).settings
+  const answered = new AnsweredLine(line)
   const output = new Output(host, {
     format: settings.format.value,
     fields: globals.fields,
@@ -49,13 +50,26 @@ export async function execute(
     wide: globals.wide,
     changes: leaf.changes ?? false,
     plainErrors: hasPlainErrors(line.given, host),
-    nameOf: (pointer) => nameOfMember(leaf, line.given, pointer),
-    suggest: suggestionsOf(host.env, line.given),
+    nameOf: (pointer) => nameOfMember(leaf, answered.given, pointer),
+    suggest: suggestionsOf(host.env, answered.given),
   })
   const own = readFlags(leaf.flags ?? {}, line.given)
   if (own.failure !== undefined) return output.fail(own.failure)
-  const context = createContext(host, globals, settings, output, commandOf(line))
-  const complete = await askMissing(leaf, own.values, line.operands, context)
+  const context = createContext(host, globals, settings, output, answered)
+  let exit: number | undefined
+  try {
+    exit = await runLeaf(leaf, context, own.values)
+    return exit
+  } finally {
+    // Also after a failure or a bug, so that nothing that the user typed is lost.
+    if (answered.hasAnswers && (exit !== 0 || !globals.quiet))
+      output.tell(`${exit === 0 ? '\n' : ''}The same command with these answers: \`${answered}\``)
+  }
+}
+
+async function runLeaf(leaf: Leaf, context: Context, flags: Readonly<Record<string, unknown>>): Promise<number> {
+  const { output, settings, host } = context
+  const complete = await askMissing(leaf, flags, context)
   if (!complete.ok) return output.fail(complete)
   const outcome = await leaf.run(context, complete.input)
   const isJson = leaf.json === true && outcome.ok && settings.format.source === 'default'
@@ -75,18 +89,6 @@ async function advised(context: Context, failure: Failure): Promise<Failure> {
   if (failure.code !== 'NETWORK_ERROR' && failure.code !== 'TOKEN_EXPIRED') return failure
   const { withLocalAdvice } = await import('./command/local-advice.js')
   return withLocalAdvice(context, failure)
-}
-
-/** Formats a parsed command line for a shell. It contains no secret, because no flag takes a secret as its value. */
-function commandOf({ path, given, operands, leaf }: CommandLine): string {
-  const flags = { ...globalFlags, ...leaf?.flags }
-  const options = [...given].flatMap(([name, values]) => {
-    const takesValue = Object.hasOwn(flags, name) && flags[name as keyof typeof flags].value !== undefined
-    return values.map((value) => (takesValue ? optionOf(name, value) : `--${name}`))
-  })
-  const isFlagLike = operands.some((it) => it.startsWith('-') && it !== '-')
-  const words = [...(isFlagLike ? ['--'] : []), ...operands.map(shellWord)]
-  return ['voucherctl', ...path, ...options, ...words].join(' ')
 }
 
 /** Prints the result of a command. @returns the exit code, or a failure that the caller must print */

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import type { Host, Questions } from '../../src/cli/host/host.js'
+import type { Check, Host, Questions } from '../../src/cli/host/host.js'
 import { bundle } from './built-cli.js'
 import { listen } from './listen.js'
 import { unrunnable } from './runnable.js'
@@ -38,7 +38,10 @@ export interface Ran {
   readonly exit: number
   readonly stdout: string
   readonly stderr: string
+  /** Messages of the prompts, and their objections to replies. */
   readonly asked: readonly string[]
+  /** Words with summaries of each prompt that offers a list. */
+  readonly offered: (readonly [value: string, summary: string])[][]
 }
 
 export function temporaryDir(): string {
@@ -69,8 +72,23 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
     if (replies.length === 0) throw new Error(`No reply is left for: ${message}`)
     return replies.shift() as never
   }
+  /** Takes replies until one is valid, as the prompts of a terminal do. */
+  const valid = async (message: string, check: Check = () => undefined) => {
+    for (let asks = message; ; ) {
+      const text: string | undefined = await reply(asks)
+      const wrong = text === undefined ? undefined : check(text)
+      if (wrong === undefined) return text
+      asks = wrong
+    }
+  }
+  const offered: Ran['offered'] = []
+  const search: Questions['search'] = (message, words, check) => {
+    offered.push(words.map(({ value, summary }) => [value, summary]))
+    return valid(message, check)
+  }
   const questions: Questions = {
-    text: reply,
+    text: valid,
+    search,
     secret: reply,
     confirm: reply,
     key: reply,
@@ -121,7 +139,7 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
   if (wrong.length > 0) throw new Error(`Suggestions that cannot be run:\n${wrong.join('\n')}`)
   // Creating and removing a folder takes longer than many commands, so reuse an empty one.
   if (given.home === undefined && readdirSync(home).length === 0) emptyHomes.push(home)
-  return { exit, ...written, asked }
+  return { exit, ...written, asked, offered }
 }
 
 /** Stderr without the escapes of an error object. */

@@ -5,6 +5,7 @@ import type { Globals } from '../flags/globals.js'
 import type { Host, Questions } from '../host/host.js'
 import type { Plan, Result } from '../output/outcome.js'
 import type { Output } from '../output/output.js'
+import type { AnsweredLine } from './answered-line.js'
 
 export interface ContextCallOptions {
   /** A command that shows whether the change took place, suggested if the outcome is unknown. */
@@ -49,8 +50,8 @@ export interface Context {
   ask<T>(missing: () => Failure, question: (questions: Questions) => Promise<T | undefined>): Promise<Ok<T> | Failure>
   /** Asks the user before an irreversible action; `--yes` skips the question. */
   confirm(confirmation: Confirmation): Promise<Failure | undefined>
-  /** The command line as typed, quoted for a shell. */
-  readonly command: string
+  /** The command line with the answers to prompts. */
+  readonly line: AnsweredLine
 }
 
 interface Confirmation {

@@ -13,6 +13,7 @@ import type { Host } from '../host/host.js'
 import { remember } from '../host/scrub.js'
 import { credentialNames, describeCredential, kindOf } from '../host/secrets.js'
 import type { Output } from '../output/output.js'
+import type { AnsweredLine } from './answered-line.js'
 import type { Context } from './context.js'
 import { openInMode, withRepeats } from './transport.js'
 
@@ -21,7 +22,7 @@ export function createContext(
   globals: Globals,
   settings: Settings,
   output: Output,
-  command: string,
+  line: AnsweredLine,
 ): Context {
   const planned: unknown[] = []
   // Cache typed credentials by kind and server, so that a command with several calls asks only once.
@@ -38,7 +39,7 @@ export function createContext(
     settings,
     output,
     dryRun: globals['dry-run'],
-    command,
+    line,
     async call(endpoint, input, options = {}) {
       const { target } = options
       const base = target === undefined ? context.baseUrl() : { ok: true as const, value: target.baseUrl }
@@ -152,10 +153,10 @@ export function createContext(
         fail(
           'CONFIRMATION_REQUIRED',
           `${action} needs a confirmation${where}.${loses === undefined ? '' : ` ${loses}`}`,
-          `To go on: \`${command} --yes\``,
+          `To go on: \`${line} --yes\``,
         )
       const asked = await context.ask(missing, async (questions) => {
-        if (loses !== undefined) output.notice(loses)
+        if (loses !== undefined) output.tell(loses)
         if (!isTyped) return questions.confirm(`${action}: go on?`)
         const typed = await questions.text(`${action}: type ${word} to confirm`)
         return typed === undefined ? undefined : typed.trim() === word

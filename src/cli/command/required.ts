@@ -1,7 +1,7 @@
 import { type Failure, fail, usage } from '../failure.js'
 import type { Flag, ParseResult } from '../flags/flags.js'
-import type { Context, Ok } from './context.js'
-import type { Input, Leaf } from './leaf.js'
+import type { Context } from './context.js'
+import type { Input, Leaf, Positional } from './leaf.js'
 
 type InputResult = { readonly ok: true; readonly input: Input<Record<string, Flag<unknown>>, undefined> } | Failure
 
@@ -11,57 +11,58 @@ const isMissing = (value: unknown) => value === undefined || (Array.isArray(valu
 export async function askMissing(
   leaf: Leaf,
   given: Readonly<Record<string, unknown>>,
-  operands: readonly string[],
   context: Context,
 ): Promise<InputResult> {
-  const [positional] = operands
-  const second = leaf.second === undefined ? undefined : operands[1]
-  const rest = leaf.positional?.several ? operands.slice(1) : []
+  const { operands } = context.line
+  const several = leaf.positional?.several === true
+  if (operands[0] === '' || (several && operands.includes('')))
+    return usage(`${leaf.positional?.name ?? 'The argument'} must not be empty.`)
   const flags = Object.entries(leaf.flags ?? {}).filter(
     ([name, flag]) => flag.ask !== undefined && isMissing(given[name]) && isMissing(given[flag.unless ?? name]),
   )
-  const operand = leaf.positional?.ask !== undefined && positional === undefined ? leaf.positional : undefined
-  const another = second === undefined ? leaf.second : undefined
-  const operandNames = [operand, another].flatMap((it) => (it === undefined ? [] : [it.name]))
-  const names = [...operandNames, ...flags.map(([name]) => `--${name}`)]
-  const inWords = flags.map(([name, { unless }]) => (unless === undefined ? `--${name}` : `--${name} or --${unless}`))
-  const refusal = () => required(names, [...operandNames, ...inWords])
+  const missing = [leaf.positional, leaf.second].flatMap((it, at) =>
+    it !== undefined && isAsked(it) && operands[at] === undefined ? [{ operand: it, at }] : [],
+  )
   const values: Record<string, unknown> = { ...given }
-  let value = positional
-  if (positional === '' || rest.includes(''))
-    return usage(`${leaf.positional?.name ?? 'The argument'} must not be empty.`)
-  if (operand?.ask !== undefined) {
-    const message = operand.ask
-    const asked = await context.ask(refusal, (questions) => questions.text(message))
-    if (!asked.ok) return asked
-    value = asked.value.trim()
+  if (missing.length > 0 || flags.length > 0) {
+    const failure = await askEach(missing, flags, values, context)
+    if (failure !== undefined) return failure
   }
-  let nextValue = second ?? ''
-  if (another !== undefined) {
-    const asked = await context.ask(refusal, (questions) => questions.text(another.ask))
-    if (!asked.ok) return asked
-    nextValue = asked.value.trim()
-  }
-  for (const [name, flag] of flags) {
-    const asked = await askFlag(flag, refusal, context)
-    if (!asked.ok) return asked
-    const read: ParseResult<unknown> = flag.read(asked.value)
-    if (!read.ok) return usage(`--${name} ${read.message}.`)
-    values[name] = read.value
-  }
-  return { ok: true, input: { flags: values, positional: value as undefined, second: nextValue, rest } }
+  const [positional, second] = operands
+  const rest = several ? operands.slice(1) : []
+  const inSecond = leaf.second === undefined ? '' : (second ?? '')
+  return { ok: true, input: { flags: values, positional: positional as undefined, second: inSecond, rest } }
 }
 
-function askFlag(
-  { ask: message = '', choices, repeatable }: Flag<unknown>,
-  refusal: () => Failure,
+type Asked = Positional & { readonly ask: string }
+const isAsked = (it: Positional): it is Asked => it.ask !== undefined
+
+/** Asks for each missing value and adds the values of flags to `values`. */
+async function askEach(
+  operands: readonly { readonly operand: Asked; readonly at: number }[],
+  flags: readonly [name: string, flag: Flag<unknown>][],
+  values: Record<string, unknown>,
   context: Context,
-): Promise<Ok<readonly string[]> | Failure> {
-  return context.ask(refusal, async (questions) => {
-    if (choices !== undefined && repeatable) return questions.chooseSome(message, choices)
-    const text = await (choices === undefined ? questions.text(message) : questions.choose(message, choices))
-    return text === undefined ? undefined : [text]
-  })
+): Promise<Failure | undefined> {
+  const names = operands.map(({ operand }) => operand.name)
+  const inWords = flags.map(([name, { unless }]) => (unless === undefined ? `--${name}` : `--${name} or --${unless}`))
+  const refusal = () => required([...names, ...flags.map(([name]) => `--${name}`)], [...names, ...inWords])
+  const { askFor, flagOfList, questionOfFlag, questionOfOperand } = await import('./prompts.js')
+  const ofOperands = operands.map(({ operand, at }) => questionOfOperand(at, operand, context.host))
+  const ofFlags = flags.map(([name, flag]) => questionOfFlag(name, flag, context.host))
+  // The list of ids for an argument may need the value of a flag, which is then asked first.
+  const needed = ofOperands.map(({ kind }) => flagOfList[kind])
+  const first = ofFlags.filter(({ slot }) => needed.includes(String(slot)))
+  for (const question of [...first, ...ofOperands, ...ofFlags.filter((it) => !first.includes(it))]) {
+    const asked = await askFor(context, question, refusal)
+    if (!asked.ok) return asked
+    const flag = flags.find(([name]) => name === question.slot)?.[1]
+    if (flag === undefined) continue
+    const read: ParseResult<unknown> = flag.read(asked.value)
+    if (!read.ok) return usage(`--${question.slot} ${read.message}.`)
+    values[question.slot] = read.value
+  }
+  return undefined
 }
 
 export function required(names: readonly string[], inWords = names): Failure {

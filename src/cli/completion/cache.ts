@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Host } from '../host/host.js'
 import { parseObject } from '../host/parse-object.js'
-import type { Word } from './command-words.js'
+import type { Word } from './word.js'
 
 /** Age in ms up to which stored words replace a call, so that several Tabs in a row are one call. */
 const FRESH_MS = 3_000

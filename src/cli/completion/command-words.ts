@@ -1,10 +1,5 @@
 import { type Entry, isGroup, type Node } from '../command/leaf.js'
-
-/** A candidate for completion, with its summary. */
-export interface Word {
-  readonly value: string
-  readonly summary: string
-}
+import type { Word } from './word.js'
 
 export const helpWord: Word = { value: 'help', summary: 'Help of a command or a topic' }
 

@@ -4,15 +4,17 @@ import type { Flag, Flags } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
 import { fieldNames } from '../output/fields.js'
 import { page, topics } from '../program.js'
-import { helpWord, type Word } from './command-words.js'
-import { type IdKind, isLocal, kindOfFlag, kindOfPositional, type LocalKind, type ValueKind } from './kinds.js'
+import { helpWord } from './command-words.js'
+import { type IdTarget, isLocal, kindOfFlag, kindOfPositional, type LocalTarget, type ValueKind } from './kinds.js'
+import type { Word } from './word.js'
 
 /** What kind of word completes the line. `prefix` is the part of the last word to keep, such as `--output=`. */
 export type CompletionTarget = { readonly prefix: string } & (
   | { readonly kind: 'words'; readonly words: readonly Word[] }
-  | { readonly kind: 'files' | 'folders' }
-  | { readonly kind: 'ids'; readonly of: IdKind; readonly line: CommandLine }
-  | { readonly kind: 'local'; readonly of: LocalKind; readonly line: CommandLine; readonly current: string }
+  | { readonly kind: 'files' }
+  | { readonly kind: 'folders' }
+  | IdTarget
+  | LocalTarget
 )
 
 const nothing: CompletionTarget = { kind: 'words', prefix: '', words: [] }

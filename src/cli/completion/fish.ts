@@ -1,4 +1,5 @@
-import type { CommandWords, Word } from './command-words.js'
+import type { CommandWords } from './command-words.js'
+import type { Word } from './word.js'
 
 /** For fish 3 and later. */
 export const fishScript = (

@@ -1,5 +1,5 @@
 import type { Positional } from '../command/leaf.js'
-import type { Flag } from '../flags/flags.js'
+import type { Flag, FlagTexts } from '../flags/flags.js'
 
 /** Resources whose ids come from a server. */
 export type IdKind = 'apps' | 'tokens' | 'templates' | 'bots' | 'chats' | 'deliveries'
@@ -11,6 +11,28 @@ export const isLocal = (kind: ValueKind): kind is LocalKind => localKinds.some((
 
 /** What a flag or argument takes as its value; `fields` are names of members of the result. */
 export type ValueKind = 'choices' | 'files' | 'folders' | 'fields' | IdKind | LocalKind | 'free'
+
+/** The words before the value. */
+interface LineBefore {
+  readonly path: readonly string[]
+  readonly given: FlagTexts
+  readonly operands: readonly string[]
+}
+
+/** A value that completion and prompts look for at a server. */
+export interface IdTarget {
+  readonly kind: 'ids'
+  readonly of: IdKind
+  readonly line: LineBefore
+}
+
+/** A value that completion and prompts look for on this machine. `current` is the start of the word. */
+export interface LocalTarget {
+  readonly kind: 'local'
+  readonly of: LocalKind
+  readonly line: LineBefore
+  readonly current: string
+}
 
 /** Kinds by placeholder. A placeholder means the same in every command, so flags need not declare a kind. */
 const byPlaceholder: Readonly<Partial<Record<string, ValueKind>>> = {

@@ -16,49 +16,57 @@ import { resolveSettings } from '../config/settings.js'
 import type { FlagTexts } from '../flags/flags.js'
 import { readGlobals } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
-import { isList } from '../output/fields.js'
+import { isList, type List } from '../output/fields.js'
 import { Output } from '../output/output.js'
 import { cacheKey, readCached, writeCached } from './cache.js'
-import type { Word } from './command-words.js'
-import type { CompletionTarget } from './completion-target.js'
-
-type IdTarget = Extract<CompletionTarget, { kind: 'ids' }>
+import type { IdTarget } from './kinds.js'
+import type { Word } from './word.js'
 
 const LIMIT = 100
 
 /**
  * Fetches ids from the chosen server, or from the cache of an earlier completion. It never prompts, retries or prints.
  * @param remainingMs returns the milliseconds until completion gives up
- * @param onCached called before a call with the words to use if no response arrives in time
+ * @param onCached called before a call with the words to use if no response arrives in time; without it the cache is not used
+ * @param pages maximum number of pages to fetch
  */
 export async function liveWords(
   target: IdTarget,
   host: Host,
   remainingMs: () => number,
-  onCached: (words: readonly Word[]) => void,
+  onCached: ((words: readonly Word[]) => void) | undefined,
+  pages = 1,
 ): Promise<readonly Word[]> {
   const source = sourceOf(target)
   const caller = source && (await findCaller(host, target.line.given, source.endpoint.caller))
   if (source === undefined || caller === undefined) return []
   const path = target.line.path.join(' ')
   const key = cacheKey(new URL(caller.base).origin, caller.credential, source.endpoint.id, source.input, path)
-  const cached = readCached(host, key)
-  onCached(cached?.words ?? [])
+  const cached = onCached && readCached(host, key)
+  onCached?.(cached?.words ?? [])
   if (cached?.isFresh || remainingMs() < 1) return cached?.words ?? []
   const call = await openCall(caller)
-  const timeoutMs = Math.floor(remainingMs())
-  if (call === undefined || timeoutMs < 1) return cached?.words ?? []
-  const result = await call(source.endpoint, source.input as InputOf<Endpoint>, { timeoutMs })
-  if (!result.ok) return result.status === null || result.status === 0 ? (cached?.words ?? []) : []
-  if (!isList(result.data)) return []
-  const words = result.data.items.flatMap((item) => {
+  if (call === undefined || remainingMs() < 1) return cached?.words ?? []
+  const words: Word[] = []
+  for (let page = 1; page <= pages && remainingMs() >= 1; page += 1) {
+    const input = page === 1 ? source.input : { ...source.input, page }
+    const timeoutMs = Math.floor(remainingMs())
+    const result = await call(source.endpoint, input as InputOf<Endpoint>, { timeoutMs })
+    if (!result.ok && page === 1) return result.status === null || result.status === 0 ? (cached?.words ?? []) : []
+    if (!result.ok || !isList(result.data)) break
+    words.push(...wordsIn(result.data, source, path))
+    if ((result.data.pagination?.pages ?? 1) <= page) break
+  }
+  if (onCached && words.length > 0) await writeCached(host, key, words)
+  return words
+}
+
+const wordsIn = ({ items }: List, source: IdSource, path: string): readonly Word[] =>
+  items.flatMap((item) => {
     const record = asMembers(item) ?? {}
     const isAccepted = acceptedStatuses[path]?.includes(String(record.status)) ?? true
     return typeof record.id === 'string' && isAccepted ? [{ value: record.id, summary: source.summary(record) }] : []
   })
-  if (words.length > 0) await writeCached(host, key, words)
-  return words
-}
 
 /** Statuses of the resources that a command can change; it refuses the others. */
 const acceptedStatuses: Readonly<Partial<Record<string, readonly string[]>>> = {

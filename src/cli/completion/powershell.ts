@@ -1,5 +1,6 @@
-import type { CommandWords, Word } from './command-words.js'
+import type { CommandWords } from './command-words.js'
 import { WORDS_VARIABLE } from './shells.js'
+import type { Word } from './word.js'
 
 /** For Windows PowerShell 5.1 and PowerShell 7. It passes words in a variable, because 5.1 drops empty arguments. */
 export const powershellScript = (

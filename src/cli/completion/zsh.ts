@@ -1,4 +1,5 @@
-import type { CommandWords, Word } from './command-words.js'
+import type { CommandWords } from './command-words.js'
+import type { Word } from './word.js'
 
 export const zshScript = (commands: readonly CommandWords[]): string => `#compdef voucherctl
 # Completion of voucherctl for zsh. Made from the command tree: voucherctl completion zsh

@@ -1,12 +1,20 @@
+import type { Word } from '../completion/word.js'
+
+/** Tells what is wrong with an answer; undefined for a valid one. */
+export type Check = (answer: string) => string | undefined
+
 /** Questions to the user. Each resolves to undefined if the user presses Ctrl-C. */
 export interface Questions {
-  text(message: string): Promise<string | undefined>
+  /** Asks for a text that is not empty, until it is valid. */
+  text(message: string, check?: Check): Promise<string | undefined>
   /** Asks for a text without echoing it. */
   secret(message: string): Promise<string | undefined>
   /** Asks a yes/no question; Enter alone means no. */
   confirm(message: string): Promise<boolean | undefined>
   /** Waits for any key. */
   key(message: string): Promise<true | undefined>
+  /** Offers words to search; a valid text that is not among them is an answer too. */
+  search(message: string, words: readonly Word[], check?: Check): Promise<string | undefined>
   choose(message: string, choices: readonly string[]): Promise<string | undefined>
   chooseSome(message: string, choices: readonly string[]): Promise<readonly string[] | undefined>
 }

@@ -1,19 +1,49 @@
 // Named imports keep the editor prompt out of the bundle: it is four times as large as all other prompts together.
 import { createPrompt, useKeypress } from '@inquirer/core'
-import { checkbox, confirm, input, password, select } from '@inquirer/prompts'
+import { checkbox, confirm, input, password, search, select } from '@inquirer/prompts'
+import type { Word } from '../completion/word.js'
+import { cut, widthOf } from '../output/show.js'
 import type { Questions } from './host.js'
+
+const NO_VALUE = 'A value is needed.'
+const PAGE_SIZE = 10
+const NARROWEST = 12
+
+/** Finds the words that contain a text, and offers the text itself, because a list may be incomplete. */
+export function matching(words: readonly Word[], typed: string, columns: number) {
+  // Leave room for the id, the pointer and the gap.
+  const room = columns - Math.max(...words.map(({ value }) => value.length)) - 5
+  const shown = words.map(({ summary }) => cut(summary, Math.max(room, NARROWEST)))
+  const width = Math.max(...shown.map(widthOf))
+  const found = words.flatMap(({ value, summary }, i) => {
+    const name = width === 0 ? value : `${shown[i]}${' '.repeat(width - widthOf(shown[i] ?? ''))}  ${value}`
+    const isFound = [name, `${summary} ${value}`].some((it) => it.toLowerCase().includes(typed.toLowerCase()))
+    return isFound ? [{ value, short: value, name }] : []
+  })
+  const isKnown = typed === '' || words.some(({ value }) => value === typed)
+  return isKnown ? found : [...found, { value: typed, name: typed, description: 'Use this text, which is not listed.' }]
+}
 
 /** Asks questions on a terminal, written to stderr. Load this module on demand: loading takes longer than a call. */
 export function terminalQuestions(signal: AbortSignal): Questions {
-  const isFilled = (it: string) => it.trim() !== '' || 'A value is needed'
+  const isFilled = (it: string) => it.trim() !== '' || NO_VALUE
   const toChoices = (choices: readonly string[]) => choices.map((value) => ({ name: value, value }))
   return {
-    text: (message) => prompt((on) => input({ message, validate: isFilled }, on), signal),
+    text: (message, check) =>
+      prompt(
+        (on) => input({ message, validate: (it) => (it.trim() === '' ? NO_VALUE : (check?.(it) ?? true)) }, on),
+        signal,
+      ),
     // Disable the key with which a user could reveal the input.
     secret: (message) =>
       prompt((on) => password({ message, mask: false, toggleMask: false, validate: isFilled }, on), signal),
     confirm: (message) => prompt((on) => confirm({ message, default: false }, on), signal),
     key: (message) => prompt((on) => anyKey({ message }, { ...on, clearPromptOnDone: true }), signal),
+    search: (message, words, check) => {
+      const validate = (it: string) => check?.(it) ?? true
+      const source = (typed = '') => matching(words, typed.trim(), process.stderr.columns || 80)
+      return prompt((on) => search({ message, source, validate, pageSize: PAGE_SIZE }, on), signal)
+    },
     choose: (message, choices) => prompt((on) => select({ message, choices: toChoices(choices) }, on), signal),
     chooseSome: (message, choices) =>
       prompt((on) => checkbox({ message, choices: toChoices(choices), required: true }, on), signal),

@@ -127,7 +127,12 @@ export class Output {
 
   /** Prints a notice to stderr. */
   notice(text: string): void {
-    if (!this.options.quiet) this.#tell(`${plain(this.#suggest(text))}\n`)
+    if (!this.options.quiet) this.tell(text)
+  }
+
+  /** Prints a line to stderr, even with --quiet. */
+  tell(text: string): void {
+    this.#tell(`${plain(this.#suggest(text))}\n`)
   }
 
   /**

@@ -188,7 +188,8 @@ function cutId(name: string, id: string, room: number): string {
   return `${head}…${id.slice(head.length + 1 - room)}`
 }
 
-function cut(text: string, room: number): string {
+/** Shortens a text to a number of columns. */
+export function cut(text: string, room: number): string {
   if (widthOf(text) <= room) return text
   const characters = [...text]
   while (widthOf(characters.join('')) >= room) characters.pop()

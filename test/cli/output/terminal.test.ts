@@ -36,6 +36,20 @@ describe.runIf(hasTerminal)('on a terminal', () => {
     },
   )
 
+  test('a prompt finds an id by its name, and the command ends with the line to repeat', async () => {
+    const items = [app, { ...app, id: 'app_02', name: 'Tea house' }]
+    const { baseUrl } = await stub(({ method }) => success(method === 'GET' ? pageOf(...items) : app))
+    const line = `apps update --name x --base-url ${baseUrl}`
+    const terminal = run(line, { VOUCHERCTL_JWT: secrets.VOUCHERCTL_JWT })
+    await terminal.until('Tea house, active    app_02')
+    terminal.type('tea')
+    // The typed text is the last row of the filtered list.
+    await terminal.until('  tea\r\n')
+    terminal.type('\r')
+    expect(await terminal.exit).toBe(0)
+    expect(terminal.shown()).toContain(`\`voucherctl apps update --name x --base-url ${baseUrl} app_02\``)
+  })
+
   test('login on a terminal never shows a typed credential', async () => {
     const { baseUrl } = await stub(() => success(pageOf()))
     const terminal = run(`login --base-url ${baseUrl}`)

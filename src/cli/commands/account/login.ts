@@ -5,6 +5,7 @@ import { isLoopbackHost } from '../../../contract/loopback.js'
 import { defaultDataDir } from '../../../files/data-dir.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
+import { askFor } from '../../command/prompts.js'
 import { required } from '../../command/required.js'
 import { confirmReplacing, storeCredential } from '../../command/store-credential.js'
 import type { Profile } from '../../config/config.js'
@@ -97,19 +98,17 @@ async function loginLocal(
   }
   const account =
     named === undefined
-      ? await context.ask(
-          () => required(['--account']),
-          (questions) => questions.text('Account'),
-        )
-      : { ok: true as const, value: named }
+      ? await askFor(context, { message: 'Account', slot: 'account', kind: 'free' }, () => required(['--account']))
+      : { ok: true as const, value: [named] }
   if (!account.ok) return account
+  const [name = ''] = account.value
   const { issueAccountToken } = await import('../../../contract/platform.js')
   const target = { baseUrl: server.base_url, credential: key }
-  const issued = await context.call(issueAccountToken, { accountId: account.value }, { target })
+  const issued = await context.call(issueAccountToken, { accountId: name }, { target })
   if (!issued.ok) return issued
   const isDefault = dir === defaultDataDir(host) && settings.profile.data_dir === undefined
   const folder = isDefault ? {} : { data_dir: dir }
-  return keep(context, 'jwt', issued.data.jwt, { base_url: server.base_url, account: account.value, ...folder }, dir)
+  return keep(context, 'jwt', issued.data.jwt, { base_url: server.base_url, account: name, ...folder }, dir)
 }
 
 type LocalServerResult = { readonly ok: true; readonly server: LocalServer; readonly dir: string } | Failure

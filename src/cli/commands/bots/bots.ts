@@ -8,7 +8,7 @@ import { fetchList, pageFlags } from '../../command/paging.js'
 import { checkCanStore, storeCredential } from '../../command/store-credential.js'
 import { type Failure, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
-import { choice, list, pairs, required, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import { choice, list, matching, pairs, required, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { redact } from '../../host/secrets.js'
 import { suggested } from '../../output/suggestions.js'
 import { metrics } from './metrics.js'
@@ -75,6 +75,12 @@ function warnOfMissingToken({ output, settings }: Context, botId: string, bot: P
   output.notice(`warning: no token was kept: ${why}`)
 }
 
+const NAME_RULE = 'must have at most 100 characters'
+/** Counts code points, as the interface does (DECISIONS.md#text). */
+const isName = (it: string) => it !== '' && [...it].length <= 100
+const USERNAME = /^[a-z][a-z0-9_]{2,63}$/
+const USERNAME_RULE = '3 to 64 of a-z 0-9 _, starting with a letter'
+
 const onOff = (summary: string) => choice(['on', 'off'], summary)
 
 const profileFlags = {
@@ -135,8 +141,11 @@ export const bots: Group = {
       endpoint: contract.apply,
       notes: ['A bot that was rejected is applied for again under its username.'],
       flags: {
-        name: required(text('NAME', 'Name, at most 100 characters'), 'Name of the bot'),
-        username: required(text('USERNAME', '3 to 64 of a-z 0-9 _, starting with a letter; unique'), 'Username'),
+        name: required(matching('NAME', 'Name, at most 100 characters', isName, NAME_RULE), 'Name of the bot'),
+        username: required(
+          matching('USERNAME', `${USERNAME_RULE}; unique`, (it) => USERNAME.test(it), `must be ${USERNAME_RULE}`),
+          'Username',
+        ),
         description: text('TEXT', 'At most 512 characters'),
         avatar: text('URL', 'https URL of a picture'),
         scope: list('SCOPE', `One of ${botScopes.join(', ')}; default the two of messages`, botScopes),

@@ -80,7 +80,7 @@ export function polls(context: Context, secondsOf: (hold: PollHold) => number, f
 function withRestartedServer(context: Context): Context {
   const { host, globals, settings, output } = context
   const resolved = settings.localServer === undefined ? undefined : resolveSettings(host, globals)
-  return resolved?.ok ? createContext(host, globals, resolved.settings, output, context.command) : context
+  return resolved?.ok ? createContext(host, globals, resolved.settings, output, context.line) : context
 }
 
 /**

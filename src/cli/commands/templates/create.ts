@@ -4,6 +4,7 @@ import type { Template } from '../../../contract/templates.js'
 import * as contract from '../../../contract/templates.js'
 import type { Context, Ok } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
+import { askFor, questionOfFlag } from '../../command/prompts.js'
 import { required } from '../../command/required.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
@@ -70,7 +71,6 @@ const needed = [
 const suggestions: Partial<Record<keyof typeof flags, readonly string[]>> = {
   type: contract.suggestedTypes,
   'acquisition-source': contract.suggestedSources,
-  'fulfillment-category': fulfillmentCategories,
 }
 
 export const create = leaf({
@@ -131,13 +131,13 @@ async function readDefinition(context: Context, given: CreateFlags): Promise<Def
     member === 'validity' ? '--valid-days, or --valid-from and --valid-to' : `--${flag}`,
   )
   for (const [member, flag, question] of missing) {
-    const choices = suggestions[flag]
-    const asked = await context.ask(
+    const asked = await askFor(
+      context,
+      { ...questionOfFlag(flag, flags[flag], context.host), message: question, suggestions: suggestions[flag] },
       () => required(names),
-      (questions) => (choices === undefined ? questions.text(question) : questions.choose(question, choices)),
     )
     if (!asked.ok) return asked
-    const read = flags[flag].read([asked.value.trim()])
+    const read = flags[flag].read(asked.value)
     if (!read.ok) return usage(`--${flag} ${read.message}.`)
     value[member] = member === 'validity' ? { type: 'relative', duration_days: read.value } : read.value
   }

@@ -58,11 +58,17 @@ export function formsOf(code: string): string[] {
 
 async function askCode(context: Context): Promise<Ok<string> | Failure> {
   const { required } = await import('../../command/required.js')
-  return context.ask(
+  const asked = await context.ask(
     () => required(['--code or --qr-token']),
-    (questions) => questions.text('Redeem code or QR data'),
+    (questions) => questions.text('Redeem code or QR data', (it) => mistakeIn(context, it.trim())),
   )
+  // The printed line must not contain the code, so it reads the code from stdin.
+  if (asked.ok) context.line.answer(0, ['-'])
+  return asked
 }
+
+const mistakeIn = (context: Context, typed: string) =>
+  REDEEM_CODE.test(typed) ? checkCode(context, typed)?.message : undefined
 
 /** Reads a redeem code or QR token from a text of one line, without its line feed. */
 async function read({ host, globals }: Context, flag: string, value: string): Promise<Ok<string> | Failure> {

@@ -8,6 +8,7 @@ import { isDelivered, POST_TIMEOUT_MS, type PostResult, post } from '../../../wo
 import { type Override, readOverride, syntheticUpdate } from '../../../workbench/synthetic.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
+import { askFor } from '../../command/prompts.js'
 import { required } from '../../command/required.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { choice, integer, list, text } from '../../flags/flags.js'
@@ -120,7 +121,9 @@ async function nameOfType(
 ): Promise<{ readonly ok: true; readonly value: string | undefined } | Failure> {
   if (positional !== undefined || hasBody) return { ok: true, value: positional }
   const missing = () => required(['TYPE'], ['TYPE or --body-file'])
-  return context.ask(missing, (questions) => questions.choose('Type of the update', updateTypes))
+  const question = { message: 'Type of the update', slot: 0, kind: 'choices', choices: updateTypes } as const
+  const asked = await askFor(context, question, missing)
+  return asked.ok ? { ok: true, value: asked.value[0] } : asked
 }
 
 function namesOf(right: 'refused' | 'accepted'): string {

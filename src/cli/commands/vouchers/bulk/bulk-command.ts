@@ -4,9 +4,7 @@ import type { Context } from '../../../command/context.js'
 import { type Example, type Leaf, leaf } from '../../../command/leaf.js'
 import { type Failure, fail } from '../../../failure.js'
 import { type Flags, integer, required, text, toggle, type ValuesOf } from '../../../flags/flags.js'
-import { shellWord } from '../../../host/shell.js'
 import type { Outcome } from '../../../output/outcome.js'
-import { optionOf } from '../../../output/suggestions.js'
 import { hasReferenceCodes } from '../credential-input.js'
 import type { BulkAction, Parameters } from './action.js'
 import type { InputRow, RowMembers } from './input/row.js'
@@ -93,7 +91,7 @@ export function bulkLeaf<const F extends Flags>(command: BulkCommand<F>): Leaf {
           concurrency: shared.concurrency ?? CONCURRENCY,
           baseUrl: base.value,
           token: credential.value,
-          again: resumeCommand(context.command, name, positional, flags),
+          again: resumeCommand(context, name),
         })
         if (!('data' in outcome)) return outcome
         return { ...outcome, exit: outcome.data.failed > 0 ? SOME_FAILED : (command.exit?.(outcome.data, own) ?? 0) }
@@ -122,16 +120,11 @@ function rowsOf(context: Context, { rows, checksCodes }: BulkAction): RowMembers
   return hasReferenceCodes(context.settings) ? { ...rows, checksCodes } : rows
 }
 
-/** Writes the command that continues a run: the command line as typed, with the answers to prompts and --resume. */
-function resumeCommand(typed: string, name: string, file: string, flags: Readonly<Record<string, unknown>>): string {
-  const start = `voucherctl vouchers ${name}`
-  const missing = Object.entries({ ...flags, resume: true }).filter(
-    ([flag, value]) => (typeof value === 'string' || value === true) && !` ${typed} `.includes(` --${flag}`),
-  )
-  const options = missing.map(([flag, value]) => (value === true ? `--${flag}` : optionOf(flag, String(value))))
-  const positional = typed.endsWith(` ${shellWord(file)}`) ? '' : ` ${shellWord(file)}`
-  return typed.replace(start, () => [start, ...options].join(' ')) + positional
-}
+/** The command line that continues the run. */
+const resumeCommand = ({ line }: Context, name: string) =>
+  line.given.has('resume')
+    ? String(line)
+    : String(line).replace(`voucherctl vouchers ${name}`, (it) => `${it} --resume`)
 
 type BulkOptions = Omit<BulkRun, 'identity' | 'total'> & {
   readonly word: string | undefined
