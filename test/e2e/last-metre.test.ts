@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -179,5 +179,44 @@ describe('the daily start and the log of the server', () => {
     expect(stdout).toMatch(/ 401 GET +[\d.]+ ms \/api\/v1\/open-platform\/applications TOKEN_INVALID$/)
     const all = await voucherctl('server', 'logs', '--base-url', baseUrl)
     expect(all.stdout).not.toMatch(/_platform\/v1\/requests|healthz/)
+  })
+})
+
+describe('bulk commands', () => {
+  const path = (name: string) => join(home, name)
+  const run = (...args: string[]) => voucherctl(...args, '-p', 'bulk')
+  type Summary = Readonly<Record<string, unknown>>
+  const many = async (command: string, input: string, out: string, ...more: string[]): Promise<Summary> => {
+    const ran = await run('vouchers', command, path(input), '--out', path(out), '--json', ...more)
+    return { exit: ran.exitCode, ...(JSON.parse(ran.stdout) as Summary) }
+  }
+
+  beforeAll(async () => {
+    await run('login', '--local', '--account', 'bulk')
+    const app = await run('apps', 'create', '--name', 'Coffee shop', '--jq', '.id')
+    const scopes = ['read', 'templates:write', 'issue', 'verify', 'redeem', 'reverse'].map((it) => `vouchers:${it}`)
+    const flags = scopes.flatMap((it) => ['--scope', it])
+    await run('tokens', 'create', '--app', app.stdout, '--name', 'bulk', ...flags, '--save')
+    const texts = ['--name', 'Coffee', '--type', 'gift', '--issuer-name', 'Shop', '--fulfiller-name', 'Shop']
+    const kinds = ['--fulfillment-category', 'offline_service', '--acquisition-source', 'free_claim']
+    const limits = ['--valid-days', '3', '--issue-limit', '2', '--submit', '--jq', '.id']
+    const template = await run('templates', 'create', '--external-id', 'bulk', ...texts, ...kinds, ...limits)
+    writeFileSync(path('in.csv'), 'external_issue_id,recipient_user_id\na,u\nb,v\nc,w\n')
+    const issued = await many('issue-many', 'in.csv', 'codes.csv', '--template', template.stdout)
+    expect(issued).toMatchObject({ exit: 11, issued: 2, failures: { TEMPLATE_QUOTA_EXHAUSTED: 1 } })
+    expect(issued.next).toMatch(/`voucherctl vouchers issue-many --resume .+`/)
+  })
+
+  test('redeem-many after a reversal redeems again instead of a replay', async () => {
+    expect(await many('redeem-many', 'codes.csv', 'redeemed.csv')).toMatchObject({ exit: 0, redeemed: 2, replayed: 0 })
+    expect(await many('reverse-many', 'redeemed.csv', 'reversed.csv')).toMatchObject({ exit: 0, reversed: 2 })
+    expect(await many('redeem-many', 'codes.csv', 'again.csv')).toMatchObject({ exit: 0, redeemed: 2, replayed: 0 })
+  })
+
+  test('verify-many exits 0 whatever it finds, and 6 with --check', async () => {
+    writeFileSync(path('unknown.csv'), 'qr_token\nVQ1-000000000000000000000000000000000\n')
+    const found = { verified: 1, redeemable: 0, not_redeemable: 1, failed: 0 }
+    expect(await many('verify-many', 'unknown.csv', 'one.csv')).toMatchObject({ exit: 0, ...found })
+    expect(await many('verify-many', 'unknown.csv', 'two.csv', '--check')).toMatchObject({ exit: 6, ...found })
   })
 })

@@ -59,7 +59,8 @@ export function bulkLeaf<const F extends Flags>(command: BulkCommand<F>): Leaf {
     changes: mutates(endpoint),
     view: {
       headline: (it: BulkSummary) => failedSentence(it) ?? command.headline?.(it) ?? doneSentence(it, words.state[0]),
-      isGood: ({ failed, not_redeemable: refused = 0 }) => failed + refused === 0,
+      // With `in`, because a view is not shown if it reads a missing member.
+      isGood: (it) => it.failed === 0 && !('not_redeemable' in it && it.not_redeemable !== 0),
       members: [...members, 'out', 'errors', 'journal'],
       next: ({ next }) => next ?? undefined,
     },
