@@ -114,7 +114,7 @@ test('server status, logs and stop find a detached server by its data folder', a
       error: { code: 'EADDRINUSE' },
     })
 
-    const { stdout } = await cli('server logs --json', atHome(home))
+    const { stdout } = await cli('server logs --json --endpoint health.live', atHome(home))
     const entries = stdout
       .trim()
       .split('\n')

@@ -159,14 +159,21 @@ describe('templates as code', () => {
 describe('the daily start and the log of the server', () => {
   afterAll(() => voucherctl('server', 'stop', '-p', 'daily'))
 
-  test('server list shows a server in memory, and a profile whose server is down names its start', async () => {
+  let url: string
+  beforeAll(async () => {
     const started = await voucherctl('server', 'start', '--memory', '--detach', '--port', '0', '--json')
-    const { base_url: url } = JSON.parse(started.stdout) as { base_url: string }
+    url = (JSON.parse(started.stdout) as { base_url: string }).base_url
+  })
+
+  test('server list shows a server in memory, and login --local finds it by its base URL', async () => {
     const listed = await voucherctl('server', 'list', '--json')
     const { items } = JSON.parse(listed.stdout) as { items: { base_url: string; store: string }[] }
     expect(items).toContainEqual(expect.objectContaining({ base_url: url, store: 'memory' }))
     const login = await voucherctl('login', '--local', '--account', 'me', '-p', 'daily', '--base-url', url)
     expect(login.stdout).toContain(`for ${url}, the local server of `)
+  })
+
+  test('a platform command names the start of the stopped server of its profile', async () => {
     expect((await voucherctl('server', 'stop', '-p', 'daily')).stdout).toContain(`The server on ${url} has stopped.`)
     const { exitCode, stderr } = await voucherctl('platform', 'reviews', '-p', 'daily')
     expect([exitCode, stderr]).toEqual([9, expect.stringMatching(/`voucherctl server start --detach --port \d+ --pro/)])

@@ -3,6 +3,7 @@ import { readFailure } from '../../../client/response.js'
 import type { Transport, TransportResponse } from '../../../client/transport.js'
 import { bootstrapRequest, readBootstrap } from '../../../secure/client/negotiation.js'
 import type { Context } from '../../command/context.js'
+import { startHint } from '../../command/local-advice.js'
 import { openPlain } from '../../command/transport.js'
 import { projectNotAllowed } from '../../config/project-permission.js'
 import { refuseImpostor } from '../../config/server-identity.js'
@@ -86,7 +87,8 @@ export async function reachServer(context: Context, diagnosis: SettingsDiagnosis
   ])
   const endedAt = context.host.now()
   if (!answer.ok) {
-    const fix = 'Start it, or correct the base URL: `voucherctl profiles show --explain` says where it comes from.'
+    const general = 'Start it, or correct the base URL: `voucherctl profiles show --explain` says where it comes from.'
+    const fix = (await startHint(context)) ?? general
     return { ...unasked('The server does not answer.'), server: bad('server', `${answer.message}.`, fix) }
   }
   if (impostor !== undefined)

@@ -15,7 +15,7 @@ export const filterFlags = {
     (it) => it !== '',
     'must not be empty',
   ),
-  'request-id': text('ID', 'Only the request with this id'),
+  'request-id': text('REQUEST', 'Only the request with this id'),
   tail: integer('N', 'Only the last N lines', 0, 1_000_000),
 }
 

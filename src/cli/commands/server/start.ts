@@ -161,7 +161,7 @@ function startFailure(error: unknown, { host = '127.0.0.1', port = 8420 }: Start
   const known: Partial<Record<string, readonly [message: string, hint: string]>> = {
     EADDRINUSE: [
       `Port ${port} on ${host} is in use.`,
-      'Choose another with --port N, or any free one with --port 0; `voucherctl server status` shows a server of yours.',
+      'Choose another with --port N, or any free one with --port 0; `voucherctl server list` shows your servers.',
     ],
     EACCES: [
       `Port ${port} on ${host} or the data folder is not open to you.`,
