@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { environment, home, voucherctl } from './installed.js'
+import { hasTerminal, onTerminal } from '../support/terminal.js'
+import { environment, folder, home, node, voucherctl } from './installed.js'
 
 let baseUrl: string
 
@@ -19,6 +20,49 @@ describe('suggested commands', () => {
     const { exitCode, stderr } = await voucherctl('apps', 'list', '-p', 'shop', '--base-url', baseUrl)
     expect(exitCode).toBe(5)
     expect(stderr).toMatch(/`voucherctl login --profile shop --base-url http:\/\/127\.0\.0\.1:\d+`/)
+  })
+})
+
+describe('confirmations', () => {
+  test.each([
+    'profiles remove e2e-till',
+    'tokens revoke tok_1 --app app_1',
+    'bots regenerate-token bot_1',
+    'webhook delete bot_1',
+    'apps unlink-bot app_1 --bot bot_1',
+    'webhook inbox clear',
+  ])('%s without a terminal exits 3 and prints the same command with --yes', async (line) => {
+    if (line.startsWith('profiles')) await voucherctl('profiles', 'set', 'e2e-till', '--base-url', baseUrl)
+    const { exitCode, stderr } = await voucherctl(...line.split(' '))
+    expect([exitCode, stderr]).toEqual([3, expect.stringMatching(/To go on: `voucherctl .*--yes`/)])
+  })
+
+  test('tokens create --save replaces a stored token only with --yes', async () => {
+    const run = (line: string) => voucherctl(...line.split(' '), '-p', 'e2e-saved', '--base-url', baseUrl)
+    await run('login --local --account e2e-saved')
+    const { id } = JSON.parse((await run('apps create --name Shop --json')).stdout) as { id: string }
+    const create = `tokens create --app ${id} --scope vouchers:read --save`
+    expect((await run(create)).exitCode).toBe(0)
+    expect((await run(create)).exitCode).toBe(3)
+    expect((await run(`${create} --yes`)).exitCode).toBe(0)
+  })
+})
+
+describe.runIf(hasTerminal)('prompts', () => {
+  test('a prompt finds an application by its name, and the command ends with the line to repeat', async () => {
+    const at = ['-p', 'e2e-prompts', '--base-url', baseUrl]
+    await voucherctl('login', '--local', '--account', 'e2e-prompts', ...at)
+    await voucherctl('apps', 'create', '--name', 'Corner shop', ...at)
+    const made = await voucherctl('apps', 'create', '--name', 'Tea house', '--json', ...at)
+    const { id } = JSON.parse(made.stdout) as { id: string }
+    const command = [node, join('node_modules', 'voucherctl', 'bin', 'voucherctl.js'), 'apps', 'get', ...at].join(' ')
+    const terminal = onTerminal(command, folder, { ...environment, TERM: 'xterm' })
+    await terminal.until(id)
+    terminal.type('tea')
+    await terminal.until('  tea\r\n')
+    terminal.type('\r')
+    expect(await terminal.exit).toBe(0)
+    expect(terminal.shown()).toContain(`\`voucherctl apps get --profile e2e-prompts --base-url ${baseUrl} ${id}\``)
   })
 })
 

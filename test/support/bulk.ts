@@ -13,6 +13,8 @@ export async function issuer(
 ) {
   const issued = new Map<string, number>()
   const server: Stub = await stub((request, index) => {
+    // The list of templates that a prompt asks for.
+    if (request.method === 'GET') return success({ items: [] })
     const { external_issue_id: id, recipient_user_id: to } = request.body as Record<string, string>
     const refused = refuse(id as string, index, request)
     if (refused !== undefined && !refused.drop) return refused
