@@ -37,7 +37,7 @@ const guides: Documents = {
 }
 // The guides take a minute, so they run only on the oldest of the three Node versions.
 const documents = major === '20' ? { ...frontPage, ...guides } : frontPage
-/** Run by webhook-servers.test.ts (programs that import other packages) and by last-metre.test.ts. */
+/** Run by webhook-servers.test.ts (programs that import other packages) and by ci.test.ts. */
 const runByOtherTest = ['express.mjs', 'fastify.mjs', '.github/workflows/test.yaml']
 
 const installed = join(folder, 'node_modules', 'voucherctl')
