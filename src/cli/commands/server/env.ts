@@ -56,7 +56,7 @@ export const env = leaf({
     if (kinds.length > 0 && host.stdout.isTTY === true && !flags['show-secrets'] && !context.dryRun) {
       return usage(
         `This would show credentials of ${source} on the terminal: ${names}.`,
-        'Add --show-secrets, or let a shell read them: eval "$(…)".',
+        `To show them: \`${context.line} --show-secrets\`. A shell reads them unseen with eval "$(…)".`,
       )
     }
     if (kinds.length > 0 && !context.dryRun) output.warn(`The output holds credentials of ${source}: ${names}.`)
