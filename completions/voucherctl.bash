@@ -8,7 +8,7 @@ _voucherctl_commands() {
     'apps'|'app') REPLY='list create get update link-bot unlink-bot' ;;
     'tokens'|'token') REPLY='list create revoke' ;;
     'templates'|'template') REPLY='list get create submit apply diff init' ;;
-    'vouchers'|'voucher') REPLY='issue issue-many verify redeem redemption reverse' ;;
+    'vouchers'|'voucher') REPLY='issue issue-many verify-many redeem-many reverse-many verify redeem redemption reverse' ;;
     'bots'|'bot') REPLY='list apply get update regenerate-token metrics send updates' ;;
     'webhook'|'webhooks') REPLY='set delete info deliveries retry listen inbox replay bridge trigger sign verify' ;;
     'webhook inbox'|'webhooks inbox') REPLY='list show clear' ;;

@@ -64,6 +64,9 @@ function __voucherctl_commands
             printf '%s\t%s\n' \
                 issue 'Issue a voucher of an active template to a user' \
                 issue-many 'Issue one voucher for each row of a CSV or NDJSON file' \
+                verify-many 'Verify the voucher of each row of a CSV or NDJSON file' \
+                redeem-many 'Redeem the voucher of each row of a CSV or NDJSON file' \
+                reverse-many 'Reverse the redemption of each row of a CSV or NDJSON file' \
                 verify 'Check whether a voucher can be redeemed' \
                 redeem 'Redeem a voucher' \
                 redemption 'Read a redemption' \

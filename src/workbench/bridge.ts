@@ -1,6 +1,6 @@
 import type { Update } from '../contract/updates.js'
 import { pause } from './pause.js'
-import { type PollingOptions, type PollPosition, pollUpdates } from './polling.js'
+import { type ConnectionChange, type PollingOptions, type PollPosition, pollUpdates } from './polling.js'
 import { isDelivered, type PostResult } from './post.js'
 
 /** An update that the application did not accept within the maximum number of attempts. */
@@ -29,7 +29,15 @@ export interface BridgeLine {
   readonly retry_in_ms: number | null
 }
 
-export interface BridgeOptions<F> extends PollingOptions<F> {
+/** The server became unavailable, or available again. */
+export interface ConnectionLine {
+  readonly time: string
+  readonly outcome: ConnectionChange
+  /** Why polls fail; null once they succeed again. */
+  readonly error: string | null
+}
+
+export interface BridgeOptions<F> extends Omit<PollingOptions<F>, 'connectionLine'> {
   /** Confirms to the server every update before this id; resolves to false on failure. */
   confirm(before: number): Promise<boolean>
   /** Signs an update and posts it to the application. The abort signal does not stop this request. */
@@ -59,9 +67,20 @@ export const FAST_DELAYS_MS: readonly number[] = [100, 200, 400, 800, 1_600, 3_2
  *
  * After the abort signal the bridge finishes the delivery in flight and confirms the delivered updates.
  */
-export async function* bridge<F>(options: BridgeOptions<F>): AsyncGenerator<BridgeLine, F | undefined> {
+export async function* bridge<F>(
+  options: BridgeOptions<F>,
+): AsyncGenerator<BridgeLine | ConnectionLine, F | undefined> {
+  const connectionLine = (outcome: ConnectionChange, error: string | null): ConnectionLine => ({
+    time: new Date(options.now()).toISOString(),
+    outcome,
+    error,
+  })
   const position: PollPosition = { next: undefined, confirmed: undefined, isServerAway: false }
-  const failure = yield* pollUpdates(options, position, (update) => deliverInOrder(update, position, options))
+  const failure = yield* pollUpdates<F, BridgeLine | ConnectionLine>(
+    { ...options, connectionLine },
+    position,
+    (update) => deliverInOrder(update, position, options),
+  )
   // Do not confirm after a failed poll: the confirmation is itself a poll and would end another process's poll.
   if (failure !== undefined) return ended(failure, position, options)
   if (position.isServerAway || !(await confirmDelivered(position, options))) {

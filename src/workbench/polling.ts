@@ -9,13 +9,16 @@ export type PollOutcome<F> =
 /** How long the server should hold a poll open if there is no update. */
 export type PollHold = 'none' | 'longest'
 
-export interface PollingOptions<F> {
+export type ConnectionChange = 'disconnected' | 'reconnected'
+
+export interface PollingOptions<F, Line = never> {
   /** Requests updates from the id `from` on, which confirms all updates before it to the server. */
   poll(from: number | undefined, hold: PollHold): Promise<PollOutcome<F>>
   /** Called after the first successful poll. */
   ready?(): void
-  /** Tells the user that the server is unavailable, or available again. */
   notice(text: string): void
+  /** Returns the output line for a lost or restored connection; without it, a notice tells the user. */
+  connectionLine?(change: ConnectionChange, error: string | null): Line
   /** Returns the message of a failure without its full stop. */
   inWords(failure: F): string
   readonly signal: AbortSignal
@@ -43,7 +46,7 @@ export interface PollPosition {
  * If a server that has responded before becomes unavailable, it reconnects; a server that never responded is a failure.
  */
 export async function* pollUpdates<F, Line>(
-  { poll, ready, notice, inWords, signal, reconnectMs, paceMs, asksToHold }: PollingOptions<F>,
+  { poll, ready, notice, connectionLine, inWords, signal, reconnectMs, paceMs, asksToHold }: PollingOptions<F, Line>,
   position: PollPosition,
   handle: (update: Update) => AsyncGenerator<Line, F | undefined>,
 ): AsyncGenerator<Line, F | undefined> {
@@ -64,12 +67,19 @@ export async function* pollUpdates<F, Line>(
       position.isServerAway = true
       const waitMs = connected ? reconnectMs[waits] : undefined
       if (waitMs === undefined) return lost
-      if (waits === 0) notice(`${inWords(polled.failure)}. Trying again.`)
+      if (waits === 0) {
+        const error = inWords(polled.failure)
+        if (connectionLine === undefined) notice(`${error}. Trying again.`)
+        else yield connectionLine('disconnected', error)
+      }
       waits += 1
       await pause(waitMs, signal)
       continue
     }
-    if (lost !== undefined) notice('Connected again.')
+    if (lost !== undefined) {
+      if (connectionLine === undefined) notice('Connected again.')
+      else yield connectionLine('reconnected', null)
+    }
     if (!connected) ready?.()
     connected = true
     lost = undefined

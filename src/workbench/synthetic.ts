@@ -37,14 +37,23 @@ export function syntheticUpdate(
 ): Record<string, unknown> {
   const update = sampleOf(updateShape(type), now)
   update.update_id = updateId
-  for (const { path, value } of overrides) {
-    const names = path.split('.')
-    const last = names.pop() as string
-    const parent = names.reduce((at, name) => at[name] as Record<string, unknown>, update)
-    // An assignment would not set a member named __proto__.
-    Object.defineProperty(parent, last, { value, enumerable: true, configurable: true, writable: true })
-  }
+  for (const override of overrides) applyOverride(update, override)
   return update
+}
+
+/** Sets a member of an update; a missing record on the way is created. */
+export function applyOverride(update: Record<string, unknown>, { path, value }: Override): void {
+  // An assignment would not set a member named __proto__.
+  const set = (at: Record<string, unknown>, name: string, it: unknown) =>
+    Object.defineProperty(at, name, { value: it, enumerable: true, configurable: true, writable: true })
+  const names = path.split('.')
+  const last = names.pop() as string
+  let parent = update
+  for (const name of names) {
+    if (typeof parent[name] !== 'object' || parent[name] === null || !Object.hasOwn(parent, name)) set(parent, name, {})
+    parent = parent[name] as Record<string, unknown>
+  }
+  set(parent, last, value)
 }
 
 /** Lists the path of every member that can be overridden. */

@@ -1,4 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -269,5 +271,76 @@ describe('bulk commands', () => {
     const found = { verified: 1, redeemable: 0, not_redeemable: 1, failed: 0 }
     expect(await many('verify-many', 'unknown.csv', 'one.csv')).toMatchObject({ exit: 0, ...found })
     expect(await many('verify-many', 'unknown.csv', 'two.csv', '--check')).toMatchObject({ exit: 6, ...found })
+  })
+})
+
+describe('scenarios and webhooks', () => {
+  const write = (name: string, text: string) => {
+    writeFileSync(join(home, name), text)
+    return join(home, name)
+  }
+
+  test('a mistake in `with` and an unknown update type are refused with their lines', async () => {
+    const file = write('mistakes.yaml', 'steps:\n  - call: apps.create\n    with: { nam: A }\n  - receive: pin\n')
+    const { exitCode, stderr } = await voucherctl('scenario', 'run', file)
+    expect(exitCode).toBe(2)
+    expect(stderr).toContain('mistakes.yaml:3:13: with.nam is not known here: did you mean name?')
+    expect(stderr).toContain('mistakes.yaml:4:5: There is no update type "pin": did you mean "ping"?')
+  })
+
+  test('a failed step names the member, and --debug shows request and response', async () => {
+    const step = '{ call: apps.create, with: { name: Shop }, expect: { data: { status: disabled } } }'
+    const { stdout } = await voucherctl('scenario', 'run', write('failing.yaml', `steps: [${step}]`), '--debug')
+    expect(stdout).toContain('data.status: expected "disabled", got "active"')
+    expect(stdout).toMatch(/request: POST \S+ \{"name":"Shop"\}\n +response: 201 \{"id":"app_/)
+  })
+
+  test('--export-env writes captured values that a shell can read', async () => {
+    const step = '{ call: apps.create, with: { name: Shop }, capture: { app: .id } }'
+    const env = join(home, 'scenario.env')
+    await voucherctl('scenario', 'run', write('captures.yaml', `steps: [${step}]`), '--export-env', env)
+    expect(readFileSync(env, 'utf8')).toMatch(/^export SCENARIO_APP=app_\w+$/m)
+  })
+
+  test('--watch runs a scenario again when its file changes', async () => {
+    const file = write('watched.yaml', 'steps: [{ call: apps.list }]')
+    const running = voucherctl('scenario', 'run', file, '--watch', '--json')
+    let lines = 0
+    running.stdout?.on('data', () => {
+      lines += 1
+      if (lines === 1) write('watched.yaml', 'steps: [{ call: apps.list, expect: { status: 201 } }]')
+      else running.kill('SIGINT')
+    })
+    const { stdout } = await running
+    expect(stdout.split('\n').map((it) => (JSON.parse(it) as { passed: number }).passed)).toEqual([1, 0])
+  })
+
+  test('a wildcard route takes an update, replay --set changes it, and the inbox keeps the response', async () => {
+    const app = createServer((_request, response) => response.writeHead(202, { 'X-App': 'yes' }).end('Thanks'))
+    await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve))
+    const { port } = app.address() as AddressInfo
+    const secret = write('secret.txt', 'a-secret-of-your-own')
+    const [inbox, ready] = [join(home, 'inbox'), join(home, 'ready.json')]
+    const flags = ['--secret-file', secret, '--inbox', inbox, '--ready-file', ready, '--max-events', '1']
+    const listening = voucherctl(
+      'webhook',
+      'listen',
+      '--port',
+      '0',
+      ...flags,
+      '--route',
+      `mess*=http://127.0.0.1:${port}/hook`,
+    )
+    listening.stderr?.once('data', async () => {
+      const { url } = JSON.parse(readFileSync(ready, 'utf8')) as { url: string }
+      await voucherctl('webhook', 'trigger', 'message', '--url', url, '--secret-file', secret)
+    })
+    expect((await listening).exitCode).toBe(0)
+    const change = ['--set', 'message.text=Changed', '--secret-file', secret]
+    expect(await voucherctl('webhook', 'replay', '--last', ...change, '--inbox', inbox)).toMatchObject({ exitCode: 0 })
+    app.close()
+    const { stdout } = await voucherctl('webhook', 'inbox', 'show', '1-1', '--inbox', inbox)
+    expect(stdout).toMatch(/answered 202 after \d+ ms {2}by http:\S+\/hook\n(?:.+\n)*X-App: yes\n(?:.+\n)*\nThanks\n/)
+    expect(stdout).toMatch(/replayed 202 after/)
   })
 })

@@ -69,7 +69,8 @@ async function runBridge({ polls, statuses = [], options = {}, signalAt }: Bridg
   for (;;) {
     const next = await run.next()
     if (next.done) return { calls, lines, letters, end: next.value }
-    lines.push(next.value)
+    if ('update_id' in next.value) lines.push(next.value)
+    else calls.push(next.value.outcome)
   }
 }
 
@@ -182,15 +183,15 @@ test('the bridge polls an unreachable server without hold and prints when it rec
     'ready',
     'deliver 7: 200',
     'poll 8 longest',
-    'No connection. Trying again.',
+    'disconnected',
     'poll 8 none',
     'poll 8 none',
-    'Connected again.',
+    'reconnected',
     'deliver 8: 200',
     'poll 9 longest',
-    'No connection. Trying again.',
+    'disconnected',
     'poll 9 none',
-    'Connected again.',
+    'reconnected',
     'poll 9 longest',
   ])
 })

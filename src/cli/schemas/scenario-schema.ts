@@ -39,6 +39,7 @@ const membersWithReferences = (properties: Readonly<Record<string, JsonSchema>>)
 
 /** Schema of the flat input of an endpoint: path parameters, query members and body members. */
 export function inputSchema({ params, query, body }: Endpoint): JsonSchema {
+  if (body !== undefined && !('properties' in body)) return { properties: {} }
   const parts = [params, query, body].filter((it) => it !== undefined)
   const required = parts.flatMap((it) => ('required' in it ? (it.required as string[]) : []))
   return record(Object.assign({}, ...parts.map(membersOf)) as JsonSchema, required)

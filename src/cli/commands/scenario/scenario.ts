@@ -5,19 +5,34 @@ import type { Context } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'
 import { projectNotAllowed } from '../../config/project-permission.js'
 import { isGivenForCall } from '../../config/setting.js'
-import { type Failure, fail } from '../../failure.js'
-import { integer, text } from '../../flags/flags.js'
+import { type Failure, fail, usage } from '../../failure.js'
+import { integer, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { readTextFile } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
 import type { Paint } from '../../output/colour.js'
 import type { Outcome } from '../../output/outcome.js'
 import type { Output } from '../../output/output.js'
 import { plainLine } from '../../output/plain.js'
+import { writeEnvFile } from './export-env.js'
 import { init } from './init.js'
 import type { Scenario } from './runner/document.js'
 import type { RunOptions, ScenarioReport, StepReport } from './runner/run.js'
 
 const PARALLEL_MAX = 64
+
+const runFlags = {
+  parallel: integer('N', 'Files at the same time, default one for each processor', 1, PARALLEL_MAX),
+  junit: text('FILE', 'Write a JUnit report'),
+  watch: toggle('Run again when a file changes, until Ctrl-C'),
+  'export-env': text('FILE', 'If the file passes, write what it captured as export lines for a shell'),
+  'webhook-port': integer(
+    'N',
+    'Port that receives deliveries, default any free one; with it, one file at a time',
+    1,
+    65_535,
+  ),
+}
+type RunFlags = ValuesOf<typeof runFlags>
 
 export const scenario: Group = {
   name: 'scenario',
@@ -31,20 +46,13 @@ export const scenario: Group = {
         'Each file gets a throwaway server of its own, with a test clock, unless a server is named with --base-url, --profile or their environment variables. Files are checked whole before anything is sent. The first step that fails ends a file; its teardown is played all the same. Exit code 1 when a step failed.',
         'A step is a call (`call: vouchers.issue`, as `voucherctl api routes` lists them, or `call: POST /open-platform/…`), a delivery that must arrive (`receive: voucher_issued`), or a move of the test clock (`advance: 31d`). `with` is the input, `expect` what must come of it (status, code, replayed, data, details, and `that`: jq expressions that must be true), `capture` keeps values by jq expression for ${name} in later steps, `use` names the credentials of later steps, `as` the credential of this one, `key` its Idempotency-Key, `within` repeats a read until it fits.',
         'There from the start: ${run} (new each time), ${webhook.url}, ${webhook.secret}, ${env.NAME}; and, on a server of its own, the account and the operator.',
+        'With --debug a failed call shows its request and its response. --export-env writes captured values as SCENARIO_NAME and credentials as VOUCHERCTL_TOKEN and the like, as export lines in a file that only you can read.',
       ],
       positional: { name: 'FILE', summary: 'Scenario, any number of them', ask: 'Scenario file', several: true },
-      flags: {
-        parallel: integer('N', 'Files at the same time, default one for each processor', 1, PARALLEL_MAX),
-        junit: text('FILE', 'Write a JUnit report'),
-        'webhook-port': integer(
-          'N',
-          'Port that receives deliveries, default any free one; with it, one file at a time',
-          1,
-          65_535,
-        ),
-      },
+      flags: runFlags,
       examples: [
         { command: 'voucherctl scenario run refund.yaml' },
+        { command: 'voucherctl scenario run refund.yaml --watch', comment: 'While you write it' },
         { command: 'voucherctl scenario run scenarios/*.yaml --junit report.xml', comment: 'In CI' },
         {
           command: 'voucherctl scenario run refund.yaml --base-url https://staging.example --profile staging',
@@ -53,28 +61,62 @@ export const scenario: Group = {
       ],
       changes: true,
       run: async (context, { positional, rest, flags }): Promise<Outcome<unknown>> => {
-        const read = await readScenarios(context, [positional, ...rest])
-        if (!read.ok) return read
-        const { scenarios } = read
-        const { notAllowed } = context.settings
-        if (isNamed(context) && notAllowed !== undefined) return projectNotAllowed(notAllowed)
-        const baseUrl = namedServer(context)
-        if (context.dryRun) {
-          const where = baseUrl === undefined ? 'a throwaway server' : baseUrl
-          const plans = scenarios.map(({ file, steps }) =>
-            context.plan(`play ${counted(steps)} of ${file} on ${where}`),
-          )
-          return plans.at(-1) as Outcome<unknown>
-        }
-        const problem = await allowed(context, baseUrl, flags.junit)
-        if (problem !== undefined) return problem
-        const port = flags['webhook-port']
-        const parallel = port === undefined ? (flags.parallel ?? availableParallelism()) : 1
-        return runAll(context, scenarios, { baseUrl, webhookPort: port ?? 0, parallel, junit: flags.junit })
+        const files = [positional, ...rest]
+        if (flags['export-env'] === '-') return usage('--export-env takes a path.')
+        if (flags['export-env'] !== undefined && files.length > 1)
+          return usage('--export-env goes with one scenario file, so that no value replaces another.')
+        return flags.watch && !context.dryRun ? watchFiles(context, files, flags) : runFiles(context, files, flags)
       },
     }),
     init,
   ],
+}
+
+/** Runs the files once. */
+async function runFiles(context: Context, files: readonly string[], flags: RunFlags): Promise<Outcome<unknown>> {
+  const read = await readScenarios(context, files)
+  if (!read.ok) return read
+  const { scenarios } = read
+  const { notAllowed } = context.settings
+  if (isNamed(context) && notAllowed !== undefined) return projectNotAllowed(notAllowed)
+  const baseUrl = namedServer(context)
+  if (context.dryRun) {
+    const where = baseUrl === undefined ? 'a throwaway server' : baseUrl
+    const plans = scenarios.map(({ file, steps }) => context.plan(`play ${counted(steps)} of ${file} on ${where}`))
+    return plans.at(-1) as Outcome<unknown>
+  }
+  const { junit, 'webhook-port': port, 'export-env': envFile } = flags
+  const problem = await allowed(context, baseUrl, junit)
+  if (problem !== undefined) return problem
+  const parallel = port === undefined ? (flags.parallel ?? availableParallelism()) : 1
+  return runAll(context, scenarios, { baseUrl, webhookPort: port ?? 0, parallel, junit, envFile })
+}
+
+/** Runs the files, and again whenever one of them changes, until Ctrl-C. Mistakes and failures do not end it. */
+async function watchFiles(context: Context, files: readonly string[], flags: RunFlags): Promise<Outcome<unknown>> {
+  const { host, output } = context
+  if (files.includes('-')) return usage('--watch needs files, not standard input.')
+  const { FileWatch } = await import('./file-watch.js')
+  let watch: InstanceType<typeof FileWatch>
+  try {
+    watch = new FileWatch(files.map((it) => resolve(host.cwd, it)))
+  } catch (error) {
+    return fail('FILE_UNREADABLE', `A folder of the files cannot be watched (${codeOf(error)}).`, 'Check the paths.')
+  }
+  try {
+    for (;;) {
+      const outcome = await runFiles(context, files, flags)
+      if (host.signal.aborted) return outcome
+      if (!outcome.ok && 'code' in outcome) await output.fail(outcome)
+      else if ('data' in outcome) await output.printLine(outcome.data)
+      output.notice('Waiting for a change. Ctrl-C stops it.')
+      const changed = await watch.next(host.signal)
+      if (changed === undefined) return { ok: true, printed: true }
+      output.notice(`\n${changed} has changed.`)
+    }
+  } finally {
+    watch.close()
+  }
 }
 
 const counted = ({ length }: readonly unknown[]) => (length === 1 ? '1 step' : `${length} steps`)
@@ -92,6 +134,7 @@ async function readScenarios({ host }: Context, files: readonly string[]): Promi
   const { knownRoutes } = await import('../api/endpoint.js')
   const routes = await knownRoutes()
   const yaml = await import('yaml')
+  const checkInput = await (await import('./runner/check-input.js')).inputCheck()
   const { brokenExpressions } = await import('./runner/evaluate.js')
   const { JqThread } = await import('../../output/jq-thread.js')
   const jq = new JqThread()
@@ -100,7 +143,7 @@ async function readScenarios({ host }: Context, files: readonly string[]): Promi
   for (const file of files) {
     const read = await readTextFile(host, file)
     if (!read.ok) return read
-    const parsed = parseScenario(read.text, file, routes, yaml)
+    const parsed = parseScenario(read.text, file, routes, yaml, checkInput)
     if (!parsed.ok) {
       errors.push(...parsed.problems.map((it) => ({ pointer: `${file}:${it.line}:${it.column}`, message: it.message })))
       continue
@@ -141,13 +184,14 @@ async function allowed(
 interface SuiteOptions extends RunOptions {
   readonly parallel: number
   readonly junit: string | undefined
+  readonly envFile: string | undefined
 }
 
 /** Runs several files concurrently and returns their reports in the order of the files. */
 async function runAll(
   context: Context,
   scenarios: readonly Scenario[],
-  { parallel, junit, ...options }: SuiteOptions,
+  { parallel, junit, envFile, ...options }: SuiteOptions,
 ): Promise<Outcome<unknown>> {
   const { runScenario } = await import('./runner/run.js')
   const { output } = context
@@ -182,6 +226,12 @@ async function runAll(
     if (problem !== undefined) return problem
   }
   const failed = reports.filter((it) => !it.passed).length
+  if (envFile !== undefined && failed === 0) {
+    const server = options.baseUrl === undefined ? {} : { VOUCHERCTL_BASE_URL: options.baseUrl }
+    const captured = results.map((it) => (it?.ok ? it.environment : {}))
+    const problem = writeEnvFile(context.host, envFile, Object.assign({ ...server }, ...captured))
+    if (problem !== undefined) return problem
+  }
   const data = {
     items: reports,
     passed: reports.length - failed,

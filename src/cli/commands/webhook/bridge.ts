@@ -3,7 +3,7 @@ import * as bots from '../../../contract/bots.js'
 import { isLoopbackHost } from '../../../contract/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
 import { signWebhook } from '../../../webhook/signature.js'
-import type { BridgeLine, BridgeOptions } from '../../../workbench/bridge.js'
+import type { BridgeLine, BridgeOptions, ConnectionLine } from '../../../workbench/bridge.js'
 import { FAST_DELAYS_MS, PLATFORM_DELAYS_MS, bridge as run } from '../../../workbench/bridge.js'
 import type { PollOutcome } from '../../../workbench/polling.js'
 import { post } from '../../../workbench/post.js'
@@ -25,7 +25,7 @@ export const bridge = leaf({
     'One at a time, in order. An update is confirmed once the app answered 2xx; whatever ends the bridge, the others come again, some perhaps twice: tell repeats by X-Platform-Update-Id. An app has 15 s to answer.',
     'What fails is repeated after 1, 5, 15 and 60 minutes, then each hour, as long as it takes, and the updates behind it wait; --retry-fast begins with 100 ms and doubles up to 10 s. After --max-attempts it goes into the file of --dead-letter, one JSON object a line, and the next one follows.',
     'A bot with a webhook cannot poll: exit code 6. Nothing is deleted for you: voucherctl webhook delete BOT_ID. Another poller of the same bot ends the bridge with 6 too.',
-    'A server that goes away is tried again for about a minute, then exit code 9; with --retries 0 at once. Ctrl-C finishes the delivery in flight and confirms what was delivered.',
+    'A server that goes away is tried again for about a minute, then exit code 9; with --retries 0 at once. The lines say disconnected and reconnected. Ctrl-C finishes the delivery in flight and confirms what was delivered.',
   ],
   flags: {
     'forward-to': required(receiverUrl('Where the app takes its updates'), 'URL of the app'),
@@ -43,7 +43,7 @@ export const bridge = leaf({
       comment: 'One JSON object for each attempt',
     },
   ],
-  view: { headline: (it: unknown) => lineOf(it as BridgeLine) },
+  view: { headline: (it: unknown) => lineOf(it as BridgeLine | ConnectionLine) },
   run: async (context, { flags }): Promise<Outcome<unknown>> => {
     const { 'secret-file': secretFile, 'max-attempts': attemptsMax, 'dead-letter': deadLetter } = flags
     const url = flags['forward-to']
@@ -122,7 +122,8 @@ async function append(path: string | undefined, text: string): Promise<Failure |
 
 const seconds = (ms: number) => (ms < 1000 ? `${ms} ms` : `${ms / 1000} s`)
 
-function lineOf(it: BridgeLine): string {
+function lineOf(it: BridgeLine | ConnectionLine): string {
+  if (!('update_id' in it)) return [it.time, it.outcome, ...(it.error === null ? [] : [it.error])].join('  ')
   const response = it.status === null ? `no answer (${it.error})` : String(it.status)
   const next = it.retry_in_ms === null ? '' : `, again in ${seconds(it.retry_in_ms)}`
   const result = it.outcome === 'dead_letter' ? 'dead letter' : it.outcome

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { closest } from '../../../contract/closest.js'
 import { updateTypes } from '../../../contract/updates.js'
 import { parseJson } from '../../../secure/json.js'
@@ -146,6 +147,7 @@ function detailOf({ id, at, verdict, reason, update_id, type, method, url, heade
       error: it.error,
       replay: it.replay,
       headers: pairsOf(it.headers),
+      body: parsed(it.body) ?? null,
       body_base64: it.body.toString('base64'),
       body_bytes: it.body_bytes,
     })),
@@ -172,6 +174,8 @@ function pageOf({ id, at, verdict, reason, method, url, headers, body, responses
 const headerLines = (headers: readonly string[]) =>
   pairsOf(headers).map(([name, value]) => plainLine(`${name}: ${value}`))
 
+const NOT_TEXT = 'The body is not text; --json prints its bytes as body_base64.'
+
 /** Formats one response: time, sender and duration, then status, headers and body as sent by the application. */
 function responseLines({ at, status, duration_ms, to, error, replay, ...sent }: StoredDelivery['responses'][number]) {
   const { headers, body, body_bytes } = sent
@@ -179,7 +183,7 @@ function responseLines({ at, status, duration_ms, to, error, replay, ...sent }: 
   return [
     plainLine([isoOf(at), what, ...(to === null ? [] : [`by ${to}`]), ...(error === null ? [] : [error])].join('  ')),
     ...headerLines(headers),
-    ...(body.length === 0 ? [] : ['', plain(body.toString('utf8'))]),
+    ...(body.length === 0 ? [] : ['', isUtf8(body) ? plain(body.toString('utf8')) : NOT_TEXT]),
     ...(body_bytes > body.length ? [`The first ${body.length} of ${body_bytes} bytes were recorded.`] : []),
     '',
   ]

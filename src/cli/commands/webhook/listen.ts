@@ -15,7 +15,8 @@ import { type Flag, integer, list, one, type ParseResult, text, toggle, type Val
 import type { Outcome } from '../../output/outcome.js'
 import { inboxDirOf, inboxFailure, inboxFlag } from './inbox-dir.js'
 import { LineQueue, lineShape } from './listen-lines.js'
-import { readReceiverUrl, receiverUrl } from './receiver-url.js'
+import { receiverUrl } from './receiver-url.js'
+import { matchesWildcard, Router, routeFlag } from './routes.js'
 import { namedSecrets, sharedStdin, signingSecrets } from './secrets.js'
 
 const DEFAULT_PORT = 8787
@@ -51,7 +52,7 @@ const listenFlags = {
   port: integer('N', `Port, default ${DEFAULT_PORT}; 0 takes any free one`, 0, 65_535),
   'secret-file': list('FILE|-', 'A secret that signs; several while one replaces the other'),
   'forward-to': receiverUrl('The application that gets verified deliveries'),
-  route: byType('TYPE=URL', 'Another application for this type', readReceiverUrl),
+  route: routeFlag,
   respond: one<readonly [ScriptedResponse, ...ScriptedResponse[]]>(
     'LIST',
     'Answer by this list in place of an application, such as 500,timeout,200; the last one stays',
@@ -81,6 +82,7 @@ export const listen = leaf({
   notes: [
     'It listens on 127.0.0.1. A delivery is verified over the bytes that arrived, and is in the inbox on disk before it is answered; one that is not verified gets 401 with the reason. Any path is taken.',
     'With --forward-to or --route the application gets body and headers byte for byte, and its own answer goes back: 502 when nothing listens there, 504 when it takes 14 s. Without an application the answer is 200.',
+    '--route takes a type, a wildcard, or a jq expression on the update that is then neither false nor null. A route of the exact type wins, then the first one that fits; --forward-to takes the rest.',
     'A repeat of what was answered 2xx in this run is answered 200 and not passed on; what the application failed is passed on again. The same update_id with other bytes is passed on and marked id_reused.',
     'With --json each request is one line: time, verdict (ok, duplicate, refused), reason, update_id, type, status, duration_ms, body, inbox_id. update_id, type and body are those of verified deliveries only.',
     '--expect counts each update_id once, whatever the application answered, and waits 30 s where --timeout says nothing else. --max-events counts deliveries with the verdict ok.',
@@ -90,6 +92,11 @@ export const listen = leaf({
   streams: true,
   examples: [
     { command: 'voucherctl webhook listen --secret-file secret.txt --forward-to http://localhost:3000/hook' },
+    {
+      command:
+        "voucherctl webhook listen --secret-file secret.txt --route 'voucher_*=http://localhost:3001/' --route '.message.text == \"hi\"=http://localhost:3002/'",
+      comment: 'Several applications',
+    },
     {
       command: 'voucherctl webhook listen --secret-file secret.txt --expect message=2 --timeout 30s --json',
       comment: 'In CI: exits with 0 as soon as both have arrived',
@@ -101,7 +108,7 @@ export const listen = leaf({
   ],
   run: async (context, { flags }) => {
     const { host } = context
-    if (flags.respond !== undefined && (flags['forward-to'] !== undefined || flags.route.size > 0)) {
+    if (flags.respond !== undefined && (flags['forward-to'] !== undefined || flags.route.length > 0)) {
       return usage('--respond answers in place of an application; it goes without --forward-to and --route.')
     }
     if (flags['ready-file'] === '-') return usage('--ready-file takes a path.')
@@ -122,6 +129,13 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
   const { port = DEFAULT_PORT, expect } = flags
   const dir = inboxDirOf(host, flags.inbox)
   const readyFile = flags['ready-file'] === undefined ? undefined : resolve(host.cwd, flags['ready-file'])
+  const { JqThread } = await import('../../output/jq-thread.js')
+  const router = new Router(flags.route, new JqThread(), host.signal)
+  const invalid = await router.check()
+  if (invalid !== undefined) {
+    router.close()
+    return invalid
+  }
   let inbox: InboxWriter
   try {
     // Remove the ready file of an earlier run, so that nobody reads it before this listener is ready.
@@ -148,7 +162,7 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
     if (flags.delay !== undefined) await pause(flags.delay, pauses.signal)
     const scripted = script?.()
     if (scripted !== undefined) return emptyResponse(scripted === 'timeout' ? null : scripted)
-    const to = (type === null ? undefined : flags.route.get(type)) ?? flags['forward-to']
+    const to = (await router.select(type, delivery.body)) ?? flags['forward-to']
     return to === undefined ? emptyResponse(200) : forwarder.send(to, delivery)
   }
 
@@ -194,6 +208,7 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
     }
   } finally {
     forwarder.close()
+    router.close()
     await inbox.close()
     if (readyFile !== undefined) rmSync(readyFile, { force: true })
   }
@@ -208,11 +223,12 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
 /** Prints that the listener is ready and what it does, even if stderr is not a terminal. */
 function showReady({ output }: Context, flags: ListenFlags, url: string, dir: string, isLarge: boolean): void {
   if (output.options.format !== 'table') return
-  const unknown = [...flags.expect.keys(), ...flags.route.keys()].filter(
-    (it) => !updateTypes.some((type) => type === it),
+  const named = flags.route.filter(({ kind }) => kind !== 'jq').map(({ condition }) => condition)
+  const unknown = [...flags.expect.keys(), ...named].filter(
+    (it) => !updateTypes.some((type) => matchesWildcard(it, type)),
   )
   for (const type of new Set(unknown)) output.notice(`warning: no update of the reference server has the type ${type}.`)
-  const routes = [...flags.route].map(([type, to]) => `${type} to ${to.href}`)
+  const routes = flags.route.map(({ condition, to }) => `${condition} to ${to.href}`)
   const rest =
     flags['forward-to'] === undefined ? [] : [`${routes.length > 0 ? 'others ' : ''}to ${flags['forward-to'].href}`]
   const where = [...routes, ...rest].join(', ')

@@ -7,6 +7,7 @@ import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { list, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
+import { changedDelivery } from './changed-delivery.js'
 import { sinceFlag, timeOf } from './inbox.js'
 import { inboxFailure, inboxFlag, notRecorded, type OpenedInbox, openInbox } from './inbox-dir.js'
 import { receiverUrl } from './receiver-url.js'
@@ -21,6 +22,7 @@ const replayFlags = {
   since: sinceFlag,
   resign: toggle('Sign again, with the time of now'),
   'as-recorded': toggle('Signature and timestamp as they came; the default'),
+  set: list('PATH=VALUE', 'Change a member of the update, such as message.text=Hi; signs again unless --as-recorded'),
   'secret-file': text('FILE|-', 'The secret for --resign, else VOUCHERCTL_WEBHOOK_SECRET'),
   to: receiverUrl('The application, default where it was passed on to'),
 }
@@ -48,6 +50,7 @@ export const replay = leaf({
   examples: [
     { command: 'voucherctl webhook replay --failed --resign --secret-file secret.txt', comment: 'What it missed' },
     { command: 'voucherctl webhook replay --last --to http://localhost:3000/hook' },
+    { command: 'voucherctl webhook replay --last --set message.text=Hi', comment: 'With a change, signed again' },
   ],
   changes: true,
   view: {
@@ -60,10 +63,12 @@ export const replay = leaf({
         error ?? to,
       ].join('  '),
   },
-  run: async (context, { flags }) => {
-    const ways = [flags.id.length > 0, flags.last, flags.failed, flags.since !== undefined].filter((it) => it)
+  run: async (context, { flags: given }) => {
+    const ways = [given.id.length > 0, given.last, given.failed, given.since !== undefined].filter((it) => it)
     if (ways.length !== 1) return usage('Give one of --id, --last, --failed and --since.')
-    if (flags.resign && flags['as-recorded']) return usage('--resign and --as-recorded exclude each other.')
+    if (given.resign && given['as-recorded']) return usage('--resign and --as-recorded exclude each other.')
+    // A change makes the recorded signature invalid.
+    const flags = { ...given, resign: given.resign || (given.set.length > 0 && !given['as-recorded']) }
     const secret = await secretOf(context, flags)
     if (!secret.ok) return secret
     const opened = openInbox(context, flags.inbox)
@@ -72,6 +77,11 @@ export const replay = leaf({
       const picked = pick(context, flags, opened, secret.value)
       if (!picked.ok) return picked
       const { deliveries, neverForwarded } = picked
+      for (const { listed } of deliveries) {
+        const stored = flags.set.length === 0 ? undefined : opened.inbox.read(listed.id)
+        const changed = stored === undefined ? undefined : changedDelivery(stored, flags.set)
+        if (changed?.ok === false) return changed
+      }
       if (neverForwarded > 0) {
         context.output.notice(
           `warning: ${neverForwarded} left out that no application ever got; with --to URL all that is picked goes there.`,
@@ -89,7 +99,8 @@ async function secretOf(
   flags: ReplayFlags,
 ): Promise<{ readonly ok: true; readonly value: string } | Failure> {
   const file = flags['secret-file']
-  if (!flags.resign) return file === undefined ? { ok: true, value: '' } : usage('--secret-file belongs to --resign.')
+  if (!flags.resign)
+    return file === undefined ? { ok: true, value: '' } : usage('--secret-file belongs to --resign and --set.')
   const shared = sharedStdin(context, { 'secret-file': file })
   if (shared !== undefined) return shared
   const secrets = await signingSecrets(context, file === undefined ? [] : [file])
@@ -176,10 +187,13 @@ async function replayAll(
       const { id, update_id, type } = listed
       const stored = inbox.read(id)
       const timestamp = Math.floor(host.now() / 1000)
-      const headers = flags.resign && stored !== undefined ? resign(stored, secret, timestamp) : stored?.headers
-      if (stored === undefined || headers === undefined) return notRecorded(id, dir)
+      if (stored === undefined) return notRecorded(id, dir)
+      const changed = changedDelivery(stored, flags.set)
+      if (!changed.ok) return changed
+      const headers = flags.resign ? resign(changed.value, secret, timestamp) : changed.value.headers
+      if (headers === undefined) return notRecorded(id, dir)
       const started = performance.now()
-      const response = await forwarder.send(to, { headers, body: stored.body })
+      const response = await forwarder.send(to, { headers, body: changed.value.body })
       const duration_ms = Math.round(performance.now() - started)
       const { status, failure } = response
       const outcome = { to: to.href, status, duration_ms, error: failure?.message ?? null }

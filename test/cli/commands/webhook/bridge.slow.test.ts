@@ -35,14 +35,19 @@ async function startServerWithBot() {
   const bridge = (url: string, ...flags: string[]) => {
     const args = ['webhook', 'bridge', '--forward-to', url, '--retry-fast', ...flags]
     const child = built.start(args, home, { VOUCHERCTL_WEBHOOK_SECRET: secret })
-    let stderr = ''
-    child.stderr?.on('data', (chunk) => (stderr += chunk))
-    child.stdout?.resume()
+    let text = ''
+    let wake = () => {}
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (chunk) => {
+        text += chunk
+        wake()
+      })
+    }
     onTestFinished(() => void child.kill('SIGKILL'))
     const said = async (words: string) => {
-      const exited = once(child, 'exit').then(() => Promise.reject(new Error(`It ended: ${stderr}`)))
+      const exited = once(child, 'exit').then(() => Promise.reject(new Error(`It ended: ${text}`)))
       const printed = async () => {
-        while (!stderr.includes(words)) await once(child.stderr as NodeJS.ReadableStream, 'data')
+        while (!text.includes(words)) await new Promise<void>((resolve) => (wake = resolve))
       }
       exited.catch(() => {})
       await Promise.race([printed(), exited])
@@ -141,9 +146,9 @@ test('webhook bridge delivers every update despite a server restart and failing 
   const { child, said } = bridge(app.url)
   await until(1)
   await run('server', 'stop')
-  await said('Trying again')
+  await said('disconnected')
   await startAgain()
-  await said('Connected again')
+  await said('reconnected')
   await say('b')
   await until(2)
   expect(ids).toEqual([1, 2])

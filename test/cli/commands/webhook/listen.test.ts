@@ -2,6 +2,8 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
+import { verifyWebhook } from '../../../../src/webhook/index.js'
+import { pairsOf } from '../../../../src/workbench/header-pairs.js'
 import { Inbox } from '../../../../src/workbench/inbox.js'
 import { InboxWriter } from '../../../../src/workbench/inbox-writer.js'
 import type { Given, Ran } from '../../../support/cli.js'
@@ -20,10 +22,12 @@ interface Started {
 }
 
 /** Starts `webhook listen` on a free port and waits until it is ready. */
-async function start(args: string, given: Given = {}): Promise<Started> {
+async function start(args: string | readonly string[], given: Given = {}): Promise<Started> {
   const home = given.home ?? temporaryDir()
   const stopping = new AbortController()
-  const ran = cli(`webhook listen --port 0 --ready-file ready.json --inbox inbox ${args}`, {
+  const flags = '--port 0 --ready-file ready.json --inbox inbox'.split(' ')
+  const more = typeof args === 'string' ? args.split(' ').filter((it) => it !== '') : args
+  const ran = cli(['webhook', 'listen', ...flags, ...more], {
     env,
     home,
     signal: stopping.signal,
@@ -125,6 +129,34 @@ test('webhook listen --route forwards one type to its URL, and --forward-to forw
   expect((await post(url, 2, 'ping')).status).toBe(204)
   await stop()
   expect([messages.got.map((it) => it.path), others.got.map((it) => it.path)]).toEqual([['/m?a=1'], ['/rest']])
+})
+
+test('webhook listen --route prefers an exact type, then the first wildcard or jq expression that fits', async () => {
+  const apps = [await application(), await application(), await application(), await application()] as const
+  const [exact, wildcard, jq, others] = apps.map((it) => it.url)
+  const route = (condition: string, to = '') => ['--route', `${condition}=${to}`]
+  const routes = [
+    ...route('.message.text == "a=b"', jq),
+    ...route('voucher_*', wildcard),
+    ...route('voucher_issued', exact),
+  ]
+  const { url, stop } = await start(['--json', ...routes, '--forward-to', others ?? ''])
+  await post(url, 1, 'voucher_issued')
+  await post(url, 2, 'voucher_redeemed')
+  await post(url, 3, 'message', 'a=b')
+  await post(url, 4, 'message', 'c')
+  await stop()
+  expect(apps.map(({ got }) => got.map(({ body }) => JSON.parse(body).update_id))).toEqual([[1], [2], [3], [4]])
+})
+
+test('webhook listen refuses a --route whose condition is no valid jq expression', async () => {
+  const { exit, stderr } = await cli(['webhook', 'listen', '--port', '0', '--route', '.a |=http://127.0.0.1:9/'], {
+    env: { VOUCHERCTL_WEBHOOK_SECRET: secret },
+  })
+  expect([exit, stderr]).toEqual([
+    2,
+    expect.stringContaining('.a | is neither an update type nor a valid jq expression'),
+  ])
 })
 
 test('webhook listen --respond 500,timeout,204 sends 500, then no response, then always 204', async () => {
@@ -461,6 +493,33 @@ test('webhook replay --last and --since select only verified deliveries, while -
   expect(other.got.map((it) => it.body)[3]).toBe('no json')
   expect(await replay(home, '--id 7-7')).toMatchObject({ exit: 5, stdout: '' })
   expect(await replay(home, '--id 1-3')).toMatchObject({ exit: 3, stderr: expect.stringContaining('--to') })
+})
+
+test('webhook replay --set changes the update and signs it again, unless --as-recorded', async () => {
+  const { home } = await fillInbox()
+  const other = await application()
+  const set = (args: string) =>
+    replay(home, `--id 1-1 --to ${other.url} ${args}`, { env: { VOUCHERCTL_WEBHOOK_SECRET: secret } })
+  const verdict = (index: number) => {
+    const { body = '', headers = [] } = other.got[index] ?? {}
+    return verifyWebhook({ headers: Object.fromEntries(pairsOf(headers)), rawBody: body, secrets: [secret], now: 0 })
+  }
+  expect(await set('--set message.text=Changed --set update_id=77')).toMatchObject({ exit: 0, stderr: '' })
+  expect(JSON.parse(other.got[0]?.body ?? '')).toMatchObject({ update_id: 77, message: { text: 'Changed' } })
+  expect(verdict(0)).toMatchObject({ ok: true })
+  await set('--set message.text=Changed --as-recorded')
+  expect(verdict(1)).toMatchObject({ ok: false, reason: 'bad_signature' })
+})
+
+test('webhook replay --set refuses an unknown member before it sends anything', async () => {
+  const { home, app } = await fillInbox()
+  const before = app.got.length
+  const ran = await replay(home, '--id 1-1 --set message.txt=Hi', { env: { VOUCHERCTL_WEBHOOK_SECRET: secret } })
+  expect([ran.exit, JSON.parse(ran.stderr).error.hint, app.got.length]).toEqual([
+    2,
+    'Did you mean message.text?',
+    before,
+  ])
 })
 
 test('webhook replay warns about a delivery that the listener refused as stale', async () => {

@@ -26,7 +26,7 @@ export async function failedAssertions(expect: StepExpectation, outcome: StepOut
     (expect.status !== undefined && expect.status !== outcome.status) ||
     (expect.code !== undefined && (outcome.ok || expect.code !== outcome.code)) ||
     (expect.status === undefined && expect.code === undefined && !outcome.ok)
-  if (isOther) return [`expected ${wanted(expect)}, got ${outcomeOf(outcome)}`]
+  if (isOther) return [`expected ${wanted(expect)}, got ${outcomeOf(outcome)}`, ...refusedMembers(outcome)]
   const problems: string[] = []
   if (expect.replayed !== undefined)
     problems.push(...differences(expect.replayed, outcome.ok && outcome.replayed, 'replayed'))
@@ -40,6 +40,18 @@ export async function failedAssertions(expect: StepExpectation, outcome: StepOut
       problems.push(`that ${expression}: ${shown(result.values.length === 1 ? result.values[0] : result.values)}`)
   }
   return problems
+}
+
+/** Describes on one line each member of the input that the server refused. */
+function refusedMembers(outcome: StepOutcome): string[] {
+  const errors = outcome.ok ? undefined : outcome.details.errors
+  if (!Array.isArray(errors)) return []
+  return errors.flatMap((it) => {
+    const { pointer, message, suggestion } = asMembers(it) ?? {}
+    if (typeof pointer !== 'string' || typeof message !== 'string') return []
+    const member = `with.${pointer.replace(/^\//, '').replaceAll('/', '.')}`
+    return [`${member}: ${message}${typeof suggestion === 'string' ? ` (${suggestion})` : ''}`]
+  })
 }
 
 function wanted({ status, code }: StepExpectation): string {

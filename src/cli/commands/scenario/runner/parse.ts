@@ -1,6 +1,7 @@
 import { closest } from '../../../../contract/closest.js'
 import { type CredentialKind, type Endpoint, mutates } from '../../../../contract/endpoint.js'
 import { endpoints } from '../../../../contract/index.js'
+import { updateTypes } from '../../../../contract/updates.js'
 import type { Members } from '../../../../secure/json.js'
 import { parseScript } from '../../../../workbench/responses.js'
 import { defined } from '../../../flags/defined.js'
@@ -8,6 +9,7 @@ import { durationMs } from '../../../flags/flags.js'
 import { type Path, type Problem, Source, type Yaml } from '../../../host/yaml-source.js'
 import { type ApiRoute, methods, routeAmong } from '../../api/endpoint.js'
 import { readPath, withoutQuery } from '../../api/path.js'
+import { type InputCheck, mayReachHandler } from './check-input.js'
 import type { CallStep, RawTarget, Scenario, ScenarioStep, StepExpectation } from './document.js'
 import { filledWith, referencesIn } from './variables.js'
 
@@ -29,10 +31,19 @@ type StepKind = keyof typeof membersOfKind
 /** Form of a variable name that a step may set. */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
-/** Parses a scenario file and reports all of its errors. `routes` are those that `METHOD /path` may name. */
-export function parseScenario(text: string, file: string, routes: readonly ApiRoute[], yaml: Yaml): ParsedScenario {
+/**
+ * Parses a scenario file and reports all of its errors. `routes` are those that `METHOD /path` may name; `checkInput`
+ * finds the mistakes in `with`.
+ */
+export function parseScenario(
+  text: string,
+  file: string,
+  routes: readonly ApiRoute[],
+  yaml: Yaml,
+  checkInput: InputCheck = () => [],
+): ParsedScenario {
   const source = new Source(text, yaml)
-  const scenario = source.problems.length === 0 ? new Parser(source, routes).scenario(file) : undefined
+  const scenario = source.problems.length === 0 ? new Parser(source, routes, checkInput).scenario(file) : undefined
   return scenario !== undefined && source.problems.length === 0
     ? { ok: true, scenario }
     : { ok: false, problems: source.problems }
@@ -43,12 +54,14 @@ type Common = Pick<ScenarioStep, 'name' | 'line' | 'expect' | 'capture' | 'use' 
 class Parser {
   readonly #source: Source
   readonly #routes: readonly ApiRoute[]
+  readonly #checkInput: InputCheck
   /** Names of the variables that have a value before the current step, including `env.NAME`. */
   readonly #known = new Set(['run', 'webhook.url', 'webhook.secret'])
 
-  constructor(source: Source, routes: readonly ApiRoute[]) {
+  constructor(source: Source, routes: readonly ApiRoute[], checkInput: InputCheck) {
     this.#source = source
     this.#routes = routes
+    this.#checkInput = checkInput
   }
 
   scenario(file: string): Scenario | undefined {
@@ -109,13 +122,21 @@ class Parser {
     this.#checkReferences(path, { use })
     if (kind === 'call') return this.#call(path, step, common)
     if (kind === 'receive') {
-      const type = source.text([...path, 'receive'], step.receive)
+      const type = this.#updateType([...path, 'receive'], step.receive)
       return type === undefined ? undefined : { ...common, kind, type }
     }
     const ms = durationMs(String(step.advance))
     if (ms === undefined)
       return source.wrong([...path, 'advance'], 'advance must be a duration such as 30s, 2h or 31d.')
     return { ...common, kind, seconds: ms / 1000 }
+  }
+
+  #updateType(path: Path, value: unknown): string | undefined {
+    const type = this.#source.text(path, value)
+    if (type === undefined || updateTypes.some((it) => it === type)) return type
+    const meant = closest(type, updateTypes)
+    const hint = meant === undefined ? `it is one of ${updateTypes.join(', ')}` : `did you mean "${meant}"?`
+    return this.#source.wrong(path, `There is no update type "${type}": ${hint}`)
   }
 
   #call(path: Path, step: Members, common: Common): ScenarioStep | undefined {
@@ -133,7 +154,13 @@ class Parser {
     if (common.withinMs !== null && mutates({ method: target.method, repeatable: route?.repeatable })) {
       source.wrong([...path, 'within'], 'within repeats a call until it fits: only calls that change nothing take it.')
     }
-    if (raw === null) source.record([...path, 'with'], step.with)
+    if (raw === null) {
+      const input = source.record([...path, 'with'], step.with ?? {})
+      if ('id' in target && input !== undefined && mayReachHandler(target, common.expect)) {
+        for (const { path: member, message } of this.#checkInput(target, input))
+          source.wrong([...path, 'with', ...member], message)
+      }
+    }
     const idempotencyKey = source.text([...path, 'key'], step.key) ?? null
     return { ...common, kind: 'call', target, as, with: step.with, idempotencyKey }
   }

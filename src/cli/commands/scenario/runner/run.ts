@@ -28,6 +28,13 @@ export interface RunOptions {
   readonly webhookPort: number
 }
 
+export interface ScenarioResult {
+  readonly ok: true
+  readonly report: ScenarioReport
+  /** Captured values and credentials, by name of the environment variable. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
 /** Milliseconds that the teardown steps may take after Ctrl-C. */
 const TEARDOWN_MS = 10_000
 
@@ -36,7 +43,7 @@ export async function runScenario(
   context: Context,
   scenario: Scenario,
   { baseUrl, webhookPort }: RunOptions,
-): Promise<{ readonly ok: true; readonly report: ScenarioReport } | Failure> {
+): Promise<ScenarioResult | Failure> {
   const startedAt = performance.now()
   const opened = await openFixture(context, scenario, baseUrl, webhookPort)
   if (!opened.ok) return opened
@@ -56,7 +63,8 @@ export async function runScenario(
     }
     const passed = [...steps, ...teardown].every((it) => it.status === 'passed')
     const { file, name } = scenario
-    return { ok: true, report: { file, name, passed, duration_ms: since(startedAt), steps, teardown } }
+    const report = { file, name, passed, duration_ms: since(startedAt), steps, teardown }
+    return { ok: true, report, environment: stepRunner.environment }
   } finally {
     jq.close()
     await opened.value.close()

@@ -6,7 +6,7 @@ import * as platform from '../../../../contract/platform.js'
 import { pause } from '../../../../workbench/pause.js'
 import type { Context } from '../../../command/context.js'
 import { defined } from '../../../flags/defined.js'
-import { redact } from '../../../host/secrets.js'
+import { credentialVariables, redact } from '../../../host/secrets.js'
 import type { JqThread } from '../../../output/jq-thread.js'
 import { readPath } from '../../api/path.js'
 import { prepareAny } from '../../api/send.js'
@@ -29,8 +29,11 @@ export class StepRunner {
   readonly #fixture: Fixture
   readonly #jq: JqThread
   readonly #variables = new Map<string, unknown>()
+  readonly #captured = new Set<string>()
   readonly #credentials = new Map<CredentialKind, string>()
   readonly #secrets = new SecretMask()
+  /** Last call of the current step, for --debug. */
+  #exchange: Exchange | undefined
 
   constructor(context: Context, fixture: Fixture, vars: Readonly<Record<string, unknown>>, jq: JqThread) {
     this.#context = context
@@ -44,10 +47,23 @@ export class StepRunner {
     for (const [name, value] of Object.entries(vars)) this.#variables.set(name, filled(value, this.#variables))
   }
 
+  /** Captured values and the credentials of `use`, by name of the environment variable. */
+  get environment(): Readonly<Record<string, string>> {
+    const captured = ['run', ...this.#captured].map((name): [string, string] => {
+      const value = this.#variables.get(name)
+      const variable = `SCENARIO_${name.replaceAll('-', '_').toUpperCase()}`
+      return [variable, typeof value === 'string' ? value : JSON.stringify(value)]
+    })
+    const credentials = [...this.#credentials].map(([kind, value]) => [credentialVariables[kind], value] as const)
+    return Object.fromEntries([...captured, ...credentials])
+  }
+
   async run(step: ScenarioStep, signal: AbortSignal): Promise<Problems> {
     try {
+      this.#exchange = undefined
       const problems = await this.#perform(step, signal)
-      return problems.map((it) => this.#secrets.hide(it))
+      const shown = problems.length > 0 && this.#context.globals.debug ? exchangeLines(this.#exchange) : []
+      return [...problems, ...shown].map((it) => this.#secrets.hide(it))
     } catch (error) {
       if (error instanceof UnknownVariable) return [`${error.message}: the step that captures it has not passed`]
       throw error
@@ -136,6 +152,8 @@ export class StepRunner {
       result = await sendPrepared(transport, { ...prepared, request: { ...prepared.request, ...limits } })
     }
     this.#secrets.addFrom(result.ok ? result.data : result.details)
+    this.#secrets.addFrom(input)
+    this.#exchange = { target, input, result }
     return result
   }
 
@@ -149,6 +167,7 @@ export class StepRunner {
         return [`capture ${name}: ${expression} gives ${shown(result.values)} in place of one value`]
       }
       this.#variables.set(name, value)
+      this.#captured.add(name)
     }
     for (const [kind, template] of Object.entries(use)) {
       const value = filledText(template, this.#variables)
@@ -169,6 +188,22 @@ export class StepRunner {
       that: that.map((it) => filledExpression(it, this.#variables)),
     }
   }
+}
+
+interface Exchange {
+  readonly target: CallStep['target']
+  readonly input: unknown
+  readonly result: CallResult<unknown>
+}
+
+function exchangeLines(exchange: Exchange | undefined): string[] {
+  if (exchange === undefined) return []
+  const { target, input, result } = exchange
+  const body = result.ok ? result.data : { code: result.code, message: result.message, details: result.details }
+  return [
+    `request: ${target.method} ${target.path} ${JSON.stringify(input ?? {})}`,
+    `response: ${result.status} ${JSON.stringify(body)}`,
+  ]
 }
 
 const encoded = (value: unknown) => encodeURIComponent(String(value))

@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { create } from '../../../../../src/contract/apps.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../../support/cli.js'
 
 /** Scenario steps that create an application, a token and an active template. */
@@ -181,7 +182,7 @@ teardown:
 
   it.each([
     ['receive: ping\n    within: 10ms', /^no ping that fits arrived within 0.01 s$/],
-    ['call: vouchers.verify\n    with: {}', /got CREDENTIAL_REQUIRED: No token is known/],
+    ['call: vouchers.redemption\n    with: { redemptionId: rdm_1 }', /got CREDENTIAL_REQUIRED: No token is known/],
   ])('the scenario step %j fails on a throwaway server', async (step, problem) => {
     const { ran, problems } = await played(`steps:\n  - ${step}\n`)
     expect([ran.exit, problems]).toEqual([1, [expect.stringMatching(problem)]])
@@ -217,6 +218,80 @@ steps: ${shop}
     )
     expect(ran.exit).toBe(2)
     expect(ran.stderr).toMatch(/a\.yaml:2: that \.items\[: /)
+  })
+
+  it('scenario run refuses unknown update types and mistakes in `with` before it sends anything', async () => {
+    const text = `
+steps:
+  - call: apps.create
+    with: { nam: Shop }
+  - call: apps.create
+    with: { name: "\${run}", allowed_origins: [3] }
+  - receive: my_chat_membr
+`
+    const { exit, stderr } = await cli('scenario run a.yaml', written(text))
+    expect(exit).toBe(2)
+    expect(stderr).toContain('a.yaml:4:5: with.name is required\n')
+    expect(stderr).toContain('a.yaml:4:13: with.nam is not known here: did you mean name?\n')
+    expect(stderr).toContain('a.yaml:6:47: with.allowed_origins.0 must be')
+    expect(stderr).toContain('a.yaml:7:5: There is no update type "my_chat_membr": did you mean "my_chat_member"?\n')
+  })
+
+  it('scenario run sends invalid input in a step that expects its refusal, and names the refused member', async () => {
+    const refused = 'steps: [{ call: apps.create, with: { name: "" }, expect: { code: VALIDATION_FAILED } }]'
+    expect((await played(refused)).item.passed).toBe(true)
+    const { problems } = await played(`steps: [{ call: POST ${create.path}, with: { name: "" } }]`)
+    expect(problems[1]).toMatch(/^with\.name: must be text of 1 to/)
+  })
+
+  it('scenario run --debug prints request and response of a failed step, without secrets', async () => {
+    const text = `steps: ${shop}
+  - call: vouchers.verify
+    with: { credential: { type: redeem_code, value: "\${code}" } }
+    expect: { data: { valid: false } }
+`.replace('steps:', 'server: { auto_approve: true }\nsteps:')
+    const { stdout } = await cli('scenario run a.yaml --debug', written(text))
+    expect(stdout).toContain('      data.valid: expected false')
+    expect(stdout).toMatch(/ {6}request: POST \S+\/verify \{"credential":\{"type":"redeem_code","value":"…"\}\}\n/)
+    expect(stdout).toMatch(/ {6}response: 200 \{/)
+    expect((await cli('scenario run a.yaml', written(text))).stdout).not.toContain('request:')
+  })
+
+  it('scenario run --watch runs again when a file changes, also after a mistake, until Ctrl-C', async () => {
+    const { cwd } = written('steps: [{ call: apps.list }]')
+    const file = join(cwd, 'a.yaml')
+    const contents = ['steps: [{ call: apps.lst }]', 'steps: [{ call: apps.list, expect: { status: 201 } }]']
+    const stop = new AbortController()
+    let waits = 0
+    const { stdout, stderr } = await cli('scenario run a.yaml --watch', {
+      cwd,
+      signal: stop.signal,
+      onStderr: (said) => {
+        if (!said.startsWith('Waiting')) return
+        const next = contents[waits++]
+        if (next === undefined) stop.abort()
+        else writeFileSync(file, next)
+      },
+    })
+    expect(stdout.match(/\d passed, \d failed/g)).toEqual(['1 passed, 0 failed', '0 passed, 1 failed'])
+    expect(stderr).toContain('did you mean "apps.list"?')
+    expect(stderr).toContain('a.yaml has changed.')
+  })
+
+  it('scenario run --export-env writes captured values and credentials to a private file', async () => {
+    const given = written(`server: { auto_approve: true }\nsteps: ${shop}`)
+    expect((await cli('scenario run a.yaml --export-env out.env', given)).exit).toBe(0)
+    const file = join(given.cwd, 'out.env')
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    const text = readFileSync(file, 'utf8')
+    expect(text).toMatch(/^export SCENARIO_APP=app_\w+$/m)
+    expect(text).toMatch(/^export VOUCHERCTL_TOKEN=sop_\w+$/m)
+  })
+
+  it('scenario run --export-env writes no file if a step fails', async () => {
+    const given = written('steps: [{ call: apps.list, expect: { status: 201 } }]')
+    expect((await cli('scenario run a.yaml --export-env out.env', given)).exit).toBe(1)
+    expect(existsSync(join(given.cwd, 'out.env'))).toBe(false)
   })
 
   it('scenario run prints one line per file, in the given order, and then the failures', async () => {

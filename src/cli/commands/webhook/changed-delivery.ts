@@ -1,0 +1,31 @@
+import { updateTypes } from '../../../contract/updates.js'
+import { asMembers, parseJson } from '../../../secure/json.js'
+import { pairsOf } from '../../../workbench/header-pairs.js'
+import type { StoredDelivery } from '../../../workbench/inbox.js'
+import { applyOverride, readOverride } from '../../../workbench/synthetic.js'
+import type { Ok } from '../../command/context.js'
+import { type Failure, fail, usage } from '../../failure.js'
+
+/** Applies `--set path=value` to a recorded update; without changes its bytes stay as they are. */
+export function changedDelivery(stored: StoredDelivery, texts: readonly string[]): Ok<StoredDelivery> | Failure {
+  if (texts.length === 0) return { ok: true, value: stored }
+  const update = asMembers(parseJson(stored.body.toString('utf8')))
+  const type = updateTypes.find((it) => it === update?.type)
+  if (update === undefined || type === undefined)
+    return fail('INVALID_INPUT', `${stored.id} is no update of a known type, so --set cannot change it.`)
+  const changed = structuredClone(update) as Record<string, unknown>
+  for (const it of texts) {
+    const at = it.indexOf('=')
+    if (at < 1) return usage(`--set must be path=value, got ${JSON.stringify(it)}.`)
+    const read = readOverride(type, it.slice(0, at), it.slice(at + 1))
+    if (!read.ok) return usage(`--set: ${read.message}`, read.hint)
+    applyOverride(changed, read.override)
+  }
+  const body = Buffer.from(JSON.stringify(changed))
+  // A recorded Content-Length would be wrong for the changed body; the forwarder sends the right one.
+  const headers = pairsOf(stored.headers)
+    .filter(([name]) => name.toLowerCase() !== 'content-length')
+    .flat()
+  const update_id = typeof changed.update_id === 'number' ? String(changed.update_id) : stored.update_id
+  return { ok: true, value: { ...stored, headers, body, update_id } }
+}
