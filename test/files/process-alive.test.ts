@@ -25,3 +25,16 @@ test.runIf(existsSync('/proc/self/stat'))(
     expect([isAlive(pid), startTicks(pid), processStart(pid)]).toEqual([false, undefined, undefined])
   },
 )
+
+test.runIf(existsSync('/proc/self/stat'))(
+  'isAlive is false for a zombie, whose parent has not waited for it',
+  async () => {
+    // After exec, sleep is the parent of the subshell and does not wait for it.
+    const parent = spawn('sh', ['-c', '(exit 0) & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'ignore'] })
+    onTestFinished(() => void parent.kill())
+    const [line] = await once(parent.stdout, 'data')
+    const pid = Number(String(line))
+    await expect.poll(() => isAlive(pid)).toBe(false)
+    expect(existsSync(`/proc/${pid}`)).toBe(true)
+  },
+)
