@@ -40,8 +40,16 @@ export function terminalQuestions(signal: AbortSignal): Questions {
     confirm: (message) => prompt((on) => confirm({ message, default: false }, on), signal),
     key: (message) => prompt((on) => anyKey({ message }, { ...on, clearPromptOnDone: true }), signal),
     search: (message, words, check) => {
-      const validate = (it: string) => check?.(it) ?? true
-      const source = (typed = '') => matching(words, typed.trim(), process.stderr.columns || 80)
+      let shown: ReturnType<typeof matching> = []
+      const source = (typed = '') => {
+        shown = matching(words, typed.trim(), process.stderr.columns || 80)
+        return shown
+      }
+      // Enter that is pasted with a text comes before the list for that text, and would take a word of the list before.
+      const validate = async (it: string) => {
+        await new Promise((resolve) => setImmediate(resolve))
+        return shown.some(({ value }) => value === it) && (check?.(it) ?? true)
+      }
       return prompt((on) => search({ message, source, validate, pageSize: PAGE_SIZE }, on), signal)
     },
     choose: (message, choices) => prompt((on) => select({ message, choices: toChoices(choices) }, on), signal),
