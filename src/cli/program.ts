@@ -2,8 +2,8 @@ import type { Entry, Node } from './command/leaf.js'
 import type { Topic } from './topics.js'
 
 const start = 'Start here'
-const vouchers = 'Vouchers'
-const bots = 'Bots'
+const vouchers = 'Vouchers and bots'
+const bots = vouchers
 const console = 'Account, applications and profiles'
 const operating = 'Server and platform'
 const tooling = 'Scripts and shells'
@@ -24,7 +24,7 @@ export const page: readonly Entry[] = [
   },
   {
     name: 'doctor',
-    summary: 'Check this machine, the configuration, the server and the credentials',
+    summary: 'Check machine, configuration, server and credentials',
     section: start,
     load: async () => (await import('./commands/doctor/doctor.js')).doctor,
   },
@@ -155,6 +155,7 @@ export const page: readonly Entry[] = [
 
 /** Texts of `voucherctl help TOPIC`. */
 export const topics: Readonly<Record<Topic, string>> = {
+  flags: 'Flags of every command',
   'exit-codes': 'What the exit code says',
   environment: 'Variables that are read',
   output: 'Formats, fields, colour',

@@ -66,7 +66,8 @@ export const topicTexts = {
   'scenario-files': guide('src/cli/commands/scenario/README.md'),
   'reference-server': guide('src/server/README.md'),
 }
-export type Topic = keyof typeof topicTexts
+/** The text of `flags` is built with help. */
+export type Topic = keyof typeof topicTexts | 'flags'
 
 /** Creates a help topic from a document of the npm package. */
 function guide(path: string): (host: Host) => TopicText {

@@ -100,3 +100,13 @@ test.each([
   expect(stderr).toMatch(/Did you mean/)
   expect(stderr).toMatch(hint)
 })
+
+test('the main help page fits 50 rows, and no page of a command is longer than two such screens', async () => {
+  expect((await cli('--help')).stdout.trimEnd().split('\n').length).toBeLessThanOrEqual(50)
+  for (const { path } of leaves)
+    expect((await cli(`${path} --help`)).stdout.trimEnd().split('\n').length, path).toBeLessThanOrEqual(100)
+})
+
+test.each(page.map((it) => it.name))('the help of %s has an example', async (name) => {
+  expect((await cli(`${name} --help`)).stdout).toMatch(/^Examples?:\n(?: {2}# .*\n)? {2}\$ .*voucherctl /m)
+})

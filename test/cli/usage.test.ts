@@ -85,7 +85,7 @@ test.each([
   ['vouchers issue --template t --external-id e --recipient r --qr-file out.gif', /\.png or \.svg/],
   ['vouchers issue --template t --external-id e --recipient r --qr --json', /--qr draws on the terminal/],
   ['templates list --all --page 2', /--all reads every page/],
-  ['templates create --valid-days 1 --valid-from x', /two validities/],
+  ['templates create --valid-days 1 --valid-from 2027-01-01', /two validities/],
   ['templates create --delay-days 1', /go with --valid-days/],
   ['login --account x', /go with --local/],
   ['server start --memory --data x', /goes without --data/],

@@ -3,7 +3,7 @@ import { globalFlags } from '../flags/globals.js'
 import type { Output } from '../output/output.js'
 import { wrap } from '../output/wrap.js'
 import type { Topic } from '../topics.js'
-import { type Entry, type Group, isGroup, type Leaf, type Node, type Positional } from './leaf.js'
+import { type Entry, type Example, type Group, isGroup, type Leaf, type Node, type Positional } from './leaf.js'
 
 const WIDTH = 80
 
@@ -41,6 +41,9 @@ export async function showHelp(
     const found = explanationOf(code, output.host.env)
     if (found !== undefined) return isForPeople ? output.say(explanationText(found)) : output.print(found)
   }
+  if (topic === 'flags') {
+    return isForPeople ? output.say(flagLines(globalFlags).join('\n')) : output.print(describeFlags(globalFlags))
+  }
   if (topic !== undefined) {
     const { text, data } = (await import('../topics.js')).topicTexts[topic](output.host)
     return isForPeople ? output.say(text) : output.print(data)
@@ -60,8 +63,7 @@ function helpOfProgram(page: readonly Entry[], topics: Readonly<Record<string, s
   const width = Math.max(...page.map((it) => it.name.length))
   return lines(
     'Issue, verify, redeem and reverse vouchers, with a server to develop against.',
-    '',
-    'Usage: voucherctl <group> <command> [flags]',
+    'Usage: voucherctl <group> <command> [flags]; each explains itself with --help.',
     ...sections.flatMap((section) => [
       '',
       `${section}:`,
@@ -71,13 +73,11 @@ function helpOfProgram(page: readonly Entry[], topics: Readonly<Record<string, s
       ),
     ]),
     '',
-    'Flags of every command:',
-    ...flagLines(globalFlags),
+    'Flags of every command, explained by `voucherctl help flags`:',
+    ...globalFlagNames(),
     '',
     'Topics, with `voucherctl help TOPIC`:',
-    ...rows(Object.entries(topics)),
-    '',
-    'Start with `voucherctl quickstart`; each command explains itself with --help.',
+    ...wrap(Object.keys(topics).join(' '), WIDTH - 2).map((it) => `  ${it}`),
   )
 }
 
@@ -102,6 +102,9 @@ function helpOfGroup(group: Group, path: readonly string[]): string {
       leaves.map(([names, leaf]) => [[...names, operandOf(leaf)].filter((it) => it !== '').join(' '), leaf.summary]),
     ),
     '',
+    'Examples:',
+    ...exampleLines(leaves.flatMap(([, leaf]) => leaf.examples.slice(0, 1)).slice(0, GROUP_EXAMPLES)),
+    '',
     `\`voucherctl ${path.join(' ')} <command> --help\` shows flags and examples.`,
   )
 }
@@ -116,27 +119,33 @@ function helpOfLeaf(leaf: Leaf, path: readonly string[]): string {
     `${leaf.summary}.`,
     '',
     ...wrap(`Usage: ${usage.filter((it) => it !== '').join(' ')}`, WIDTH, '  '),
-    ...(leaf.notes ?? []).flatMap((note) => ['', ...wrap(note, WIDTH)]),
+    '',
+    leaf.examples.length > 1 ? 'Examples:' : 'Example:',
+    ...exampleLines(leaf.examples),
     ...(operands.length === 0
       ? []
       : ['', operands.length > 1 ? 'Arguments:' : 'Argument:', ...rows(operands.map((it) => [it.name, it.summary]))]),
     ...(Object.keys(flags).length === 0 ? [] : ['', 'Flags:', ...flagLines(flags)]),
+    ...(leaf.table === undefined ? [] : ['', `${leaf.table.title}:`, ...rows(leaf.table.rows)]),
+    ...(leaf.notes ?? []).flatMap((note) => ['', ...wrap(note, WIDTH)]),
     '',
-    'Flags of every command:',
-    ...wrap(
-      Object.entries<Flag<unknown>>(globalFlags)
-        .map(([flag, { letter }]) => `--${flag}${letter === undefined ? '' : `/-${letter}`}`)
-        .join(' '),
-      WIDTH - 2,
-    ).map((it) => `  ${it}`),
-    '',
-    leaf.examples.length > 1 ? 'Examples:' : 'Example:',
-    ...leaf.examples.flatMap(({ command, comment }) => [
-      ...(comment === undefined ? [] : [`  # ${comment}`]),
-      `  $ ${command}`,
-    ]),
+    '`voucherctl help flags` explains the flags of every command.',
   )
 }
+
+/** Number of examples on the page of a group. */
+const GROUP_EXAMPLES = 2
+
+const exampleLines = (examples: readonly Example[]) =>
+  examples.flatMap(({ command, comment }) => [...(comment === undefined ? [] : [`  # ${comment}`]), `  $ ${command}`])
+
+const globalFlagNames = () =>
+  wrap(
+    Object.entries<Flag<unknown>>(globalFlags)
+      .map(([flag, { letter }]) => `--${flag}${letter === undefined ? '' : `/-${letter}`}`)
+      .join(' '),
+    WIDTH - 2,
+  ).map((it) => `  ${it}`)
 
 /** Describes a command in `commands --json` and `help COMMAND --json`. Never rename a member: scripts read them. */
 export type LeafDescription = ReturnType<typeof describeLeaf>
@@ -145,7 +154,7 @@ export function describeLeaf(leaf: Leaf, path: readonly string[]) {
   return {
     command: `voucherctl ${path.join(' ')}`,
     summary: leaf.summary,
-    notes: leaf.notes ?? [],
+    notes: [...(leaf.notes ?? []), ...(leaf.table?.rows ?? []).map(([name, text]) => `${name}: ${text}`)],
     arguments: operandsOf(leaf).map(({ name, summary, ask, several, choices }) => ({
       name,
       summary,
@@ -214,8 +223,11 @@ function shownAs(name: string, required: boolean, repeatable: boolean): string {
 
 function flagLines(flags: Flags): string[] {
   return rows(
-    Object.entries(flags).map(([name, { letter, value, bare, summary, repeatable, ask }]) => {
-      const marks = [ask === undefined ? '' : 'required', repeatable ? 'repeatable' : ''].filter((it) => it !== '')
+    Object.entries(flags).map(([name, { letter, value, bare, summary, repeatable, ask, unless }]) => {
+      const marks = [
+        ask === undefined ? '' : unless === undefined ? 'required' : `required unless --${unless}`,
+        repeatable ? 'repeatable' : '',
+      ].filter((it) => it !== '')
       const head = `${letter === undefined ? '    ' : `-${letter}, `}--${name}${value === undefined ? '' : bare === undefined ? ` ${value}` : ` [${value}]`}`
       return [head, `${summary}${marks.length > 0 ? ` (${marks.join(', ')})` : ''}`]
     }),

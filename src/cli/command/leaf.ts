@@ -33,6 +33,8 @@ interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data> {
   readonly name: string
   /** Paragraphs of help after the list of flags. */
   readonly notes?: readonly string[]
+  /** Table of help, such as the values of a flag with their meanings. */
+  readonly table?: { readonly title: string; readonly rows: readonly (readonly [string, string])[] }
   readonly positional?: P
   /** Second positional argument, such as the path after an HTTP method. */
   readonly second?: Positional & { readonly ask: string }

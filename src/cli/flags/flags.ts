@@ -16,6 +16,8 @@ export interface Flag<T> {
   /** Value of the flag without a value, such as `on`. */
   readonly bare?: string
   readonly repeatable?: true
+  /** Returns a notice about a value as typed, such as the zone of a time without one. */
+  remark?(name: string, text: string): string | undefined
   /** Question that asks for a missing value; its presence makes the flag required. */
   readonly ask?: string
   /** Name of another flag that can replace this required flag. */

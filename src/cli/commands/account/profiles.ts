@@ -21,6 +21,7 @@ import { choice, duration, type Flag, integer, toggle, type ValuesOf, withBare }
 import { formats } from '../../flags/globals.js'
 import { credentialNames, redact } from '../../host/secrets.js'
 import type { Outcome } from '../../output/outcome.js'
+import { suggested } from '../../output/suggestions.js'
 import { explain } from './profile-explain.js'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
@@ -146,7 +147,7 @@ export const profiles: Group = {
       summary: 'Make a profile, or change its settings',
       notes: [
         'A production profile shows a banner, and asks before what cannot be undone.',
-        'With --secure required, its calls of the interface are encrypted or not made; --origin binds the sessions, --pin names the key of the server, at most two. `voucherctl secure pin --save` pins the key that is served.',
+        'With --secure required, its calls of the interface are encrypted or not made; --origin binds the sessions, --pin names the key of the server, at most two. `voucherctl secure pin --save` pins the key that is served. `voucherctl profiles set --unset secure.mode` undoes --secure.',
         'With --codes reference, redeem codes are checked for slips of the pen before a call; other servers may form theirs in any way.',
       ],
       positional: optionalName,
@@ -157,7 +158,13 @@ export const profiles: Group = {
         { command: 'voucherctl profiles set --default-timeout 10s' },
       ],
       changes: true,
-      view: { headline: (it: { name: string }) => `Profile ${it.name} is stored.` },
+      view: {
+        headline: (it: { name: string }) => `Profile ${it.name} is stored.`,
+        next: ({ name, secure }: ReturnType<typeof shown>) =>
+          secure?.mode === 'required'
+            ? `Its calls are encrypted or not made. To undo it: ${suggested`profiles set ${name} --unset secure.mode`}`
+            : undefined,
+      },
       run: async (context, { positional, flags }) => {
         const { config, profileName } = context.settings
         const target = positional ?? profileName.value

@@ -1,7 +1,9 @@
 import * as contract from '../../../contract/platform.js'
-import { callLeaf, type Group } from '../../command/leaf.js'
+import { callLeaf, type Group, leaf } from '../../command/leaf.js'
+import { usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
 import { choice, durationMs, integer, list, one, required, text } from '../../flags/flags.js'
+import { parseTime, TIME_RULE } from '../../flags/time.js'
 import { platformBots } from './bots.js'
 import { platformChats, platformUsers } from './chats.js'
 import { operatorNotes as notes } from './operator-notes.js'
@@ -103,14 +105,17 @@ const clock: Group = {
       view: clockView,
       input: () => ({}),
     }),
-    callLeaf({
+    leaf({
       name: 'set',
       endpoint: contract.setClock,
       notes,
-      positional: { name: 'TIME', summary: 'As 2027-01-31T00:00:00Z', ask: 'Time', member: 'now' },
-      examples: [{ command: 'voucherctl platform clock set 2027-01-31T00:00:00Z' }],
+      positional: { name: 'TIME', summary: 'Date or time, such as 2027-01-31 (UTC)', ask: 'Time', member: 'now' },
+      examples: [{ command: 'voucherctl platform clock set 2027-01-31' }],
       view: clockView,
-      input: ({ positional }) => ({ now: positional }),
+      run: async ({ call }, { positional }) => {
+        const time = parseTime(positional)
+        return time === undefined ? usage(`TIME ${TIME_RULE}.`) : call(contract.setClock, { now: time.instant })
+      },
     }),
     callLeaf({
       name: 'advance',

@@ -9,6 +9,7 @@ import { required } from '../../command/required.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
 import { choice, integer, pairs, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import { instant } from '../../flags/time.js'
 import { readTextFile } from '../../host/files.js'
 import { parseObject } from '../../host/parse-object.js'
 import { suggested } from '../../output/suggestions.js'
@@ -33,9 +34,9 @@ const flags = {
   'acquisition-source': text('SOURCE', `Such as ${contract.suggestedSources.join(', ')}`),
   'valid-days': integer('N', 'Valid for so many days from its issue', 1, 1_000_000),
   'delay-days': integer('N', 'With --valid-days: usable so many days later', 0, 1_000_000),
-  'not-after': text('TIME', 'With --valid-days: never valid after this time'),
-  'valid-from': text('TIME', 'Valid from this time, as 2027-01-31T00:00:00Z'),
-  'valid-to': text('TIME', 'Valid until this time'),
+  'not-after': instant('With --valid-days: never valid after this time'),
+  'valid-from': instant('Valid from this date or time, such as 2027-01-31 (UTC)'),
+  'valid-to': instant('Valid until this date or time'),
   'issue-limit': integer('N', 'How many can be issued', 1, Number.MAX_SAFE_INTEGER),
   description: text('TEXT', 'Description, at most 500 characters'),
   metadata: pairs('Your own data'),

@@ -7,7 +7,8 @@ import { clearInbox, type DeliverySummary, type InboxVerdict, type StoredDeliver
 import type { Context } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failure.js'
-import { choice, durationMs, integer, one, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import { choice, durationMs, type Flag, integer, one, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import { parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
 import { plain, plainLine } from '../../output/plain.js'
 import { suggested } from '../../output/suggestions.js'
 import type { OpenedInbox } from './inbox-dir.js'
@@ -20,17 +21,19 @@ const LIST_MAX = 10_000
 type Time = { readonly at: number } | { readonly agoMs: number }
 
 /** Flag that takes an instant, or a duration before now. */
-const time = (summary: string) =>
-  one<Time>('TIME', summary, (it) => {
+const time = (summary: string): Flag<Time | undefined> => ({
+  ...one<Time>('TIME', summary, (it) => {
     const agoMs = durationMs(it)
     if (agoMs !== undefined) return { ok: true, value: { agoMs } }
-    const at = /^\d{4}-\d\d-\d\dT/.test(it) ? Date.parse(it) : Number.NaN
-    return Number.isNaN(at)
-      ? { ok: false, message: 'must be a time such as 2026-11-21T10:00:00Z, or a duration such as 10m' }
-      : { ok: true, value: { at } }
-  })
+    const typed = parseTime(it)
+    return typed === undefined
+      ? { ok: false, message: `${TIME_RULE}, or a duration such as 10m` }
+      : { ok: true, value: { at: Date.parse(typed.instant) } }
+  }),
+  remark: zoneNotice,
+})
 
-export const sinceFlag = time('From this time on (ISO 8601), or so long ago, such as 10m')
+export const sinceFlag = time('From this date or time on, or so long ago, such as 10m')
 
 /** Converts the value of a time flag to milliseconds since 1970. */
 export function timeOf({ host }: Context, it: Time | undefined): number | undefined {
@@ -224,7 +227,7 @@ const clear = leaf({
     'Nothing is removed by itself: the inbox grows until it is cleared. With --before the others stay, under their ids.',
     'Refused with exit code 6 while a listener or a replay writes there. Other files of the folder stay.',
   ],
-  flags: { ...inboxFlag, before: time('Only what arrived before this time (ISO 8601), or longer ago, such as 7d') },
+  flags: { ...inboxFlag, before: time('Only what arrived before this date or time, or longer ago, such as 7d') },
   examples: [
     { command: 'voucherctl webhook inbox clear' },
     { command: 'voucherctl webhook inbox clear --before 7d', comment: 'Keep the last week' },
