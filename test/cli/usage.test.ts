@@ -153,7 +153,7 @@ test('voucherctl without arguments prints --help with every group', async () => 
   const { exit, stdout } = await cli('')
   expect(exit).toBe(0)
   expect(stdout).toBe((await cli('--help')).stdout)
-  for (const name of ['quickstart', 'login', 'profiles', 'apps', 'vouchers', 'platform', 'exit-codes'])
+  for (const name of ['quickstart', 'login', 'profiles', 'apps', 'vouchers', 'platform', 'flags exit-codes'])
     expect(stdout).toContain(`  ${name}`)
 })
 

@@ -344,3 +344,28 @@ describe('scenarios and webhooks', () => {
     expect(stdout).toMatch(/replayed 202 after/)
   })
 })
+
+describe('lists and records', () => {
+  test('an empty list names the server, its filter and what there is without it', async () => {
+    const { stdout } = await voucherctl('platform', 'chats', 'list', '--user', 'nobody', '--base-url', baseUrl)
+    expect(stdout).toMatch(/^No chats on http:\/\/127\.0\.0\.1:\d+ match --user nobody\. There are no chats at all\./)
+  })
+
+  test('-q prints ids alone', async () => {
+    const { stdout } = await voucherctl('server', 'keys', 'list', '-q', '--base-url', baseUrl)
+    expect(stdout).toMatch(/^[\w-]{16}\n[\w-]{16}\n$/)
+  })
+})
+
+describe('help', () => {
+  test('the main page fits 50 rows and the page of a group has an example', async () => {
+    expect((await voucherctl('--help')).stdout.split('\n').length).toBeLessThanOrEqual(50)
+    expect((await voucherctl('apps', '--help')).stdout).toMatch(/^Examples:\n {2}\$ voucherctl apps list$/m)
+  })
+
+  test('profiles set --secure required tells how to undo it', async () => {
+    expect((await voucherctl('profiles', 'set', '--help')).stdout.replace(/\s+/g, ' ')).toContain(
+      '`voucherctl profiles set --unset secure.mode` undoes --secure.',
+    )
+  })
+})
