@@ -17,10 +17,10 @@ const layers: Readonly<Record<string, { readonly rooms: readonly string[]; reado
   domain: { rooms: ['contract'], packages: /^node:/ },
   store: { rooms: ['domain', 'contract'], packages: /^(node:|pg$)/ },
   server: { rooms: ['store', 'domain', 'contract', 'webhook', 'secure', 'files'] },
-  client: { rooms: ['contract', 'secure', 'files'], packages: /^(node:|undici$)/ },
+  client: { rooms: ['contract', 'secure', 'files'], packages: /^(node:|undici(?:\/|$))/ },
   secure: { rooms: [], packages: /^(node:|@noble\/)/ },
   webhook: { rooms: [], packages: /^node:/ },
-  workbench: { rooms: ['contract', 'webhook', 'files'], packages: /^(node:|undici$)/ },
+  workbench: { rooms: ['contract', 'webhook', 'files'], packages: /^(node:|undici(?:\/|$))/ },
   files: { rooms: [], packages: /^node:/ },
   cli: { rooms: ['client', 'contract', 'webhook', 'workbench', 'secure', 'files'] },
 }

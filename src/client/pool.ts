@@ -1,4 +1,4 @@
-import { Pool } from 'undici'
+import Pool from 'undici/lib/dispatcher/pool.js'
 import { codeOf } from '../files/error-code.js'
 import { parseBaseUrl } from './base-url.js'
 import { joinHeaders } from './http.js'
