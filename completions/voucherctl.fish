@@ -5,7 +5,7 @@ function __voucherctl_commands
         case ''
             printf '%s\t%s\n' \
                 quickstart 'The whole story on a throwaway local server' \
-                doctor 'Check this machine, the configuration, the server and the credentials' \
+                doctor 'Check machine, configuration, server and credentials' \
                 login 'Store a credential in a profile' \
                 logout 'Remove the credentials of a profile' \
                 whoami 'Show who the stored credentials are' \

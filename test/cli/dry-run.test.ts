@@ -16,7 +16,7 @@ const others: Readonly<Record<string, string>> = {
   'profiles set': 'shop --production on',
   'profiles remove': 'shop',
   'server start': '--port 0 --data {home}/data',
-  'server stop': '',
+  'server stop': '--data {home}/.local/share/voucherctl',
   'server export': '--out {home}/export.ndjson',
   'secure call': 'POST /api/v1/open-platform/vouchers/verify --body {home}/body.json',
   api: 'POST /open-platform/vouchers/verify --input {home}/body.json',

@@ -105,7 +105,7 @@ test('every kind of id has a name', () => {
 
 test('a refused member is named by its flag, in JSON by its pointer', async () => {
   const args =
-    'templates create --external-id c --name n --type t --issuer-name i --fulfiller-name f --fulfillment-category offline_service --acquisition-source s --valid-from x --valid-to y --issue-limit 1'
+    'templates create --external-id c --name n --type t --issuer-name i --fulfiller-name f --fulfillment-category offline_service --acquisition-source s --valid-from 2026-11-21 --valid-to 2026-11-22 --issue-limit 1'
   const errors = [{ pointer: '/validity/starts_at', code: 'format', message: 'must be a time' }]
   const { stderr } = await refused(args, 400, 'VALIDATION_FAILED', { errors })
   expect(stderr).toContain('\n  --valid-from: must be a time\n')

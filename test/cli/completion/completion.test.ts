@@ -70,7 +70,7 @@ test.each([
   ['-q --output json apps up', ['update']],
   ['help exit', ['exit-codes']],
   ['help first', ['first-steps']],
-  ['help vouchers red', ['redeem', 'redemption']],
+  ['help vouchers red', ['redeem-many', 'redeem', 'redemption']],
   ['apps create --na', ['--name']],
   ['templates list --status ', ['draft', 'reviewing', 'active', 'rejected']],
   ['templates list --status=a', ['--status=active']],
