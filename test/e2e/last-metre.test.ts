@@ -227,7 +227,8 @@ describe('the daily start and the log of the server', () => {
   })
 
   test('server logs --status --tail prints the last refused request, not its own', async () => {
-    await voucherctl('apps', 'list', '--base-url', baseUrl, '--token-file', 'package.json')
+    writeFileSync(join(home, 'token'), 'no-such-token')
+    await voucherctl('apps', 'list', '--base-url', baseUrl, '--token-file', join(home, 'token'))
     const { stdout } = await voucherctl('server', 'logs', '--base-url', baseUrl, '--status', '4xx', '--tail', '1')
     expect(stdout).toMatch(/ 401 GET +[\d.]+ ms \/api\/v1\/open-platform\/applications TOKEN_INVALID$/)
     const all = await voucherctl('server', 'logs', '--base-url', baseUrl)

@@ -21,7 +21,7 @@ const guides: Documents = {
   'src/cli/README.md': [
     /Reversed\./,
     /(?:Every row has its voucher: 100 of 100\.[^]*){2}/,
-    /stopped\. Its data is in \S+\/ci-data\./,
+    /stopped\. Its data folder is \S+\/ci-data\./,
   ],
   'src/workbench/README.md': [
     /nothing listens on port/,

@@ -161,14 +161,16 @@ const borders = sides.flatMap((it) => [it, `${it}-left`, `${it}-mid`, `${it}-rig
 /** Formats a row after the first 1,000. On a terminal it truncates texts that are longer than their column. */
 function lineOf(
   row: readonly string[],
-  { columns, widths, isNumeric }: Layout,
+  { columns, widths, isNumeric, cutsIds }: Layout,
   width: number | undefined,
   paint: Paint,
 ): string {
   const cells = row.map((text, i) => {
     const room = widths[i] ?? 0
     const name = columns[i] ?? ''
-    const shown = width === undefined ? text : cut(cutId(name, text, room), room)
+    // An id that is longer than those of the first rows stays whole if theirs are whole.
+    const isWhole = width === undefined || (isId(name) && !cutsIds)
+    const shown = isWhole ? text : cut(cutId(name, text, room), room)
     const padding = ' '.repeat(Math.max(0, room - widthOf(shown)))
     const cell = paintCell(name, shown, paint)
     return `${isNumeric[i] ? padding + cell : cell + padding}${' '.repeat(GAP)}`
