@@ -67,16 +67,24 @@ export class Reads {
       return done === true
     } catch (error) {
       const problem = error instanceof DatabaseFailure ? error.problem : null
-      if (problem === 'aborted' || (!pending.isRetry && (problem === 'unavailable' || problem === 'stale'))) {
-        // Retry: another operation caused the failure, or the failure may concern only this connection.
+      if (problem === 'aborted' || (!pending.isRetry && retriedOnce.includes(problem))) {
         pending.isRetry ||= problem !== 'aborted'
         this.#waiting.push(pending)
         void this.#runWaiting()
-      } else pending.reject(problem === 'unavailable' || problem === 'busy' ? unavailable(error) : error)
+      } else pending.reject(rejectedAsUnavailable.includes(problem) ? unavailable(error) : error)
       return true
     }
   }
 }
+
+type Problem = DatabaseFailure['problem'] | null
+
+/**
+ * The failure may concern only this connection, or a migration locked two tables in the other order (deadlock). Another
+ * operation of the batch causes `aborted`, which is retried each time.
+ */
+const retriedOnce: readonly Problem[] = ['unavailable', 'stale', 'conflict']
+const rejectedAsUnavailable: readonly Problem[] = ['unavailable', 'busy', 'conflict']
 
 async function inSnapshot(op: () => Op<unknown>, connection: PooledConnection): Promise<IteratorResult<unknown>> {
   try {

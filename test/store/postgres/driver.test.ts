@@ -173,6 +173,27 @@ describe('PostgreSQL operation', () => {
     await writing
   })
 
+  it('PostgreSQL read is retried after a deadlock with a migration that locks its two tables', async () => {
+    const migration = new Client({ connectionString: await database.url })
+    await migration.connect()
+    onTestFinished(() => migration.end())
+    // PostgreSQL then ends the other process of a deadlock: the read.
+    await migration.query("set deadlock_timeout = '60s'")
+    await migration.query('begin; lock table credential_keys in access exclusive mode')
+    let runs = 0
+    let locking: Promise<unknown> | undefined
+    const reading = store.read(function* () {
+      runs += 1
+      yield* one('select count(*) from bots')
+      // The store runs a read of two statements first without a transaction, which holds no lock.
+      if (runs === 2) locking = migration.query('lock table bots in access exclusive mode; commit')
+      return yield* one<{ n: number }>('select count(*)::integer as n from credential_keys')
+    })
+    expect(await reading).toEqual({ n: 0 })
+    await locking
+    expect(runs).toBeGreaterThan(2)
+  })
+
   it('failing PostgreSQL read does not fail the other reads of its batch', async () => {
     const broken = () => one('select key_id from credential_keys where created_at = 1 / $1::integer', [0])
     const read = () => one('select 1 as n')
