@@ -1,12 +1,15 @@
 import { homedir } from 'node:os'
 import { codeOf } from '../files/error-code.js'
+import { CommandLine } from './command-line.js'
 import { exitOf, fail } from './failure.js'
+import { readFlags } from './flags/flags.js'
+import { readGlobals } from './flags/globals.js'
 import type { Host, Out } from './host/host.js'
 import { processStdout } from './output/output.js'
 import { run } from './run.js'
 
-// Exported for tests, which run the bundled CLI with their own host.
-export { run }
+// Exported for tests, which run the bundled CLI with their own host and parse the commands that it suggests.
+export { CommandLine, readFlags, readGlobals, run }
 
 /** Exit codes by signal. A terminal sends SIGHUP when it closes; a command then cleans up as after Ctrl-C. */
 const exitOfSignal = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const

@@ -109,7 +109,7 @@ describe('quickstart, replays and completion', () => {
     expect(JSON.parse((await run(`${redeem} --json`)).stdout)).toMatchObject({ replayed: true, since: null })
   })
 
-  test('completion offers the ids of the last minute after the server has stopped', async () => {
+  test('completion offers ids cached within the last minute after the server has stopped', async () => {
     const tab = () => voucherctl('__complete', 'zsh', '-p', 'quickstart', 'apps', 'get', '')
     // A busy machine would miss the 150 ms of the first Tab.
     environment.VOUCHERCTL_COMPLETION_TIMEOUT = '20s'

@@ -1,6 +1,7 @@
-import { CommandLine } from '../../src/cli/command-line.js'
-import { readFlags } from '../../src/cli/flags/flags.js'
-import { readGlobals } from '../../src/cli/flags/globals.js'
+import { bundle } from './built-cli.js'
+
+// From the bundle, because importing the sources of all commands takes seconds.
+const { CommandLine, readFlags, readGlobals } = bundle
 
 /** Splits a line as bash does, with the quotes that suggestions contain. */
 const wordsOf = (line: string) =>

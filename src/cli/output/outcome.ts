@@ -31,7 +31,7 @@ export interface Result<Data> {
   readonly exit?: number
   /** True if a command that usually changes something only read data this time. */
   readonly reads?: true
-  /** Text for a list without items, in place of that of the view. */
+  /** Text printed for an empty list; replaces the `empty` text of the view. */
   readonly empty?: string | undefined
   /** True for a replay: the server returned its response to an earlier call. */
   readonly replayed?: true

@@ -263,7 +263,7 @@ export class Output {
     this.notice(`warning: ${flag} left out ${shownOnce.member}, which is not shown again. ${shownOnce.otherwise}`)
   }
 
-  /** Adds the mark of a change or of a verdict to a headline. */
+  /** Prefixes a headline with ✓ (change made, or verdict good) or ✗ (verdict bad). */
   #marked<Data>(headline: string, data: Data, { isGood }: View<Data>, paint: Paint): string {
     const verdict = sentence((it) => String(isGood?.(it)), data)
     if (verdict === 'true') return paint.done(`✓ ${headline}`)

@@ -76,7 +76,7 @@ describe('checkSeed', () => {
     expect(checkSeed({ account: 'acme' }).ok).toBe(true)
   })
 
-  test('normalises texts as a call does', () => {
+  test('checkSeed normalises text to Unicode NFC, as the API does for requests', () => {
     const checked = checkSeed({ account: 'a', applications: [{ id: 'app_1', name: 'Cafe\u0301' }] })
     expect(checked.ok && checked.seed.applications?.[0]?.name).toBe('Caf\u00e9')
   })

@@ -20,7 +20,7 @@ async function databaseThatSays(...messages: readonly Buffer[]): Promise<Connect
 }
 
 describe('database that closes a connection', () => {
-  it('query fails as an outage if the chunk that opened the database connection also ended it', async () => {
+  it('query fails as an outage if one TCP chunk has both ReadyForQuery and the termination', async () => {
     const fatal: Error[] = []
     const note = (error: Error) => fatal.push(error)
     process.on('uncaughtExceptionMonitor', note)

@@ -10,7 +10,7 @@ import { exitOf, fail, fromCall } from '../../failure.js'
 import { plainLine } from '../../output/plain.js'
 import { programName } from '../../output/suggestions.js'
 
-/** The running server and the programs that use it, as the steps need them. */
+/** Address, data folder and operator key file of the running server, for the steps. */
 export interface ServerFacts {
   readonly baseUrl: string
   readonly dataDir: string

@@ -34,7 +34,7 @@ export async function inputCheck(): Promise<InputCheck> {
 
 const unescape = (name: string) => name.replaceAll('~1', '/').replaceAll('~0', '~')
 
-/** Gives members of path and query the type of their schema, because a URL has only texts. */
+/** Converts path and query members to the type of their schema: a URL carries every value as text. */
 function asSent({ params, query }: Endpoint, input: Members): Members {
   const members = { ...membersOf(params), ...membersOf(query) }
   return Object.fromEntries(
