@@ -3,6 +3,8 @@ import type { Random } from './random.js'
 export interface Run {
   /** Run the short form of the campaign, as for every change, instead of the long form. */
   readonly quick: boolean
+  /** Factor of all time limits: the short form runs beside other work, the long form on a quiet machine. */
+  readonly patience: number
   /** Random numbers from the seed and the name of the campaign. */
   readonly random: Random
   /** An empty folder on disk that is deleted after the campaign unless an invariant was broken. */

@@ -10,7 +10,7 @@ import type { Facts } from './campaign.js'
 const HOUR = 3_600_000
 const POLL_S = 1
 /** Maximum duration of a poll with a timeout of 1 s: the rest is reserve for a busy machine. */
-const POLL_MS_MAX = 6_000
+const POLL_MS_MAX = 20_000
 /** Maximum delay of a delivery: the worker checks every 10 s for due times that a clock change made implausible. */
 const DELIVERED_MS_MAX = 30_000
 /** How long the slow receiver responds: longer than the interval at which the worker checks its leases. */

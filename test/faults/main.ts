@@ -58,6 +58,7 @@ export async function main(args: string[], root: string): Promise<number> {
 }
 
 async function runOne(campaign: Campaign, seed: string, quick: boolean, root: string): Promise<Row> {
+  const patience = quick ? 10 : 1
   const { row, name } = campaign
   const cache = join(root, 'node_modules', '.cache', 'faults')
   mkdirSync(cache, { recursive: true })
@@ -69,7 +70,7 @@ async function runOne(campaign: Campaign, seed: string, quick: boolean, root: st
   const startedAt = performance.now()
   let result: Result
   try {
-    result = await campaign.run({ quick, random: new Random(`${seed} ${name}`), folder, root, say })
+    result = await campaign.run({ quick, patience, random: new Random(`${seed} ${name}`), folder, root, say })
   } catch (error) {
     result = { facts: {}, broken: [`the campaign could not go on: ${(error as Error).stack}`] }
   }

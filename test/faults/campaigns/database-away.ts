@@ -105,7 +105,7 @@ export const databaseAway: Campaign = {
   },
 }
 
-async function campaign({ quick, random, folder, root, say }: Run, postgres: PostgresServer, gate: Gate) {
+async function campaign({ quick, patience, random, folder, root, say }: Run, postgres: PostgresServer, gate: Gate) {
   const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
   const broken: string[] = []
   const recoveries: number[] = []
@@ -116,6 +116,7 @@ async function campaign({ quick, random, folder, root, say }: Run, postgres: Pos
   const first = await newTenant(servers[0])
   const { id } = await first.template({ issue_limit: 1_000_000 })
   const at = (place: 0 | 1): Tenant => tenantAt({ send: patient(fleet, place), operatorKey: '' }, first)
+  const recoveryMsMax = RECOVERY_MS_MAX * patience
   const rounds = quick ? shortForm : Array.from({ length: 60 }, (_, round) => harms[round % harms.length] as Harm)
 
   try {
@@ -146,7 +147,7 @@ async function campaign({ quick, random, folder, root, say }: Run, postgres: Pos
       }
       const [one, two] = fleet.served
       const serves = () => fleet.served[0] >= one + SERVES && fleet.served[1] >= two + SERVES
-      if (!(await until(serves, RECOVERY_MS_MAX))) broken.push(`${harm}: not both serve again after 5 s`)
+      if (!(await until(serves, recoveryMsMax))) broken.push(`${harm}: not both serve again after ${recoveryMsMax} ms`)
       recoveries.push(performance.now() - backAt)
       over = true
       await load

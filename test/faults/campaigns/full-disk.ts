@@ -50,7 +50,7 @@ export const fullDisk: Campaign = {
   row: 'R5',
   name: `disk full (tmpfs of ${DISK_MIB} MiB)`,
 
-  async run({ quick, random, folder, root, say }: Run) {
+  async run({ quick, patience, random, folder, root, say }: Run) {
     const disk = join(folder, 'disk')
     const mounted = mountSmall(disk)
     if ('skipped' in mounted) return mounted
@@ -66,6 +66,7 @@ export const fullDisk: Campaign = {
       const { id } = await first.template({ issue_limit: 1_000_000 })
 
       const rounds = quick ? 2 : 20
+      const recoveryMsMax = RECOVERY_MS_MAX * patience
       for (let round = 0; round < rounds && broken.length === 0; round++) {
         const tenant = tenantAt(server, first)
         const ballast = fill(disk, random.between(0, 300))
@@ -113,11 +114,9 @@ export const fullDisk: Campaign = {
 
         const freedAt = performance.now()
         const again = tenantAt(server, first)
-        const wedged = await retryUnresolved(again, callLog, RECOVERY_MS_MAX)
+        const wedged = await retryUnresolved(again, callLog, recoveryMsMax)
         recoveries.push(performance.now() - freedAt)
-        broken.push(
-          ...wedged.map(({ key }) => `${key} is not answered ${RECOVERY_MS_MAX / 1000} s after there is space`),
-        )
+        broken.push(...wedged.map(({ key }) => `${key} is not answered ${recoveryMsMax / 1000} s after there is space`))
         say(`full ${round + 1} of ${rounds}`)
       }
       await server.stop()
