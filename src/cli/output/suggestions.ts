@@ -27,7 +27,7 @@ export function suggestionsOf(
   const complete = (command: string) => {
     const flags = Object.entries(inherited).flatMap(([name, accepts]) => {
       const text = given.get(name)?.at(-1)
-      const isNamed = ` ${command} `.includes(` --${name} `) || (name === 'profile' && / -p /.test(command))
+      const isNamed = ` ${command} `.match(name === 'profile' ? / (?:--profile|-p)[ =]/ : ` --${name}[ =]`) !== null
       return text === undefined || isNamed || !accepts.test(command) ? [] : [optionOf(name, text)]
     })
     return [program, command, ...(command.endsWith('--help') ? [] : flags)].join(' ')

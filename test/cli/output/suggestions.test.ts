@@ -27,6 +27,15 @@ describe('suggestionsOf', () => {
     )
   })
 
+  test('a suggested command inherits no flag that it names itself, with a space or with =', () => {
+    const suggest = suggestionsOf({}, given({ inbox: '-i', profile: '-p' }))
+    for (const flags of ['--inbox=-i --profile=-p', '--inbox box -p till'])
+      expect(suggest(`\`voucherctl webhook listen ${flags}\``)).toBe(`\`voucherctl webhook listen ${flags}\``)
+    expect(suggest('`voucherctl webhook listen --inbox-of x`')).toBe(
+      '`voucherctl webhook listen --inbox-of x --profile=-p --inbox=-i`',
+    )
+  })
+
   test('a suggested command begins with npx if npm started the program', () => {
     expect(suggestionsOf({ npm_command: 'exec' }, given({}))('`voucherctl login`')).toBe('`npx voucherctl login`')
   })
