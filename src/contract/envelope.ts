@@ -29,3 +29,5 @@ export interface ValidationIssue {
 
 /** Escapes a member name for a JSON pointer (RFC 6901). */
 export const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
+
+export const unescapePointer = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~')

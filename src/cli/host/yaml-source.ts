@@ -1,19 +1,10 @@
 import { closest } from '../../contract/closest.js'
+import { type Path, type Place, type Yaml, YamlDocument } from '../../files/yaml-document.js'
 import { asMembers, type Members } from '../../secure/json.js'
 
-export interface Problem {
-  readonly line: number
-  readonly column: number
+export interface Problem extends Place {
   readonly message: string
 }
-
-export type Path = readonly (string | number)[]
-
-/** Maximum number of YAML aliases: with nested aliases a small file expands to gigabytes. */
-const ALIASES_MAX = 100
-
-/** Type of the YAML library, which is loaded on demand and passed as an argument. */
-export type Yaml = typeof import('yaml')
 
 /**
  * Reads the values of a parsed YAML file and collects all errors with their line numbers. Its methods return undefined
@@ -21,31 +12,22 @@ export type Yaml = typeof import('yaml')
  */
 export class Source {
   readonly value: unknown
-  readonly problems: Problem[] = []
-  readonly #lines: InstanceType<Yaml['LineCounter']>
-  readonly #document: ReturnType<Yaml['parseDocument']>
-  readonly #isNode: Yaml['isNode']
+  readonly problems: Problem[]
+  readonly #document: YamlDocument
 
-  constructor(text: string, { isNode, LineCounter, parseDocument }: Yaml) {
-    this.#isNode = isNode
-    this.#lines = new LineCounter()
-    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, logLevel: 'silent' })
-    for (const { pos, message } of this.#document.errors) this.#add(pos[0], firstSentence(message))
-    if (this.problems.length > 0) return
-    try {
-      this.value = this.#document.toJS({ maxAliasCount: ALIASES_MAX })
-    } catch (error) {
-      this.#add(0, `The aliases cannot be followed: ${error instanceof Error ? error.message : ''}`)
-    }
+  constructor(text: string, yaml: Yaml) {
+    this.#document = new YamlDocument(text, yaml)
+    this.value = this.#document.value
+    this.problems = [...this.#document.problems]
   }
 
   wrong(path: Path, message: string): undefined {
-    this.#add(this.#startOf(path), message)
+    this.problems.push({ ...this.#document.placeOf(path), message })
     return undefined
   }
 
   lineOf(path: Path): number {
-    return this.#lines.linePos(this.#startOf(path)).line
+    return this.#document.placeOf(path).line
   }
 
   /** Reads a YAML mapping; a member whose name is not in `known` is an error. */
@@ -80,34 +62,9 @@ export class Source {
     if (value === undefined || typeof value === 'boolean') return value
     return this.wrong(path, `${nameOf(path)} must be true or false.`)
   }
-
-  /** Offset in the file where a member's name starts, or its value if it has no name (list items). */
-  #startOf(path: Path): number {
-    for (let length = path.length; length > 0; length -= 1) {
-      const parent = this.#document.getIn(path.slice(0, length - 1), true)
-      const name = path[length - 1]
-      if (this.#isNode(parent) && 'items' in parent) {
-        for (const item of parent.items) {
-          if (this.#isNode(item)) continue
-          const { key } = item as { key: unknown }
-          if (this.#isNode(key) && 'value' in key && key.value === name) return key.range?.[0] ?? 0
-        }
-      }
-      const node = this.#document.getIn(path.slice(0, length), true)
-      if (this.#isNode(node)) return node.range?.[0] ?? 0
-    }
-    return 0
-  }
-
-  #add(offset: number, message: string): void {
-    const { line, col } = this.#lines.linePos(offset)
-    this.problems.push({ line: Math.max(line, 1), column: Math.max(col, 1), message })
-  }
 }
 
 function nameOf(path: Path): string {
   const last = path.at(-1) ?? 'The file'
   return typeof last === 'number' ? (path.at(-2) === 'templates' ? 'A template' : 'A step') : last
 }
-
-const firstSentence = (message: string) => `${(message.split('\n')[0] ?? '').replace(/[.:]?$/, '')}.`

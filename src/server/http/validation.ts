@@ -1,7 +1,7 @@
 import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { membersOf } from '../../contract/endpoint.js'
-import { escapePointer, type ValidationIssue } from '../../contract/envelope.js'
+import { escapePointer, unescapePointer, type ValidationIssue } from '../../contract/envelope.js'
 import type { Schema } from '../../contract/schema.js'
 import { ISSUES_MAX, unknownMember } from './unknown-member.js'
 
@@ -111,8 +111,7 @@ function narrow(errors: SchemaError[], union: SchemaError): SchemaError[] {
 function resolve(schema: Schema, schemaPath: string): Record<string, unknown> {
   let place: unknown = schema
   for (const part of schemaPath.split('/').slice(1)) {
-    const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
-    place = (place as Record<string, unknown> | undefined)?.[name]
+    place = (place as Record<string, unknown> | undefined)?.[unescapePointer(decodeURIComponent(part))]
   }
   return typeof place === 'object' && place !== null ? (place as Record<string, unknown>) : {}
 }

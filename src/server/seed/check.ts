@@ -27,11 +27,6 @@ function issuesOf({ errors, reason }: Readonly<Record<string, unknown>> = {}): r
   return [{ pointer: '', code: 'depth', message: `is ${String(reason ?? 'not readable')}` }]
 }
 
-/** True if the seed holds a credential, so that only its owner may read the file. */
-export function holdsTokens({ applications = [], bots = [] }: Seed): boolean {
-  return applications.some(({ tokens = [] }) => tokens.length > 0) || bots.some(({ token }) => token !== undefined)
-}
-
 function rulesOf(seed: Seed): ValidationIssue[] {
   const { account, applications = [], bots = [] } = seed
   const issues: ValidationIssue[] = []

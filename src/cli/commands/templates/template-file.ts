@@ -1,10 +1,11 @@
 import { membersOf } from '../../../contract/endpoint.js'
 import { type TemplateInput, templateInput } from '../../../contract/templates.js'
+import type { Path } from '../../../files/yaml-document.js'
 import { asMembers, type Members } from '../../../secure/json.js'
 import type { Context, Ok } from '../../command/context.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { readTextFile } from '../../host/files.js'
-import { type Path, Source } from '../../host/yaml-source.js'
+import { Source } from '../../host/yaml-source.js'
 
 /** A template as a file defines it. Only names, required members and types are checked (DECISIONS.md#template-files). */
 export type DefinedTemplate = TemplateInput

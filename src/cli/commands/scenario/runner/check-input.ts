@@ -1,4 +1,5 @@
 import { type Endpoint, membersOf } from '../../../../contract/endpoint.js'
+import { unescapePointer } from '../../../../contract/envelope.js'
 import type { Members } from '../../../../secure/json.js'
 import { inputSchema } from '../../../schemas/scenario-schema.js'
 import type { StepExpectation } from './document.js'
@@ -23,7 +24,7 @@ export async function inputCheck(): Promise<InputCheck> {
   return (endpoint, input) => {
     const issues = validatorOf(endpoint)(asSent(endpoint, input)) ?? []
     return issues.flatMap(({ pointer, code, message, suggestion }) => {
-      const path = pointer.split('/').slice(1).map(unescape)
+      const path = pointer.split('/').slice(1).map(unescapePointer)
       const isName = code === 'required' || code === 'additionalProperties'
       if (!isName && dependsOnVariable(input, path)) return []
       const hint = suggestion === undefined ? '' : `: ${suggestion}`
@@ -31,8 +32,6 @@ export async function inputCheck(): Promise<InputCheck> {
     })
   }
 }
-
-const unescape = (name: string) => name.replaceAll('~1', '/').replaceAll('~0', '~')
 
 /** Converts path and query members to the type of their schema: a URL carries every value as text. */
 function asSent({ params, query }: Endpoint, input: Members): Members {

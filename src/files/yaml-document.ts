@@ -1,0 +1,71 @@
+import type { Document, Node, Pair } from 'yaml'
+
+/** Type of the YAML library, which is loaded on demand and passed as an argument. */
+export type Yaml = typeof import('yaml')
+
+/** Names of members and indexes of items that lead to a value. */
+export type Path = readonly (string | number)[]
+
+/** Line and column of a name or value in a file, counted from 1. */
+export interface Place {
+  readonly line: number
+  readonly column: number
+}
+
+/** Maximum number of YAML aliases: with nested aliases a small file expands to gigabytes. */
+const ALIASES_MAX = 100
+
+/** A parsed YAML or JSON file that knows the places of its values. */
+export class YamlDocument {
+  readonly value: unknown
+  /** Mistakes of the syntax, with which `value` is undefined. */
+  readonly problems: readonly (Place & { readonly message: string })[]
+  readonly #yaml: Yaml
+  readonly #lines: InstanceType<Yaml['LineCounter']>
+  readonly #document: Document.Parsed
+
+  constructor(text: string, yaml: Yaml) {
+    this.#yaml = yaml
+    this.#lines = new yaml.LineCounter()
+    this.#document = yaml.parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, logLevel: 'silent' })
+    this.problems = this.#document.errors.map(({ pos, message }) => ({
+      ...this.#placeAt(pos[0]),
+      message: `${(message.split('\n', 1)[0] ?? '').replace(/[.:]$/, '')}.`,
+    }))
+    if (this.problems.length > 0) return
+    try {
+      const value: unknown = this.#document.toJS({ maxAliasCount: ALIASES_MAX })
+      // Fails for an alias inside its own anchor.
+      JSON.stringify(value)
+      this.value = value
+    } catch {
+      this.problems = [{ ...this.#placeAt(0), message: 'The aliases cannot be followed.' }]
+    }
+  }
+
+  /** Finds the name of a member or the item of a list; for a missing member, the record that lacks it. */
+  placeOf(path: Path): Place {
+    const { isAlias, isMap, isScalar, isSeq } = this.#yaml
+    let node: Node | null | undefined = this.#document.contents
+    let offset = node?.range?.[0] ?? 0
+    for (const part of path) {
+      if (isAlias(node)) node = node.resolve(this.#document)
+      if (isMap(node)) {
+        const items: readonly Pair[] = node.items
+        const pair = items.find(({ key }) => isScalar(key) && String(key.value) === String(part))
+        if (pair === undefined) break
+        offset = (pair.key as Node).range?.[0] ?? offset
+        node = pair.value as Node | null
+      } else if (isSeq(node)) {
+        node = node.items[Number(part)] as Node | undefined
+        offset = node?.range?.[0] ?? offset
+      } else break
+    }
+    return this.#placeAt(offset)
+  }
+
+  #placeAt(offset: number): Place {
+    const { line, col } = this.#lines.linePos(offset)
+    return { line: Math.max(line, 1), column: Math.max(col, 1) }
+  }
+}
