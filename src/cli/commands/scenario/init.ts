@@ -1,8 +1,5 @@
-import { leaf } from '../../command/leaf.js'
 import { suggested } from '../../output/suggestions.js'
-import { createFile } from '../../schemas/new-file.js'
-
-const DEFAULT_FILE = 'scenario.yaml'
+import { initLeaf } from '../../schemas/new-file.js'
 
 const example = `name: A voucher cannot be redeemed after its days
 server: { auto_approve: true }
@@ -42,24 +39,11 @@ steps:
     expect: { status: 409, code: VOUCHER_EXPIRED }
 `
 
-export const init = leaf({
-  name: 'init',
-  summary: 'Write a scenario file to start from',
-  notes: [
-    `FILE is ${DEFAULT_FILE} unless given; with - the file is printed. An existing file stays as it is. Its first line names the JSON Schema of the package, with which editors complete and check the file.`,
-  ],
-  positional: { name: 'FILE', summary: `File to write, default ${DEFAULT_FILE}` },
-  examples: [{ command: 'voucherctl scenario init' }, { command: 'voucherctl scenario init scenarios/expiry.yaml' }],
-  changes: true,
-  run: (context, { positional = DEFAULT_FILE }) =>
-    createFile(context, {
-      schema: 'scenario',
-      path: positional,
-      content: example,
-      view: {
-        headline: ({ file }) => `Wrote ${file}.`,
-        members: [],
-        next: ({ file }) => `Next: ${suggested`scenario run ${file}`}`,
-      },
-    }),
+export const init = initLeaf({
+  schema: 'scenario',
+  what: 'a scenario file',
+  defaultFile: 'scenario.yaml',
+  example,
+  examples: ['voucherctl scenario init', 'voucherctl scenario init scenarios/expiry.yaml'],
+  next: (file) => suggested`scenario run ${file}`,
 })

@@ -1,19 +1,15 @@
-import * as botContract from '../../../contract/bots.js'
 import type { Template } from '../../../contract/templates.js'
-import * as contract from '../../../contract/templates.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import type { Failure } from '../../failure.js'
 import { required, text, withLetter } from '../../flags/flags.js'
 import type { Outcome, Plan, Result } from '../../output/outcome.js'
 import { suggested } from '../../output/suggestions.js'
-import { createFile } from '../../schemas/new-file.js'
+import { initLeaf } from '../../schemas/new-file.js'
 import { type Comparison, compareTemplates, type TemplateState } from './compare.js'
-import { botFlag, CHECK, submitTemplate } from './create.js'
+import { botFlag, createTemplate, submitTemplate } from './create.js'
 import { findByExternalId } from './find.js'
 import { type DefinedTemplate, readTemplateFile } from './template-file.js'
-
-const DEFAULT_FILE = 'templates.yaml'
 
 const fileFlags = {
   file: withLetter('f', required(text('FILE|-', 'Template file, in YAML or JSON'), 'Template file')),
@@ -154,10 +150,7 @@ async function applyTemplate(
   if (state === 'rejected') return stays('rejected')
   if (found.data !== undefined && state === 'draft') return submit(context, defined, found.data, bot, 'submitted')
   if (state === 'differs' && found.data?.status !== 'rejected') return stays('differs')
-  const created =
-    bot === undefined
-      ? await context.call(contract.create, defined, CHECK)
-      : await context.call(botContract.createTemplate, { botId: bot, ...defined }, CHECK)
+  const created = await createTemplate(context, defined, bot)
   return created.ok ? submit(context, defined, created.data, bot, 'created') : created
 }
 
@@ -221,24 +214,11 @@ templates:
     issue_limit: 1000
 `
 
-export const init = leaf({
-  name: 'init',
-  summary: 'Write a template file to start from',
-  notes: [
-    `FILE is ${DEFAULT_FILE} unless given; with - the file is printed. An existing file stays as it is. Its first line names the JSON Schema of the package, with which editors complete and check the file.`,
-  ],
-  positional: { name: 'FILE', summary: `File to write, default ${DEFAULT_FILE}` },
-  examples: [{ command: 'voucherctl templates init' }, { command: 'voucherctl templates init shop/templates.yaml' }],
-  changes: true,
-  run: (context, { positional = DEFAULT_FILE }) =>
-    createFile(context, {
-      schema: 'templates',
-      path: positional,
-      content: example,
-      view: {
-        headline: ({ file }) => `Wrote ${file}.`,
-        members: [],
-        next: ({ file }) => `Next: ${suggested`templates diff -f ${file}`}`,
-      },
-    }),
+export const init = initLeaf({
+  schema: 'templates',
+  what: 'a template file',
+  defaultFile: 'templates.yaml',
+  example,
+  examples: ['voucherctl templates init', 'voucherctl templates init shop/templates.yaml'],
+  next: (file) => suggested`templates diff -f ${file}`,
 })

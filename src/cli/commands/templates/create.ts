@@ -17,7 +17,13 @@ import { suggested } from '../../output/suggestions.js'
 /** Flag that creates the template through the bot endpoints, called with the account JWT. */
 export const botFlag = { bot: text('ID', 'Through this bot, bot_…, with the account JWT') }
 /** The command that shows whether a change took place. */
-export const CHECK = { check: suggested`templates list` }
+const CHECK = { check: suggested`templates list` }
+
+/** @param definition members of the call; the server checks their values */
+export const createTemplate = ({ call }: Context, definition: object, bot: string | undefined) =>
+  bot === undefined
+    ? call(contract.create, definition as contract.TemplateInput, CHECK)
+    : call(botContract.createTemplate, { botId: bot, ...(definition as contract.TemplateInput) }, CHECK)
 
 export const submitTemplate = ({ call }: Context, templateId: string, bot: string | undefined) =>
   bot === undefined
@@ -100,10 +106,7 @@ export const create = leaf({
     const definition = await readDefinition(context, given)
     if (!definition.ok) return definition
     const { bot } = given
-    const created =
-      bot === undefined
-        ? await context.call(contract.create, definition.value as never, CHECK)
-        : await context.call(botContract.createTemplate, { botId: bot, ...definition.value } as never, CHECK)
+    const created = await createTemplate(context, definition.value, bot)
     if (!given.submit) return created
     // In a dry run there is no id yet, so plan the second call with a placeholder.
     if (!created.ok) return 'plan' in created ? submitTemplate(context, 'TEMPLATE_ID', bot) : created
