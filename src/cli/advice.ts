@@ -20,7 +20,7 @@ export const NOT_A_VOUCHER_SERVICE =
   'Check the base URL (`voucherctl profile show --explain`), and what stands between: the login page of a network, a proxy.'
 const WALK = '`voucherctl secure check` walks through the protocol step by step.'
 const UPDATE = `A newer voucherctl may be needed. ${WALK}`
-const REPORT = 'Report the request id to whoever runs the server'
+const REPORT = 'Report the request id to the operator of the server'
 const NEW_CREDENTIAL =
   'Store a new one: `voucherctl tokens create --save` for an application, `voucherctl bots regenerate-token --save` for a bot, `voucherctl login` for an account.'
 

@@ -49,7 +49,7 @@ function redactBody(body: unknown, id: string): unknown {
     shown.credential = { ...credential, value: redactCode(String(credential?.value)) }
   }
   if ('secret_token' in body) shown.secret_token = '…'
-  // Hide the path: whoever knows the full URL of a webhook can post to it.
+  // Hide the path: the full URL of a webhook is enough to post to it.
   if (id.startsWith('webhook.') && 'url' in body) shown.url = redactUrl(String(body.url))
   return shown
 }

@@ -47,9 +47,12 @@ export async function startHint({ host, settings }: Known): Promise<string | und
   const login = localLogin(profile.account)
   if (running !== undefined)
     return `The local server of ${dir} runs on ${running.base_url} now. Log in there: ${login}.`
-  const address = hostname === '::1' ? ['--host', '::1'] : []
-  const flags = port === DEFAULT_PORT ? address : [...address, '--port', String(port)]
-  const start = `\`${['voucherctl server start --detach', ...flags].join(' ')}\``
+  const start =
+    hostname === '::1'
+      ? suggested`server start --detach --host ${hostname} --port ${String(port)}`
+      : port === DEFAULT_PORT
+        ? suggested`server start --detach`
+        : suggested`server start --detach --port ${String(port)}`
   return existsSync(dir)
     ? `The local server of ${dir} does not run. Start it: ${start}.`
     : `Its data folder ${dir} is gone, as after a server in memory. Start another server: ${start}, then log in: ${login}.`

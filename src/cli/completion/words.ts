@@ -1,6 +1,7 @@
 import { readConfig } from '../config/config.js'
 import type { Host } from '../host/host.js'
 import { plainLine } from '../output/plain.js'
+import { withTimes } from '../output/time.js'
 import type { IdTarget, LocalKind, LocalTarget } from './kinds.js'
 import type { Word } from './word.js'
 
@@ -60,7 +61,7 @@ const localWords: Readonly<Record<LocalKind, (target: LocalTarget, host: Host) =
       .map((it) => {
         const { id, at, verdict, type, update_id, reason } = it
         const what = update_id === null ? (reason ?? 'no update') : `${type ?? 'no type'} #${update_id}`
-        return { value: id, summary: `${what}, ${verdict}, ${new Date(at).toISOString().slice(0, 19)}Z` }
+        return { value: id, summary: `${what}, ${verdict}, ${withTimes(new Date(at).toISOString())}` }
       })
   },
   endpoints: async () => {

@@ -4,7 +4,7 @@ import { codeOf } from '../../files/error-code.js'
 import { type Failure, fail, usage } from '../failure.js'
 import { closing, othersMay, othersMayWrite } from '../host/permissions.js'
 
-/** Files of a data folder that only their owner may read: whoever has the keys can forge vouchers. */
+/** Files of a data folder that only their owner may read: the keys are enough to forge vouchers. */
 export const PRIVATE_FILES = ['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db']
 
 const ROOT = 0

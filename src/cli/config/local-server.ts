@@ -66,7 +66,7 @@ function registered(dir: string): readonly LocalServer[] {
 
 function namesIn(dir: string): readonly string[] {
   try {
-    // Whoever can write here can name a file whose content is then sent as the operator key.
+    // A user who can write here can name a file whose content is then sent as the operator key.
     if (foreignness(dir, statSync(dir)) !== undefined) return []
     return readdirSync(dir).filter((it) => it.endsWith('.json'))
   } catch {

@@ -129,7 +129,7 @@ test('completion of webhook commands offers the ids of recorded deliveries, newe
   for (const line of ['inbox show --inbox inbox ', 'replay --inbox=inbox --id ', 'verify --inbox inbox --id ']) {
     const { values, summaries } = await complete(`webhook ${line}`, { home })
     expect(values, line).toEqual(['1-2', '1-1'])
-    expect(summaries).toEqual(['stale, refused, 1970-01-01T00:00:00Z', 'message #7, ok, 1970-01-01T00:00:00Z'])
+    expect(summaries).toEqual(['stale, refused, 1970-01-01 00:00:00Z', 'message #7, ok, 1970-01-01 00:00:00Z'])
   }
   expect((await complete('webhook inbox show ', { home })).values).toEqual([])
 })

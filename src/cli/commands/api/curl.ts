@@ -125,7 +125,7 @@ function hideSecrets(
 function variableOf(value: string, name: string, parent: string, routeId: string): Variable | undefined {
   if (parent === 'credential' && name === 'value') return { name: 'CODE', holds: `the code ${redactCode(value)}` }
   if (name === 'secret_token') return { name: 'VOUCHERCTL_WEBHOOK_SECRET', holds: 'the secret of the webhook' }
-  // Whoever knows the full URL of a webhook can post to it.
+  // The full URL of a webhook is enough to post to it.
   if (name === 'url' && routeId.startsWith('webhook.')) return { name: 'WEBHOOK_URL', holds: 'the URL of the webhook' }
   const kind = kindOf(value)
   return kind === undefined ? undefined : { name: credentialVariables[kind], holds: `the ${credentialNames[kind]}` }

@@ -1,6 +1,7 @@
 import { parseObject } from '../../host/parse-object.js'
 import type { Paint } from '../../output/colour.js'
 import { plainLine } from '../../output/plain.js'
+import { isInstant, withTimes } from '../../output/time.js'
 
 /** A line of the server's log: a request, or a message of the server. */
 export type LogEntry = Readonly<Record<string, unknown>>
@@ -9,6 +10,7 @@ export const readEntry = (line: string): LogEntry => parseObject(line) ?? { msg:
 
 const METHOD_WIDTH = 6
 const DURATION_WIDTH = 9
+const YEAR = '2026-'
 const WARNING = 40
 const ERROR = 50
 
@@ -38,9 +40,8 @@ function messageLine({ time, level, msg, err }: LogEntry, paint: Paint, isShort:
   return [time === undefined ? '' : paint.quiet(shownTime(time, isShort)), shown].filter((it) => it !== '').join(' ')
 }
 
-/** Formats an instant as `2026-11-21 10:00:00Z`; without the year if short. */
+/** Formats the time of an entry; without the year if short. */
 function shownTime(time: unknown, isShort: boolean): string {
   const text = plainLine(String(time))
-  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(text)) return text
-  return `${text.slice(isShort ? 5 : 0, 10)} ${text.slice(11, 19)}Z`
+  return isInstant(text) ? withTimes(text).slice(isShort ? YEAR.length : 0) : text
 }
