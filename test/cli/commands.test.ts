@@ -32,7 +32,7 @@ test('commands --json lists every command with every flag, argument and example'
         summary: it.summary,
         choices: it.choices ?? null,
         repeatable: it.repeatable === true,
-        required: it.ask !== undefined,
+        required: it.ask !== undefined && it.ownerOf === undefined,
         unless: it.unless === undefined ? null : `--${it.unless}`,
       })),
       examples: leaf.examples.map(({ command, comment }) => ({ command, comment: comment ?? null })),

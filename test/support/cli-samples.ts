@@ -346,7 +346,7 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
   'webhook deliveries': { args: 'bot_01', bare: 'BOT_ID', data: pageOf(delivery) },
   'webhook retry': {
     args: 'dlv_01 --bot bot_01',
-    bare: '--bot',
+    bare: 'DELIVERY_ID',
     data: { ...delivery, status: 'pending' },
     changes: true,
   },

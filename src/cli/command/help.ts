@@ -111,7 +111,7 @@ function helpOfGroup(group: Group, path: readonly string[]): string {
 
 function helpOfLeaf(leaf: Leaf, path: readonly string[]): string {
   const name = `voucherctl ${path.join(' ')}`
-  const needed = Object.entries(leaf.flags ?? {}).filter(([, flag]) => flag.ask !== undefined)
+  const needed = Object.entries(leaf.flags ?? {}).filter(([, flag]) => isRequired(flag))
   const usage = [name, operandOf(leaf), ...needed.map(([flag, { value }]) => `--${flag} ${value}`), '[flags]']
   const flags = leaf.flags ?? {}
   const operands = operandsOf(leaf)
@@ -171,15 +171,15 @@ export function describeLeaf(leaf: Leaf, path: readonly string[]) {
 
 /** Describes flags for scripts: `value` is null for a switch, `unless` names a flag that can replace this one. */
 export function describeFlags(flags: Flags) {
-  return Object.entries(flags).map(([name, { letter, value, summary, choices, repeatable, ask, unless }]) => ({
+  return Object.entries(flags).map(([name, flag]) => ({
     flag: `--${name}`,
-    letter: letter === undefined ? null : `-${letter}`,
-    value: value ?? null,
-    summary,
-    choices: choices ?? null,
-    repeatable: repeatable ?? false,
-    required: ask !== undefined,
-    unless: unless === undefined ? null : `--${unless}`,
+    letter: flag.letter === undefined ? null : `-${flag.letter}`,
+    value: flag.value ?? null,
+    summary: flag.summary,
+    choices: flag.choices ?? null,
+    repeatable: flag.repeatable ?? false,
+    required: isRequired(flag),
+    unless: flag.unless === undefined ? null : `--${flag.unless}`,
   }))
 }
 
@@ -221,11 +221,15 @@ function shownAs(name: string, required: boolean, repeatable: boolean): string {
   return required ? all : `[${all}]`
 }
 
+/** True if the command refuses to run without the flag. */
+const isRequired = ({ ask, ownerOf }: Flag<unknown>) => ask !== undefined && ownerOf === undefined
+
 function flagLines(flags: Flags): string[] {
   return rows(
-    Object.entries(flags).map(([name, { letter, value, bare, summary, repeatable, ask, unless }]) => {
+    Object.entries(flags).map(([name, flag]) => {
+      const { letter, value, bare, summary, repeatable, unless } = flag
       const marks = [
-        ask === undefined ? '' : unless === undefined ? 'required' : `required unless --${unless}`,
+        !isRequired(flag) ? '' : unless === undefined ? 'required' : `required unless --${unless}`,
         repeatable ? 'repeatable' : '',
       ].filter((it) => it !== '')
       const head = `${letter === undefined ? '    ' : `-${letter}, `}--${name}${value === undefined ? '' : bare === undefined ? ` ${value}` : ` [${value}]`}`

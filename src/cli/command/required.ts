@@ -17,8 +17,10 @@ export async function askMissing(
   const several = leaf.positional?.several === true
   if (operands[0] === '' || (several && operands.includes('')))
     return usage(`${leaf.positional?.name ?? 'The argument'} must not be empty.`)
+  const isFound = ({ ownerOf }: Flag<unknown>) => ownerOf !== undefined && operands[0] !== undefined
   const flags = Object.entries(leaf.flags ?? {}).filter(
-    ([name, flag]) => flag.ask !== undefined && isMissing(given[name]) && isMissing(given[flag.unless ?? name]),
+    ([name, flag]) =>
+      flag.ask !== undefined && isMissing(given[name]) && isMissing(given[flag.unless ?? name]) && !isFound(flag),
   )
   const missing = [leaf.positional, leaf.second].flatMap((it, at) =>
     it !== undefined && isAsked(it) && operands[at] === undefined ? [{ operand: it, at }] : [],
@@ -28,31 +30,52 @@ export async function askMissing(
     const failure = await askEach(missing, flags, values, context)
     if (failure !== undefined) return failure
   }
+  const unowned = await findOwners(leaf, values, context)
+  if (unowned !== undefined) return unowned
   const [positional, second] = operands
   const rest = several ? operands.slice(1) : []
   const inSecond = leaf.second === undefined ? '' : (second ?? '')
   return { ok: true, input: { flags: values, positional: positional as undefined, second: inSecond, rest } }
 }
 
+/** Finds the owner of the record in the argument for each flag that names it, or asks for it. */
+async function findOwners(leaf: Leaf, values: Record<string, unknown>, context: Context): Promise<Failure | undefined> {
+  const [id = ''] = context.line.operands
+  for (const [name, flag] of Object.entries(leaf.flags ?? {})) {
+    if (flag.ownerOf === undefined || !isMissing(values[name])) continue
+    const { findOwner } = await import('./owner.js')
+    const found = await findOwner(context, flag.ownerOf, id)
+    if (found.ok) values[name] = found.value
+    else if (found.code !== 'INPUT_REQUIRED') return found
+    else {
+      const failure = await askEach([], [[name, flag]], values, context, found)
+      if (failure !== undefined) return failure
+    }
+  }
+  return undefined
+}
+
 type Asked = Positional & { readonly ask: string }
 const isAsked = (it: Positional): it is Asked => it.ask !== undefined
 
-/** Asks for each missing value and adds the values of flags to `values`. */
+/** Asks for each missing value and adds the values of flags to `values`. @param refused the failure without a terminal */
 async function askEach(
   operands: readonly { readonly operand: Asked; readonly at: number }[],
   flags: readonly [name: string, flag: Flag<unknown>][],
   values: Record<string, unknown>,
   context: Context,
+  refused?: Failure,
 ): Promise<Failure | undefined> {
   const names = operands.map(({ operand }) => operand.name)
-  const inWords = flags.map(([name, { unless }]) => (unless === undefined ? `--${name}` : `--${name} or --${unless}`))
-  const refusal = () => required([...names, ...flags.map(([name]) => `--${name}`)], [...names, ...inWords])
+  const needed = flags.filter(([, { ownerOf }]) => ownerOf === undefined)
+  const inWords = needed.map(([name, { unless }]) => (unless === undefined ? `--${name}` : `--${name} or --${unless}`))
+  const refusal = () => refused ?? required([...names, ...needed.map(([name]) => `--${name}`)], [...names, ...inWords])
   const { askFor, flagOfList, questionOfFlag, questionOfOperand } = await import('./prompts.js')
   const ofOperands = operands.map(({ operand, at }) => questionOfOperand(at, operand, context.host))
   const ofFlags = flags.map(([name, flag]) => questionOfFlag(name, flag, context.host))
   // The list of ids for an argument may need the value of a flag, which is then asked first.
-  const needed = ofOperands.map(({ kind }) => flagOfList[kind])
-  const first = ofFlags.filter(({ slot }) => needed.includes(String(slot)))
+  const inPath = ofOperands.map(({ kind }) => flagOfList[kind])
+  const first = ofFlags.filter(({ slot }) => inPath.includes(String(slot)))
   for (const question of [...first, ...ofOperands, ...ofFlags.filter((it) => !first.includes(it))]) {
     const asked = await askFor(context, question, refusal)
     if (!asked.ok) return asked

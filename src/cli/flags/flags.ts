@@ -22,9 +22,14 @@ export interface Flag<T> {
   readonly ask?: string
   /** Name of another flag that can replace this required flag. */
   readonly unless?: string
+  /** The flag names the application or bot of the record that the argument identifies; it is looked up if absent. */
+  readonly ownerOf?: OwnedKind
   /** Parses the values of the flag as typed, in their order; the list is empty if the flag is absent. */
   read(texts: readonly string[]): ParseResult<T>
 }
+
+/** Records whose application or bot a command can find (DECISIONS.md#owners). */
+export type OwnedKind = 'tokens' | 'templates' | 'deliveries' | 'linkedBots'
 
 export type Flags = Readonly<Record<string, Flag<unknown>>>
 export type ValuesOf<F extends Flags> = { readonly [Name in keyof F]: F[Name] extends Flag<infer T> ? T : never }
@@ -139,6 +144,11 @@ export function required<T>(flag: Flag<T | undefined>, ask: string): Flag<T> {
 /** Makes a flag required unless another flag is present. */
 export function requiredUnless<T>(other: string, flag: Flag<T | undefined>, ask: string): Flag<T | undefined> {
   return { ...flag, ask, unless: other }
+}
+
+/** Defines the flag that names the owner of the record in the argument; asked for only with the argument. */
+export function ownerFlag<T>(ownerOf: OwnedKind, flag: Flag<T | undefined>, ask: string): Flag<T> {
+  return { ...flag, ask, ownerOf } as Flag<T>
 }
 
 export function withLetter<T>(letter: string, flag: Flag<T>): Flag<T> {

@@ -4,7 +4,7 @@ import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
-import { choice, list, required, text, type ValuesOf } from '../../flags/flags.js'
+import { choice, list, ownerFlag, required, text, type ValuesOf } from '../../flags/flags.js'
 import type { View } from '../../output/outcome.js'
 import { suggested } from '../../output/suggestions.js'
 
@@ -61,7 +61,7 @@ export const apps: Group = {
         next: (app) => `Next: ${suggested`tokens create --app ${app.id} --save`}`,
       },
       input: ({ flags }) => ({ name: flags.name, ...settingsOf(flags) }),
-      check: () => 'voucherctl apps list',
+      check: () => '`voucherctl apps list`',
     }),
     callLeaf({
       name: 'get',
@@ -108,8 +108,8 @@ export const apps: Group = {
       name: 'unlink-bot',
       endpoint: contract.unlinkBot,
       positional: appId,
-      flags: { bot },
-      examples: [{ command: 'voucherctl apps unlink-bot app_01JC… --bot bot_01JC…' }],
+      flags: { bot: ownerFlag('linkedBots', text('ID', 'Bot, bot_…; default: the only one that is linked'), 'Bot id') },
+      examples: [{ command: 'voucherctl apps unlink-bot app_01JC…' }],
       view: view((app) => `Unlinked the bot from ${app.name}: it delivers no vouchers of it any more.`),
       loses: ({ flags }) => flags.bot,
       input: ({ positional, flags }) => ({ appId: positional, botId: flags.bot }),

@@ -16,6 +16,8 @@ import { suggested } from '../../output/suggestions.js'
 
 /** Flag that creates the template through the bot endpoints, called with the account JWT. */
 export const botFlag = { bot: text('ID', 'Through this bot, bot_…, with the account JWT') }
+/** The same flag for the id of a template: without an application token the bot is looked up. */
+export const ownerBotFlag = { bot: { ...botFlag.bot, ownerOf: 'templates' } } as const
 /** The command that shows whether a change took place. */
 const CHECK = { check: suggested`templates list` }
 

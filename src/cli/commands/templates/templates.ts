@@ -5,8 +5,9 @@ import { type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { defined } from '../../flags/defined.js'
 import { choice, text } from '../../flags/flags.js'
+import { suggested } from '../../output/suggestions.js'
 import { apply, diff, init } from './as-code.js'
-import { botFlag, create, submitTemplate } from './create.js'
+import { botFlag, create, ownerBotFlag, submitTemplate } from './create.js'
 import { findTemplate } from './find.js'
 
 const members = [
@@ -63,7 +64,7 @@ export const templates: Group = {
       name: 'get',
       summary: 'One template, by its id or your own id',
       positional: { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…, or your own id', ask: 'Template id' },
-      flags: botFlag,
+      flags: ownerBotFlag,
       output: contract.template,
       examples: [
         { command: 'voucherctl templates get tpl_01JC…' },
@@ -77,7 +78,7 @@ export const templates: Group = {
       name: 'submit',
       endpoint: contract.submit,
       positional: { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…', ask: 'Template id' },
-      flags: botFlag,
+      flags: ownerBotFlag,
       examples: [
         { command: 'voucherctl templates submit tpl_01JC…' },
         { command: 'voucherctl templates submit tpl_01JC… --bot bot_01JC…' },
@@ -87,7 +88,7 @@ export const templates: Group = {
         members,
         next: (it) =>
           it.status === 'reviewing'
-            ? `On a local server you decide: voucherctl platform templates approve ${it.id}`
+            ? `On a local server you decide: ${suggested`platform templates approve ${it.id}`}`
             : undefined,
       },
       run: (context, { positional, flags }) => submitTemplate(context, positional, flags.bot),

@@ -4,7 +4,7 @@ import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { checkCanStore, confirmReplacing, storeCredential } from '../../command/store-credential.js'
 import { defined } from '../../flags/defined.js'
-import { list, one, type ParseResult, required, text, toggle } from '../../flags/flags.js'
+import { list, one, ownerFlag, type ParseResult, required, text, toggle } from '../../flags/flags.js'
 import { suggested } from '../../output/suggestions.js'
 
 const app = required(text('ID', 'Application, app_…'), 'Application id')
@@ -89,8 +89,14 @@ export const tokens: Group = {
       name: 'revoke',
       endpoint: contract.revoke,
       positional: { name: 'TOKEN_ID', summary: 'Id of the token, tok_…', ask: 'Token id' },
-      flags: { app },
-      examples: [{ command: 'voucherctl tokens revoke tok_01JC… --app app_01JC…' }],
+      flags: {
+        app: ownerFlag(
+          'tokens',
+          text('ID', 'Application, app_…; default: the one that has the token'),
+          'Application id',
+        ),
+      },
+      examples: [{ command: 'voucherctl tokens revoke tok_01JC…' }],
       view: { headline: (token) => `Revoked token ${token.name}. It stops working at once.`, members },
       loses: ({ positional }) => positional,
       input: ({ positional, flags }) => ({ appId: flags.app, tokenId: positional }),

@@ -3,7 +3,7 @@ import * as contract from '../../../contract/webhook.js'
 import { callLeaf, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { defined } from '../../flags/defined.js'
-import { choice, required, text, toggle } from '../../flags/flags.js'
+import { choice, ownerFlag, text, toggle } from '../../flags/flags.js'
 import { isList, type List } from '../../output/fields.js'
 import { plainLine } from '../../output/plain.js'
 import { suggested } from '../../output/suggestions.js'
@@ -33,11 +33,15 @@ export const retry = callLeaf({
     ask: 'Delivery or update id',
   },
   flags: {
-    bot: required(text('ID', 'Bot, bot_…'), 'Bot id'),
+    bot: ownerFlag(
+      'deliveries',
+      text('ID', 'Bot, bot_…; default: the only one, or the one that has the delivery'),
+      'Bot id',
+    ),
     force: toggle('Also when it was delivered'),
   },
   examples: [
-    { command: 'voucherctl webhook retry dlv_01JC… --bot bot_01JC…' },
+    { command: 'voucherctl webhook retry dlv_01JC…' },
     { command: 'voucherctl webhook retry 17 --bot bot_01JC… --force' },
   ],
   view: {
