@@ -109,7 +109,7 @@ export function failureOfServer(error: unknown): Failure {
 export const usage = (message: string, hint: string | null = null) => fail('USAGE', message, hint)
 
 /** What a command knows about its failed call. */
-interface CallFacts {
+export interface CallFacts {
   /** A command that shows whether the change took place. */
   readonly check?: string | undefined
   readonly input?: Readonly<Record<string, unknown>>

@@ -1,13 +1,13 @@
 import { sendPrepared } from '../../client/call.js'
 import { prepareCall } from '../../client/prepare.js'
 import type { Transport } from '../../client/transport.js'
-import type { OutputOf } from '../../contract/endpoint.js'
+import type { CredentialKind, OutputOf } from '../../contract/endpoint.js'
 import { profileNotFound } from '../config/config.js'
 import { findCredential } from '../config/credentials.js'
 import { projectNotAllowed } from '../config/project-permission.js'
 import { refuseImpostor } from '../config/server-identity.js'
 import type { Settings } from '../config/settings.js'
-import { fail, fromCall } from '../failure.js'
+import { type CallFacts, fail, fromCall } from '../failure.js'
 import type { Globals } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { remember } from '../host/scrub.js'
@@ -86,13 +86,8 @@ export function createContext(
         await forbidPlaintext(context, base.value, result.code)
       }
       const { check } = options
-      const source = sourceInWords(credential.source, globals)
-      const kind = kindOf(credential.value) ?? endpoint.caller
-      return fromCall(result, {
-        check,
-        input: input as Record<string, unknown>,
-        credential: { kind, source, text: describeCredential(kind, credential.value, source, base.value) },
-      })
+      const used = usedCredential(globals, endpoint.caller, credential, base.value)
+      return fromCall(result, { check, input: input as Record<string, unknown>, credential: used })
     },
     plan(action) {
       planned.push({ action })
@@ -171,6 +166,18 @@ export function createContext(
 /** Says where a credential came from as the user knows it: the variable, the path of the file, the profile. */
 const sourceInWords = (source: string | undefined, globals: Globals) =>
   source === 'flag --token-file' ? `--token-file ${globals['token-file']}` : source?.replace(/^environment /, '')
+
+/** The credential of a call for its failure: kind, source and server, and of the value only the first characters. */
+export function usedCredential(
+  globals: Globals,
+  caller: CredentialKind,
+  { value, source: found }: { readonly value: string; readonly source?: string | undefined },
+  baseUrl: string,
+): CallFacts['credential'] {
+  const source = sourceInWords(found, globals)
+  const kind = kindOf(value) ?? caller
+  return { kind, source, text: describeCredential(kind, value, source, baseUrl) }
+}
 
 const warned = new WeakMap<Context, string>()
 

@@ -123,7 +123,7 @@ async function showAll(
     const query = Object.entries({ page, limit }).map(([name, value]) => [name, String(value)] as const)
     const sent = await sendAny(context, { ...call, path: withQuery(call.path, query) }, mode, 'api', timeoutMs)
     if (!sent.ok) return sent
-    return sent.result.ok ? { ok: true, data: sent.result.data } : fromCall(sent.result)
+    return sent.result.ok ? { ok: true, data: sent.result.data } : fromCall(sent.result, sent.facts)
   })
 }
 

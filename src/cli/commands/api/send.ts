@@ -9,11 +9,11 @@ import type { SecureMode } from '../../../secure/client/options.js'
 import { asMembers, parseJson } from '../../../secure/json.js'
 import { confirmCall } from '../../command/confirmation.js'
 import type { Context } from '../../command/context.js'
-import { showProductionBanner } from '../../command/create-context.js'
+import { showProductionBanner, usedCredential } from '../../command/create-context.js'
 import { forbidPlaintext } from '../../command/downgrade-protection.js'
 import { openInMode, withRepeats } from '../../command/transport.js'
 import { refuseImpostor } from '../../config/server-identity.js'
-import type { Failure } from '../../failure.js'
+import type { CallFacts, Failure } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
 import type { Plan } from '../../output/outcome.js'
 import type { ApiRoute } from './endpoint.js'
@@ -35,6 +35,8 @@ export interface CallExchange {
   readonly response: TransportResponse | undefined
   /** The credential that the call sent, so that the output can hide it in the response. */
   readonly credential: string | undefined
+  /** What the call sent, for the text of its failure. */
+  readonly facts: CallFacts
 }
 
 /** Sends a call by method and path, or returns its plan in a dry run. `id` names calls to unknown routes. */
@@ -73,7 +75,17 @@ export async function sendAny(
   const limits = { signal: host.signal, timeoutMs }
   const result = await sendPrepared<unknown>(recording, { ...prepared, request: { ...prepared.request, ...limits } })
   if (!result.ok && result.status === 426) await forbidPlaintext(context, base.value, result.code)
-  return { ok: true, result, response, credential: credential?.value }
+  const used =
+    credential === undefined || call.kind === 'none'
+      ? undefined
+      : usedCredential(context.globals, call.kind, credential, base.value)
+  return {
+    ok: true,
+    result,
+    response,
+    credential: credential?.value,
+    facts: { input: inputOf(call), credential: used },
+  }
 }
 
 /** Transport of each running command, so that several calls share one encrypted session. */
@@ -116,6 +128,23 @@ export function prepareAny({ globals, host }: Context, call: AnyCall, token: str
 
 /** True for routes that respond without the envelope: health checks, and the encrypted transport's own routes. */
 export const isBare = (route: ApiRoute | undefined) => route?.caller === 'none'
+
+/** Members of the path and the body of a known route, as its dedicated command would send them. */
+function inputOf({ path, body, route }: AnyCall): Record<string, unknown> {
+  const segments = path.split(/[?#]/, 1)[0]?.split('/') ?? []
+  const params = (route?.path ?? '')
+    .split('/')
+    .flatMap((part, at) => (part.startsWith(':') ? [[part.slice(1), decoded(segments[at] ?? '')]] : []))
+  return { ...asMembers(body === undefined ? undefined : parseJson(body)), ...Object.fromEntries(params) }
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
 
 /** Success conditions of the call, as for the dedicated command; an unknown route needs only the envelope. */
 function expectedOf({ route, body }: AnyCall): Expected {

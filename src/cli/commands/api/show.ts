@@ -10,9 +10,9 @@ import type { ApiRoute } from './endpoint.js'
 import { type AnyCall, type CallExchange, isBare } from './send.js'
 
 /** Returns the data of a successful response, or its failure. */
-export function showData({ method, route }: AnyCall, { result, response }: CallExchange): Outcome<unknown> {
+export function showData({ method, route }: AnyCall, { result, response, facts }: CallExchange): Outcome<unknown> {
   if (result.ok) return { ok: true, data: result.data, ...(method === 'GET' ? { reads: true } : {}) }
-  const failure = fromCall(result)
+  const failure = fromCall(result, facts)
   if (response === undefined || !isText(route, response)) return failure
   const type = response.headers['content-type'] ?? 'no content type'
   if (type.startsWith('application/x-ndjson')) return { ok: true, lines: linesOf(response.body) }

@@ -74,7 +74,7 @@ const secureCall = leaf({
     const call = { method, path: search.size > 0 ? `${path}?${search}` : path, body: body.text, kind, route }
     const sent = await sendAny(context, call, 'required', 'secure.call')
     if (!sent.ok) return sent
-    return sent.result.ok ? { ok: true, data: sent.result.data } : fromCall(sent.result)
+    return sent.result.ok ? { ok: true, data: sent.result.data } : fromCall(sent.result, sent.facts)
   },
 })
 
