@@ -1,6 +1,13 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { type IdKind, isLocal, kindOfFlag, kindOfPositional, type ValueKind } from '../completion/kinds.js'
+import {
+  type IdKind,
+  isLocal,
+  kindOfFlag,
+  kindOfPositional,
+  type LocalKind,
+  type ValueKind,
+} from '../completion/kinds.js'
 import type { Word } from '../completion/word.js'
 import type { Failure } from '../failure.js'
 import type { Flag } from '../flags/flags.js'
@@ -60,7 +67,7 @@ export async function askFor(
   const asked = await context.ask<readonly string[]>(missing, async (questions) => {
     if (choices !== undefined && question.repeatable) return questions.chooseSome(message, choices)
     if (choices !== undefined) return listOf(await questions.choose(message, choices))
-    const words = suggestions.length > 0 ? suggestions.map(wordOf) : await offered(context, question.kind)
+    const words = suggestions.length > 0 ? suggestions.map(wordOf) : ((await offered(context, question.kind)) ?? [])
     const text = await (words.length > 0
       ? questions.search(message, words, check)
       : questions.text(message, check && ((it) => check(it.trim()))))
@@ -73,19 +80,47 @@ export async function askFor(
 const listOf = (text: string | undefined) => (text === undefined ? undefined : [text])
 const wordOf = (value: string): Word => ({ value, summary: '' })
 
-/** Finds the values that a prompt offers, as completion does; empty if they are unknown or need a call in a dry run. */
-async function offered({ host, line, dryRun }: Context, kind: ValueKind): Promise<readonly Word[]> {
-  if (kind === 'choices' || kind === 'files' || kind === 'folders' || kind === 'fields' || kind === 'free') return []
+/**
+ * Finds the values that a prompt offers, as completion does, and says if there are none; undefined if they are unknown
+ * or need a call in a dry run.
+ */
+async function offered(
+  { host, line, dryRun, output, baseUrl }: Context,
+  kind: ValueKind,
+): Promise<readonly Word[] | undefined> {
+  if (kind === 'choices' || kind === 'files' || kind === 'folders' || kind === 'fields' || kind === 'free')
+    return undefined
   // A route contains placeholders, which the user must replace.
-  if (kind === 'routes' || (dryRun && !isLocal(kind))) return []
+  if (kind === 'routes' || (dryRun && !isLocal(kind))) return undefined
   const { wordsOf } = await import('../completion/words.js')
   const { withProgress } = await import('../output/progress.js')
   const target = isLocal(kind)
     ? { kind: 'local' as const, of: kind, line, current: '' }
     : { kind: 'ids' as const, of: kind, line }
   const endsAt = performance.now() + LIST_MS
-  const words = wordsOf(target, host, { remainingMs: () => endsAt - performance.now(), pages: PAGES_MAX })
-  return withProgress(host, `Looking for ${isLocal(kind) ? 'values' : kind} …`, words).catch(() => [])
+  const looking = wordsOf(target, host, { remainingMs: () => endsAt - performance.now(), pages: PAGES_MAX })
+  const progress = `Looking for ${isLocal(kind) ? 'values' : kind} …`
+  const words = await withProgress(host, progress, looking).catch(() => undefined)
+  if (words?.length === 0) {
+    const server = baseUrl()
+    const where = isLocal(kind) || !server.ok ? '' : ` on ${server.value}`
+    output.tell(`The list is empty: there are no ${nouns[kind]} to choose from${where}.`)
+  }
+  return words
+}
+
+/** Names of what a prompt offers, in the plural. */
+const nouns: Readonly<Record<IdKind | LocalKind, string>> = {
+  apps: 'applications',
+  tokens: 'tokens',
+  templates: 'templates',
+  bots: 'bots',
+  chats: 'chats',
+  deliveries: 'deliveries',
+  recorded: 'recorded deliveries',
+  endpoints: 'endpoints',
+  routes: 'routes',
+  profiles: 'profiles',
 }
 
 /** The flag whose value completes the path of the call that lists ids of a kind. */

@@ -28,7 +28,9 @@ export async function candidates(args: readonly string[], host: Host, elapsedMs:
     if (target.kind === 'files' || target.kind === 'folders') return `${target.kind}\n`
     const capMs = durationMs(host.env[CAP_VARIABLE] ?? '') ?? CAP_MS
     const words =
-      target.kind === 'words' ? target.words : await wordsOf(target, host, { remainingMs: () => capMs - elapsedMs() })
+      target.kind === 'words'
+        ? target.words
+        : ((await wordsOf(target, host, { remainingMs: () => capMs - elapsedMs() })) ?? [])
     const lines = words
       .filter(({ value }) => shell.chooses || `${target.prefix}${value}`.startsWith(typed.current))
       .map(({ value, summary }) => [shell.write(target.prefix, value, typed), short(summary)])

@@ -29,6 +29,7 @@ const LIMIT = 100
  * @param remainingMs returns the milliseconds until completion gives up
  * @param onCached called before a call with the words to use if no response arrives in time; without it the cache is not used
  * @param pages maximum number of pages to fetch
+ * @returns undefined if no list was read
  */
 export async function liveWords(
   target: IdTarget,
@@ -36,23 +37,23 @@ export async function liveWords(
   remainingMs: () => number,
   onCached: ((words: readonly Word[]) => void) | undefined,
   pages = 1,
-): Promise<readonly Word[]> {
+): Promise<readonly Word[] | undefined> {
   const source = sourceOf(target)
   const caller = source && (await findCaller(host, target.line.given, source.endpoint.caller))
-  if (source === undefined || caller === undefined) return []
+  if (source === undefined || caller === undefined) return undefined
   const path = target.line.path.join(' ')
   const key = cacheKey(new URL(caller.base).origin, caller.credential, source.endpoint.id, source.input, path)
   const cached = onCached && readCached(host, key)
   onCached?.(cached?.words ?? [])
-  if (cached?.isFresh || remainingMs() < 1) return cached?.words ?? []
+  if (cached?.isFresh || remainingMs() < 1) return cached?.words
   const call = await openCall(caller)
-  if (call === undefined || remainingMs() < 1) return cached?.words ?? []
+  if (call === undefined || remainingMs() < 1) return cached?.words
   const words: Word[] = []
   for (let page = 1; page <= pages && remainingMs() >= 1; page += 1) {
     const input = page === 1 ? source.input : { ...source.input, page }
     const timeoutMs = Math.floor(remainingMs())
     const result = await call(source.endpoint, input as InputOf<Endpoint>, { timeoutMs })
-    if (!result.ok && page === 1) return result.status === null || result.status === 0 ? (cached?.words ?? []) : []
+    if (!result.ok && page === 1) return result.status === null || result.status === 0 ? cached?.words : undefined
     if (!result.ok || !isList(result.data)) break
     words.push(...wordsIn(result.data, source, path))
     if ((result.data.pagination?.pages ?? 1) <= page) break

@@ -19,21 +19,32 @@ interface Limits {
   readonly pages?: number
 }
 
-/** Finds the words that may stand at a place of the command line, without control characters. It never prompts or prints. */
-export async function wordsOf(target: IdTarget | LocalTarget, host: Host, limits: Limits): Promise<readonly Word[]> {
+/**
+ * Finds the words that may stand at a place of the command line, without control characters. It never prompts or prints.
+ * @returns undefined if they are unknown, such as without a server
+ */
+export async function wordsOf(
+  target: IdTarget | LocalTarget,
+  host: Host,
+  limits: Limits,
+): Promise<readonly Word[] | undefined> {
   const words = await (target.kind === 'local'
     ? localWords[target.of](target, silent(host))
     : idWords(target, silent(host), limits))
   return words
-    .filter(({ value }) => isTypable(value))
+    ?.filter(({ value }) => isTypable(value))
     .map(({ value, summary }) => ({ value, summary: plainLine(summary) }))
 }
 
-async function idWords(target: IdTarget, host: Host, { remainingMs, pages }: Limits): Promise<readonly Word[]> {
+async function idWords(
+  target: IdTarget,
+  host: Host,
+  { remainingMs, pages }: Limits,
+): Promise<readonly Word[] | undefined> {
   const { liveWords } = await import('./live.js')
-  let cached: readonly Word[] = []
+  let cached: readonly Word[] | undefined
   let timer: NodeJS.Timeout | undefined
-  const tooLate = new Promise<readonly Word[]>((resolve) => {
+  const tooLate = new Promise<readonly Word[] | undefined>((resolve) => {
     // A busy machine has used up the time before the cache is read.
     timer = setTimeout(() => resolve(cached), Math.max(remainingMs(), CACHE_READ_MS))
   })
@@ -48,12 +59,14 @@ async function idWords(target: IdTarget, host: Host, { remainingMs, pages }: Lim
 }
 
 /** Functions that find candidates in files of this machine, without a call. */
-const localWords: Readonly<Record<LocalKind, (target: LocalTarget, host: Host) => Promise<readonly Word[]>>> = {
+const localWords: Readonly<
+  Record<LocalKind, (target: LocalTarget, host: Host) => Promise<readonly Word[] | undefined>>
+> = {
   recorded: async ({ line: { given } }, host) => {
     const { inboxDirOf } = await import('../commands/webhook/inbox-dir.js')
     const { Inbox, inboxBytes } = await import('../../workbench/inbox.js')
     const dir = inboxDirOf(host, given.get('inbox')?.[0])
-    if (inboxBytes(dir) > INBOX_BYTES_MAX) return []
+    if (inboxBytes(dir) > INBOX_BYTES_MAX) return undefined
     const inbox = new Inbox(dir)
     return inbox
       .find({}, NEWEST)

@@ -141,7 +141,7 @@ test('the prompt of webhook inbox show offers the recorded deliveries', async ()
   await writer.recordDelivery({ ...update, at: 0, method: 'POST', url: '/', headers: [], body: Buffer.from('{}') })
   await writer.close()
   const ran = await cli('webhook inbox show --inbox inbox --raw', { home, terminal: true, replies: ['1-1'] })
-  expect([ran.exit, ran.stdout, ran.offered]).toEqual([0, '{}', [[['1-1', 'message #7, ok, 1970-01-01T00:00:00Z']]]])
+  expect([ran.exit, ran.stdout, ran.offered]).toEqual([0, '{}', [[['1-1', 'message #7, ok, 1970-01-01 00:00:00Z']]]])
 })
 
 test('a prompt offers all pages of a list, never from the cache of completion', async () => {
@@ -164,10 +164,18 @@ test('a prompt offers no list in a dry run, which sends nothing', async () => {
   expect([ran.exit, ran.offered, received]).toEqual([0, [], []])
 })
 
+test('a prompt says that its list is empty, and takes any text', async () => {
+  const { baseUrl } = await stub(({ path }) => success(path.endsWith('app_01') ? app : pageOf()))
+  const ran = await cli(`apps get --base-url ${baseUrl}`, { env, terminal: true, replies: ['app_01'] })
+  expect([ran.exit, ran.offered]).toEqual([0, []])
+  expect(ran.stderr).toContain(`The list is empty: there are no applications to choose from on ${baseUrl}.\n`)
+})
+
 test('a prompt takes any text if the server refuses the list', async () => {
   const { baseUrl } = await stub(({ path }) => (path.endsWith('app_01') ? success(app) : refusal(403, 'FORBIDDEN')))
   const ran = await cli(`apps get --base-url ${baseUrl}`, { env, terminal: true, replies: ['app_01'] })
   expect([ran.exit, ran.offered]).toEqual([0, []])
+  expect(ran.stderr).not.toContain('The list is empty')
 })
 
 const SAME = 'The same command with these answers:'
