@@ -43,6 +43,26 @@ test.each([
   expect(stderr).not.toContain('CANARYtoken')
 })
 
+test.each(['/open-platform/vouchers/templates', '/open-platform/vouchers/templates --all', '/unknown --as token'])(
+  'a credential that api GET %s sent is named when it is refused',
+  async (path) => {
+    const { exit, stderr, baseUrl } = await refused(`api GET ${path}`, 401, 'TOKEN_REVOKED')
+    expect([exit, stderr]).toEqual([
+      4,
+      expect.stringContaining(`credential: application token sop_CANA… from VOUCHERCTL_TOKEN, for ${baseUrl}`),
+    ])
+  },
+)
+
+test('notices and errors break at spaces on a terminal, and only there', async () => {
+  const given = { terminal: true, columns: 60, env: { ...secrets, NO_COLOR: '1' } }
+  const { stderr } = await refused('apps get app_01', 403, 'APPLICATION_DISABLED', {}, given)
+  expect(stderr.split('\n').filter((it) => it.length > 60 && !it.trim().startsWith('`'))).toEqual([])
+  expect(stderr).toMatch(/^hint: Its owner enables .*\n {6}\S/m)
+  const { stderr: piped } = await refused('apps get app_01', 403, 'APPLICATION_DISABLED', {}, { columns: 60 })
+  expect(piped).toMatch(/^hint: .{100}/m)
+})
+
 test('the hint for a refused credential names the variable that holds it and the command for its kind', async () => {
   const { lines } = await refused('apps list', 401, 'TOKEN_INVALID')
   expect(lines[2]).toMatch(
@@ -77,6 +97,12 @@ test('a refused credential of a profile is named with the profile', async () => 
 
 test.each([
   ['apps get app_01', 'APPLICATION_NOT_FOUND', 'not found: app_01'],
+  ['api GET /open-platform/applications/app_01', 'APPLICATION_NOT_FOUND', 'not found: app_01'],
+  [
+    'api DELETE /open-platform/applications/app_01/tokens/tpl_01 --yes',
+    'TOKEN_NOT_FOUND',
+    'tpl_01 is the id of a template; that of an application token begins with tok_.',
+  ],
   [
     'apps get tok_01',
     'APPLICATION_NOT_FOUND',

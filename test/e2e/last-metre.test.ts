@@ -68,6 +68,18 @@ describe.runIf(hasTerminal)('prompts', () => {
   })
 })
 
+describe.runIf(hasTerminal)('an empty list', () => {
+  test('a prompt says that there is nothing to choose from', async () => {
+    const at = ['-p', 'e2e-empty', '--base-url', baseUrl]
+    await voucherctl('login', '--local', '--account', 'e2e-empty', ...at)
+    const command = [node, join('node_modules', 'voucherctl', 'bin', 'voucherctl.js'), 'apps', 'get', ...at].join(' ')
+    const terminal = onTerminal(command, folder, { ...environment, TERM: 'xterm' })
+    await terminal.until('there are no applications to choose from')
+    terminal.type('app_none\r')
+    expect(await terminal.exit).toBe(5)
+  })
+})
+
 describe('words that people type', () => {
   test('version, -v and logs are commands, and ls, show and rm are names of list, get and revoke', async () => {
     const { stdout: version } = await voucherctl('--version')
@@ -144,6 +156,35 @@ describe('errors for people', () => {
     expect(await refused('apps', 'get', 'tpl_01')).toEqual([
       5,
       expect.stringMatching(/^error: .*\. \(APPLICATION_NOT_FOUND\)\n {2}tpl_01 is the id of a template; .* app_\.\n/),
+    ])
+  })
+
+  test('api and secure call name the refused credential and the id that was not found', async () => {
+    environment.VOUCHERCTL_TOKEN = 'sop_unknown'
+    const path = '/api/v1/open-platform/vouchers/templates'
+    for (const command of [['api'], ['secure', 'call']])
+      expect(await refused(...command, 'GET', path)).toEqual([
+        4,
+        expect.stringContaining(`credential: application token sop_… from VOUCHERCTL_TOKEN, for ${baseUrl}`),
+      ])
+    delete environment.VOUCHERCTL_TOKEN
+    for (const command of [['api'], ['secure', 'call']])
+      expect(await refused(...command, 'GET', '/api/v1/open-platform/applications/tpl_01')).toEqual([
+        5,
+        expect.stringContaining('\n  tpl_01 is the id of a template; that of an application begins with app_.\n'),
+      ])
+  })
+
+  test('tokens revoke without --app finds the application of the token, also among several', async () => {
+    const other = await run('apps', 'create', '--name', 'Bar', '--jq', '.id')
+    const created = await run('tokens', 'create', '--app', other.stdout, '--scope', 'vouchers:read', '--jq', '.id')
+    const planned = await run('tokens', 'revoke', created.stdout, '--dry-run')
+    expect(planned.stdout).toContain(`would read the token list of each application`)
+    const { exitCode, stdout } = await run('tokens', 'revoke', created.stdout, '--yes', '--jq', '.status')
+    expect([exitCode, stdout]).toEqual([0, 'revoked'])
+    expect(await refused('tokens', 'revoke', 'tok_none', '--yes')).toEqual([
+      5,
+      expect.stringMatching(/^error: None of the 2 applications .*\(TOKEN_NOT_FOUND\)\n.*tokens list --app app_/m),
     ])
   })
 

@@ -13,6 +13,7 @@ export interface Given {
   readonly stdin?: string
   /** Whether stdin, stdout and stderr are a terminal. */
   readonly terminal?: boolean
+  /** Columns of a terminal; by default 80 of stdout, and enough of stderr for each message. */
   readonly columns?: number
   /** Replies to the prompts in order; undefined means Ctrl-C. */
   readonly replies?: readonly (string | boolean | readonly string[] | undefined)[]
@@ -33,6 +34,9 @@ export interface Given {
   /** Function to run instead of that of the built bundle, for a test that adds a command to the sources. */
   readonly run?: typeof bundle.run
 }
+
+/** Columns of stderr unless a test names them, so that messages are on one line. */
+const WIDE = 1_000
 
 export interface Ran {
   readonly exit: number
@@ -95,6 +99,7 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
     choose: reply,
     chooseSome: reply,
   }
+  const columns = { stdout: given.columns, stderr: given.columns ?? WIDE }
   const out = (name: keyof typeof written) => ({
     write: (text: string | Uint8Array) => {
       const shown = typeof text === 'string' ? text : Buffer.from(text).toString('latin1')
@@ -103,7 +108,7 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
       else given.onStdout?.(shown)
     },
     isTTY: given.terminal ?? false,
-    ...(given.columns === undefined ? {} : { columns: given.columns }),
+    ...(columns[name] === undefined ? {} : { columns: columns[name] }),
   })
   const gone = new AbortController()
   const { linesTaken = Number.POSITIVE_INFINITY } = given

@@ -12,6 +12,7 @@ import { sentence } from './sentence.js'
 import { type Screen, showList, showRecord } from './show.js'
 import type { Suggest } from './suggestions.js'
 import { withTimes } from './time.js'
+import { wrapMessage } from './wrap.js'
 
 interface OutputOptions {
   readonly format: Format
@@ -32,6 +33,9 @@ interface OutputOptions {
   /** Default: leaves suggested commands as they are. */
   readonly suggest?: Suggest
 }
+
+/** Width of a terminal that does not tell its own. */
+const DEFAULT_COLUMNS = 80
 
 const nothing = { results: [], remarks: '', failure: undefined }
 
@@ -82,7 +86,7 @@ export class Output {
     const next = sentence(view.next, data)
     if (next === undefined) return
     const paint = await this.#paintFor(this.host.stderr)
-    this.host.stderr.write(`\n${paint.quiet(plainLine(this.#suggest(next)))}\n`)
+    this.host.stderr.write(`\n${paint.quiet(this.#fit(plainLine(this.#suggest(next))))}\n`)
   }
 
   /** Prints a document of a stream on one line. Resolves when the reader has consumed the line or closed the pipe. */
@@ -132,7 +136,7 @@ export class Output {
 
   /** Prints a line to stderr, even with --quiet. */
   tell(text: string): void {
-    this.#tell(`${plain(this.#suggest(text))}\n`)
+    this.#tell(`${this.#fit(plain(this.#suggest(text)))}\n`)
   }
 
   /**
@@ -142,12 +146,13 @@ export class Output {
   warn(text: string): void {
     if (this.#warnings.has(text)) return
     this.#warnings.add(text)
-    if (!this.isJson) this.#tell(`warning: ${plain(this.#suggest(text))}\n`)
+    if (!this.isJson) this.#tell(`${this.#fit(`warning: ${plain(this.#suggest(text))}`)}\n`)
   }
 
   /** Prints the warnings that waited until the command succeeded. */
   flushWarnings(): void {
-    if (this.isJson) for (const text of this.#warnings) this.#tell(`warning: ${plain(this.#suggest(text))}\n`)
+    if (this.isJson)
+      for (const text of this.#warnings) this.#tell(`${this.#fit(`warning: ${plain(this.#suggest(text))}`)}\n`)
   }
 
   /** True if stderr must hold only the error object of a failure. */
@@ -166,12 +171,19 @@ export class Output {
     const { hint } = failure
     const shown = hint === null ? failure : { ...failure, hint: this.#suggest(hint) }
     if (this.isJson) this.#tell(toJson(shown))
-    else this.#tell(toText(shown, await this.#paintFor(this.host.stderr), this.options.nameOf))
+    else this.#tell(this.#fit(toText(shown, await this.#paintFor(this.host.stderr), this.options.nameOf)))
     return exitOf(failure)
   }
 
   #suggest(text: string): string {
     return this.options.suggest?.(text) ?? text
+  }
+
+  /** Breaks the lines of a message for people at spaces if stderr is a terminal. */
+  #fit(text: string): string {
+    const { isTTY, columns } = this.host.stderr
+    // Some pseudo-terminals report 0 columns.
+    return isTTY === true ? wrapMessage(text, columns || DEFAULT_COLUMNS) : text
   }
 
   /** Writes text to stderr after removing secrets from it. */
@@ -186,7 +198,7 @@ export class Output {
 
   /** Number of columns of the terminal; undefined without a terminal, where lines may have any length. */
   get width(): number | undefined {
-    return this.host.stdout.isTTY === true ? (this.host.stdout.columns ?? 80) : undefined
+    return this.host.stdout.isTTY === true ? (this.host.stdout.columns ?? DEFAULT_COLUMNS) : undefined
   }
 
   /** Surroundings of a table. */

@@ -1,9 +1,35 @@
 /** Breaks a text at spaces into lines of at most `width` characters; a longer word gets a line of its own. */
 export function wrap(text: string, width: number, indent = ''): string[] {
+  return wrapWords(text.split(' '), width, indent)
+}
+
+/** Matches the spaces that are not in a suggested command, which stays on one line so that it can be copied. */
+const SPACES = / (?=(?:[^`]*`[^`]*`)*[^`]*$)/
+
+/** Matches what the further lines of a message are indented by: its own indent, and the label of its first line. */
+const START = /^ *(?:(?:error|hint|warning|note): )?/
+
+const COLOURS = /\u001b\[[\d;]*m/g
+
+const lengthOf = (text: string) => text.replaceAll(COLOURS, '').length
+
+/** Breaks the lines of a message for a terminal of `width` columns. */
+export function wrapMessage(message: string, width: number): string {
+  const broken = message.split('\n').flatMap((line) => {
+    if (lengthOf(line) <= width) return [line]
+    const [start] = START.exec(line.replaceAll(COLOURS, '')) ?? ['']
+    const [first = '', ...words] = line.trimStart().split(SPACES)
+    const own = line.slice(0, line.length - line.trimStart().length)
+    return wrapWords([own + first, ...words], width, ' '.repeat(start.length))
+  })
+  return broken.join('\n')
+}
+
+function wrapWords(words: readonly string[], width: number, indent: string): string[] {
   const wrapped: string[] = []
   let line = ''
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
+  for (const word of words) {
+    if (line !== '' && lengthOf(line) + 1 + lengthOf(word) > width) {
       wrapped.push(line)
       line = indent + word
     } else {

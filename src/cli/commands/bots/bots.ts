@@ -168,7 +168,7 @@ export const bots: Group = {
         username: flags.username,
         ...defined({ ...flags, scopes: scope.length === 0 ? undefined : [...scope] }),
       }),
-      check: () => 'voucherctl bots list',
+      check: () => '`voucherctl bots list`',
     }),
     leaf({
       name: 'get',

@@ -34,10 +34,10 @@ const settable: Readonly<Partial<Record<UpdateType, readonly string[]>>> = {
 }
 
 const instead: Readonly<Partial<Record<UpdateType, string>>> = {
-  my_chat_member: 'voucherctl platform users start, or block',
-  voucher_issued: 'voucherctl vouchers issue',
-  voucher_redeemed: 'voucherctl vouchers redeem',
-  voucher_reversed: 'voucherctl vouchers reverse',
+  my_chat_member: '`voucherctl platform users start` or `voucherctl platform users block`',
+  voucher_issued: '`voucherctl vouchers issue`',
+  voucher_redeemed: '`voucherctl vouchers redeem`',
+  voucher_reversed: '`voucherctl vouchers reverse`',
 }
 
 /** Lets the server create updates for a bot through the operator API. */
