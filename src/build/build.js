@@ -4,7 +4,16 @@
 //   --if-changed  builds only if a source file is newer than dist/
 //   --bundle      skips type declarations and completions, which the tests do not need
 import { execFile, execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -50,6 +59,7 @@ async function writeCompletion([shell, file]) {
 function writeTypes() {
   const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')))
   execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
+  for (const file of ['testing/index.d.mts', 'testing/index.d.cts']) copyFileSync(`src/${file}`, `dist/types/${file}`)
 }
 
 /** True if no source file is newer than the last build. */

@@ -1,7 +1,7 @@
 // Bundles the programs in dist/. The CLI and the server that it starts share one set of CommonJS files, because Node 20
 // takes 5 ms to start its ES module loader and 1 ms per file. Each module imported on demand gets its own file, and no
 // module is in two files: two copies of a class would be different classes.
-import { copyFileSync, mkdirSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
@@ -13,15 +13,15 @@ const NO_MODULE = '\0no-module'
 /** Not bundled: a native module, and Fastify's schema compilers (a third of the server), replaced by server/app.ts. */
 const external = ['@photostructure/sqlite', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler']
 
-/** `start`: modules that every process loads. `run`: modules that every command loads, with their imports. */
+/** `start`: modules that every process of the CLI loads. `run`: modules that every command loads, with their imports. */
 const groups = [
-  { name: 'start', tags: ['$initial'], priority: 1 },
+  { name: 'start', tags: ['$initial'], test: (id) => !id.startsWith(src('testing')), priority: 1 },
   { name: 'run', test: /[\\/]cli[\\/]execute\.ts$/ },
 ]
 
 const programs = [
   {
-    input: { 'cli/main': src('cli/main.ts') },
+    input: { 'cli/main': src('cli/main.ts'), 'testing/index': src('testing/index.ts') },
     output: {
       format: 'cjs',
       // import() would start the ES module loader.
@@ -54,6 +54,11 @@ export async function bundle(outdir) {
   // jq-wasm looks for jq.wasm next to its worker script; only --jq loads it.
   mkdirSync(join(outdir, 'chunks/build'), { recursive: true })
   copyFileSync(new URL(import.meta.resolve('jq-wasm/jq.wasm')), join(outdir, 'chunks/build/jq.wasm'))
+  // One implementation for `import` and `require`, so that their classes and servers are the same.
+  writeFileSync(
+    join(outdir, 'testing/index.js'),
+    "import testing from './index.cjs'\n\nexport const { startServer } = testing\n",
+  )
   return bundled
 }
 

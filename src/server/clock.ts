@@ -16,6 +16,9 @@ export const steadyNow = (): number => Math.floor(start + performance.now())
 
 const steadyClock: Clock = { now: steadyNow, onMove: neverMoved }
 
+/** Latest test clock: derived times (expiry, validity) must stay below the year 10000, the limit of RFC 3339. */
+export const LATEST_TEST_TIME = Date.UTC(9990, 0)
+
 /** A running clock that can be moved forward (DECISIONS.md#test-clock). */
 export class TestClock implements Clock {
   #offset = 0

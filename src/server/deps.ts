@@ -18,7 +18,7 @@ import type { TransportKeys } from './transport/keys.js'
 /** Server settings that restrict or extend the allowed webhook URLs (DECISIONS.md#webhook-urls). */
 interface WebhookPolicy {
   /** Loopback ports that webhooks may use, for local development. */
-  readonly loopbackPorts: ReadonlySet<number>
+  readonly loopbackPorts: Pick<ReadonlySet<number>, 'has'>
   /** Source addresses of deliveries, which getWebhookInfo reports. */
   readonly egressIps: readonly string[]
   readonly lookup: Lookup

@@ -19,7 +19,7 @@ export function makeTemporaryDir(): string {
   return mkdtempSync(join(tmpdir(), 'voucherctl-'))
 }
 
-interface ServerKeys {
+export interface ServerKeys {
   readonly credentials: Keyring
   /** HS256 key of account JWTs. */
   readonly account: Uint8Array
@@ -65,6 +65,15 @@ function readKeyFile(path: string): ServerKeys | null {
   } catch (cause) {
     throw new KeysUnusable(`${path} cannot be read as a key file. Restore it from a backup.`, { cause })
   }
+  return keysOf(file)
+}
+
+/** Makes keys that no file holds. */
+export function makeKeys(random: RandomBytes): ServerKeys {
+  return keysOf(newKeyFile(random)) as ServerKeys
+}
+
+function keysOf(file: Partial<KeyFile> | null): ServerKeys | null {
   if (file?.version !== 1 || !Array.isArray(file.credential_keys)) return null
   const account = Buffer.from(String(file.account_key), 'base64url')
   const all = file.credential_keys.filter((key) => key !== null).map(readKey)
@@ -115,12 +124,12 @@ export function loadOperatorKey(path: string, random: RandomBytes, flush = true)
 }
 
 /** Content of server.json, in which other commands find the running server. */
-interface ServerFile {
+export interface ServerFile {
   /** Id of this start of the server, which /healthz returns too. */
   instance_id: string
   pid: number
-  base_url: string
-  data_dir: string
+  base_url: string | null
+  data_dir: string | null
   operator_key_file: string | null
   store: string
   started_at: string

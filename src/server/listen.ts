@@ -1,15 +1,13 @@
 import { randomFillSync } from 'node:crypto'
-import { rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { join, resolve } from 'node:path'
 import process from 'node:process'
+import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
 import { isLoopbackHost } from '../contract/loopback.js'
 import { type IdPrefix, newId, type RandomBytes } from '../domain/ids.js'
 import type { Keyring } from '../domain/keyring.js'
 import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
-import { defaultDataDir } from '../files/data-dir.js'
 import { applyBacklog, BACKLOG } from '../store/delivery/backlog.js'
 import { hasNoKeys, lockKeys, registerKeys, unknownKeys } from '../store/keys.js'
 import type { Op } from '../store/operation.js'
@@ -24,31 +22,21 @@ import { BotCalls } from './background/bot-calls.js'
 import { ExpirySweeper } from './background/expiry-sweeper.js'
 import { TokenUses } from './background/token-uses.js'
 import { createClientAddresses } from './client-address.js'
-import { systemClock, TestClock } from './clock.js'
+import { type Clock, systemClock, TestClock } from './clock.js'
 import { createLookup } from './delivery/guard.js'
 import { createSender } from './delivery/sender.js'
 import { DeliveryWorker } from './delivery/worker.js'
 import type { Deps } from './deps.js'
 import { Faults } from './faults.js'
-import {
-  KeysUnusable,
-  keyChecks,
-  loadKeys,
-  loadOperatorKey,
-  makeDataDir,
-  makeTemporaryDir,
-  registerServer,
-  removeServerFile,
-  writeServerFile,
-} from './folder.js'
+import { KeysUnusable, keyChecks, registerServer } from './folder.js'
 import { createLimits } from './limits.js'
 import { createMetrics } from './observe/metrics.js'
 import { RequestLog, requestLine } from './observe/request-log.js'
 import { StderrLog } from './observe/stderr-log.js'
 import type { RunningServer, ServerOptions } from './options.js'
+import { placeInFolder, placeInMemory, type ServerPlace } from './place.js'
 import { Polls } from './polls.js'
 import { plantSeed } from './seed/plant.js'
-import { SecureKeys, secureKeyFile } from './transport/keys.js'
 import { sessionSealing } from './transport/session-sealing.js'
 import { SharedSecureKeys } from './transport/shared-keys.js'
 
@@ -71,48 +59,82 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   if ((options.webhookLoopbackPorts ?? []).length > 0 && !isLoopbackHost(host)) {
     throw new RangeError('webhookLoopbackPorts needs a host that is loopback')
   }
-  const dataDir = options.memory ? makeTemporaryDir() : resolve(options.dataDir ?? defaultDataDir())
-  const undo: (() => unknown)[] = []
-  if (options.memory) undo.push(() => rmSync(dataDir, { recursive: true, force: true }))
+  const place = placeInFolder(options)
+  const { dataDir, operatorKeyFile } = place
   try {
-    makeDataDir(dataDir)
-    const store = await openStore(options, dataDir)
-    undo.push(() => store.close())
-    const server = await assemble(options, host, dataDir, store)
-    undo.push(() => server.app.close())
-    const seed = options.seed && (await plantSeed(store, options.seed, server.deps.clock.now()))
-    await server.app.listen({ host, port: options.port ?? DEFAULT_PORT })
-    const running = await finishStart(server, host, dataDir, options, undo)
+    const { baseUrl, store, seed, close } = await start(options, place)
+    const running = { baseUrl: baseUrl as string, pid: process.pid, dataDir, operatorKeyFile, store, close }
     return seed === undefined ? running : { ...running, seed }
   } catch (error) {
-    for (const step of undo.reverse()) await step()
     if (!(error instanceof StoreUnavailable) || options.databaseUrl !== undefined) throw error
     const text = `The database in ${dataDir} cannot be written; its disk may be full. Free some space, or use another --data.`
     throw new StoreUnusable('STORE_UNUSABLE', text, { cause: error })
   }
 }
 
-async function openStore({ memory, databaseUrl }: ServerOptions, dataDir: string): Promise<Store> {
-  if (databaseUrl === undefined) return openSqliteStore(memory ? ':memory:' : join(dataDir, 'voucherctl.db'))
+/** Options of a server that a program runs for itself. */
+interface InProcessOptions
+  extends Pick<ServerOptions, 'autoApprove' | 'databaseUrl' | 'rateLimits' | 'requireSecure' | 'secure' | 'seed'> {
+  readonly clock: Clock
+  /** False opens no port: requests reach the server through `respond` only. */
+  readonly listens: boolean
+  /** Schema of the PostgreSQL database, which the caller has created. */
+  readonly schema?: string
+}
+
+/** A server without files, log and registry, whose webhooks may use every loopback port. */
+export async function startInProcess(options: InProcessOptions): Promise<StartedServer> {
+  return start({ ...options, port: 0, logLevel: 'silent', loopbackPorts: { has: () => true } }, placeInMemory())
+}
+
+type StartOptions = ServerOptions &
+  Partial<InProcessOptions> & { readonly loopbackPorts?: Deps['webhooks']['loopbackPorts'] }
+
+interface StartedServer {
+  readonly app: FastifyInstance
+  readonly deps: Deps
+  /** Null for a server without a port. */
+  readonly baseUrl: string | null
+  readonly store: string
+  readonly operatorKey: string | null
+  readonly seed?: 'planted' | 'present'
+  close(): Promise<void>
+}
+
+async function start(options: StartOptions, place: ServerPlace): Promise<StartedServer> {
+  const undo: (() => unknown)[] = [() => place.remove()]
+  try {
+    const store = await openStore(options, place)
+    undo.push(() => store.close())
+    const server = await assemble(options, place, store)
+    undo.push(() => server.app.close())
+    const seed = options.seed && (await plantSeed(store, options.seed, server.deps.clock.now()))
+    const { host = '127.0.0.1', port = DEFAULT_PORT, listens = true } = options
+    await (listens ? server.app.listen({ host, port }) : server.app.ready())
+    const started = await finishStart(server, place, options, undo)
+    return seed === undefined ? started : { ...started, seed }
+  } catch (error) {
+    for (const step of undo.reverse()) await step()
+    throw error
+  }
+}
+
+async function openStore({ databaseUrl, schema }: StartOptions, { database }: ServerPlace): Promise<Store> {
+  if (databaseUrl === undefined) return openSqliteStore(database)
   // Load the driver only when needed: it takes longer than the rest of a start.
   const { openPostgresStore } = await import('../store/postgres/store.js')
-  return openPostgresStore({ url: databaseUrl, env: process.env })
+  return openPostgresStore({ url: databaseUrl, env: process.env, ...(schema === undefined ? {} : { schema }) })
 }
 
 type ServerParts = Awaited<ReturnType<typeof assemble>>
 
-async function assemble(options: ServerOptions, host: string, dataDir: string, store: Store) {
-  const clock = options.testClock ? new TestClock() : systemClock
+async function assemble(options: StartOptions, place: ServerPlace, store: Store) {
+  const clock = options.clock ?? (options.testClock ? new TestClock() : systemClock)
   const random = pooledRandom()
-  const keys = loadKeys(
-    options.keyFile ?? join(dataDir, 'keys.json'),
-    options.keyFile === undefined && (await store.read(hasNoKeys)),
-    random,
-    !options.memory,
-  )
+  const keys = await place.loadKeys(random, () => store.read(hasNoKeys))
   await requireKeysOfFleet(store, keys.credentials, clock.now())
 
-  const operatorKeyFile = (options.operator ?? isLoopbackHost(host)) ? join(dataDir, 'operator.key') : null
+  const operatorKey = place.loadOperatorKey(random)
   const target = options.logTo ?? new StderrLog(options.formatLog)
   const log = pino({ level: options.logLevel ?? 'info', base: null, timestamp: pino.stdTimeFunctions.isoTime }, target)
   const logsRequests = log.isLevelEnabled('info')
@@ -128,8 +150,7 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
       options.jwksUrl === undefined
         ? ownAccountKeys(keys.account)
         : remoteAccountKeys(new URL(options.jwksUrl), (reason) => log.warn({ reason }, 'the key set cannot be read')),
-    operatorKeyHash:
-      operatorKeyFile === null ? null : hashToken(loadOperatorKey(operatorKeyFile, random, !options.memory)),
+    operatorKeyHash: operatorKey === null ? null : hashToken(operatorKey),
     limits: createLimits(options.rateLimits),
     addresses: createClientAddresses(options.trustedProxies, (peer) =>
       log.warn(
@@ -143,7 +164,7 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
     botCalls: new BotCalls(store),
     polls: new Polls({ across: options.databaseUrl !== undefined }),
     webhooks: {
-      loopbackPorts: new Set(options.webhookLoopbackPorts),
+      loopbackPorts: options.loopbackPorts ?? new Set(options.webhookLoopbackPorts),
       egressIps: options.egressIps ?? [],
       lookup: createLookup(),
     },
@@ -153,14 +174,7 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
       brand: options.brand ?? 'platform',
       allowedOrigins: options.allowedOrigins ?? ['*'],
       ...(options.databaseUrl === undefined
-        ? {
-            keys: new SecureKeys(
-              secureKeyFile(join(dataDir, 'secure-keys.json'), !options.memory),
-              random,
-              clock.now(),
-            ),
-            sessions: memorySessions(),
-          }
+        ? { keys: place.openTransportKeys(random, clock), sessions: memorySessions() }
         : {
             keys: await SharedSecureKeys.open(store, keys.credentials, random, clock),
             sessions: sharedSessions(store, sessionSealing(keys.credentials, random)),
@@ -184,28 +198,26 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
     sender: createSender(deps.webhooks),
     onError: (error) => log.error({ err: error }, 'deliveries failed'),
   })
-  return { app, log, target, deps, operatorKeyFile, deliveries }
+  return { app, log, target, deps, operatorKey, deliveries }
 }
 
 async function finishStart(
-  { app, log, target, deps, operatorKeyFile, deliveries }: ServerParts,
-  host: string,
-  dataDir: string,
-  options: ServerOptions,
+  { app, log, target, deps, operatorKey, deliveries }: ServerParts,
+  place: ServerPlace,
+  options: StartOptions,
   undo: (() => unknown)[],
-): Promise<RunningServer> {
-  const { port } = app.server.address() as AddressInfo
-  const baseUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+): Promise<StartedServer> {
+  const baseUrl = baseUrlOf(app, options.host)
   const running = {
     pid: process.pid,
-    data_dir: dataDir,
+    data_dir: place.dataDir,
     base_url: baseUrl,
-    operator_key_file: operatorKeyFile,
+    operator_key_file: place.operatorKeyFile,
     store: deps.store.name,
   }
   const file = { ...running, instance_id: deps.instanceId, started_at: formatInstant(Date.now()) }
-  writeServerFile(dataDir, file)
-  undo.push(() => removeServerFile(dataDir, deps.instanceId))
+  const withdraw = place.announce(file)
+  undo.push(withdraw)
   let unregister = () => {}
   try {
     if (options.registryDir !== undefined) unregister = registerServer(options.registryDir, file)
@@ -266,23 +278,28 @@ async function finishStart(
     await deps.tokenUses.flush().catch(failed('token uses were not written'))
     await deps.botCalls.flush().catch(failed('calls of bots were not written'))
     await deps.store.close()
-    removeServerFile(dataDir, deps.instanceId)
+    withdraw()
     unregister()
-    if (options.memory) rmSync(dataDir, { recursive: true, force: true })
+    place.remove()
     log.info('stopped')
     if (target instanceof StderrLog) await target.end()
   }
   return {
+    app,
+    deps,
     baseUrl,
-    pid: process.pid,
-    dataDir,
-    operatorKeyFile,
     store: deps.store.name,
+    operatorKey,
     close: () => {
       closing ??= close()
       return closing
     },
   }
+}
+
+function baseUrlOf({ server }: FastifyInstance, host = '127.0.0.1'): string | null {
+  const address = server.address() as AddressInfo | null
+  return address && `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }
 
 /**

@@ -1,6 +1,6 @@
-import type { BotRow } from '../domain/bot/rows.js'
+import type { BotRow, UpdateQueueRow } from '../domain/bot/rows.js'
 import type { ApplicationRow, TemplateRow, TokenRow } from '../domain/rows.js'
-import { inserting, lock, type Op, one, type Row, run, type Value } from './operation.js'
+import { inserting, lock, type Op, one, type Row, type Value } from './operation.js'
 
 interface BotTokenRow {
   readonly token_hash: string
@@ -16,6 +16,7 @@ export interface SeedRows {
   readonly templates: readonly TemplateRow[]
   readonly bots: readonly BotRow[]
   readonly bot_tokens: readonly BotTokenRow[]
+  readonly update_queues: readonly Pick<UpdateQueueRow, 'bot_id' | 'last_update_id' | 'allowed_updates'>[]
 }
 
 /** A record of a seed that the store holds with other values, or not at all: then `columns` is undefined. */
@@ -30,6 +31,7 @@ const keys: Readonly<Record<keyof SeedRows, readonly string[]>> = {
   templates: ['application_id', 'id'],
   bots: ['id'],
   bot_tokens: ['token_hash'],
+  update_queues: ['bot_id'],
 }
 const tables = Object.keys(keys) as (keyof SeedRows)[]
 
@@ -39,9 +41,10 @@ const insert = {
   templates: inserting<object>('templates'),
   bots: inserting<object>('bots'),
   bot_tokens: inserting<object>('bot_tokens'),
+  update_queues: inserting<object>('update_queues'),
 }
 
-/** Columns that calls on a planted store set: times and counters, and the first token of a bot without one. */
+/** Columns that calls on a planted store set: times, counters, update types, and the first token of a bot without one. */
 const changing: readonly string[] = [
   'created_at',
   'updated_at',
@@ -51,6 +54,8 @@ const changing: readonly string[] = [
   'last_used_at',
   'issued_count',
   'token_prefix',
+  'last_update_id',
+  'allowed_updates',
 ]
 
 /** Inserts the rows into an empty store; in any other store only compares them. */
@@ -63,10 +68,6 @@ export function* plant(rows: SeedRows): Op<{ planted: boolean; differences: read
       if (planted) yield* insert[table](row)
       else differences.push(...(yield* compare(table, { ...row })))
     }
-  }
-  if (!planted) return { planted, differences }
-  for (const { id } of rows.bots) {
-    yield* run('insert into update_queues (bot_id, last_update_id, allowed_updates) values ($1, 0, null)', [id])
   }
   return { planted, differences }
 }

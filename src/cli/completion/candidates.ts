@@ -1,4 +1,4 @@
-import { durationMs } from '../flags/flags.js'
+import { durationMs } from '../../contract/duration.js'
 import type { Host } from '../host/host.js'
 import { completionTargetAt } from './completion-target.js'
 import { isShell, shells } from './shells.js'

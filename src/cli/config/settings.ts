@@ -1,6 +1,6 @@
 import { parseBaseUrl } from '../../client/base-url.js'
+import { durationMs } from '../../contract/duration.js'
 import { type Failure, usage } from '../failure.js'
-import { durationMs } from '../flags/flags.js'
 import { type Format, formatIn, formats, type Globals } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { type Config, type ConfigResult, DEFAULT_PROFILE, findProfile, type Profile, readConfig } from './config.js'

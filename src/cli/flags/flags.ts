@@ -1,4 +1,5 @@
 import { closest } from '../../contract/closest.js'
+import { durationMs } from '../../contract/duration.js'
 import { type Failure, usage } from '../failure.js'
 
 /** A parsed value, or a message that tells what is wrong with the text, with a hint for a mistyped value. */
@@ -116,15 +117,6 @@ export function pairs(summary: string, value = 'KEY=VALUE'): Flag<Record<string,
       return done(Object.fromEntries(entries))
     },
   }
-}
-
-export const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
-
-/** Parses a duration such as `500ms`, `30s`, `5m`, `1.5h`, `2d`, or a number of seconds; undefined if invalid. */
-export function durationMs(it: string): number | undefined {
-  const match = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)?$/.exec(it)
-  if (match === null) return undefined
-  return Math.round(Number(match[1]) * UNITS_MS[(match[2] ?? 's') as keyof typeof UNITS_MS])
 }
 
 export const duration = (summary: string, minMs = 0) =>

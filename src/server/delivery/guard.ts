@@ -29,7 +29,7 @@ export interface UrlPolicy {
   /** Public addresses and CIDRs. An empty list allows every public address. */
   readonly allowedIps?: readonly string[] | undefined
   /** Allowed ports of 127.0.0.1, [::1] and localhost, with http or https, for local development. */
-  readonly loopbackPorts?: ReadonlySet<number> | undefined
+  readonly loopbackPorts?: Pick<ReadonlySet<number>, 'has'> | undefined
 }
 
 export interface CheckedUrl {

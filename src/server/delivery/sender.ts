@@ -28,7 +28,7 @@ export interface SenderOptions {
   /** DNS look-up of webhook hosts. Default: the name servers of the system. */
   readonly lookup?: Lookup
   /** Ports of `--dev-webhook-loopback`. */
-  readonly loopbackPorts?: ReadonlySet<number>
+  readonly loopbackPorts?: Pick<ReadonlySet<number>, 'has'>
   /** Time from the start of the look-up to the response head; default 15,000 (DECISIONS.md#delivery-attempts). */
   readonly timeoutMs?: number
   /** Trusted certificate authorities instead of those of Node. */

@@ -9,13 +9,10 @@ import * as bots from '../../store/bots/bots.js'
 import * as chats from '../../store/bots/chats.js'
 import * as updates from '../../store/delivery/updates.js'
 import * as templates from '../../store/templates.js'
-import { TestClock } from '../clock.js'
+import { LATEST_TEST_TIME, TestClock } from '../clock.js'
 import { invalid, type MakeHandlers } from '../handler.js'
 
 const JWT_LIFETIME_SECONDS = 86_400
-
-/** Latest test clock: derived times (expiry, validity) must stay below the year 10000, the limit of RFC 3339. */
-const CLOCK_MAX = Date.UTC(9990, 0)
 
 /** Compares reviews, oldest first. All instants have the same format, so their text sorts by time. */
 function byAge(one: Review, other: Review): number {
@@ -104,14 +101,14 @@ export const platformHandlers: MakeHandlers<'platform'> = (deps, { read, write }
           code: 'minimum',
           message: 'lies in the past; the test clock only moves forward',
         })
-      if (target > CLOCK_MAX)
+      if (target > LATEST_TEST_TIME)
         return invalid({ pointer: '/now', code: 'maximum', message: 'must lie before the year 9990' })
       clock.advance(forward)
       return clockState()
     },
     advanceClock: async ({ seconds }) => {
       if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
-      if (clock.now() + seconds * 1000 > CLOCK_MAX) {
+      if (clock.now() + seconds * 1000 > LATEST_TEST_TIME) {
         return invalid({ pointer: '/seconds', code: 'maximum', message: 'must keep the clock before the year 9990' })
       }
       clock.advance(seconds * 1000)

@@ -51,7 +51,7 @@ function* recheckCaller(tokenHash: string): Op<ReturnType<typeof refuseBotCall>>
  * Sets a webhook for console and bot, in the order of DECISIONS.md#webhook-urls: checks the URL without a look-up, then
  * the bot and its polls, then looks up the host. The transaction that writes checks the bot and its polls again.
  */
-async function setWebhook<R extends Refusal>(
+export async function setWebhook<R extends Refusal>(
   { store, clock, keys, random, newId, polls, webhooks: policy }: Deps,
   botId: string,
   input: WebhookInput,

@@ -5,6 +5,7 @@ import type { BotRow } from '../../domain/bot/rows.js'
 import type { TemplateRow } from '../../domain/rows.js'
 import { decideReview, decideSubmit, draftTemplate } from '../../domain/template.js'
 import { hashToken, tokenPrefixOf } from '../../domain/tokens.js'
+import { chosenTypes } from '../../domain/update.js'
 import { readValidity } from '../../domain/validity.js'
 import { type Difference, plant, type SeedRows } from '../../store/seed.js'
 import type { Store } from '../../store/store.js'
@@ -50,6 +51,11 @@ function rowsOf({ account, applications = [], bots = [] }: Seed, now: number): S
     bot_tokens: bots.flatMap(({ id, token }) =>
       token === undefined ? [] : [{ token_hash: hashToken(token), bot_id: id, created_at: now, revoked_at: null }],
     ),
+    update_queues: bots.map((it) => ({
+      bot_id: it.id,
+      last_update_id: 0,
+      allowed_updates: chosenTypes(it.allowed_updates, null),
+    })),
   }
 }
 

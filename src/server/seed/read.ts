@@ -1,4 +1,4 @@
-import { unescapePointer } from '../../contract/envelope.js'
+import { unescapePointer, type ValidationIssue } from '../../contract/envelope.js'
 import { type Place, YamlDocument } from '../../files/yaml-document.js'
 import { checkSeed } from './check.js'
 import type { Seed } from './schema.js'
@@ -18,11 +18,10 @@ export async function readSeed(text: string): Promise<ReadSeed> {
   if (document.problems.length > 0) return refused(document.problems)
   const checked = checkSeed(document.value)
   if (checked.ok) return checked
-  const problems = checked.issues.map(({ pointer, message, suggestion }) => {
-    const path = pointer.split('/').slice(1).map(unescapePointer)
-    const hint = suggestion === undefined ? '' : ` (${suggestion})`
-    return { ...document.placeOf(path), message: `${nameOf(path)} ${message}${hint}.` }
-  })
+  const problems = checked.issues.map((issue) => ({
+    ...document.placeOf(pathOf(issue)),
+    message: `${issueText(issue, 'The file')}.`,
+  }))
   return refused(problems.toSorted((a, b) => a.line - b.line || a.column - b.column))
 }
 
@@ -30,11 +29,18 @@ function refused(problems: readonly SeedProblem[]): ReadSeed {
   return { ok: false, problems: problems.map((it) => ({ ...it, message: withoutTokens(it.message) })) }
 }
 
+const pathOf = ({ pointer }: ValidationIssue) => pointer.split('/').slice(1).map(unescapePointer)
+
+/** Describes a mistake without a token. @param root name of the whole seed */
+export function issueText(issue: ValidationIssue, root: string): string {
+  const { message, suggestion } = issue
+  const hint = suggestion === undefined ? '' : ` (${suggestion})`
+  return withoutTokens(`${nameOf(pathOf(issue)) || root} ${message}${hint}`)
+}
+
 /** Writes a path as people do: `applications[0].name`. */
 const nameOf = (path: readonly string[]) =>
-  path.length === 0
-    ? 'The file'
-    : path.map((it, n) => (/^\d+$/.test(it) ? `[${it}]` : `${n === 0 ? '' : '.'}${it}`)).join('')
+  path.map((it, n) => (/^\d+$/.test(it) ? `[${it}]` : `${n === 0 ? '' : '.'}${it}`)).join('')
 
 /** Hides what looks like a token, because messages repeat names that the file has in a wrong place. */
 const withoutTokens = (text: string) => text.replace(/\b(sop|sbot)_\w{4,}/g, '$1_…')

@@ -5,6 +5,7 @@ import { issueAccountToken } from '../../contract/platform.js'
 import { type Static, Type } from '../../contract/schema.js'
 import { templateInput } from '../../contract/templates.js'
 import * as tokens from '../../contract/tokens.js'
+import { allowedUpdates } from '../../contract/updates.js'
 import { ACTIVE_TOKENS_PER_APPLICATION } from '../../domain/application.js'
 import type { IdPrefix } from '../../domain/ids.js'
 
@@ -39,6 +40,7 @@ const bot = input({
   review_status: Type.Optional(oneOf(['pending', 'approved'])),
   application_id: Type.Optional(Type.String()),
   token: Type.Optional(Type.String()),
+  allowed_updates: Type.Optional(allowedUpdates),
   ...bots.apply.body.properties,
 })
 

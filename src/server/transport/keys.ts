@@ -152,6 +152,41 @@ export class SecureKeys implements TransportKeys {
   }
 }
 
+/** Makes the keys with the first call that needs them: few tests encrypt, and two keys take half the time of a start. */
+export class LazyKeys implements TransportKeys {
+  readonly #make: () => SecureKeys
+  #made: SecureKeys | undefined
+
+  constructor(make: () => SecureKeys) {
+    this.#make = make
+  }
+
+  get #keys(): SecureKeys {
+    this.#made ??= this.#make()
+    return this.#made
+  }
+
+  get current(): ServerKey {
+    return this.#keys.current
+  }
+
+  keyFor(kid: string | undefined, now: number): ServerKey | undefined {
+    return this.#keys.keyFor(kid, now)
+  }
+
+  rotate(now: number): void {
+    this.#keys.rotate(now)
+  }
+
+  destroyExpired(now: number): void {
+    this.#made?.destroyExpired(now)
+  }
+
+  list(now: number): SecureKey[] {
+    return this.#keys.list(now)
+  }
+}
+
 function isOver({ grace_until }: StoredKey, now: number): boolean {
   // A grace period that ends too late means that the clock was set back since the grace period began.
   return grace_until !== null && (now >= grace_until || grace_until - now > KEY_GRACE_MS + PROCESS_CLOCK_SKEW_MS_MAX)

@@ -64,6 +64,12 @@ export function* approved(
   return row === undefined ? refuse('BOT_NOT_FOUND') : (refuseUnapproved(row) ?? row)
 }
 
+/** Returns the bot of any account if the operator has approved it. */
+export function* approvedById(botId: string): Op<BotRow | Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>> {
+  const row = yield* one<BotRow>('select * from bots where id = $1', [botId])
+  return row === undefined ? refuse('BOT_NOT_FOUND') : (refuseUnapproved(row) ?? row)
+}
+
 function* record(row: BotRow): Op<Bot> {
   const webhook = yield* one('select bot_id from webhooks where bot_id = $1', [row.id])
   return botRecord(row, webhook !== undefined)

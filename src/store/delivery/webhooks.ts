@@ -136,7 +136,7 @@ export function* info(botId: string, keys: Keyring, egressIps: readonly string[]
   return webhookInfo(row, row === null ? null : decryptWebhook(row, keys).url, queue, egressIps)
 }
 
-function* allowedUpdatesOf(botId: string): Op<string | null> {
+export function* allowedUpdatesOf(botId: string): Op<string | null> {
   const queue = yield* one<{ allowed_updates: string | null }>(
     'select allowed_updates from update_queues where bot_id = $1',
     [botId],

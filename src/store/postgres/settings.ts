@@ -15,12 +15,18 @@ export interface PostgresSettings {
    * PGOPTIONS, PGAPPNAME.
    */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Schema to use instead of that of the URL and the environment. */
+  readonly schema?: string
 }
 
 type ParameterLookup = (parameter: string) => string | undefined
 
 /** Returns the connection parameters with the precedence of libpq: URL, environment, defaults. */
-export async function connectionOf({ url, env }: PostgresSettings): Promise<{ config: ClientConfig; name: string }> {
+export async function connectionOf({
+  url,
+  env,
+  schema,
+}: PostgresSettings): Promise<{ config: ClientConfig; name: string }> {
   const parsed = parse(url)
   const query: ParameterLookup = (parameter) => parsed.searchParams.get(parameter) ?? undefined
   const part = (text: string) => (text === '' ? undefined : decodeURIComponent(text))
@@ -36,7 +42,8 @@ export async function connectionOf({ url, env }: PostgresSettings): Promise<{ co
     passwordFromFile(query('passfile') ?? env.PGPASSFILE ?? join(homedir(), '.pgpass'), { host, port, database, user })
   const name = `postgres://${encodeURIComponent(user)}@${host.startsWith('/') ? encodeURIComponent(host) : host}:${port}/${database}`
   const ssl = host.startsWith('/') ? false : await tlsOf(query, env, { host, port }, name)
-  const options = query('options') ?? env.PGOPTIONS
+  const given = query('options') ?? env.PGOPTIONS
+  const options = schema === undefined ? given : `${given ?? ''} -c search_path=${schema}`
   return {
     name,
     config: {

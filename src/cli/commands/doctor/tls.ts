@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
 import { type ConnectionOptions, connect } from 'node:tls'
 import { parseBaseUrl } from '../../../client/base-url.js'
+import { UNITS_MS } from '../../../contract/duration.js'
 import { isLoopbackHost } from '../../../contract/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { SecureMode } from '../../../secure/client/options.js'
-import { UNITS_MS } from '../../flags/flags.js'
 import type { Host } from '../../host/host.js'
 import { bad, type Check, ok, skip, warn } from './check.js'
 

@@ -1,0 +1,58 @@
+import { inspect } from 'node:util'
+import { closest } from '../contract/closest.js'
+
+const SHOWN_LENGTH_MAX = 80
+
+function shown(value: unknown): string {
+  const text = inspect(value, { depth: 1, breakLength: Number.POSITIVE_INFINITY })
+  return text.length <= SHOWN_LENGTH_MAX ? text : `${text.slice(0, SHOWN_LENGTH_MAX)}…`
+}
+
+/** @param path of the argument, such as `options.clock` */
+export function wrongType(path: string, expected: string, value: unknown): TypeError {
+  return new TypeError(`${path} must be ${expected}, got ${shown(value)}`)
+}
+
+export function wrongValue(path: string, expected: string, value: unknown): RangeError {
+  return new RangeError(`${path} must be ${expected}, got ${shown(value)}`)
+}
+
+/** @throws TypeError unless the value is an object with known members only */
+export function requireMembers(path: string, value: unknown, known: readonly string[]): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrongType(path, 'an object', value)
+  for (const name of Object.keys(value)) {
+    if (known.includes(name)) continue
+    const close = closest(name, known)
+    const hint = close === undefined ? `its members are ${known.join(', ')}` : `did you mean ${close}?`
+    throw new TypeError(`${path}.${name} is unknown: ${hint}`)
+  }
+}
+
+/** @throws TypeError unless the value is absent, true or false */
+export function readBoolean(path: string, value: unknown, otherwise: boolean): boolean {
+  if (value === undefined) return otherwise
+  if (typeof value !== 'boolean') throw wrongType(path, 'true or false', value)
+  return value
+}
+
+/** @throws TypeError or RangeError unless the value is absent or an integer within the limits */
+export function readInteger(path: string, value: unknown, min: number, max: number): number | undefined {
+  if (value === undefined) return undefined
+  if (typeof value !== 'number') throw wrongType(path, 'a number', value)
+  if (!Number.isInteger(value) || value < min || value > max) {
+    throw wrongValue(path, `an integer from ${min} to ${max}`, value)
+  }
+  return value
+}
+
+/** Reads an instant, in ms since the epoch. @throws TypeError or RangeError */
+export function readInstant(path: string, value: unknown): number {
+  const isDate = Object.prototype.toString.call(value) === '[object Date]'
+  if (!isDate && typeof value !== 'string')
+    throw wrongType(path, 'a Date or an instant such as 2027-03-01T12:00:00Z', value)
+  const ms = isDate ? Number(value) : INSTANT.test(value as string) ? Date.parse(value as string) : Number.NaN
+  if (!(ms >= 0)) throw wrongValue(path, 'an instant such as 2027-03-01T12:00:00Z', isDate ? 'an invalid Date' : value)
+  return ms
+}
+
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/

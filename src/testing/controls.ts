@@ -1,0 +1,83 @@
+import { closest } from '../contract/closest.js'
+import { durationMs } from '../contract/duration.js'
+import { endpoints } from '../contract/index.js'
+import { faultKinds } from '../contract/platform.js'
+import { type Clock, LATEST_TEST_TIME, TestClock } from '../server/clock.js'
+import type { Faults } from '../server/faults.js'
+import { readInstant, readInteger, requireMembers, wrongType, wrongValue } from './arguments.js'
+import { TestingError } from './errors.js'
+import type { ClockControl, FaultControl, NewFault } from './types.js'
+
+/** @param requireOpen throws when the server is closed */
+export function controlClock(clock: Clock, requireOpen: () => void): ClockControl {
+  const movable = () => {
+    requireOpen()
+    if (clock instanceof TestClock) return clock
+    throw new TestingError(
+      'TEST_CLOCK_OFF',
+      'This server has no test clock: start it without databaseUrl and clock: false',
+    )
+  }
+  const advance = (path: string, ms: number, value: unknown) => {
+    const moving = movable()
+    if (moving.now() + ms > LATEST_TEST_TIME) throw wrongValue(path, 'a time before the year 9990', value)
+    moving.advance(ms)
+  }
+  return {
+    now() {
+      requireOpen()
+      return new Date(clock.now())
+    },
+    advance(by) {
+      movable()
+      if (typeof by !== 'string' && typeof by !== 'number') throw wrongType('by', DURATION, by)
+      const ms = typeof by === 'string' ? durationMs(by) : by
+      if (ms === undefined || !Number.isFinite(ms) || ms < 0) throw wrongValue('by', DURATION, by)
+      advance('by', ms, by)
+    },
+    set(to) {
+      const ms = readInstant('to', to)
+      const forward = ms - movable().now()
+      if (forward < 0) throw wrongValue('to', `an instant from ${new Date(clock.now()).toISOString()}`, to)
+      advance('to', forward, to)
+    },
+  }
+}
+
+const DURATION = 'a duration such as 31d, 12h, 5m, 30s or 500ms, or a number of ms'
+
+const TIMES_MAX = 1_000_000
+const DELAY_MS_MAX = 60_000
+
+/** @param requireOpen throws when the server is closed */
+export function controlFaults(faults: Faults, requireOpen: () => void): FaultControl {
+  return {
+    add(fault) {
+      requireOpen()
+      faults.add(readFault(fault))
+    },
+    clear() {
+      requireOpen()
+      return faults.clear()
+    },
+  }
+}
+
+function readFault(fault: NewFault) {
+  requireMembers('fault', fault, ['endpoint', 'kind', 'times', 'delay_ms'])
+  const { endpoint, kind } = fault
+  const known = endpoints.filter(({ caller }) => caller !== 'operator').map(({ id }) => id as string)
+  if (!known.includes(endpoint)) {
+    const close = closest(String(endpoint), known)
+    const expected = `the id of an endpoint such as ${close ?? 'vouchers.redeem'}`
+    throw typeof endpoint === 'string'
+      ? wrongValue('fault.endpoint', expected, endpoint)
+      : wrongType('fault.endpoint', expected, endpoint)
+  }
+  if (!faultKinds.includes(kind)) throw wrongValue('fault.kind', `one of ${faultKinds.join(', ')}`, kind)
+  const times = readInteger('fault.times', fault.times, 1, TIMES_MAX) ?? 1
+  const delay = readInteger('fault.delay_ms', fault.delay_ms, 0, DELAY_MS_MAX) ?? null
+  if (kind === 'delay' && delay === null)
+    throw wrongType('fault.delay_ms', `a number of ms up to ${DELAY_MS_MAX}`, undefined)
+  return { endpoint, kind, times, delay_ms: delay }
+}

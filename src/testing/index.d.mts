@@ -1,0 +1,5 @@
+// The types of import 'voucherctl/testing'.
+import type { StartServer } from './types.js'
+
+export type * from './types.js'
+export declare const startServer: StartServer

@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises'
+import { type Clock, LATEST_TEST_TIME, steadyNow, systemClock, TestClock } from '../server/clock.js'
+import { defaultRateLimits } from '../server/limits.js'
+import type { RateLimit, RateLimitName, ServerOptions } from '../server/options.js'
+import type { Seed } from '../server/seed/schema.js'
+import { readBoolean, readInstant, readInteger, requireMembers, wrongType, wrongValue } from './arguments.js'
+import { defaultSeed } from './seed.js'
+import type { StartOptions } from './types.js'
+
+interface CheckedOptions {
+  readonly seed: Seed
+  readonly autoApprove: boolean
+  readonly clock: Clock
+  readonly secure: boolean
+  readonly requireSecure: boolean
+  readonly rateLimits: NonNullable<ServerOptions['rateLimits']>
+  readonly listens: boolean
+  readonly databaseUrl?: string
+}
+
+const known = ['seed', 'autoApprove', 'clock', 'secure', 'databaseUrl', 'rateLimit', 'listen']
+
+/** @throws TypeError or RangeError that names the wrong option */
+export async function readOptions(options: StartOptions): Promise<CheckedOptions> {
+  requireMembers('options', options, known)
+  const { databaseUrl, secure } = options
+  if (databaseUrl !== undefined && typeof databaseUrl !== 'string') {
+    throw new TypeError('options.databaseUrl must be a URL such as postgres://user@localhost:5432/test')
+  }
+  if (secure !== 'required') readBoolean('options.secure', secure, true)
+  return {
+    autoApprove: readBoolean('options.autoApprove', options.autoApprove, false),
+    clock: readClock(options.clock, databaseUrl !== undefined),
+    secure: secure !== false,
+    requireSecure: secure === 'required',
+    rateLimits: readLimits(options.rateLimit ?? false),
+    listens: readBoolean('options.listen', options.listen, true),
+    ...(databaseUrl === undefined ? {} : { databaseUrl }),
+    seed: await readSeedOption(options.seed),
+  }
+}
+
+function readClock(value: StartOptions['clock'], onPostgres: boolean): Clock {
+  if (value === false || (value === undefined && onPostgres)) return systemClock
+  if (onPostgres) {
+    throw new TypeError('options.clock must be absent or false with options.databaseUrl: PostgreSQL has no test clock')
+  }
+  if (value === undefined || value === true) return new TestClock()
+  const startMs = readInstant('options.clock', value)
+  if (startMs > LATEST_TEST_TIME) throw wrongValue('options.clock', 'a time before the year 9990', value)
+  const shift = startMs - steadyNow()
+  return new TestClock({ now: () => steadyNow() + shift })
+}
+
+function readLimits(value: StartOptions['rateLimit']): CheckedOptions['rateLimits'] {
+  if (value === true) return {}
+  if (value === false) return 'off'
+  const names = Object.keys(defaultRateLimits) as RateLimitName[]
+  requireMembers('options.rateLimit', value, names)
+  for (const [name, limit] of Object.entries(value as Record<string, RateLimit>)) {
+    const path = `options.rateLimit.${name}`
+    requireMembers(path, limit, ['calls', 'seconds'])
+    for (const member of ['calls', 'seconds'] as const) {
+      const given: unknown = limit[member]
+      if (readInteger(`${path}.${member}`, given, 1, 999_999_999) === undefined) {
+        throw wrongType(`${path}.${member}`, 'a number', given)
+      }
+    }
+  }
+  return value as Exclude<typeof value, boolean | undefined>
+}
+
+async function readSeedOption(value: StartOptions['seed']): Promise<Seed> {
+  if (value === undefined) return defaultSeed
+  if (typeof value === 'string') return readSeedFile(value)
+  if (typeof value !== 'object' || value === null)
+    throw wrongType('options.seed', 'a seed or the path of a file', value)
+  const { checkSeed } = await import('../server/seed/check.js')
+  const checked = checkSeed(value)
+  if (checked.ok) return checked.seed
+  const { issueText } = await import('../server/seed/read.js')
+  const mistakes = checked.issues.map((issue) => issueText(issue, 'it'))
+  throw new TypeError(`options.seed is no seed: ${mistakes.join('; ')}`)
+}
+
+async function readSeedFile(path: string): Promise<Seed> {
+  const { readSeed } = await import('../server/seed/read.js')
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new RangeError(`options.seed must be the path of a file that can be read, got ${path} (${code})`, { cause })
+  }
+  const read = await readSeed(text)
+  if (read.ok) return read.seed
+  const mistakes = read.problems.map((it) => `${path}:${it.line}:${it.column} ${it.message}`)
+  throw new RangeError(`options.seed names a file with mistakes:\n${mistakes.join('\n')}`)
+}

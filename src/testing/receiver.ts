@@ -1,0 +1,166 @@
+import { randomBytes } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type UpdateType, updateTypes } from '../contract/updates.js'
+import type { Deps } from '../server/deps.js'
+import { deliverTo } from '../server/receiving-bot.js'
+import type { Seed } from '../server/seed/schema.js'
+import { verifyWebhook } from '../webhook/index.js'
+import { readInteger, requireMembers, wrongType, wrongValue } from './arguments.js'
+import { TestingError } from './errors.js'
+import type { ReceivedUpdate, ReceiveOptions } from './types.js'
+
+const WITHIN_MS = 5_000
+const WITHIN_MS_MAX = 2 ** 31 - 1
+
+interface Arrival {
+  readonly bot: string
+  /** Null for a delivery that was refused. */
+  readonly update: ReceivedUpdate | null
+  /** Such as `voucher_issued 3`, or why the delivery was refused. */
+  readonly text: string
+  isReturned: boolean
+}
+
+interface Waiting {
+  take(): boolean
+  fail(error: Error): void
+}
+
+/** Receives the webhooks of bots of one server; listens from the first `receive` on. */
+export class Receiver {
+  readonly #deps: Deps
+  readonly #seed: Seed
+  readonly #secret = randomBytes(24).toString('base64url')
+  readonly #waiting = new Set<Waiting>()
+  #arrivals: Arrival[] = []
+  #opening: Promise<{ readonly server: Server; readonly origin: string }> | undefined
+
+  constructor(deps: Deps, seed: Seed) {
+    this.#deps = deps
+    this.#seed = seed
+  }
+
+  async receive<T extends UpdateType>(type: T, options: ReceiveOptions = {}): Promise<ReceivedUpdate<T>> {
+    if (!updateTypes.includes(type)) throw wrongValue('type', `one of ${updateTypes.join(', ')}`, type)
+    requireMembers('options', options, ['within', 'bot'])
+    const within = readInteger('options.within', options.within, 0, WITHIN_MS_MAX) ?? WITHIN_MS
+    const bot = this.#botOf(options.bot)
+    const deadline = performance.now() + within
+    await this.#deliverHere(bot)
+    return this.#next(bot, type, within, deadline)
+  }
+
+  /** Forgets what has arrived, when the server goes back to another state. */
+  forget(): void {
+    this.#arrivals = []
+  }
+
+  async close(reason: Error): Promise<void> {
+    for (const { fail } of this.#waiting) fail(reason)
+    if (this.#opening === undefined) return
+    const { server } = await this.#opening
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+
+  #botOf(named: string | undefined): string {
+    if (named !== undefined) {
+      if (typeof named !== 'string') throw wrongType('options.bot', 'the id of a bot', named)
+      return named
+    }
+    const linked = this.#seed.bots?.find((it) => it.application_id !== undefined && it.review_status !== 'pending')
+    if (linked !== undefined) return linked.id
+    throw wrongType('options.bot', 'the id of a bot, because the seed has none that is linked to an application', named)
+  }
+
+  /** Sets the webhook of the bot to this receiver; changes nothing if it is set. */
+  async #deliverHere(bot: string): Promise<void> {
+    this.#opening ??= this.#listen()
+    const { origin } = await this.#opening
+    const set = await deliverTo(this.#deps, bot, { url: `${origin}/${encodeURIComponent(bot)}`, secret: this.#secret })
+    if (!set.ok) throw new TestingError('BOT_UNUSABLE', `Bot ${bot} cannot receive updates: ${set.code}`)
+    if (set.elsewhere === null) return
+    throw new TestingError(
+      'BOT_UNUSABLE',
+      `Bot ${bot} has a webhook at ${set.elsewhere}: name another bot in options.bot, or delete that webhook`,
+    )
+  }
+
+  #next<T extends UpdateType>(bot: string, type: T, within: number, deadline: number): Promise<ReceivedUpdate<T>> {
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        clearTimeout(timer)
+        this.#waiting.delete(waiting)
+      }
+      const waiting: Waiting = {
+        take: () => {
+          const found = this.#arrivals.find((it) => it.bot === bot && it.update?.type === type && !it.isReturned)
+          if (found === undefined) return false
+          found.isReturned = true
+          end()
+          resolve(found.update as unknown as ReceivedUpdate<T>)
+          return true
+        },
+        fail: (error) => {
+          end()
+          reject(error)
+        },
+      }
+      const overdue = () => waiting.fail(new TestingError('UPDATE_NOT_RECEIVED', this.#report(bot, type, within)))
+      const timer = setTimeout(overdue, Math.max(0, deadline - performance.now()))
+      this.#waiting.add(waiting)
+      waiting.take()
+    })
+  }
+
+  /** Says what arrived instead of the update. */
+  #report(bot: string, type: UpdateType, within: number): string {
+    const arrived = this.#arrivals.map((it) => {
+      const of = it.bot === bot ? '' : ` for ${it.bot}`
+      return `${it.text}${of}${it.isReturned ? ' (returned before)' : ''}`
+    })
+    const instead = arrived.length === 0 ? 'No delivery arrived' : `Arrived: ${arrived.join(', ')}`
+    return `No ${type} arrived for ${bot} within ${within} ms. ${instead}.`
+  }
+
+  async #listen(): Promise<{ readonly server: Server; readonly origin: string }> {
+    const server = createServer(async (request, response) => {
+      try {
+        response.writeHead(this.#take(request, await bodyOf(request))).end()
+      } catch {
+        // The connection broke: the server will deliver again.
+        response.destroy()
+      }
+    })
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(0, '127.0.0.1', resolve)
+    })
+    // The server under test keeps the process alive until it is closed.
+    server.unref()
+    return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  }
+
+  /** Verifies a delivery and hands it to the first call that waits for it. Returns the status of the response. */
+  #take({ headers, url = '/' }: IncomingMessage, rawBody: Buffer): number {
+    const bot = decodeURIComponent(url.slice(1))
+    const verdict = verifyWebhook({ headers, rawBody, secrets: [this.#secret] })
+    if (!verdict.ok) {
+      this.#arrivals.push({ bot, update: null, text: `a delivery refused as ${verdict.reason}`, isReturned: false })
+      return 401
+    }
+    const update = verdict.body as unknown as ReceivedUpdate
+    const isDuplicate = this.#arrivals.some((it) => it.bot === bot && it.update?.update_id === update.update_id)
+    if (isDuplicate) return 200
+    this.#arrivals.push({ bot, update, text: `${update.type} (update ${update.update_id})`, isReturned: false })
+    for (const waiting of this.#waiting) if (waiting.take()) break
+    return 200
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}

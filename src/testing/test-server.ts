@@ -1,0 +1,88 @@
+import { type Client, createClient } from '../client/index.js'
+import type { CredentialKind } from '../contract/endpoint.js'
+import { contract } from '../contract/index.js'
+import { startInProcess } from '../server/listen.js'
+import { controlClock, controlFaults } from './controls.js'
+import { TestingError } from './errors.js'
+import { readOptions } from './options.js'
+import { Receiver } from './receiver.js'
+import { createInProcessTransport } from './transport.js'
+import type { StartOptions, TestServer } from './types.js'
+
+/** Lifetime of the account tokens that the client creates, one for each console call. */
+const JWT_SECONDS = 60
+
+export async function startTestServer(options: StartOptions): Promise<TestServer> {
+  const { requireSecure, seed, ...checked } = await readOptions(options)
+  const running = await startInProcess({ ...checked, requireSecure, seed })
+  const { app, deps, baseUrl, operatorKey } = running
+  const receiver = new Receiver(deps, seed)
+
+  let closing: Promise<void> | undefined
+  const closed = () => new TestingError('SERVER_CLOSED', 'This server was closed: start another one with startServer')
+  const requireOpen = () => {
+    if (closing !== undefined) throw closed()
+  }
+  const close = async () => {
+    await receiver.close(closed())
+    await running.close()
+  }
+
+  const send = createInProcessTransport(app.respond)
+  const transport: TestServer['transport'] = async (request) => {
+    requireOpen()
+    return send(request)
+  }
+  const token = seed.applications?.flatMap((it) => it.tokens ?? [])[0]?.token ?? ''
+  const credentials: Record<CredentialKind, () => string | undefined | Promise<string>> = {
+    token: () => token || undefined,
+    bot: () => seed.bots?.find((it) => it.token !== undefined)?.token,
+    jwt: () => deps.accounts.sign?.(seed.account, deps.clock.now(), JWT_SECONDS),
+    operator: () => operatorKey ?? undefined,
+  }
+  const address = () => {
+    if (baseUrl !== null) return baseUrl
+    throw new TestingError('NO_PORT', 'This server has no port: start it without listen: false')
+  }
+  const calls = createClient({
+    baseUrl: baseUrl ?? 'http://127.0.0.1',
+    transport,
+    token: (kind) => credentials[kind](),
+    // A test sees each failure; the program under test retries.
+    retry: { tries: 1 },
+    ...(requireSecure ? { secure: { mode: 'required' } } : {}),
+  })
+  // Only streams need a connection.
+  const stream: Client['stream'] = async (...call) => {
+    requireOpen()
+    address()
+    return calls.stream(...call)
+  }
+  const requests: Client['platform']['requests'] = (input = {}, settings) =>
+    stream(contract.platform.requests, input, settings)
+  const client: Client = { ...calls, stream, platform: { ...calls.platform, requests } }
+
+  const server: TestServer = {
+    get baseUrl() {
+      return address()
+    },
+    client,
+    operator: client.platform,
+    transport,
+    token,
+    seed,
+    clock: controlClock(deps.clock, requireOpen),
+    faults: controlFaults(deps.faults, requireOpen),
+    receive: async (type, options) => {
+      requireOpen()
+      return receiver.receive(type, options)
+    },
+    close: () => {
+      closing ??= close()
+      return closing
+    },
+    // Jest's globals lack this symbol on Node 20; compilers of `await using` then take the other.
+    [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]: () => server.close(),
+  }
+  return server
+}
