@@ -63,6 +63,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   })
 
   app.decorateRequest('caller', null)
+  app.decorateRequest('generation', 0)
   app.decorateRequest('botId', null)
   app.decorateRequest('failureCode', null)
   app.decorateRequest('applicationId', null)
@@ -135,7 +136,11 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     deps.polls.close()
     done()
   })
-  app.addHook('onClose', async () => stopListening())
+  const stopFollowing = deps.snapshots.follow()
+  app.addHook('onClose', async () => {
+    stopListening()
+    stopFollowing()
+  })
   bindSecureGateway(app, deps)
   const routing = app.routing as RequestListener
   const dispatch = createDispatchListener(deps, routing, { recordRequest, refusalOfError })

@@ -20,6 +20,8 @@ import type { CarrierExchange } from './transport/inner-exchange.js'
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null
+    /** Generation of the state in which the caller was authenticated (Gate). */
+    generation: number
   }
 }
 
@@ -31,12 +33,15 @@ interface Binding {
 
 const NO_QUERY = strictInput({})
 
+const noCheck = { check: undefined, passesGate: undefined }
+
 /**
  * Creates the route of an endpoint. It takes these steps until the first refusal (DECISIONS.md#order-of-checks):
  * credential, application, feature and scope (`authenticate`), rate limit, body, idempotency key, replay, handler.
  */
 export function bind({ app, deps, idempotentCalls }: Binding, endpoint: Endpoint, handler: Handler<Endpoint>): void {
-  const { check, handle } = typeof handler === 'function' ? { check: undefined, handle: handler } : handler
+  const { check, handle, passesGate } = typeof handler === 'function' ? { ...noCheck, handle: handler } : handler
+  const { gate } = deps
   const query = endpoint.query ?? NO_QUERY
   let codec: EndpointCodec | undefined
 
@@ -61,6 +66,7 @@ export function bind({ app, deps, idempotentCalls }: Binding, endpoint: Endpoint
 
   /** Runs the checks that need no body; null if the call may continue. */
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<Refusal | null> {
+    request.generation = gate.generation
     const caller = await authenticate(deps, endpoint, request)
     if ('ok' in caller) return countFailedCredential(deps, request, caller)
     noteCaller(deps, request, caller)
@@ -81,22 +87,34 @@ export function bind({ app, deps, idempotentCalls }: Binding, endpoint: Endpoint
       sendBodyFailure(request, reply, read)
       return
     }
-    const body = read.value === undefined && endpoint.bodyOptional ? {} : read.value
-    const input = readInput(request, query, body, codec.validate, check)
-    if (!input.ok) return refused(input)
-    const idempotencyKey = readIdempotencyKey(request, endpoint, body)
-    if (idempotencyKey !== undefined && 'ok' in idempotencyKey) return refused(idempotencyKey)
-    // A decrypted request has no connection of its own: use the HTTP exchange that carried its envelope.
-    const carrier = request.inner?.outer ?? { request: request.raw, response: reply.raw }
-    const call = callOf(request, carrier, idempotencyKey)
-    const drop = () => carrier.response.destroy()
-    const run = () => deps.faults.run(endpoint.id, () => handle(input.value, call), drop)
-    // Wait for a running call with the same idempotency key: the handler can then replay its record.
-    const { applicationId } = call.caller
-    const result = await (idempotencyKey === undefined
-      ? run()
-      : idempotentCalls.run(applicationId, idempotencyKey, run))
-    sendResult(request, reply, endpoint, result, codec)
+    // Wait only after the body has arrived: a reset must not wait for a client that sends slowly.
+    if (!passesGate) {
+      while (gate.closed !== null) await gate.closed
+      gate.enter()
+    }
+    try {
+      // The credential was checked in a state that a reset or restore has replaced since.
+      const refusal = request.generation === gate.generation || passesGate ? null : await admit(request, reply)
+      if (refusal !== null) return refused(refusal)
+      const body = read.value === undefined && endpoint.bodyOptional ? {} : read.value
+      const input = readInput(request, query, body, codec.validate, check)
+      if (!input.ok) return refused(input)
+      const idempotencyKey = readIdempotencyKey(request, endpoint, body)
+      if (idempotencyKey !== undefined && 'ok' in idempotencyKey) return refused(idempotencyKey)
+      // A decrypted request has no connection of its own: use the HTTP exchange that carried its envelope.
+      const carrier = request.inner?.outer ?? { request: request.raw, response: reply.raw }
+      const call = callOf(request, carrier, idempotencyKey)
+      const drop = () => carrier.response.destroy()
+      const run = () => deps.faults.run(endpoint.id, () => handle(input.value, call), drop)
+      // Wait for a running call with the same idempotency key: the handler can then replay its record.
+      const { applicationId } = call.caller
+      const result = await (idempotencyKey === undefined
+        ? run()
+        : idempotentCalls.run(applicationId, idempotencyKey, run))
+      sendResult(request, reply, endpoint, result, codec)
+    } finally {
+      if (!passesGate) gate.leave()
+    }
   }
 }
 

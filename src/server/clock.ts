@@ -19,9 +19,14 @@ const steadyClock: Clock = { now: steadyNow, onMove: neverMoved }
 /** Latest test clock: derived times (expiry, validity) must stay below the year 10000, the limit of RFC 3339. */
 export const LATEST_TEST_TIME = Date.UTC(9990, 0)
 
+/** Moves that a client may miss before its next call. */
+const EARLIER_MAX = 100
+
 /** A running clock that can be moved forward (DECISIONS.md#test-clock). */
 export class TestClock implements Clock {
   #offset = 0
+  /** Offsets before each move, latest first, without duplicates. */
+  #earlier: readonly number[] = []
   readonly #base: Pick<Clock, 'now'>
   readonly #listeners = new Set<() => void>()
 
@@ -36,7 +41,26 @@ export class TestClock implements Clock {
   /** @param ms not negative */
   advance(ms: number): void {
     if (!(ms >= 0)) throw new RangeError('a test clock only moves forward')
-    this.#offset += Math.round(ms)
+    this.#move(this.#offset + Math.round(ms))
+  }
+
+  trueNow(): number {
+    return this.#base.now()
+  }
+
+  /** Sets the clock to the time of a restored state, which may be earlier. */
+  restore(to: number): void {
+    this.#move(Math.round(to) - this.#base.now())
+  }
+
+  /** Present times of the clock as it went before its latest moves, for clients that do not know of them. */
+  earlierNows(): number[] {
+    return this.#earlier.map((offset) => this.#base.now() + offset)
+  }
+
+  #move(offset: number): void {
+    this.#earlier = [this.#offset, ...this.#earlier.filter((it) => it !== this.#offset)].slice(0, EARLIER_MAX)
+    this.#offset = offset
     for (const listener of this.#listeners) listener()
   }
 

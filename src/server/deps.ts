@@ -10,8 +10,10 @@ import type { ClientAddresses } from './client-address.js'
 import type { Clock } from './clock.js'
 import type { Lookup } from './delivery/guard.js'
 import type { Faults } from './faults.js'
+import type { Gate } from './gate.js'
 import type { Limits } from './limits.js'
 import type { RequestLog } from './observe/request-log.js'
+import type { ServerSnapshots } from './options.js'
 import type { Polls } from './polls.js'
 import type { TransportKeys } from './transport/keys.js'
 
@@ -54,6 +56,12 @@ export interface Deps {
   readonly tokenUses: TokenUses
   readonly botCalls: BotCalls
   readonly polls: Polls
+  /** Holds calls while a reset or restore replaces the state. */
+  readonly gate: Gate
+  readonly snapshots: ServerSnapshots & {
+    /** Follows resets and restores of all processes of the store. Returns a function that ends it. */
+    follow(): () => void
+  }
   readonly webhooks: WebhookPolicy
   readonly secure: SecureSettings
   readonly autoApprove: boolean

@@ -13,12 +13,24 @@ interface Fault {
 /** Injects faults into the next calls of an endpoint, by contract id (DECISIONS.md#faults). */
 export class Faults {
   readonly #ended = new AbortController()
+  /** Aborted while a reset or restore waits for delayed calls. */
+  #held = new AbortController()
   readonly #calls = new Set<Promise<unknown>>()
   readonly #queues = new Map<string, { fault: Fault; left: number }[]>()
 
   constructor() {
     // Each delayed call adds a listener; Node would warn at the eleventh.
-    setMaxListeners(0, this.#ended.signal)
+    setMaxListeners(0, this.#ended.signal, this.#held.signal)
+  }
+
+  /** Ends all delays until `resume`: the delayed calls run now. */
+  hold(): void {
+    this.#held.abort()
+  }
+
+  resume(): void {
+    this.#held = new AbortController()
+    setMaxListeners(0, this.#held.signal)
   }
 
   add(fault: Fault): void {
@@ -65,7 +77,8 @@ export class Faults {
 
   /** Delays a call. @throws when the server stops before the delay ends */
   async delay(ms: number): Promise<void> {
-    await setTimeout(ms, undefined, { signal: this.#ended.signal })
+    const signal = AbortSignal.any([this.#ended.signal, this.#held.signal])
+    await setTimeout(ms, undefined, { signal }).catch(() => this.#ended.signal.throwIfAborted())
   }
 
   /** Registers a call that a fault delays, so that `end` waits for it. */

@@ -48,10 +48,12 @@ export interface Call<E extends Endpoint> {
 
 type Handle<E extends Endpoint> = (input: InputOf<E>, call: Call<E>) => Promise<Reply<E>>
 
-/** A handler with a check, which returns the issues of a body that is valid by its schema. */
+/** A handler with a check (the issues of a body that is valid by its schema), or with another exception. */
 export interface CheckedHandler<E extends Endpoint> {
-  readonly check: (body: BodyOf<E>) => ValidationIssue[]
+  readonly check?: (body: BodyOf<E>) => ValidationIssue[]
   readonly handle: Handle<E>
+  /** Set for a call that replaces the state, which waits for all other calls (Gate). */
+  readonly passesGate?: true
 }
 
 export type Handler<E extends Endpoint> = Handle<E> | CheckedHandler<E>

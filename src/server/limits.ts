@@ -39,9 +39,11 @@ export interface Limits {
   take(name: RateLimitName, subject: string): LimitVerdict | null
   /** Returns the window of `subject` without counting a call; null when limits are off. */
   peek(name: RateLimitName, subject: string): LimitVerdict | null
+  /** Ends all windows. */
+  clear(): void
 }
 
-const noLimits: Limits = { take: () => null, peek: () => null }
+const noLimits: Limits = { take: () => null, peek: () => null, clear: () => {} }
 
 interface Window {
   calls: number
@@ -93,5 +95,7 @@ export function createLimits(
       const open = window !== undefined && window.endsAt > at
       return verdictOf(policy, open ? window : { calls: 0, endsAt: at + policy.seconds * 1000 }, at)
     },
+
+    clear: () => windows.clear(),
   }
 }

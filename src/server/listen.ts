@@ -29,6 +29,7 @@ import { DeliveryWorker } from './delivery/worker.js'
 import type { Deps } from './deps.js'
 import { Faults } from './faults.js'
 import { KeysUnusable, keyChecks, registerServer } from './folder.js'
+import { Gate } from './gate.js'
 import { createLimits } from './limits.js'
 import { createMetrics } from './observe/metrics.js'
 import { RequestLog, requestLine } from './observe/request-log.js'
@@ -37,6 +38,7 @@ import type { RunningServer, ServerOptions } from './options.js'
 import { placeInFolder, placeInMemory, type ServerPlace } from './place.js'
 import { Polls } from './polls.js'
 import { plantSeed } from './seed/plant.js'
+import { Snapshots } from './snapshots.js'
 import { sessionSealing } from './transport/session-sealing.js'
 import { SharedSecureKeys } from './transport/shared-keys.js'
 
@@ -140,7 +142,7 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
   const logsRequests = log.isLevelEnabled('info')
   const requestLog = new RequestLog()
   const tokenUses = new TokenUses(store)
-  const deps: Deps = {
+  const parts: Omit<Deps, 'snapshots'> = {
     store,
     clock,
     random,
@@ -181,8 +183,11 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
           }),
     },
     autoApprove: options.autoApprove ?? false,
+    gate: new Gate(),
     instanceId: Buffer.from(random(16)).toString('hex'),
   }
+  const snapshots = new Snapshots(parts, options.seed)
+  const deps: Deps = { ...parts, snapshots }
   const app = buildApp(deps, createMetrics(store.name), {
     onRequestDone(entry) {
       requestLog.add(entry)
@@ -198,11 +203,11 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
     sender: createSender(deps.webhooks),
     onError: (error) => log.error({ err: error }, 'deliveries failed'),
   })
-  return { app, log, target, deps, operatorKey, deliveries }
+  return { app, log, target, deps, snapshots, operatorKey, deliveries }
 }
 
 async function finishStart(
-  { app, log, target, deps, operatorKey, deliveries }: ServerParts,
+  { app, log, target, deps, snapshots, operatorKey, deliveries }: ServerParts,
   place: ServerPlace,
   options: StartOptions,
   undo: (() => unknown)[],
@@ -255,6 +260,15 @@ async function finishStart(
     setInterval(sweep, EXPIRY_INTERVAL_MS),
   ]
   const stopFollowingClock = deps.clock.onMove(sweep)
+  snapshots.include(deliveries)
+  snapshots.include(sweeper)
+  snapshots.include({
+    pause: () => backlogs.pause(),
+    resume() {
+      backlogs.resume()
+      applyBacklogs()
+    },
+  })
   for (const timer of timers) timer.unref()
   applyBacklogs()
   log.info(running, 'listening')

@@ -1,4 +1,5 @@
 import type { LimitName } from '../contract/endpoint.js'
+import type { StoredSnapshot } from '../store/snapshots.js'
 import type { Seed } from './seed/schema.js'
 
 type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -57,6 +58,20 @@ export interface ServerOptions {
   readonly formatLog?: (line: string) => string
   /** Folder in which the server lists itself while it runs; default: none. */
   readonly registryDir?: string
+}
+
+/** What an embedder may do with the state of its server (DECISIONS.md#snapshots). */
+export interface ServerSnapshots {
+  /** Returns to the state of the start: the records of the seed, or an empty store, at the true time. */
+  reset(): Promise<void>
+  /** Stores the state and the time under a name; replaces a snapshot of the same name. */
+  save(name: string): Promise<StoredSnapshot>
+  /** Returns to a snapshot, which stays. `outdated`: another version with another schema saved it. */
+  restore(name: string): Promise<StoredSnapshot | 'missing' | 'outdated'>
+  /** All snapshots, oldest first. */
+  list(): Promise<StoredSnapshot[]>
+  /** Removes a snapshot; undefined if there is none of this name. */
+  remove(name: string): Promise<StoredSnapshot | undefined>
 }
 
 export interface RunningServer {

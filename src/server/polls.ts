@@ -23,6 +23,7 @@ interface PollState {
 export class Polls {
   readonly #open = new Map<string, PollState>()
   #closed = false
+  #held = false
   /** True if other processes may poll for the same bots; the store then records polls (store/bots/open-polls.ts). */
   readonly across: boolean
 
@@ -72,9 +73,19 @@ export class Polls {
     for (const held of this.#open.values()) held.wake?.('closed')
   }
 
+  /** Ends all waits until `resume`, so that a reset or restore need not wait for them. */
+  hold(): void {
+    this.#held = true
+    for (const held of this.#open.values()) held.wake?.('closed')
+  }
+
+  resume(): void {
+    this.#held = false
+  }
+
   async #wait(held: PollState, ms: number, gone: AbortSignal): Promise<PollEnd> {
     if (held.superseded) return 'superseded'
-    if (this.#closed) return 'closed'
+    if (this.#closed || this.#held) return 'closed'
     if (gone.aborted) return 'gone'
     if (held.changed) {
       held.changed = false

@@ -38,6 +38,8 @@ export interface Sessions<S extends StoredSession> {
   confirm(sid: string): Promise<void>
   /** Deletes expired sessions. @param now ms since 1970 */
   deleteExpired(now: number): Promise<void>
+  /** Ends all sessions that are in the memory of this process. */
+  clear(): void
 }
 
 export interface SessionLimits {
@@ -115,6 +117,12 @@ export function memorySessions<S extends StoredSession>(limits = DEFAULT_SESSION
         if (!hasEnded(session, now)) break
         end(sid)
       }
+    },
+
+    clear() {
+      entries.clear()
+      unconfirmed.clear()
+      marks = 0
     },
   }
 }

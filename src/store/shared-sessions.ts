@@ -73,6 +73,8 @@ export function sharedSessions<S extends StoredSession>(
       await untilNone(() => deleteSomeExpired(now))
       await untilNone(() => evictSome(limits.sessions, limits.rids))
     },
+
+    clear: () => confirmed.clear(),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Op } from './operation.js'
+import type { StoreSnapshots } from './snapshots.js'
 
 /**
  * Lets operations share one transaction on a server database. Their statements interleave, so every conflict between
@@ -33,6 +34,7 @@ export interface Store {
    * @throws StoreUnusable
    */
   holdKeys?(keyIds: readonly string[]): Promise<void>
+  readonly snapshots: StoreSnapshots
   /** Makes a passive WAL checkpoint. Frequent small checkpoints prevent a large automatic one, which delays calls. */
   checkpoint?(): Promise<void>
   /** Runs the queued operations, then closes the store. */

@@ -370,6 +370,7 @@ function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
     write: async () => fail(),
     read: async () => fail(),
     listen: () => () => {},
+    snapshots: { save: fail, restore: fail, list: fail, remove: fail, clear: fail },
     close: async () => {},
   }
   return parts[endpoint.id] ?? { store: broken }

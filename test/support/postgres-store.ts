@@ -50,6 +50,13 @@ function usableSoon(opening: Promise<Store>, end: (store: Store) => Promise<void
     name: 'postgres',
     write: <T>(op: () => Op<T>, group?: GroupCommit) => unlessClosed((store) => store.write(op, group)),
     read: <T>(op: () => Op<T>) => unlessClosed((store) => store.read(op)),
+    snapshots: {
+      save: (snapshot) => unlessClosed(({ snapshots }) => snapshots.save(snapshot)),
+      restore: (name) => unlessClosed(({ snapshots }) => snapshots.restore(name)),
+      list: () => unlessClosed(({ snapshots }) => snapshots.list()),
+      remove: (name) => unlessClosed(({ snapshots }) => snapshots.remove(name)),
+      clear: (plant) => unlessClosed(({ snapshots }) => snapshots.clear(plant)),
+    },
     listen(listener, missed) {
       let stop: (() => void) | undefined
       let stopped = false

@@ -12,10 +12,12 @@ import { createClientAddresses } from '../../src/server/client-address.js'
 import { TestClock } from '../../src/server/clock.js'
 import type { Deps } from '../../src/server/deps.js'
 import { Faults } from '../../src/server/faults.js'
+import { Gate } from '../../src/server/gate.js'
 import { createLimits } from '../../src/server/limits.js'
 import { createMetrics } from '../../src/server/observe/metrics.js'
 import { RequestLog } from '../../src/server/observe/request-log.js'
 import { Polls } from '../../src/server/polls.js'
+import { Snapshots } from '../../src/server/snapshots.js'
 import { type SecureKeyFile, SecureKeys } from '../../src/server/transport/keys.js'
 import { sessionSealing } from '../../src/server/transport/session-sealing.js'
 import { memorySessions } from '../../src/store/sessions.js'
@@ -109,10 +111,12 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
         ? sharedSessions(store, sessionSealing({ current: testKey, all: [testKey] }, seededRandom('sealing')))
         : memorySessions<ServerSession>(),
     },
+    gate: new Gate(),
     autoApprove: false,
     instanceId: 'instance',
+    ...overrides,
   }
-  return { ...deps, ...overrides } as typeof deps
+  return { ...deps, snapshots: overrides.snapshots ?? new Snapshots(deps) } as Deps & { readonly clock: TestClock }
 }
 
 /** A complete server in this process, without a socket, with a fixed clock, deterministic ids and keys. */

@@ -27,6 +27,11 @@ export class BotCalls {
     this.#add({ bot_id: botId, minute: minuteOf(now), method, status, code: code ?? '', calls: 1 })
   }
 
+  /** Discards what is not written, because its state is replaced. */
+  clear(): void {
+    this.#buckets = new Map()
+  }
+
   /** Writes the counters; after a failure they stay in memory for the next flush. */
   async flush(): Promise<void> {
     if (this.#buckets.size === 0) return

@@ -33,6 +33,7 @@ export class ExpirySweeper {
   #now = 0
   #isWanted = false
   #running: Promise<void> | null = null
+  #isPaused = false
   readonly #stop = new AbortController()
 
   constructor(store: Store, onError: (error: unknown) => void, steps = expiry) {
@@ -45,11 +46,21 @@ export class ExpirySweeper {
    * Deletes all rows that have expired at `now`; a running sweep starts over. Resolves at the end of the sweep.
    */
   start(now: number): Promise<void> {
-    if (this.#stop.signal.aborted) return Promise.resolve()
+    if (this.#stop.signal.aborted || this.#isPaused) return Promise.resolve()
     this.#now = now
     this.#isWanted = true
     this.#running ??= this.#work().catch(this.#onError)
     return this.#running
+  }
+
+  /** Abandons the sweep after the current write. Starts no sweep until `resume`. */
+  async pause(): Promise<void> {
+    this.#isPaused = true
+    await this.#running
+  }
+
+  resume(): void {
+    this.#isPaused = false
   }
 
   /** Stops after the current write; the next server start deletes the rest. */
@@ -60,7 +71,7 @@ export class ExpirySweeper {
 
   async #work(): Promise<void> {
     try {
-      while (this.#isWanted) {
+      while (this.#isWanted && !this.#isPaused) {
         this.#isWanted = false
         for (const some of this.#steps) await this.#all(some)
       }
@@ -71,7 +82,7 @@ export class ExpirySweeper {
 
   async #all(some: SweepStep): Promise<void> {
     const { signal } = this.#stop
-    while (!signal.aborted) {
+    while (!signal.aborted && !this.#isPaused) {
       const startedAt = performance.now()
       const deleted = await this.#store.write(() => some(this.#now))
       if (deleted < DELETED_PER_WRITE) return

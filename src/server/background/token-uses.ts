@@ -14,6 +14,11 @@ export class TokenUses {
     this.#uses.set(tokenId, now)
   }
 
+  /** Discards what is not written, because its state is replaced. */
+  clear(): void {
+    this.#uses = new Map()
+  }
+
   /** Writes the collected times; after a failure they stay in memory for the next flush. */
   async flush(): Promise<void> {
     if (this.#uses.size === 0) return

@@ -11,6 +11,7 @@ import {
   type WorkerPass,
   type WorkerPassResult,
 } from '../../store/delivery/worker-pass.js'
+import { STATE_REPLACED } from '../../store/snapshots.js'
 import type { Store } from '../../store/store.js'
 import { signWebhook } from '../../webhook/signature.js'
 import { type Clock, steadyNow } from '../clock.js'
@@ -67,6 +68,9 @@ export class DeliveryWorker {
   readonly #held = new Map<string, number>()
   #expiresLeases = false
   #pass: Promise<void> | null = null
+  /** Counts the states of the store (`forget`): results of attempts of an earlier state are not written. */
+  #generation = 0
+  #isPaused = false
   #dueTimer: NodeJS.Timeout | undefined
   #claims = true
 
@@ -85,9 +89,9 @@ export class DeliveryWorker {
     const { store, clock } = this.#options
     // With a steady clock, a forward step of the system clock cannot expire the leases of this process.
     if (alone) this.#leaseNow = this.#options.trueNow ?? steadyNow
-    const rescan = () => void this.#rescan().catch(this.#options.onError)
-    const addBot = (subject: string) => subject === BACKLOG || this.#addBot(subject)
-    this.#stops.push(store.listen(addBot, rescan))
+    const rescan = () => this.#startRescan()
+    const isBot = (subject: string) => subject !== BACKLOG && subject !== STATE_REPLACED
+    this.#stops.push(store.listen((subject) => isBot(subject) && this.#addBot(subject), rescan))
     this.#stops.push(clock.onMove(() => this.#wake()))
     const sweep = setInterval(() => {
       this.#expiresLeases = true
@@ -102,9 +106,35 @@ export class DeliveryWorker {
     this.#wakeIfNeeded()
   }
 
+  #startRescan(): void {
+    this.#rescan().catch(this.#options.onError)
+  }
+
   async #rescan(): Promise<void> {
     for (const botId of await this.#options.store.read(botsWithWork)) this.#botIds.add(botId)
     this.#wake()
+  }
+
+  /** Waits for the running pass and starts none until `resume`. Attempts in flight go on. */
+  async pause(): Promise<void> {
+    this.#isPaused = true
+    await this.#pass
+  }
+
+  /** Discards all claims and results, because the rows that they belong to are replaced. */
+  forget(): void {
+    this.#generation += 1
+    this.#ended = []
+    this.#unconfirmed = []
+    this.#botIds.clear()
+    this.#waiting.clear()
+    this.#signing.clear()
+    clearTimeout(this.#dueTimer)
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    if (this.#claims) this.#startRescan()
   }
 
   /** Stops claiming deliveries, waits at most `graceMs` for attempts in flight and writes their results. */
@@ -131,7 +161,7 @@ export class DeliveryWorker {
   }
 
   #wake(): void {
-    if (!this.#claims || this.#pass !== null) return
+    if (!this.#claims || this.#isPaused || this.#pass !== null) return
     this.#pass = this.#runPass()
   }
 
@@ -158,6 +188,7 @@ export class DeliveryWorker {
 
   async #commitPass(lostBefore: number | null): Promise<void> {
     const { store, clock } = this.#options
+    const generation = this.#generation
     const ended = this.#ended
     // A stopping process drops unconfirmed claims: their leases expire.
     const unconfirmed = this.#claims ? this.#unconfirmed : []
@@ -177,12 +208,18 @@ export class DeliveryWorker {
         return done
       })
     } catch (error) {
+      if (generation !== this.#generation) throw error
       // The commit may have succeeded: the next pass reads the rows to find out.
       this.#unconfirmed = [...unconfirmed, ...claimed]
       this.#ended.unshift(...ended.map((one) => ({ ...one, mayBeWritten: true as const })))
       for (const botId of bots.keys()) this.#botIds.add(botId)
       if (lostBefore !== null) this.#expiresLeases = true
       throw error
+    }
+    if (generation !== this.#generation) {
+      // Another process replaced the state meanwhile: the next pass finds out which claims exist.
+      this.#unconfirmed = result.begun
+      return
     }
     for (const botId of result.unfinished) this.#botIds.add(botId)
     for (const [botId, accountId] of result.waiting) this.#waiting.set(botId, accountId)
@@ -212,13 +249,14 @@ export class DeliveryWorker {
 
   #begin(attempt: Attempt): void {
     const { accountId } = attempt
+    const generation = this.#generation
     this.#held.set(accountId, (this.#held.get(accountId) ?? 0) + 1)
     const making = this.#attempt(attempt).then((ended) => {
       this.#inFlight.delete(making)
       const left = (this.#held.get(accountId) ?? 0) - 1
       if (left > 0) this.#held.set(accountId, left)
       else this.#held.delete(accountId)
-      this.#ended.push(ended)
+      if (generation === this.#generation) this.#ended.push(ended)
       this.#wake()
     })
     this.#inFlight.add(making)

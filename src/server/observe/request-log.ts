@@ -36,6 +36,11 @@ export class RequestLog {
     return stream
   }
 
+  /** Discards the stored entries; followers stay. */
+  clear(): void {
+    this.#entries = []
+  }
+
   close(): void {
     for (const follower of this.#followers) follower.push(null)
     this.#followers.clear()

@@ -26,7 +26,7 @@ const NAMED_MAX = 5
  * @throws SeedRefused
  */
 export async function plantSeed(store: Store, seed: Seed, now: number): Promise<'planted' | 'present'> {
-  const rows = rowsOf(seed, now)
+  const rows = seedRows(seed, now)
   const { planted, differences } = await store.write(() => plant(rows))
   if (planted) return 'planted'
   if (differences.length === 0) return 'present'
@@ -38,7 +38,8 @@ export async function plantSeed(store: Store, seed: Seed, now: number): Promise<
 const wordsOf = ({ id, columns }: Difference) =>
   columns === undefined ? `${id} is missing` : `${id} has another ${columns.join(' and ')}`
 
-function rowsOf({ account, applications = [], bots = [] }: Seed, now: number): SeedRows {
+/** The rows of a valid seed. */
+export function seedRows({ account, applications = [], bots = [] }: Seed, now: number): SeedRows {
   return {
     applications: applications.map((it) => newApplication(it.id, it.account ?? account, it, now)),
     tokens: applications.flatMap(({ id, tokens = [] }) =>

@@ -9,6 +9,7 @@ import { decodeUtf8 } from '../../secure/json.js'
 import { checkDispatchHead, openDispatch, readDispatch, sealResponse } from '../../secure/server/dispatch.js'
 import { MAX_ENVELOPE_BYTES, MEDIA_TYPE } from '../../secure/suite.js'
 import { hasEnded } from '../../store/sessions.js'
+import { TestClock } from '../clock.js'
 import type { Deps } from '../deps.js'
 import { failureResponse, headersOf } from '../http/envelope.js'
 import { readBytes } from '../http/read-body.js'
@@ -85,7 +86,7 @@ export function createDispatchListener(deps: Deps, routing: RequestListener, eve
     }
     const now = clock.now()
     const read = refuseQuery(request) ?? readDispatch(bytes, now)
-    if (!read.ok) return read
+    if (!read.ok) return isFromBeforeMove(bytes, read) ? refuse('SECURE_SESSION_EXPIRED') : read
     const { message } = read
     const found = await secure.sessions.find(message.sid)
     const live = found === undefined || hasEnded(found, now) ? undefined : found
@@ -104,6 +105,12 @@ export function createDispatchListener(deps: Deps, routing: RequestListener, eve
     // Ignore a failure: the confirmation only determines which sessions the store evicts first.
     if (live?.confirmed === false && reply.status < 300) await secure.sessions.confirm(message.sid).catch(() => {})
     return encodeEnvelope(sealResponse(message, session, reply, random))
+  }
+
+  /** True if the test clock moved after the client had read it: only SECURE_SESSION_EXPIRED makes the client repeat. */
+  function isFromBeforeMove(bytes: Uint8Array, { code }: Refusal): boolean {
+    if (code !== 'REQUEST_TIMESTAMP_OUT_OF_RANGE' || !(clock instanceof TestClock)) return false
+    return clock.earlierNows().some((then) => readDispatch(bytes, then).ok)
   }
 }
 

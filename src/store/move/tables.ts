@@ -32,6 +32,9 @@ export const transientTables = ['secure_sessions', 'secure_rids', 'open_polls'] 
 /** Table with the transport keys. With SQLite the keys are in a file, so an export has them in its header. */
 export const headerTables = ['secure_keys'] as const
 
+/** The state of a server, in the order of its references: what a reset deletes, and a snapshot copies. */
+export const stateTables = exportedTables.filter((it) => it !== 'credential_keys')
+
 export const allTables = [...exportedTables, ...transientTables, ...headerTables]
 
 /**

@@ -5,6 +5,7 @@ import { migratePostgres, unusable } from './migrate.js'
 import { Connections } from './pool.js'
 import { Reads } from './reads.js'
 import { connectionOf, type PostgresSettings } from './settings.js'
+import { postgresSnapshots } from './snapshots.js'
 import { Writes } from './writes.js'
 
 /** NOTIFY channel. All programs of a database share its channels, so the name includes the name of this program. */
@@ -56,10 +57,12 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
     return result
   }
 
+  const write: Store['write'] = (op, group) => unlessClosed(() => writes.write(op, group))
+
   return {
     name: 'postgres',
 
-    write: (op, group) => unlessClosed(() => writes.write(op, group)),
+    write,
     read: (op) => unlessClosed(() => reads.read(op)),
 
     listen(notified, missed) {
@@ -67,6 +70,8 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
       listeners.add(entry)
       return () => listeners.delete(entry)
     },
+
+    snapshots: postgresSnapshots(write),
 
     holdKeys: (keyIds) => listener.holdKeys(keyIds).catch(orUnusable),
 

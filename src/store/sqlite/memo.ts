@@ -32,7 +32,12 @@ export class Memo {
       concerns = table === undefined || this.#tables.has(table)
       this.#concerns.set(sql, concerns)
     }
-    if (concerns) for (const rows of this.#rows.values()) rows.clear()
+    if (concerns) this.clear()
+  }
+
+  /** Discards all rows, for a write outside of the statements of operations. */
+  clear(): void {
+    for (const rows of this.#rows.values()) rows.clear()
   }
 
   #rowsOf(sql: string): Map<string, unknown> {

@@ -1,4 +1,5 @@
 import type { Notice, Op, Pending, Statement } from '../operation.js'
+import { clearState, STATE_REPLACED, type StoreSnapshots } from '../snapshots.js'
 import { type Store, StoreUnavailable } from '../store.js'
 import {
   closeDatabase,
@@ -11,6 +12,7 @@ import {
 } from './engine.js'
 import { Memo } from './memo.js'
 import { closeSqliteFile, openSqliteFile, pragma } from './open.js'
+import { SqliteSnapshots } from './snapshots.js'
 
 /** Maximum number of operations per commit, so that reads can run in between. */
 const BATCH_MAX = 256
@@ -159,7 +161,7 @@ export function openSqliteStore(path: string): Store {
       if ('error' in outcome) reject(outcome.error)
       else {
         resolve(outcome.value)
-        for (const { subject } of outcome.notices) for (const listener of listeners) listener(subject)
+        for (const { subject } of outcome.notices) notifyListeners(subject)
       }
     }
   }
@@ -189,6 +191,39 @@ export function openSqliteStore(path: string): Store {
     return step.value
   }
 
+  /** Runs the queued operations, then `work`, which uses the connection without a transaction of the store. */
+  async function runAlone<T>(work: () => T): Promise<T> {
+    if (closed) throw new StoreUnavailable('the database is closed')
+    while (reads.length + writes.length > 0) drain()
+    try {
+      if (broken !== null) throw broken
+      return work()
+    } catch (cause) {
+      if (sqliteProblemOf(cause) === null) throw cause
+      abandon(cause)
+      throw new StoreUnavailable('the snapshot could not be written or read', { cause })
+    }
+  }
+
+  const copies = new SqliteSnapshots(db, path)
+  const snapshots: StoreSnapshots = {
+    save: (snapshot) => runAlone(() => copies.save(snapshot)),
+    restore: (name) =>
+      runAlone(() => {
+        const restored = copies.restore(name)
+        memo?.clear()
+        if (typeof restored === 'object') notifyListeners(STATE_REPLACED)
+        return restored
+      }),
+    list: () => runAlone(() => copies.list()),
+    remove: (name) => runAlone(() => copies.remove(name)),
+    clear: (plant) => enqueue(writes, () => clearState(plant)),
+  }
+
+  function notifyListeners(subject: string): void {
+    for (const listener of listeners) listener(subject)
+  }
+
   function enqueue<T>(pending: Pending[], op: () => Op<T>): Promise<T> {
     if (closed) return Promise.reject(new StoreUnavailable('the database is closed'))
     return new Promise<T>((resolve, reject) => {
@@ -207,6 +242,8 @@ export function openSqliteStore(path: string): Store {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
+
+    snapshots,
 
     async checkpoint(): Promise<void> {
       if (closed || broken !== null) return

@@ -1,0 +1,66 @@
+/**
+ * Lets calls run concurrently, and a reset or restore only while no call runs. Calls that arrive meanwhile wait.
+ */
+export class Gate {
+  #running = 0
+  #closed: Promise<void> | null = null
+  #drained: (() => void) | undefined
+  #last: Promise<unknown> = Promise.resolve()
+  #passages = 0
+
+  /** Resolves when the gate may be open again: check again. Null while it is open. */
+  get closed(): Promise<void> | null {
+    return this.#closed
+  }
+
+  /** Changes with each reset and restore; what a call read before such a change no longer holds. */
+  get generation(): number {
+    return this.#passages
+  }
+
+  /** Call only while the gate is open, and `leave` at the end of the call. */
+  enter(): void {
+    this.#running += 1
+  }
+
+  leave(): void {
+    this.#running -= 1
+    if (this.#running === 0) this.#drained?.()
+  }
+
+  /**
+   * Runs `work` while no call runs, after all earlier work of the gate.
+   * @param hurry called when the gate has closed, to end calls that only wait
+   */
+  alone<T>(work: () => Promise<T>, hurry: () => void): Promise<T> {
+    return this.queue(() => this.#pass(work, hurry))
+  }
+
+  /** Runs `work` beside calls, after all earlier work of the gate. */
+  queue<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work)
+    this.#last = turn.catch(() => {})
+    return turn
+  }
+
+  async #pass<T>(work: () => Promise<T>, hurry: () => void): Promise<T> {
+    let open = () => {}
+    this.#closed = new Promise((resolve) => {
+      open = resolve
+    })
+    try {
+      hurry()
+      if (this.#running > 0) {
+        await new Promise<void>((resolve) => {
+          this.#drained = resolve
+        })
+      }
+      return await work()
+    } finally {
+      this.#drained = undefined
+      this.#passages += 1
+      this.#closed = null
+      open()
+    }
+  }
+}

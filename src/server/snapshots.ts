@@ -1,0 +1,114 @@
+import { plant } from '../store/seed.js'
+import { STATE_REPLACED, type StoredSnapshot } from '../store/snapshots.js'
+import { TestClock } from './clock.js'
+import type { Deps } from './deps.js'
+import type { ServerSnapshots } from './options.js'
+import { seedRows } from './seed/plant.js'
+import type { Seed } from './seed/schema.js'
+
+/** Work in the background, which must not write into a replaced state what belongs to the previous one. */
+export interface BackgroundWork {
+  /** Resolves when the work writes nothing until `resume`. */
+  pause(): Promise<void>
+  /** Discards what the work holds of the previous state. */
+  forget?(): void
+  resume(): void
+}
+
+type SnapshotDeps = Omit<Deps, 'snapshots'>
+
+export class Snapshots implements ServerSnapshots {
+  readonly #deps: SnapshotDeps
+  readonly #seed: Seed | undefined
+  readonly #background: BackgroundWork[] = []
+
+  constructor(deps: SnapshotDeps, seed?: Seed) {
+    this.#deps = deps
+    this.#seed = seed
+  }
+
+  /** Adds work that pauses during a reset or restore. */
+  include(work: BackgroundWork): void {
+    this.#background.push(work)
+  }
+
+  /** Follows resets and restores of all processes of the store. Returns a function that ends it. */
+  follow(): () => void {
+    const { store, polls } = this.#deps
+    return store.listen((subject) => {
+      if (subject !== STATE_REPLACED) return
+      this.#forget()
+      polls.allChanged()
+    })
+  }
+
+  reset(): Promise<void> {
+    const { store, clock } = this.#deps
+    return this.#replace(async () => {
+      const now = clock instanceof TestClock ? clock.trueNow() : clock.now()
+      const rows = this.#seed && seedRows(this.#seed, now)
+      await store.snapshots.clear(function* () {
+        if (rows !== undefined) yield* plant(rows)
+      })
+      return { clock: now }
+    }).then(() => {})
+  }
+
+  save(name: string): Promise<StoredSnapshot> {
+    const { store, clock, gate } = this.#deps
+    return gate.queue(async () => {
+      await this.#flush()
+      return store.snapshots.save({ name, saved_at: Date.now(), clock: clock.now() })
+    })
+  }
+
+  restore(name: string): Promise<StoredSnapshot | 'missing' | 'outdated'> {
+    return this.#replace(() => this.#deps.store.snapshots.restore(name))
+  }
+
+  list(): Promise<StoredSnapshot[]> {
+    return this.#deps.store.snapshots.list()
+  }
+
+  remove(name: string): Promise<StoredSnapshot | undefined> {
+    return this.#deps.store.snapshots.remove(name)
+  }
+
+  /** Runs `work` while neither a call nor work in the background runs, then moves the test clock to the new state. */
+  #replace<T extends { readonly clock: number } | string>(work: () => Promise<T>): Promise<T> {
+    const { gate, polls, faults, clock } = this.#deps
+    const hurry = () => {
+      polls.hold()
+      faults.hold()
+    }
+    return gate.alone(async () => {
+      try {
+        await Promise.all([this.#flush(), ...this.#background.map((it) => it.pause())])
+        const done = await work()
+        if (typeof done === 'object' && clock instanceof TestClock) clock.restore(done.clock)
+        return done
+      } finally {
+        polls.resume()
+        faults.resume()
+        for (const it of this.#background) it.resume()
+      }
+    }, hurry)
+  }
+
+  /** Writes what this process counts in memory; after a failure the next flush repeats it. */
+  async #flush(): Promise<void> {
+    const { tokenUses, botCalls } = this.#deps
+    await Promise.allSettled([tokenUses.flush(), botCalls.flush()])
+  }
+
+  #forget(): void {
+    const { faults, limits, requestLog, tokenUses, botCalls, secure } = this.#deps
+    faults.clear()
+    limits.clear()
+    requestLog.clear()
+    tokenUses.clear()
+    botCalls.clear()
+    secure.sessions.clear()
+    for (const it of this.#background) it.forget?.()
+  }
+}

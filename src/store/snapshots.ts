@@ -1,0 +1,42 @@
+import { stateTables } from './move/tables.js'
+import { notify, type Op, run } from './operation.js'
+
+/** A stored copy of the state. Times in ms since 1970. */
+export interface StoredSnapshot {
+  readonly name: string
+  /** True time of the copy. */
+  readonly saved_at: number
+  /** Time of the server's clock at that moment. */
+  readonly clock: number
+  /** Number of vouchers in the copy. */
+  readonly vouchers: number
+}
+
+/**
+ * Subject of the notice that the state was replaced (`restore`, `clear`). Each process then forgets what it holds of
+ * the previous state.
+ */
+export const STATE_REPLACED = 'state replaced'
+
+/**
+ * Copies of the state: of all tables except keys and what a crash may lose (`stateTables` of move/tables.ts). A copy is
+ * complete or absent, and on a store with a file or a server it survives a restart.
+ */
+export interface StoreSnapshots {
+  /** Copies the state; replaces a copy of the same name. */
+  save(snapshot: Omit<StoredSnapshot, 'vouchers'>): Promise<StoredSnapshot>
+  /** Replaces the state by a copy; `outdated` if the copy has another schema version. */
+  restore(name: string): Promise<StoredSnapshot | 'missing' | 'outdated'>
+  /** All copies, oldest first. */
+  list(): Promise<StoredSnapshot[]>
+  remove(name: string): Promise<StoredSnapshot | undefined>
+  /** Deletes the state and runs `plant`, in one transaction. */
+  clear(plant: () => Op<unknown>): Promise<void>
+}
+
+/** Deletes the rows of all tables of the state, and runs `plant`. */
+export function* clearState(plant: () => Op<unknown>, tables: readonly string[] = stateTables): Op<void> {
+  for (const table of tables.toReversed()) yield* run(`delete from ${table}`)
+  yield* plant()
+  yield* notify(STATE_REPLACED)
+}

@@ -1,0 +1,249 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createClient } from '../../src/client/index.js'
+import { contract } from '../../src/contract/index.js'
+import { Faults } from '../../src/server/faults.js'
+import { createLimits } from '../../src/server/limits.js'
+import { Snapshots } from '../../src/server/snapshots.js'
+import { all, run } from '../../src/store/operation.js'
+import { onPostgres } from '../support/engine-name.js'
+import { createInjectTransport } from '../support/inject-transport.js'
+import { seed, seedBotToken, seedToken } from '../support/seed.js'
+import { DAY_MS, START_MS, type TestApp, testApp, testDeps } from '../support/server-app.js'
+import { type Caller, callerOf } from '../support/server-client.js'
+import { codeOf, serial } from '../support/server-tenant.js'
+import { WatchedPolls } from '../support/watched-polls.js'
+
+/** Faults with which a test can await that a call is delayed. */
+class WatchedFaults extends Faults {
+  #begun = () => {}
+  readonly delayed = new Promise<void>((resolve) => {
+    this.#begun = resolve
+  })
+
+  override delay(ms: number): Promise<void> {
+    this.#begun()
+    return super.delay(ms)
+  }
+}
+
+let server: TestApp
+let polls: WatchedPolls
+let faults: WatchedFaults
+let snapshots: Snapshots
+let till: Caller
+let bot: Caller
+let operator: Caller
+beforeEach(async () => {
+  polls = new WatchedPolls({ across: onPostgres })
+  faults = new WatchedFaults()
+  const deps = testDeps({ polls, faults, limits: createLimits({ verify: { calls: 2, seconds: 60 } }) })
+  snapshots = new Snapshots(deps, seed)
+  server = testApp({ ...deps, snapshots })
+  till = callerOf(server.send, seedToken)
+  bot = callerOf(server.send, seedBotToken)
+  operator = callerOf(server.send, server.operatorKey)
+  await snapshots.reset()
+})
+afterEach(async () => {
+  await server.close()
+  await server.deps.store.close()
+})
+
+const issue = (key?: string) => {
+  const external_issue_id = key ?? `issue-${serial()}`
+  const input = { template_id: 'tpl_coffee', external_issue_id, recipient_user_id: 'user-1' }
+  return till(contract.vouchers.issue, input, key === undefined ? {} : { key })
+}
+const verify = (voucher: Parameters<typeof codeOf>[0]) =>
+  till(contract.vouchers.verify, { credential: codeOf(voucher) })
+const vouchers = () => server.deps.store.read(() => all<{ id: string }>('select id from vouchers'))
+
+describe('reset', () => {
+  it('returns a server with a seed to the records of the seed', async () => {
+    const { data: voucher } = await issue()
+    await operator(contract.platform.suspendApp, { appId: 'app_coffee' })
+    await snapshots.reset()
+    expect((await verify(voucher)).code).toBe('VOUCHER_NOT_FOUND')
+    expect((await issue()).status).toBe(201)
+  })
+
+  it('empties the store of a server without a seed, and its operator key stays', async () => {
+    await new Snapshots(server.deps).reset()
+    expect((await issue()).code).toBe('TOKEN_INVALID')
+    expect((await operator(contract.platform.chats, {})).data.items).toEqual([])
+  })
+
+  it('returns the test clock to the true time', async () => {
+    server.clock.advance(400 * DAY_MS)
+    await snapshots.reset()
+    expect(server.clock.now()).toBe(START_MS)
+    expect((await issue()).data.issuedAt).toBe(new Date(START_MS).toISOString())
+  })
+
+  it('removes faults, ends the windows of rate limits and empties the request log', async () => {
+    await operator(contract.platform.addFault, { endpoint: 'vouchers.issue', kind: 'error', times: 9 })
+    expect((await issue()).code).toBe('SERVICE_UNAVAILABLE')
+    await snapshots.reset()
+    const { data: voucher } = await issue()
+    for (let call = 0; call < 2; call++) await verify(voucher)
+    expect((await verify(voucher)).code).toBe('RATE_LIMITED')
+    await snapshots.reset()
+    expect((await verify(voucher)).code).toBe('VOUCHER_NOT_FOUND')
+    const log = await operator(contract.platform.requests, {})
+    expect(log.text.trim().split('\n')).toHaveLength(1)
+  })
+
+  it('does not write token uses and bot calls of the previous state', async () => {
+    await bot(contract.bots.updates, {})
+    await issue()
+    await snapshots.reset()
+    await Promise.all([server.deps.tokenUses.flush(), server.deps.botCalls.flush()])
+    const counted = await server.deps.store.read(() => all('select * from bot_calls'))
+    const used = await server.deps.store.read(() => all('select last_used_at from tokens'))
+    expect([counted, used.map((it) => ({ ...it }))]).toEqual([[], [{ last_used_at: null }]])
+  })
+})
+
+describe('restore', () => {
+  it('returns vouchers and idempotency records to the snapshot, as often as it is called', async () => {
+    const { data: voucher } = await issue('kept')
+    await snapshots.save('one')
+    for (let time = 0; time < 2; time++) {
+      expect((await till(contract.vouchers.redeem, { credential: codeOf(voucher) }, { key: 'same' })).status).toBe(200)
+      await issue()
+      expect(await snapshots.restore('one')).toMatchObject({ name: 'one', vouchers: 1 })
+      expect((await issue('kept')).headers['idempotent-replayed']).toBe('true')
+      expect(await vouchers()).toHaveLength(1)
+    }
+  })
+
+  it('returns the test clock to the time of the snapshot and starts due work', async () => {
+    server.clock.advance(DAY_MS)
+    await snapshots.save('one')
+    const moves: number[] = []
+    server.clock.onMove(() => moves.push(server.clock.now()))
+    server.clock.advance(31 * DAY_MS)
+    await snapshots.restore('one')
+    expect(moves).toEqual([START_MS + 32 * DAY_MS, START_MS + DAY_MS])
+  })
+
+  it('changes nothing for an unknown name, and resolves to missing', async () => {
+    server.clock.advance(DAY_MS)
+    await issue()
+    expect(await snapshots.restore('one')).toBe('missing')
+    expect([await vouchers(), server.clock.now()]).toEqual([[expect.anything()], START_MS + DAY_MS])
+  })
+
+  it('changes nothing for a snapshot of another schema version, and resolves to outdated', async () => {
+    await snapshots.save('one')
+    await issue()
+    const entries = onPostgres ? 'snapshots' : 'snapshots.entries'
+    await server.deps.store.write(() => run(`update ${entries} set schema = 0`))
+    expect(await snapshots.restore('one')).toBe('outdated')
+    expect(await vouchers()).toHaveLength(1)
+  })
+
+  it('writes token uses into a snapshot that were not written yet', async () => {
+    await issue()
+    await snapshots.save('one')
+    await snapshots.reset()
+    await snapshots.restore('one')
+    const [used] = await server.deps.store.read(() => all('select last_used_at from tokens'))
+    expect(used?.last_used_at).toBe(START_MS)
+  })
+})
+
+describe('calls in flight', () => {
+  it('a reset ends the delay of a call, waits for the call, and holds a later one until it is done', async () => {
+    await operator(contract.platform.addFault, {
+      endpoint: 'vouchers.issue',
+      kind: 'delay',
+      times: 1,
+      delay_ms: 60_000,
+    })
+    const order: string[] = []
+    const early = issue().then((answer) => order.push(`early ${answer.status}`))
+    await faults.delayed
+    const reset = snapshots.reset().then(() => order.push('reset'))
+    const late = issue().then((answer) => order.push(`late ${answer.status}`))
+    await Promise.all([early, reset, late])
+    expect([order[0], [...order].sort()]).toEqual(['early 201', ['early 201', 'late 201', 'reset']])
+    expect(await vouchers()).toHaveLength(1)
+  })
+
+  it('a restore ends a waiting poll with an empty result', async () => {
+    await snapshots.save('one')
+    const poll = bot(contract.bots.updates, { timeout: 50 })
+    await polls.waits(1)
+    await snapshots.restore('one')
+    expect((await poll).data.items).toEqual([])
+  })
+
+  it('a call that waited for a reset is refused if its token is gone', async () => {
+    const { data: token } = await callerOf(server.send, await jwt())(contract.tokens.create, {
+      appId: 'app_coffee',
+      name: 'extra',
+      scopes: ['vouchers:verify'],
+    })
+    const call = callerOf(server.send, token.token)
+    const reset = snapshots.reset()
+    const late = call(contract.vouchers.verify, { credential: { type: 'redeem_code', value: 'AAAA-AAAA-AAAA-AAAA' } })
+    await reset
+    expect((await late).code).toBe('TOKEN_INVALID')
+  })
+
+  it('a client of the encrypted transport repeats a call after a reset ended its session', async () => {
+    const send = createInjectTransport(server)
+    const options = { baseUrl: 'http://127.0.0.1', token: seedToken, transport: send, retry: { tries: 1 } }
+    const client = createClient({ ...options, secure: { mode: 'required' } })
+    await snapshots.save('one')
+    const list = async () => (await client.templates.list()).ok
+    expect(await list()).toBe(true)
+    server.clock.advance(31 * DAY_MS)
+    expect(await list()).toBe(true)
+    await snapshots.restore('one')
+    expect(await list()).toBe(true)
+    await snapshots.reset()
+    expect(await list()).toBe(true)
+  })
+
+  const jwt = async () => (await operator(contract.platform.issueAccountToken, { accountId: 'acme' })).data.jwt
+})
+
+it('clients that write while resets and restores alternate lose no acknowledged later call', async () => {
+  const { data: kept } = await issue()
+  await snapshots.save('one')
+  const acknowledged = new Map<string, number>()
+  const refused: unknown[] = []
+  let restores = 0
+  let isOver = false
+  const client = async () => {
+    while (!isOver) {
+      const begun = restores
+      const issued = await issue()
+      if (issued.status !== 201) refused.push(issued.text)
+      else {
+        acknowledged.set(issued.data.id, begun)
+        const redeemed = await till(contract.vouchers.redeem, { credential: codeOf(issued.data) })
+        if (redeemed.status !== 200 && redeemed.code !== 'VOUCHER_NOT_FOUND') refused.push(redeemed.text)
+      }
+    }
+  }
+  const clients = Array.from({ length: 16 }, client)
+  for (let round = 0; round < 6; round++) {
+    await Promise.all([issue(), issue()])
+    await snapshots.reset()
+    await Promise.all([snapshots.restore('one'), issue()])
+    restores += 1
+  }
+  const afterLast = restores
+  await Promise.all([issue(), issue()])
+  isOver = true
+  await Promise.all(clients)
+  const left = new Set((await vouchers()).map(({ id }) => id))
+  expect(refused).toEqual([])
+  expect(left.has(kept.id)).toBe(true)
+  const lost = [...acknowledged].filter(([id, begun]) => begun === afterLast && !left.has(id))
+  const returned = [...acknowledged].filter(([id, begun]) => begun < afterLast - 1 && left.has(id))
+  expect([lost, returned]).toEqual([[], []])
+})

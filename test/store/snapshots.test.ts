@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest'
+import { stateTables } from '../../src/store/move/tables.js'
+import { all, inserting, type Op, type Row, run } from '../../src/store/operation.js'
+import { STATE_REPLACED } from '../../src/store/snapshots.js'
+import type { Store } from '../../src/store/store.js'
+import { beforeEachStore, engines } from '../support/engines.js'
+import { templateRow, voucherRow } from '../support/rows.js'
+
+const insertVoucher = inserting<object>('vouchers')
+const insertTemplate = inserting<object>('templates')
+
+const nothing = function* (): Op<void> {}
+const at = (name: string) => ({ name, saved_at: 1_000, clock: 2_000 })
+const vouchersOf = (store: Store) => store.read(() => all<Row>('select * from vouchers order by id'))
+
+describe.each(engines)('Snapshots on $name', ({ create }) => {
+  let store: Store
+  beforeEachStore(create, (fresh) => {
+    store = fresh
+  })
+
+  const add = (id: string) =>
+    store.write(function* () {
+      const unique = { external_issue_id: id, redeem_code_hash: `code ${id}`, qr_token_hash: `token ${id}` }
+      yield* insertVoucher(voucherRow({ id, ...unique }))
+    })
+  const ids = async () => (await vouchersOf(store)).map((it) => it.id)
+
+  it('restores every column of every row of a snapshot, and keeps the snapshot', async () => {
+    await store.write(() => insertTemplate(templateRow()))
+    await add('vch_1')
+    const before = await vouchersOf(store)
+    expect(await store.snapshots.save(at('one'))).toEqual({ ...at('one'), vouchers: 1 })
+    for (let time = 0; time < 2; time++) {
+      await add('vch_2')
+      await store.write(() => run("update vouchers set metadata = '{}', updated_at = 9 where id = 'vch_1'"))
+      expect(await store.snapshots.restore('one')).toEqual({ ...at('one'), vouchers: 1 })
+      expect(await vouchersOf(store)).toEqual(before)
+    }
+  })
+
+  it('replaces a snapshot of the same name and lists snapshots by age', async () => {
+    await store.snapshots.save(at('one'))
+    await store.snapshots.save({ ...at('two'), saved_at: 2_000 })
+    await add('vch_1')
+    await store.snapshots.save({ ...at('one'), saved_at: 3_000 })
+    const listed = await store.snapshots.list()
+    expect(listed.map(({ name, vouchers }) => [name, vouchers])).toEqual([
+      ['two', 0],
+      ['one', 1],
+    ])
+    await store.snapshots.restore('two')
+    expect(await ids()).toEqual([])
+    await store.snapshots.restore('one')
+    expect(await ids()).toEqual(['vch_1'])
+  })
+
+  it('removes a snapshot, and knows none before the first save', async () => {
+    expect(await store.snapshots.list()).toEqual([])
+    expect(await store.snapshots.restore('one')).toBe('missing')
+    expect(await store.snapshots.remove('one')).toBeUndefined()
+    await store.snapshots.save(at('one'))
+    await store.snapshots.save(at('two'))
+    expect(await store.snapshots.remove('one')).toMatchObject({ name: 'one' })
+    expect(await store.snapshots.restore('one')).toBe('missing')
+    expect((await store.snapshots.list()).map(({ name }) => name)).toEqual(['two'])
+    await store.snapshots.remove('two')
+    expect(await store.snapshots.list()).toEqual([])
+  })
+
+  it('clear deletes the rows of all tables of the state, and plants in the same transaction', async () => {
+    await add('vch_1')
+    const failure = new Error('not planted')
+    const failing = store.snapshots.clear(function* () {
+      yield* run('delete from applications')
+      throw failure
+    })
+    await expect(failing).rejects.toBe(failure)
+    expect(await ids()).toEqual(['vch_1'])
+    await store.snapshots.clear(() => insertTemplate(templateRow()))
+    for (const table of stateTables) {
+      const rows = await store.read(() => all(`select * from ${table}`))
+      expect([table, rows.length]).toEqual([table, table === 'templates' ? 1 : 0])
+    }
+  })
+
+  it('returns rows that the store had cached to the state of the snapshot', async () => {
+    const cached = () =>
+      store.read(function* () {
+        return (yield {
+          kind: 'one',
+          sql: 'select status from templates where id = $1',
+          params: ['tpl_1'],
+          keep: true,
+        }) as Row
+      })
+    await store.write(() => insertTemplate(templateRow({ status: 'draft' })))
+    await store.snapshots.save(at('one'))
+    await store.write(() => run("update templates set status = 'active'"))
+    expect(await cached()).toEqual({ status: 'active' })
+    await store.snapshots.restore('one')
+    expect(await cached()).toEqual({ status: 'draft' })
+    await store.snapshots.clear(nothing)
+    expect(await cached()).toBeUndefined()
+  })
+
+  it('notifies its listeners after a restore and a clear, and not after a restore of nothing', async () => {
+    const heard: string[] = []
+    store.listen((subject) => heard.push(subject))
+    await store.snapshots.save(at('one'))
+    await store.snapshots.restore('two')
+    expect(heard).toEqual([])
+    await store.snapshots.restore('one')
+    await store.snapshots.clear(nothing)
+    expect(heard).toEqual([STATE_REPLACED, STATE_REPLACED])
+  })
+
+  it('releases the lease of a delivery in the snapshot, and not in the present state', async () => {
+    const leased = () =>
+      store.read(() => all<Row>('select status, ready, lease_until from deliveries')).then(([row]) => ({ ...row }))
+    await store.write(() =>
+      run(
+        `insert into deliveries (id, bot_id, update_id, update_type, chat_key, status, attempt_count,
+           manual_attempt_count, created_at, ready, lease_until, last_attempt_at)
+         values ('dlv_1', 'bot_1', 1, 'ping', '', 'delivering', 0, 0, 1, 0, 99, 5)`,
+      ),
+    )
+    await store.snapshots.save(at('one'))
+    expect(await leased()).toEqual({ status: 'delivering', ready: 0, lease_until: 99 })
+    await store.snapshots.restore('one')
+    expect(await leased()).toEqual({ status: 'pending', ready: 1, lease_until: null })
+  })
+})
