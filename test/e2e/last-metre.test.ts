@@ -50,24 +50,6 @@ describe('confirmations', () => {
   })
 })
 
-describe.runIf(hasTerminal)('prompts', () => {
-  test('a prompt finds an application by its name, and the command ends with the line to repeat', async () => {
-    const at = ['-p', 'e2e-prompts', '--base-url', baseUrl]
-    await voucherctl('login', '--local', '--account', 'e2e-prompts', ...at)
-    await voucherctl('apps', 'create', '--name', 'Corner shop', ...at)
-    const made = await voucherctl('apps', 'create', '--name', 'Tea house', '--json', ...at)
-    const { id } = JSON.parse(made.stdout) as { id: string }
-    const command = [node, join('node_modules', 'voucherctl', 'bin', 'voucherctl.js'), 'apps', 'get', ...at].join(' ')
-    const terminal = onTerminal(command, folder, { ...environment, TERM: 'xterm' })
-    await terminal.until(id)
-    terminal.type('tea')
-    await terminal.until('  tea\r\n')
-    terminal.type('\r')
-    expect(await terminal.exit).toBe(0)
-    expect(terminal.shown()).toContain(`\`voucherctl apps get --profile e2e-prompts --base-url ${baseUrl} ${id}\``)
-  })
-})
-
 describe.runIf(hasTerminal)('an empty list', () => {
   test('a prompt says that there is nothing to choose from', async () => {
     const at = ['-p', 'e2e-empty', '--base-url', baseUrl]
@@ -100,35 +82,6 @@ describe('words that people type', () => {
   test('the error for a mistyped value suggests the valid value', async () => {
     const { stderr } = await voucherctl('templates', 'list', '--status', 'activ')
     expect(stderr).toContain('Did you mean active?')
-  })
-})
-
-describe('quickstart, replays and completion', () => {
-  beforeAll(() => voucherctl('quickstart', '--keep', '--no-pause'))
-  afterAll(() => voucherctl('server', 'stop', '-p', 'quickstart'))
-  const run = (line: string) => voucherctl(...line.split(' '), '-p', 'quickstart')
-
-  test('quickstart --keep leaves a server and a profile that issues vouchers', async () => {
-    const { stdout } = await run('templates list --json')
-    const [template] = (JSON.parse(stdout) as { items: { id: string }[] }).items
-    const issued = await run(`vouchers issue --template ${template?.id} --external-id e2e-1 --recipient user-7 --json`)
-    expect(issued.exitCode).toBe(0)
-    const { credentials } = JSON.parse(issued.stdout) as { credentials: { type: string; value: string }[] }
-    const code = credentials.find((it) => it.type === 'redeem_code')?.value
-    const redeem = `vouchers redeem --code ${code} --idempotency-key till-7`
-    expect((await run(redeem)).stdout).toMatch(/Redeemed the voucher/)
-    expect((await run(redeem)).stdout).toMatch(/^(?:✓ )?Replayed: first done at .*; nothing has changed since\.$/m)
-    expect(JSON.parse((await run(`${redeem} --json`)).stdout)).toMatchObject({ replayed: true, since: null })
-  })
-
-  test('completion offers ids cached within the last minute after the server has stopped', async () => {
-    const tab = () => voucherctl('__complete', 'zsh', '-p', 'quickstart', 'apps', 'get', '')
-    // A busy machine would miss the 150 ms of the first Tab.
-    environment.VOUCHERCTL_COMPLETION_TIMEOUT = '20s'
-    expect((await tab()).stdout).toMatch(/^words\napp_/)
-    delete environment.VOUCHERCTL_COMPLETION_TIMEOUT
-    await voucherctl('server', 'stop', '-p', 'quickstart')
-    expect((await tab()).stdout).toMatch(/^words\napp_/)
   })
 })
 
@@ -342,19 +295,6 @@ describe('scenarios and webhooks', () => {
     const env = join(home, 'scenario.env')
     await voucherctl('scenario', 'run', write('captures.yaml', `steps: [${step}]`), '--export-env', env)
     expect(readFileSync(env, 'utf8')).toMatch(/^export SCENARIO_APP=app_\w+$/m)
-  })
-
-  test('--watch runs a scenario again when its file changes', async () => {
-    const file = write('watched.yaml', 'steps: [{ call: apps.list }]')
-    const running = voucherctl('scenario', 'run', file, '--watch', '--json')
-    let lines = 0
-    running.stdout?.on('data', () => {
-      lines += 1
-      if (lines === 1) write('watched.yaml', 'steps: [{ call: apps.list, expect: { status: 201 } }]')
-      else running.kill('SIGINT')
-    })
-    const { stdout } = await running
-    expect(stdout.split('\n').map((it) => (JSON.parse(it) as { passed: number }).passed)).toEqual([1, 0])
   })
 
   test('a wildcard route takes an update, replay --set changes it, and the inbox keeps the response', async () => {
