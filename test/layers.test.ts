@@ -21,7 +21,7 @@ const layers: Readonly<Record<string, { readonly rooms: readonly string[]; reado
   secure: { rooms: [], packages: /^(node:|@noble\/)/ },
   webhook: { rooms: [], packages: /^node:/ },
   workbench: { rooms: ['contract', 'webhook', 'files'], packages: /^(node:|undici(?:\/|$))/ },
-  testing: { rooms: ['server', 'client', 'webhook', 'contract'] },
+  testing: { rooms: ['server', 'client', 'webhook', 'domain', 'contract'] },
   files: { rooms: [], packages: /^(node:|yaml$)/ },
   cli: { rooms: ['client', 'contract', 'webhook', 'workbench', 'secure', 'files'] },
 }

@@ -80,17 +80,29 @@ interface InProcessOptions
   readonly clock: Clock
   /** False opens no port: requests reach the server through `respond` only. */
   readonly listens: boolean
-  /** Schema of the PostgreSQL database, which the caller has created. */
-  readonly schema?: string
 }
 
-/** A server without files, log and registry, whose webhooks may use every loopback port. */
+/**
+ * Starts a server without files, log and registry, whose webhooks may use every loopback port. In a PostgreSQL database
+ * it creates a schema of its own and drops it at the end.
+ */
 export async function startInProcess(options: InProcessOptions): Promise<StartedServer> {
-  return start({ ...options, port: 0, logLevel: 'silent', loopbackPorts: { has: () => true } }, placeInMemory())
+  const { databaseUrl } = options
+  const embedded = { ...options, port: 0, logLevel: 'silent', loopbackPorts: { has: () => true } } as const
+  if (databaseUrl === undefined) return start(embedded, placeInMemory())
+  const { createSchema } = await import('../store/postgres/schema.js')
+  const schema = await createSchema({ url: databaseUrl, env: process.env })
+  try {
+    const started = await start({ ...embedded, schema: schema.name }, placeInMemory())
+    return { ...started, close: () => started.close().finally(() => schema.drop()) }
+  } catch (error) {
+    await schema.drop()
+    throw error
+  }
 }
 
 type StartOptions = ServerOptions &
-  Partial<InProcessOptions> & { readonly loopbackPorts?: Deps['webhooks']['loopbackPorts'] }
+  Partial<InProcessOptions> & { readonly schema?: string; readonly loopbackPorts?: Deps['webhooks']['loopbackPorts'] }
 
 interface StartedServer {
   readonly app: FastifyInstance

@@ -3,7 +3,16 @@ import { type Clock, LATEST_TEST_TIME, steadyNow, systemClock, TestClock } from 
 import { defaultRateLimits } from '../server/limits.js'
 import type { RateLimit, RateLimitName, ServerOptions } from '../server/options.js'
 import type { Seed } from '../server/seed/schema.js'
-import { readBoolean, readInstant, readInteger, requireMembers, wrongType, wrongValue } from './arguments.js'
+import {
+  INSTANT_WORDS,
+  isDate,
+  readBoolean,
+  readInstant,
+  readInteger,
+  requireMembers,
+  wrongType,
+  wrongValue,
+} from './arguments.js'
 import { defaultSeed } from './seed.js'
 import type { StartOptions } from './types.js'
 
@@ -27,7 +36,9 @@ export async function readOptions(options: StartOptions): Promise<CheckedOptions
   if (databaseUrl !== undefined && typeof databaseUrl !== 'string') {
     throw new TypeError('options.databaseUrl must be a URL such as postgres://user@localhost:5432/test')
   }
-  if (secure !== 'required') readBoolean('options.secure', secure, true)
+  if (secure !== undefined && secure !== 'required' && typeof secure !== 'boolean') {
+    throw wrongType('options.secure', "true, false or 'required'", secure)
+  }
   return {
     autoApprove: readBoolean('options.autoApprove', options.autoApprove, false),
     clock: readClock(options.clock, databaseUrl !== undefined),
@@ -46,6 +57,9 @@ function readClock(value: StartOptions['clock'], onPostgres: boolean): Clock {
     throw new TypeError('options.clock must be absent or false with options.databaseUrl: PostgreSQL has no test clock')
   }
   if (value === undefined || value === true) return new TestClock()
+  if (!isDate(value) && typeof value !== 'string') {
+    throw wrongType('options.clock', `true, false, ${INSTANT_WORDS}`, value)
+  }
   const startMs = readInstant('options.clock', value)
   if (startMs > LATEST_TEST_TIME) throw wrongValue('options.clock', 'a time before the year 9990', value)
   const shift = startMs - steadyNow()
@@ -56,6 +70,8 @@ function readLimits(value: StartOptions['rateLimit']): CheckedOptions['rateLimit
   if (value === true) return {}
   if (value === false) return 'off'
   const names = Object.keys(defaultRateLimits) as RateLimitName[]
+  if (typeof value !== 'object' || value === null)
+    throw wrongType('options.rateLimit', 'true, false or an object', value)
   requireMembers('options.rateLimit', value, names)
   for (const [name, limit] of Object.entries(value as Record<string, RateLimit>)) {
     const path = `options.rateLimit.${name}`
@@ -90,7 +106,7 @@ async function readSeedFile(path: string): Promise<Seed> {
     text = await readFile(path, 'utf8')
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    throw new RangeError(`options.seed must be the path of a file that can be read, got ${path} (${code})`, { cause })
+    throw new RangeError(`options.seed must be the path of a file that can be read, got '${path}' (${code})`, { cause })
   }
   const read = await readSeed(text)
   if (read.ok) return read.seed

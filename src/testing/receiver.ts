@@ -5,7 +5,7 @@ import { type UpdateType, updateTypes } from '../contract/updates.js'
 import type { Deps } from '../server/deps.js'
 import { deliverTo } from '../server/receiving-bot.js'
 import type { Seed } from '../server/seed/schema.js'
-import { verifyWebhook } from '../webhook/index.js'
+import { verifyWebhook, type WebhookRefusalReason } from '../webhook/index.js'
 import { readInteger, requireMembers, wrongType, wrongValue } from './arguments.js'
 import { TestingError } from './errors.js'
 import type { ReceivedUpdate, ReceiveOptions } from './types.js'
@@ -15,10 +15,8 @@ const WITHIN_MS_MAX = 2 ** 31 - 1
 
 interface Arrival {
   readonly bot: string
-  /** Null for a delivery that was refused. */
-  readonly update: ReceivedUpdate | null
-  /** Such as `voucher_issued 3`, or why the delivery was refused. */
-  readonly text: string
+  /** For a delivery that was refused, the reason. */
+  readonly update: ReceivedUpdate | WebhookRefusalReason
   isReturned: boolean
 }
 
@@ -33,6 +31,8 @@ export class Receiver {
   readonly #seed: Seed
   readonly #secret = randomBytes(24).toString('base64url')
   readonly #waiting = new Set<Waiting>()
+  /** Update types that bots had selected before their first `receive`. */
+  readonly #selected = new Map<string, readonly UpdateType[]>()
   #arrivals: Arrival[] = []
   #opening: Promise<{ readonly server: Server; readonly origin: string }> | undefined
 
@@ -80,7 +80,10 @@ export class Receiver {
     const { origin } = await this.#opening
     const set = await deliverTo(this.#deps, bot, { url: `${origin}/${encodeURIComponent(bot)}`, secret: this.#secret })
     if (!set.ok) throw new TestingError('BOT_UNUSABLE', `Bot ${bot} cannot receive updates: ${set.code}`)
-    if (set.elsewhere === null) return
+    if (set.elsewhere === null) {
+      if (!this.#selected.has(bot)) this.#selected.set(bot, set.selected)
+      return
+    }
     throw new TestingError(
       'BOT_UNUSABLE',
       `Bot ${bot} has a webhook at ${set.elsewhere}: name another bot in options.bot, or delete that webhook`,
@@ -95,7 +98,7 @@ export class Receiver {
       }
       const waiting: Waiting = {
         take: () => {
-          const found = this.#arrivals.find((it) => it.bot === bot && it.update?.type === type && !it.isReturned)
+          const found = this.#arrivals.find((it) => it.bot === bot && isOf(type, it.update) && !it.isReturned)
           if (found === undefined) return false
           found.isReturned = true
           end()
@@ -117,11 +120,14 @@ export class Receiver {
   /** Says what arrived instead of the update. */
   #report(bot: string, type: UpdateType, within: number): string {
     const arrived = this.#arrivals.map((it) => {
-      const of = it.bot === bot ? '' : ` for ${it.bot}`
-      return `${it.text}${of}${it.isReturned ? ' (returned before)' : ''}`
+      const recipient = it.bot === bot ? '' : ` for ${it.bot}`
+      if (typeof it.update === 'string') return `a delivery${recipient} that was refused (${it.update})`
+      return `${it.update.type}${recipient} (update ${it.update.update_id}${it.isReturned ? ', returned before' : ''})`
     })
     const instead = arrived.length === 0 ? 'No delivery arrived' : `Arrived: ${arrived.join(', ')}`
-    return `No ${type} arrived for ${bot} within ${within} ms. ${instead}.`
+    const isLate = this.#selected.get(bot)?.includes(type) === false
+    const hint = isLate ? ` ${bot} did not select ${type} before: name it in allowed_updates of the seed.` : ''
+    return `No ${type} arrived for ${bot} within ${within} ms. ${instead}.${hint}`
   }
 
   async #listen(): Promise<{ readonly server: Server; readonly origin: string }> {
@@ -147,17 +153,19 @@ export class Receiver {
     const bot = decodeURIComponent(url.slice(1))
     const verdict = verifyWebhook({ headers, rawBody, secrets: [this.#secret] })
     if (!verdict.ok) {
-      this.#arrivals.push({ bot, update: null, text: `a delivery refused as ${verdict.reason}`, isReturned: false })
+      this.#arrivals.push({ bot, update: verdict.reason, isReturned: false })
       return 401
     }
     const update = verdict.body as unknown as ReceivedUpdate
-    const isDuplicate = this.#arrivals.some((it) => it.bot === bot && it.update?.update_id === update.update_id)
-    if (isDuplicate) return 200
-    this.#arrivals.push({ bot, update, text: `${update.type} (update ${update.update_id})`, isReturned: false })
+    const isSame = (it: Arrival) => typeof it.update !== 'string' && it.update.update_id === update.update_id
+    if (this.#arrivals.some((it) => it.bot === bot && isSame(it))) return 200
+    this.#arrivals.push({ bot, update, isReturned: false })
     for (const waiting of this.#waiting) if (waiting.take()) break
     return 200
   }
 }
+
+const isOf = (type: UpdateType, update: Arrival['update']) => typeof update !== 'string' && update.type === type
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []

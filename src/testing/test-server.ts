@@ -64,6 +64,7 @@ export async function startTestServer(options: StartOptions): Promise<TestServer
 
   const server: TestServer = {
     get baseUrl() {
+      requireOpen()
       return address()
     },
     client,

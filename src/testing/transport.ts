@@ -13,22 +13,31 @@ export function createInProcessTransport(respond: RequestListener): Transport {
     const ended = new Promise<never>((_resolve, reject) => {
       stop = watchLifetime(request, (kind, message) => reject(new TransportError(kind, message)))
     })
-    const response = inject(respond, {
-      method: method as 'GET',
-      url,
-      headers: { ...headers },
-      ...(body === undefined ? {} : { payload: body }),
-    }).catch((cause: unknown) => {
-      throw new TransportError('lost', 'The connection broke before an answer arrived', { cause })
-    })
+    let isLost = false
+    const handle: RequestListener = (incoming, outgoing) => {
+      // A socket would lose what is written to a destroyed response; light-my-request returns it.
+      outgoing.prependOnceListener('finish', () => {
+        isLost = outgoing.destroyed
+      })
+      respond(incoming, outgoing)
+    }
+    const options = { method: method as 'GET', url, headers: { ...headers }, validate: false }
+    const response = inject(handle, body === undefined ? options : { ...options, payload: body }).catch(
+      (cause: unknown) => {
+        throw lost(cause)
+      },
+    )
     try {
       const { statusCode: status, headers: received, rawPayload: bytes } = await Promise.race([response, ended])
+      if (isLost) throw lost()
       return { status, headers: joinHeaders(textsOf(received)), body: bytes.toString('utf8'), bytes }
     } finally {
       stop()
     }
   }
 }
+
+const lost = (cause?: unknown) => new TransportError('lost', 'The connection broke before an answer arrived', { cause })
 
 function textsOf(headers: Readonly<Record<string, number | string | string[] | undefined>>) {
   return Object.fromEntries(
