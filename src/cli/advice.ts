@@ -84,7 +84,7 @@ export const advice: Readonly<Record<FailureCode | ClientCode, string>> = {
   TOKEN_NOT_FOUND: 'The tokens of an application: `voucherctl tokens list`.',
   TEMPLATE_NOT_FOUND: 'The templates of the application: `voucherctl templates list`.',
   VOUCHER_NOT_FOUND:
-    'Scan or type the code again. A token finds vouchers of its own application only: `voucherctl whoami`.',
+    'Scan or type the code again. A token finds vouchers of its own application only: `voucherctl whoami`. `voucherctl platform vouchers list` shows all of a local server.',
   REDEMPTION_NOT_FOUND:
     'Use the id that the redemption printed; `voucherctl vouchers verify` shows it for a redeemed voucher.',
   BOT_NOT_FOUND: 'The bots of the account: `voucherctl bots list`.',

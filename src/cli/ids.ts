@@ -18,6 +18,7 @@ const notFound: Readonly<Record<string, readonly [prefix: string, ...members: st
   APPLICATION_NOT_FOUND: ['app', 'appId'],
   TOKEN_NOT_FOUND: ['tok', 'tokenId'],
   TEMPLATE_NOT_FOUND: ['tpl', 'templateId', 'template_id'],
+  VOUCHER_NOT_FOUND: ['vch', 'voucherId'],
   REDEMPTION_NOT_FOUND: ['rdm', 'redemptionId'],
   BOT_NOT_FOUND: ['bot', 'botId', 'bot_id'],
   CHAT_NOT_FOUND: ['chat', 'chatId', 'chat_id'],
@@ -26,7 +27,7 @@ const notFound: Readonly<Record<string, readonly [prefix: string, ...members: st
 
 /** Names the id that was not found, and what it identifies if its prefix belongs to something else. */
 export function missingId(code: string, input: Readonly<Record<string, unknown>>): string | undefined {
-  if (code === 'VOUCHER_NOT_FOUND') return missingCode(input.credential)
+  if (code === 'VOUCHER_NOT_FOUND' && input.credential !== undefined) return missingCode(input.credential)
   if (!Object.hasOwn(notFound, code)) return undefined
   const [prefix = '', ...members] = notFound[code] ?? []
   const id = members.map((it) => input[it]).find((it) => typeof it === 'string' && it !== '') as string | undefined

@@ -72,7 +72,7 @@ export const failures = {
   APPLICATION_NOT_FOUND: rule(404, 'No such application.', 'List the applications of this account.'),
   TOKEN_NOT_FOUND: rule(404, 'No such token.', 'List the tokens of this application.'),
   TEMPLATE_NOT_FOUND: rule(404, 'No such template.', 'List the templates of this application.'),
-  VOUCHER_NOT_FOUND: rule(404, 'No voucher has this credential.', 'Scan or type the code again; it must belong to this application.'),
+  VOUCHER_NOT_FOUND: rule(404, 'No such voucher.', 'Scan or type the code again; it must belong to this application.'),
   REDEMPTION_NOT_FOUND: rule(404, 'No such redemption.', 'Use the id that the redeem call returned.'),
   BOT_NOT_FOUND: rule(404, 'No such bot.', 'List the bots of this account.'),
   CHAT_NOT_FOUND: rule(404, 'No such chat.', 'Use a chat that a user has started with this bot.'),

@@ -4,6 +4,7 @@ import type { Endpoint } from './endpoint.js'
 import * as platform from './platform.js'
 import * as templates from './templates.js'
 import * as tokens from './tokens.js'
+import * as voucherHistory from './voucher-history.js'
 import * as vouchers from './vouchers.js'
 import * as webhook from './webhook.js'
 
@@ -75,6 +76,9 @@ export const contract = {
     addFault: platform.addFault,
     clearFaults: platform.clearFaults,
     requests: platform.requests,
+    vouchers: voucherHistory.listVouchers,
+    voucher: voucherHistory.showVoucher,
+    findVoucher: voucherHistory.findVoucher,
   },
 } as const satisfies Record<string, Record<string, Endpoint>>
 

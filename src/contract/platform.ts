@@ -363,6 +363,7 @@ export const requestLogEntry = Type.Object({
   status: Type.Integer(),
   code: nullable(Type.String({ description: 'failure code' })),
   application_id: nullable(Type.String()),
+  voucher_id: nullable(Type.String()),
   replayed: Type.Boolean(),
   duration_ms: Type.Number(),
 })

@@ -75,6 +75,10 @@ export interface VoucherRow {
   channel: 'direct' | 'bot'
   bot_id: string | null
   issued_at: number
+  /** The call that issued the voucher (`VoucherCall`). */
+  issue_request_id: string
+  issue_idempotency_key: string | null
+  issued_by: string
   redeemed_at: number | null
   redemption_id: string | null
   metadata: string
@@ -102,8 +106,15 @@ export interface RedemptionRow {
   reference: string | null
   metadata: string
   redeemed_at: number
+  /** The calls that redeemed and reversed (`VoucherCall`). */
+  redeem_request_id: string
+  redeem_idempotency_key: string
+  redeemed_by: string
   reversed_at: number | null
   reversal_reason: string | null
+  reverse_request_id: string | null
+  reverse_idempotency_key: string | null
+  reversed_by: string | null
 }
 
 /**

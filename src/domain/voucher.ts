@@ -15,7 +15,16 @@ export type RedeemableVoucher = VoucherLifecycle &
     'id' | 'template_id' | 'external_issue_id' | 'recipient_user_id' | 'code_hint' | 'redeemed_at' | 'redemption_id'
   >
 
-export type PublicVoucherRow = Omit<VoucherRow, 'key_id' | 'key_counter' | 'redeem_code_hash' | 'qr_token_hash'>
+export type PublicVoucherRow = Omit<
+  VoucherRow,
+  | 'key_id'
+  | 'key_counter'
+  | 'redeem_code_hash'
+  | 'qr_token_hash'
+  | 'issue_request_id'
+  | 'issue_idempotency_key'
+  | 'issued_by'
+>
 
 export type IssuingTemplate = Pick<TemplateRow, 'status' | 'validity' | 'issue_limit' | 'issued_count'>
 

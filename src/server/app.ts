@@ -32,7 +32,7 @@ declare module 'fastify' {
 
 export interface AppEvents {
   /** Called for each completed request; the log entry contains nothing from a header, body or query. */
-  onRequestDone(entry: Parameters<Deps['requestLog']['add']>[0]): void
+  onRequestDone(...logged: Parameters<Deps['requestLog']['add']>): void
   /** Called when a bug or an unusable store caused a response with status 500 or 503. */
   onError(requestId: string, error: unknown): void
 }
@@ -67,6 +67,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   app.decorateRequest('botId', null)
   app.decorateRequest('failureCode', null)
   app.decorateRequest('applicationId', null)
+  app.decorateRequest('voucher', null)
   app.decorateRequest('replayed', false)
   app.decorateRequest('inner', null)
 
@@ -88,17 +89,17 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   const recordRequest = (it: CompletedRequest) => {
     const { endpoint, method, status, code, elapsedMs } = it
     metrics.observe({ endpoint: endpoint?.id ?? 'none', method, status, code, seconds: elapsedMs / 1000 })
-    events.onRequestDone(entryOf(it, deps.clock.now()))
+    events.onRequestDone(entryOf(it, deps.clock.now()), it.voucher)
   }
   const recordReply = (request: FastifyRequest, reply: FastifyReply) => {
-    const { botId, failureCode: code, applicationId, replayed } = request
+    const { botId, failureCode: code, applicationId, voucher, replayed } = request
     const { endpoint } = request.routeOptions.config
     const { statusCode: status, elapsedTime: elapsedMs } = reply
     if (botId !== null && endpoint !== undefined) {
       deps.botCalls.note({ botId, path: endpoint.path, status, code }, deps.clock.now())
     }
     const { id, method } = request
-    recordRequest({ id, endpoint, method, status, code, applicationId, replayed, elapsedMs })
+    recordRequest({ id, endpoint, method, status, code, applicationId, voucher, replayed, elapsedMs })
   }
   app.addHook('onResponse', (request, reply, done) => {
     recordReply(request, reply)

@@ -4,7 +4,7 @@ import { type CredentialKind, type Endpoint, isRuntime } from '../contract/endpo
 import { type Refusal, refuse } from '../contract/errors.js'
 import { refuseRuntimeCall } from '../domain/application.js'
 import { refuseBotCall } from '../domain/bot/caller.js'
-import { hashToken, isWellFormedToken, tokenKind } from '../domain/tokens.js'
+import { hashToken, isWellFormedToken, tokenKind, tokenPrefixOf } from '../domain/tokens.js'
 import * as bots from '../store/bots/bots.js'
 import * as tokens from '../store/tokens.js'
 import type { Deps } from './deps.js'
@@ -28,9 +28,11 @@ export interface Caller {
   readonly tokenId: string
   /** Empty unless the caller is a bot. */
   readonly botId: string
+  /** What the history of a voucher shows: id of the application token, or prefix of the bot token; otherwise empty. */
+  readonly calledBy: string
 }
 
-const OPERATOR: Caller = { kind: 'operator', accountId: '', applicationId: '', tokenId: '', botId: '' }
+const OPERATOR: Caller = { kind: 'operator', accountId: '', applicationId: '', tokenId: '', botId: '', calledBy: '' }
 
 const BEARER = /^Bearer +([!-~]+) *$/i
 
@@ -108,7 +110,7 @@ async function byToken(
   const refusal = refuseRuntimeCall(row, endpoint.scope, deps.clock.now(), request.inner?.origin ?? null)
   if (refusal !== null) return refusal
   const { account_id: accountId, application_id: applicationId, token_id: tokenId } = row as NonNullable<typeof row>
-  return { kind: 'token', accountId, applicationId, tokenId, botId: '' }
+  return { kind: 'token', accountId, applicationId, tokenId, botId: '', calledBy: tokenId }
 }
 
 async function byBotToken(
@@ -124,5 +126,6 @@ async function byBotToken(
   const refusal = refuseBotCall(row, endpoint, request.inner?.origin ?? null)
   if (refusal !== null) return refusal
   const { account_id: accountId, application_id: applicationId, bot_id: botId } = row as NonNullable<typeof row>
-  return { kind: 'bot', accountId, applicationId: applicationId ?? '', tokenId: hash, botId }
+  const calledBy = tokenPrefixOf(value)
+  return { kind: 'bot', accountId, applicationId: applicationId ?? '', tokenId: hash, botId, calledBy }
 }

@@ -15,6 +15,7 @@ import { headerValues, isPlainUtf8 } from './http/headers.js'
 import type { IdempotentCalls } from './http/idempotent-calls.js'
 import { readJson } from './http/read-body.js'
 import { rateLimited } from './limits.js'
+import { type VoucherCall, voucherCallOf } from './observe/request-log.js'
 import type { CarrierExchange } from './transport/inner-exchange.js'
 
 declare module 'fastify' {
@@ -22,6 +23,8 @@ declare module 'fastify' {
     caller: Caller | null
     /** Generation of the state in which the caller was authenticated (Gate). */
     generation: number
+    /** The voucher of a successful call. */
+    voucher: VoucherCall | null
   }
 }
 
@@ -111,6 +114,7 @@ export function bind({ app, deps, idempotentCalls }: Binding, endpoint: Endpoint
       const result = await (idempotencyKey === undefined
         ? run()
         : idempotentCalls.run(applicationId, idempotencyKey, run))
+      if (result.ok) request.voucher = voucherCallOf(endpoint.id, result.data, call.caller, idempotencyKey)
       sendResult(request, reply, endpoint, result, codec)
     } finally {
       if (!passesGate) gate.leave()
@@ -207,6 +211,7 @@ function callOf(
 ): Call<Endpoint> {
   return {
     caller: request.caller,
+    requestId: request.id,
     idempotencyKey,
     isHead: request.method === 'HEAD',
     isInner: request.inner !== null,

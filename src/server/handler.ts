@@ -33,6 +33,7 @@ export type Reply<E extends Endpoint> = Success<DataOf<E>> | Refusal<CodesOf<E>>
 /** Context that a handler receives in addition to the input of a call. */
 export interface Call<E extends Endpoint> {
   readonly caller: Caller
+  readonly requestId: string
   readonly idempotencyKey: E extends { idempotent: true }
     ? IdempotencyKey
     : E extends { idempotent: 'optional' }

@@ -152,7 +152,7 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
   const target = options.logTo ?? new StderrLog(options.formatLog)
   const log = pino({ level: options.logLevel ?? 'info', base: null, timestamp: pino.stdTimeFunctions.isoTime }, target)
   const logsRequests = log.isLevelEnabled('info')
-  const requestLog = new RequestLog()
+  const requestLog = new RequestLog(clock.now())
   const tokenUses = new TokenUses(store)
   const parts: Omit<Deps, 'snapshots'> = {
     store,
@@ -201,8 +201,8 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
   const snapshots = new Snapshots(parts, options.seed)
   const deps: Deps = { ...parts, snapshots }
   const app = buildApp(deps, createMetrics(store.name), {
-    onRequestDone(entry) {
-      requestLog.add(entry)
+    onRequestDone(entry, voucher) {
+      requestLog.add(entry, voucher)
       if (logsRequests) target.write(requestLine(entry))
     },
     onError: (requestId, error) => log.error({ request_id: requestId, err: error }, 'request failed'),

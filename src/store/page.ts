@@ -19,13 +19,15 @@ export function* listPage<R, T>(
   params: readonly Value[],
   request: PageRequest,
   record: (row: R) => T,
+  order = 'created_at desc, id desc',
 ): Op<Page<T>> {
   const { page = 1, limit = 20 } = request
   const total = yield* count(from, params)
   const [limitAt, offsetAt] = [`$${params.length + 1}`, `$${params.length + 2}`]
-  const rows = yield* all<R>(
-    `select * from ${from} order by created_at desc, id desc limit ${limitAt} offset ${offsetAt}`,
-    [...params, limit, (page - 1) * limit],
-  )
+  const rows = yield* all<R>(`select * from ${from} order by ${order} limit ${limitAt} offset ${offsetAt}`, [
+    ...params,
+    limit,
+    (page - 1) * limit,
+  ])
   return { items: rows.map(record), pagination: { page, limit, total, pages: Math.ceil(total / limit) } }
 }

@@ -22,9 +22,16 @@ import {
 } from '../domain/voucher.js'
 import { notifyLinkedBots } from './delivery/outbox.js'
 import { findReplay, saveRecord } from './idempotency.js'
-import { inserting, interleave, type Op, one, type RowLock, run } from './operation.js'
+import { inserting, interleave, type Op, one, type RowLock, run, updating } from './operation.js'
 import type { GroupCommit } from './store.js'
 import { type TemplateSummaries, templateSummary } from './template-summary.js'
+
+/** The request of a call and its credential, which the history of the voucher shows. */
+export interface CallSource {
+  readonly requestId: string
+  /** Id of an application token, or prefix of a bot token. */
+  readonly calledBy: string
+}
 
 /** A success that may be a replay of an earlier response. */
 export interface ReplayableSuccess<Data> {
@@ -34,7 +41,7 @@ export interface ReplayableSuccess<Data> {
   readonly data: Data
 }
 
-export interface Issue {
+export interface Issue extends CallSource {
   readonly applicationId: string
   readonly templateId: string
   readonly externalIssueId: string
@@ -156,6 +163,11 @@ function deriveCredentials({ derive }: CredentialKey, voucherId: string, counter
 
 const insert = inserting<VoucherRow>('vouchers', 'on conflict do nothing')
 const insertRedemption = inserting<RedemptionRow>('redemptions')
+const saveReversal = updating<RedemptionRow>(
+  'redemptions',
+  ['application_id', 'id'],
+  ['reversed_at', 'reversal_reason', 'reverse_request_id', 'reverse_idempotency_key', 'reversed_by', 'metadata'],
+)
 
 /** Inserts a voucher; returns null credentials with an existing voucher of the same external_issue_id. */
 function* insertVoucher(
@@ -182,6 +194,9 @@ function* insertVoucher(
       channel: call.botId === undefined ? 'direct' : 'bot',
       bot_id: call.botId ?? null,
       issued_at: now,
+      issue_request_id: call.requestId,
+      issue_idempotency_key: call.idempotencyKey?.value ?? null,
+      issued_by: call.calledBy,
       redeemed_at: null,
       redemption_id: null,
       metadata: JSON.stringify(call.metadata),
@@ -283,7 +298,7 @@ export function* verify(
   return { ok: true, data: { redeemable: reason === null, reason, voucher, checkedAt: formatInstant(now) } }
 }
 
-export interface Redeem {
+export interface Redeem extends CallSource {
   readonly applicationId: string
   readonly credential: HashedCredential
   readonly recipientUserId?: string | undefined
@@ -319,8 +334,14 @@ export function* redeem(
     reference: call.reference ?? null,
     metadata: JSON.stringify(call.metadata),
     redeemed_at: now,
+    redeem_request_id: call.requestId,
+    redeem_idempotency_key: call.idempotencyKey.value,
+    redeemed_by: call.calledBy,
     reversed_at: null,
     reversal_reason: null,
+    reverse_request_id: null,
+    reverse_idempotency_key: null,
+    reversed_by: null,
   }
   const data = redemptionRecord(row, { ...voucher, state: 'redeemed' }, now)
   const metadata = Object.keys(call.metadata).length === 0 ? null : call.metadata
@@ -365,7 +386,7 @@ export function* redemption(
   return redemptionRecord(row, (yield* voucherById(applicationId, row.voucher_id)) as VoucherRow, now)
 }
 
-export interface Reverse {
+export interface Reverse extends CallSource {
   readonly applicationId: string
   readonly redemptionId: string
   readonly reason?: string | undefined
@@ -397,13 +418,12 @@ export function* reverse(
     ...found,
     reversed_at: now,
     reversal_reason: call.reason ?? null,
+    reverse_request_id: call.requestId,
+    reverse_idempotency_key: call.idempotencyKey.value,
+    reversed_by: call.calledBy,
     metadata: JSON.stringify({ ...JSON.parse(found.metadata), ...call.metadata }),
   }
-  yield* run(
-    `update redemptions set reversed_at = $3, reversal_reason = $4, metadata = $5
-     where application_id = $1 and id = $2`,
-    [applicationId, row.id, row.reversed_at, row.reversal_reason, row.metadata],
-  )
+  yield* saveReversal(row)
   yield* run(
     `update vouchers set state = 'issued', redeemed_at = null, redemption_id = null, updated_at = $4
      where application_id = $1 and id = $2 and redemption_id = $3`,

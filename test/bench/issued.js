@@ -5,6 +5,7 @@ import { newId } from '../../src/domain/ids.js'
 import { issue } from '../../src/store/vouchers.js'
 
 const DAY_MS = 86_400_000
+const TOKEN_ID = 'tok_01KAJ3XQ8Y7M2N4P6R8T0V2W4X'
 /** Spreads the issue times over this period, which is shorter than the validity of the vouchers. */
 const ISSUED_OVER_MS = 20 * DAY_MS
 
@@ -34,6 +35,8 @@ export function* issuedVouchers({ applicationId, template, keys, count }) {
       idempotencyKey: { value: randomUUID(), fingerprint: fingerprint(endpoint.method, endpoint.path, input) },
       voucherId: newId('vch', now, random),
       newDeliveryId: () => newId('dlv', now, random),
+      requestId: newId('req', now, random),
+      calledBy: TOKEN_ID,
       now,
       keys,
       summaries,

@@ -157,7 +157,8 @@ async function prepareRows(url, transactions) {
       generate_series(1, ${transactions}) i) it`
     await client.query(`insert into vouchers select 'pgbench', 'vch_01KAJ3XQ8Y7M2N4P6R8T0V' || n,
       'tpl_01KAJ3XQ8Y7M2N4P6R8T0V2W4X', 'order-' || n, 'user-' || n, 'issued', 0, 1890000000000, '0000', 'key', 0,
-      'c' || n, 'q' || n, 'direct', null, 0, null, null, '{}', 0 from ${numbers}`)
+      'c' || n, 'q' || n, 'direct', null, 0,
+      'req_01KAJ3XQ8Y7M2N4P6R8T0V' || n, 'i' || n, 'tok_01KAJ3XQ8Y7M2N4P6R8T0V2W4X', null, null, '{}', 0 from ${numbers}`)
     await client.query('vacuum analyze')
     await client.query('checkpoint')
   } finally {

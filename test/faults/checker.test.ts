@@ -80,7 +80,8 @@ describe('invariant checker', () => {
     [
       'a voucher with two live redemptions',
       `insert into redemptions select application_id, id || 'x', voucher_id, template_id, external_issue_id,
-         recipient_user_id, credential_type, reference, metadata, redeemed_at, null, null from redemptions
+         recipient_user_id, credential_type, reference, metadata, redeemed_at, redeem_request_id,
+         redeem_idempotency_key, redeemed_by, null, null, null, null, null from redemptions
          where id = (${LIVE})`,
       /^voucher \w+ is redeemed with 2 live redemptions$/,
     ],
@@ -102,8 +103,8 @@ describe('invariant checker', () => {
     [
       'a voucher that no client issued',
       `insert into vouchers select application_id, id || 'x', template_id, 'nobody', recipient_user_id, 'issued',
-         valid_from, valid_until, code_hint, key_id, key_counter, redeem_code_hash || 'x', qr_token_hash || 'x', channel, bot_id, issued_at, null, null, metadata,
-         updated_at from vouchers limit 1`,
+         valid_from, valid_until, code_hint, key_id, key_counter, redeem_code_hash || 'x', qr_token_hash || 'x', channel, bot_id, issued_at,
+         issue_request_id, issue_idempotency_key, issued_by, null, null, metadata, updated_at from vouchers limit 1`,
       /^nobody asked for voucher \w+$/,
     ],
   ])('invariant checker finds %s', (_what, sql, says) => {

@@ -123,6 +123,13 @@ export const rows: Readonly<Record<string, Row>> = {
   'platform.secureKeys': row(`GET ${platform}/secure/keys`, 'operator'),
   'platform.rotateSecureKeys': row(`POST ${platform}/secure/keys/rotate`, 'operator'),
   'platform.requests': row(`GET ${platform}/requests`, 'operator'),
+  'platform.vouchers': row(`GET ${platform}/vouchers`, 'operator'),
+  'platform.voucher': row(`GET ${platform}/vouchers/:voucherId`, 'operator', undefined, {
+    voucherId: 'VOUCHER_NOT_FOUND',
+  }),
+  'platform.findVoucher': row(`POST ${platform}/voucher-lookup`, 'operator', undefined, {
+    credential: 'VOUCHER_NOT_FOUND',
+  }),
 }
 
 /** Routes without a credential: health checks, and the encrypted transport, whose inner calls carry a credential. */

@@ -174,6 +174,7 @@ const specific: Readonly<Record<string, Produce>> = {
   'templates.create EXTERNAL_TEMPLATE_ID_EXISTS': (scene) => scene.sendTwice({}),
   'templates.submit TEMPLATE_STATE_CONFLICT': (scene) => scene.sendTwice({}),
   'templates.submit EXTERNAL_TEMPLATE_ID_EXISTS': resubmitTaken,
+  'platform.voucher VOUCHER_NOT_FOUND': (scene) => scene.send({ input: { voucherId: 'vch_unknown' } }),
   'platform.approveTemplate TEMPLATE_STATE_CONFLICT': (scene) => scene.sendTwice({}),
   'platform.rejectTemplate TEMPLATE_STATE_CONFLICT': (scene) => scene.sendTwice({}),
   'vouchers.issue TEMPLATE_NOT_ACTIVE': async (scene) =>
@@ -353,7 +354,7 @@ function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
     }
   })()
   const faults = Object.assign(new Faults(), { add: fail, clear: fail })
-  const requestLog = Object.assign(new RequestLog(), { stream: fail })
+  const requestLog = Object.assign(new RequestLog(START_MS), { stream: fail })
   const parts: Readonly<Record<string, Partial<Deps>>> = {
     'platform.issueAccountToken': { clock },
     'platform.secureKeys': { clock },

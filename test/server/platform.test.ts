@@ -207,6 +207,7 @@ describe('operator API over a real socket', () => {
       time: expect.stringMatching(/^\d{4}-.*Z$/),
       request_id: expect.stringMatching(/^req_/),
       application_id: tenant.appId,
+      voucher_id: null,
       duration_ms: expect.any(Number),
       code: null,
       replayed: false,
@@ -214,9 +215,11 @@ describe('operator API over a real socket', () => {
       status: 200,
     }
     const { issue } = contract.vouchers
+    const voucherId = expect.stringMatching(/^vch_/)
+    const issued = { endpoint: issue.id, method: 'POST', path: issue.path, status: 201, voucher_id: voucherId }
     expect(last).toEqual([
-      { ...entry, endpoint: issue.id, method: 'POST', path: issue.path, status: 201 },
-      { ...entry, endpoint: issue.id, method: 'POST', path: issue.path, status: 201, replayed: true },
+      { ...entry, ...issued },
+      { ...entry, ...issued, replayed: true },
       { ...entry, endpoint: 'templates.list', path: contract.templates.list.path },
       {
         ...entry,

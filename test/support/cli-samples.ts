@@ -240,6 +240,33 @@ export const delivery = {
   ],
 }
 
+const issuedEvent = {
+  type: 'issued',
+  at,
+  stored: true,
+  endpoint: 'vouchers.issue',
+  request_id: 'req_01',
+  idempotency_key: 'order-1',
+  token_id: 'tok_01',
+  token_name: 'till',
+  token_prefix: 'sop_CANA',
+  bot_id: null,
+  redemption_id: null,
+  reference: null,
+  reason: null,
+  message: null,
+  updates: [{ bot_id: 'bot_01', update_id: 7, type: 'voucher_issued', pending: false, delivery }],
+}
+const verifiedEvent = { ...issuedEvent, type: 'verified', stored: false, endpoint: 'vouchers.verify', updates: [] }
+
+export const voucherHistory = {
+  voucher,
+  events: [issuedEvent, verifiedEvent],
+  older_redemptions: false,
+  log_since: at,
+  server_started_at: at,
+}
+
 const secureKey = {
   kid: 'OS1SdPMvxjrnaM7M',
   state: 'current',
@@ -361,6 +388,8 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
   'platform users unblock': { args: 'chat_01', bare: 'CHAT_ID', data: chat, changes: true },
   'platform chats list': { args: '', data: pageOf(chat) },
   'platform chats messages': { args: 'chat_01', bare: 'CHAT_ID', data: pageOf({ ...message, voucher: null }) },
+  'platform vouchers list': { args: '', data: pageOf(voucher) },
+  'platform vouchers show': { args: 'vch_01', bare: 'ID|CODE', data: voucherHistory },
   'platform reviews': {
     args: '',
     data: {

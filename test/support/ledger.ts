@@ -58,6 +58,10 @@ export class Ledger {
     return { value, fingerprint }
   }
 
+  source(call: string) {
+    return { requestId: `req_${call}_${++this.#made}`, calledBy: 'tok_1' }
+  }
+
   issue(externalIssueId: string, now: number, overrides: Partial<vouchers.Issue> = {}) {
     const call: vouchers.Issue = {
       applicationId: this.applicationId,
@@ -68,6 +72,7 @@ export class Ledger {
       idempotencyKey: this.idempotencyKey(`issue ${externalIssueId} ${now} ${++this.#made}`),
       voucherId: `vch_${++this.#made}`,
       newDeliveryId: () => `dlv_${++this.#made}`,
+      ...this.source('issue'),
       now,
       keys,
       ...overrides,
@@ -82,6 +87,7 @@ export class Ledger {
       metadata: {},
       idempotencyKey: this.idempotencyKey(`redeem ${++this.#made}`),
       redemptionId: `rdm_${++this.#made}`,
+      ...this.source('redeem'),
       newDeliveryId: () => `dlv_${++this.#made}`,
       now,
       ...overrides,
@@ -95,6 +101,7 @@ export class Ledger {
       redemptionId,
       metadata: {},
       idempotencyKey: this.idempotencyKey(`reverse ${++this.#made}`),
+      ...this.source('reverse'),
       newDeliveryId: () => `dlv_${++this.#made}`,
       now,
       ...overrides,

@@ -92,7 +92,7 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
     limits: createLimits('off'),
     addresses: createClientAddresses(),
     faults: new Faults(),
-    requestLog: new RequestLog(),
+    requestLog: new RequestLog(START_MS),
     tokenUses: new TokenUses(store),
     botCalls: new BotCalls(store),
     polls: new Polls({ across: onPostgres }),
@@ -124,7 +124,7 @@ export function testApp(overrides: Partial<Deps> = {}, events: Partial<AppEvents
   const deps = testDeps(overrides)
   const errors: unknown[] = []
   const app = buildApp(deps, createMetrics(deps.store.name), {
-    onRequestDone: (entry) => deps.requestLog.add(entry),
+    onRequestDone: (entry, voucher) => deps.requestLog.add(entry, voucher),
     onError: (_requestId, error) => errors.push(error),
     ...events,
   })

@@ -104,6 +104,9 @@ export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => 
   'platform.addFault': async () => ({ endpoint: 'apps.list', kind: 'error', times: 1 }),
   'platform.clearFaults': async () => ({}),
   'platform.requests': async () => ({}),
+  'platform.vouchers': async () => ({}),
+  'platform.voucher': async (tenant) => ({ voucherId: (await tenant.issue()).id }),
+  'platform.findVoucher': async (tenant) => ({ credential: codeOf(await tenant.issue()) }),
 }
 
 /** A well-formed credential that belongs to no voucher. */

@@ -1,6 +1,7 @@
 import type { Failure } from '../failure.js'
 import type { Paint } from './colour.js'
 import type { List } from './fields.js'
+import type { Screen } from './show.js'
 
 /** How to print a result as a table; other formats print the data itself. */
 export interface View<Data> {
@@ -12,6 +13,8 @@ export interface View<Data> {
   readonly members?: readonly string[]
   /** Returns a text that replaces the table of members. @param now current time in ms */
   readonly body?: (data: Data, now: number) => string | undefined
+  /** Returns a text with colours in place of `body`; all text of a server in it must have passed `plainLine`. */
+  readonly drawing?: (data: Data, screen: Screen) => string
   /** Whether the headline reports something good; it then has a mark and a colour. */
   readonly isGood?: (data: Data) => boolean
   /** Text for a list without items: what was searched. */

@@ -296,9 +296,11 @@ export class Output {
     const headline = sentence(view.headline, data)
     const isEmpty = view.empty !== undefined && isList(data) && data.items.length === 0
     const body = isEmpty ? undefined : sentence((it) => view.body?.(it, now), data)
+    const drawing = sentence((it) => view.drawing?.(it, screen), data)
     const parts: string[] = []
     if (headline !== undefined) parts.push(`${this.#marked(plainLine(withTimes(headline)), data, view, paint)}\n`)
-    if (body !== undefined) parts.push(`${plain(body)}\n`)
+    if (drawing !== undefined) parts.push(`${drawing}\n`)
+    else if (body !== undefined) parts.push(`${plain(body)}\n`)
     else if (view.members?.length !== 0 || headline === undefined) parts.push(await show(data, view.members))
     return parts.filter((it) => it !== '').join('\n')
   }

@@ -134,6 +134,32 @@ const redemption = {
     codeHint: 'T4FJ',
   },
 }
+const issuedEvent = {
+  type: 'issued',
+  at,
+  stored: true,
+  endpoint: 'vouchers.issue',
+  request_id: requestId,
+  idempotency_key: 'order-1001-issue',
+  token_id: ids.tokenId,
+  token_name: 'till',
+  token_prefix: 'sop_EXAM',
+  bot_id: null,
+  redemption_id: null,
+  reference: null,
+  reason: null,
+  message: null,
+  updates: [],
+}
+const verifiedEvent = {
+  ...issuedEvent,
+  type: 'verified',
+  at: later,
+  stored: false,
+  endpoint: 'vouchers.verify',
+  request_id: 'req_01JZ0000000000000000000001',
+  idempotency_key: null,
+}
 const reversed = {
   ...redemption,
   status: 'reversed',
@@ -319,8 +345,16 @@ const records: Readonly<Record<string, JsonObject>> = {
     status: 200,
     code: null,
     application_id: ids.appId,
+    voucher_id: ids.voucherId,
     replayed: false,
     duration_ms: 3.2,
+  },
+  VoucherHistory: {
+    voucher,
+    events: [issuedEvent, verifiedEvent],
+    older_redemptions: false,
+    log_since: at,
+    server_started_at: at,
   },
 }
 
@@ -363,6 +397,7 @@ const bodies: Readonly<Record<string, JsonObject>> = {
   'vouchers.issue': { template_id: ids.templateId, external_issue_id: 'order-1001', recipient_user_id: USER },
   'vouchers.verify': { credential },
   'vouchers.redeem': { credential, reference: 'till-4' },
+  'platform.findVoucher': { credential },
   'vouchers.reverse': { reason: 'Wrong till' },
   'bots.apply': { name: 'Coffee bot', username: 'coffee_bot' },
   'bots.update': { description: 'Brings you coffee' },

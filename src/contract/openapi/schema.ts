@@ -8,6 +8,7 @@ import { type Schema, Type } from '../schema.js'
 import { template, validity } from '../templates.js'
 import { createdToken, token } from '../tokens.js'
 import { type UpdateType, update, updateTypes } from '../updates.js'
+import { voucherEvent, voucherHistory } from '../voucher-history.js'
 import { credential, issuedVoucher, redemption, verification, voucher } from '../vouchers.js'
 import { delivery, deliveryMode, webhookInfo } from '../webhook.js'
 import { type Json, type JsonObject, requestId, updateExample } from './examples.js'
@@ -39,6 +40,8 @@ const records: Readonly<Record<string, Schema>> = {
   SecureKey: secureKey,
   Fault: fault,
   RequestLogEntry: requestLogEntry,
+  VoucherEvent: voucherEvent,
+  VoucherHistory: voucherHistory,
 }
 const names = new Map<unknown, string>(Object.entries(records).map(([name, schema]) => [schema, name]))
 

@@ -64,6 +64,8 @@ export interface UpdateRow {
   created_at: number
   /** 1 while the update waits to be delivered or polled. */
   pending: number
+  /** Request that issued, redeemed or reversed a voucher; null for other updates. */
+  request_id: string | null
 }
 
 export interface WebhookRow {

@@ -29,7 +29,7 @@ export const botRuntimeHandlers: MakeHandlers<'bots', Runtime> = (deps, { write 
   const { store, clock, newId, keys, polls } = deps
   const summaries: TemplateSummaries = new Map()
   return {
-    issue: (input, { caller, idempotencyKey }) => {
+    issue: (input, { caller, requestId, idempotencyKey }) => {
       const voucherId = newId('vch')
       return store.write(() =>
         issueIntoChat({
@@ -42,6 +42,8 @@ export const botRuntimeHandlers: MakeHandlers<'bots', Runtime> = (deps, { write 
           idempotencyKey,
           voucherId,
           newDeliveryId: () => newId('dlv'),
+          requestId,
+          calledBy: caller.calledBy,
           now: clock.now(),
           keys,
           summaries,

@@ -6,6 +6,7 @@ import { botConsoleHandlers } from './bots.js'
 import { platformHandlers } from './platform.js'
 import { templateHandlers } from './templates.js'
 import { tokenHandlers } from './tokens.js'
+import { voucherHistoryHandlers } from './voucher-history.js'
 import { voucherHandlers } from './vouchers.js'
 import { webhookHandlers } from './webhook.js'
 
@@ -19,6 +20,6 @@ export function makeHandlers(deps: Deps): Handlers {
     vouchers: voucherHandlers(deps, replies),
     bots: { ...botConsoleHandlers(deps, replies), ...botRuntimeHandlers(deps, replies) },
     webhook: webhookHandlers(deps, replies),
-    platform: platformHandlers(deps, replies),
+    platform: { ...platformHandlers(deps, replies), ...voucherHistoryHandlers(deps, replies) },
   }
 }

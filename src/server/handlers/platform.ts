@@ -1,6 +1,6 @@
 import { closest } from '../../contract/closest.js'
 import { refuse } from '../../contract/errors.js'
-import { endpoints } from '../../contract/index.js'
+import { type Contract, endpoints } from '../../contract/index.js'
 import type { Review } from '../../contract/platform.js'
 import { platformPayload, platformUpdateIssues } from '../../domain/bot/platform-update.js'
 import { formatInstant, parseInstant } from '../../domain/time.js'
@@ -20,8 +20,13 @@ function byAge(one: Review, other: Review): number {
   return one.id < other.id ? -1 : 1
 }
 
-/** The operator API (DECISIONS.md#operator-api). */
-export const platformHandlers: MakeHandlers<'platform'> = (deps, { read, write }) => {
+type OfVouchers = 'vouchers' | 'voucher' | 'findVoucher'
+
+/** The operator API (DECISIONS.md#operator-api), except its vouchers (voucher-history.ts). */
+export const platformHandlers: MakeHandlers<'platform', Exclude<keyof Contract['platform'], OfVouchers>> = (
+  deps,
+  { read, write },
+) => {
   const { store, clock, newId, random, keys, accounts, faults, requestLog } = deps
   const newDeliveryId = () => newId('dlv')
   const clockState = () => ({ ok: true, data: { now: formatInstant(clock.now()), test_clock: true } }) as const

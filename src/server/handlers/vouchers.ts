@@ -14,14 +14,14 @@ const EXPECTED = {
   qr_token: 'must be a QR token: VQ1- and 33 symbols',
 }
 
-function credentialIssues({ credential }: { credential: Credential }): ValidationIssue[] {
+export function credentialIssues({ credential }: { credential: Credential }): ValidationIssue[] {
   const parsed = parseCredential(credential.type, credential.value)
   if (parsed.ok || parsed.reason === 'check_failed') return []
   return [{ pointer: '/credential/value', code: 'format', message: EXPECTED[credential.type] }]
 }
 
 /** Hashes a credential; no hashes if the check symbol is wrong, because no voucher has such a credential. */
-function hashCredential({ type, value }: Credential, keys: Keyring): vouchers.HashedCredential {
+export function hashCredential({ type, value }: Credential, keys: Keyring): vouchers.HashedCredential {
   const parsed = parseCredential(type, value)
   return { type, hashes: parsed.ok ? keys.all.map((key) => indexCredential(key.index, type, parsed.normalised)) : [] }
 }
@@ -43,7 +43,7 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
   const summaries: TemplateSummaries = new Map()
   const newDeliveryId = () => newId('dlv')
   return {
-    issue: (input, { caller, idempotencyKey }) => {
+    issue: (input, { caller, requestId, idempotencyKey }) => {
       const voucherId = newId('vch')
       const { applicationId } = caller
       return store.write(
@@ -57,6 +57,8 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
             idempotencyKey,
             voucherId,
             newDeliveryId,
+            requestId,
+            calledBy: caller.calledBy,
             now: clock.now(),
             keys,
             summaries,
@@ -78,7 +80,7 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
 
     redeem: {
       check: credentialIssues,
-      handle: async (input, { caller, idempotencyKey }) => {
+      handle: async (input, { caller, requestId, idempotencyKey }) => {
         const credential = hashCredential(input.credential, keys)
         const redemptionId = newId('rdm')
         const { applicationId } = caller
@@ -93,6 +95,8 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
               idempotencyKey,
               redemptionId,
               newDeliveryId,
+              requestId,
+              calledBy: caller.calledBy,
               now: clock.now(),
             }),
           vouchers.redeemGroup(applicationId, credential),
@@ -106,7 +110,7 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
     redemption: ({ redemptionId }, { caller }) =>
       read(() => vouchers.redemption(caller.applicationId, redemptionId, clock.now())),
 
-    reverse: ({ redemptionId, reason, metadata }, { caller, idempotencyKey }) =>
+    reverse: ({ redemptionId, reason, metadata }, { caller, requestId, idempotencyKey }) =>
       store.write(() =>
         vouchers.reverse({
           applicationId: caller.applicationId,
@@ -115,6 +119,8 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
           metadata: metadata ?? {},
           idempotencyKey,
           newDeliveryId,
+          requestId,
+          calledBy: caller.calledBy,
           now: clock.now(),
         }),
       ),

@@ -2,20 +2,35 @@ import { Readable } from 'node:stream'
 import type { Endpoint } from '../../contract/endpoint.js'
 import type { FailureCode } from '../../contract/errors.js'
 import type { RequestLogEntry } from '../../contract/platform.js'
+import type { Redemption, Verification, Voucher } from '../../contract/vouchers.js'
+import type { IdempotencyKey } from '../../domain/idempotency.js'
 import { formatInstant } from '../../domain/time.js'
 
 const KEPT = 1000
 /** Close the stream of a log follower that leaves more bytes than this unread. */
 const UNREAD_BYTES_MAX = 1024 * 1024
 
+interface LoggedRequest {
+  readonly entry: RequestLogEntry
+  readonly voucher: VoucherCall | null
+}
+export type LoggedVoucherCall = LoggedRequest & { readonly voucher: VoucherCall }
+
 /** Log of recent requests, with a live stream (DECISIONS.md#request-log). Entries hold no query, header or body. */
 export class RequestLog {
-  #entries: RequestLogEntry[] = []
+  #requests: LoggedRequest[] = []
+  /** True if requests since the start are missing. */
+  #isCut = false
   readonly #followers = new Set<Readable>()
 
-  add(entry: RequestLogEntry): void {
-    this.#entries.push(entry)
-    if (this.#entries.length >= 2 * KEPT) this.#entries = this.#entries.slice(-KEPT)
+  /** @param startedAt start of the server, ms since the epoch */
+  constructor(readonly startedAt: number) {}
+
+  /** @param voucher details that only the history of the voucher shows */
+  add(entry: RequestLogEntry, voucher: VoucherCall | null = null): void {
+    this.#requests.push({ entry, voucher })
+    this.#isCut ||= this.#requests.length > KEPT
+    if (this.#requests.length >= 2 * KEPT) this.#requests = this.#requests.slice(-KEPT)
     if (this.#followers.size === 0) return
     const line = `${JSON.stringify(entry)}\n`
     for (const follower of this.#followers) {
@@ -26,7 +41,7 @@ export class RequestLog {
   /** Streams the stored entries as NDJSON; if `follow`, the stream stays open for new entries. */
   stream(follow: boolean): Readable {
     const stream = new Readable({ read() {} })
-    for (const entry of this.#entries.slice(-KEPT)) stream.push(`${JSON.stringify(entry)}\n`)
+    for (const { entry } of this.#kept) stream.push(`${JSON.stringify(entry)}\n`)
     if (!follow) {
       stream.push(null)
       return stream
@@ -38,7 +53,22 @@ export class RequestLog {
 
   /** Discards the stored entries; followers stay. */
   clear(): void {
-    this.#entries = []
+    this.#requests = []
+    this.#isCut = true
+  }
+
+  /** Returns the time from which the log holds every request: the start of the server, or its oldest request. */
+  since(now: number): string {
+    return this.#isCut ? (this.#kept[0]?.entry.time ?? formatInstant(now)) : formatInstant(this.startedAt)
+  }
+
+  /** Returns the successful calls of a voucher, oldest first. */
+  ofVoucher(voucherId: string): readonly LoggedVoucherCall[] {
+    return this.#kept.filter((it): it is LoggedVoucherCall => it.voucher?.voucherId === voucherId)
+  }
+
+  get #kept(): readonly LoggedRequest[] {
+    return this.#requests.slice(-KEPT)
   }
 
   close(): void {
@@ -56,8 +86,45 @@ export interface CompletedRequest {
   readonly status: number
   readonly code: FailureCode | null
   readonly applicationId: string | null
+  readonly voucher: VoucherCall | null
   readonly replayed: boolean
   readonly elapsedMs: number
+}
+
+/** The voucher of a successful call, with details for its history (DECISIONS.md#voucher-history). */
+export interface VoucherCall {
+  readonly voucherId: string
+  readonly idempotencyKey: string | null
+  /** Id of the application token, or prefix of the bot token. */
+  readonly calledBy: string
+  readonly botId: string | null
+  /** Why a verified voucher could not be redeemed. */
+  readonly reason: Verification['reason']
+}
+
+type VoucherIn = { readonly [Id in string]: (data: never) => Pick<VoucherCall, 'voucherId'> & Partial<VoucherCall> }
+const ofVoucher = ({ id }: Voucher) => ({ voucherId: id })
+const ofRedemption = ({ voucherId }: Redemption) => ({ voucherId })
+/** Finds the voucher in the data of a success. */
+const voucherIn: VoucherIn = {
+  'vouchers.issue': ofVoucher,
+  'bots.issue': ofVoucher,
+  'vouchers.verify': ({ voucher, reason }: Verification) => ({ voucherId: voucher.id, reason }),
+  'vouchers.redeem': ofRedemption,
+  'vouchers.redemption': ofRedemption,
+  'vouchers.reverse': ofRedemption,
+}
+
+/** Returns the voucher of a call; null for a call that is not about a voucher. */
+export function voucherCallOf(
+  endpointId: string,
+  data: unknown,
+  { calledBy, botId }: { readonly calledBy: string; readonly botId: string },
+  idempotencyKey: IdempotencyKey | undefined,
+): VoucherCall | null {
+  const found = voucherIn[endpointId]?.(data as never)
+  if (found === undefined) return null
+  return { reason: null, idempotencyKey: idempotencyKey?.value ?? null, calledBy, botId: botId || null, ...found }
 }
 
 /** Converts a completed request to a log entry. @param now milliseconds since 1970 */
@@ -71,6 +138,7 @@ export function entryOf(it: CompletedRequest, now: number): RequestLogEntry {
     status: it.status,
     code: it.code,
     application_id: it.applicationId,
+    voucher_id: it.voucher?.voucherId ?? null,
     replayed: it.replayed,
     duration_ms: Math.round(it.elapsedMs * 1000) / 1000,
   }
@@ -81,12 +149,12 @@ export function entryOf(it: CompletedRequest, now: number): RequestLogEntry {
  * are requests, and writes `time` once. No member needs an escape: all are ids, contract names, instants and numbers.
  */
 export function requestLine(entry: RequestLogEntry): string {
-  const { endpoint, path, code, application_id: applicationId } = entry
+  const { endpoint, path, code, application_id: applicationId, voucher_id: voucherId } = entry
   return (
     `{"level":30,"time":"${entry.time}","request_id":"${entry.request_id}","endpoint":${quoted(endpoint)},` +
     `"method":"${entry.method}","path":${quoted(path)},"status":${entry.status},"code":${quoted(code)},` +
-    `"application_id":${quoted(applicationId)},"replayed":${entry.replayed},"duration_ms":${entry.duration_ms},` +
-    '"msg":"request"}\n'
+    `"application_id":${quoted(applicationId)},"voucher_id":${quoted(voucherId)},"replayed":${entry.replayed},` +
+    `"duration_ms":${entry.duration_ms},"msg":"request"}\n`
   )
 }
 

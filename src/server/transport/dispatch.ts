@@ -59,6 +59,7 @@ export function createDispatchListener(deps: Deps, routing: RequestListener, eve
         status: outer.status,
         code,
         applicationId: null,
+        voucher: null,
         replayed: false,
         elapsedMs: performance.now() - started,
       })

@@ -3,7 +3,7 @@ import type { Delivery } from '../../contract/webhook.js'
 import type { DeliveryAttemptRow, DeliveryRow } from '../../domain/bot/rows.js'
 import { decideRetry, deliveryRecord, SHOWN_ATTEMPTS_MAX } from '../../domain/delivery.js'
 import { approved } from '../bots/bots.js'
-import { all, notify, type Op, one, run, runEach, type Value } from '../operation.js'
+import { all, interleave, notify, type Op, one, run, runEach, type Value } from '../operation.js'
 import { listPage, type Page, type PageRequest } from '../page.js'
 import { type CancelledTo, cancelledTo } from './backlog.js'
 import { webhookOf } from './webhooks.js'
@@ -42,6 +42,9 @@ function asCancelled(row: DeliveryRow, { cancelledTo, droppedTo }: CancelledTo):
   return { ...row, status: 'cancelled', cancel_reason: reason, next_attempt_at: null, resume_status: null }
 }
 
+/** Bounds the number of different statements, because each one stays prepared. */
+const RECORDS_PER_QUERY = 100
+
 /** Adds the latest attempts to deliveries, in one query. Leaves out older attempts: manual retries have no limit. */
 function* recordsOf(rows: readonly DeliveryRow[]): Op<Delivery[]> {
   if (rows.length === 0) return []
@@ -58,6 +61,27 @@ function* recordsOf(rows: readonly DeliveryRow[]): Op<Delivery[]> {
       attempts.filter((it) => it.delivery_id === row.id),
     ),
   )
+}
+
+/** Reads the delivery of each update; undefined for an update without one. */
+export function* deliveriesOf(
+  updates: readonly Pick<DeliveryRow, 'bot_id' | 'update_id'>[],
+): Op<(Delivery | undefined)[]> {
+  const rows = yield* interleave(
+    ...updates.map((it) =>
+      one<DeliveryRow>('select * from deliveries where bot_id = $1 and update_id = $2', [it.bot_id, it.update_id]),
+    ),
+  )
+  const records = new Map<string, Delivery>()
+  for (const botId of new Set(updates.map((it) => it.bot_id))) {
+    const cancelled = yield* cancelledTo(botId)
+    const ofBot = rows.flatMap((it) => (it?.bot_id === botId ? [asCancelled(it, cancelled)] : []))
+    for (let at = 0; at < ofBot.length; at += RECORDS_PER_QUERY) {
+      const some = yield* recordsOf(ofBot.slice(at, at + RECORDS_PER_QUERY))
+      for (const record of some) records.set(record.id, record)
+    }
+  }
+  return rows.map((it) => it && records.get(it.id))
 }
 
 /**

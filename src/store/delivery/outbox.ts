@@ -13,6 +13,8 @@ export interface NewUpdate {
   readonly payload: UpdatePayload
   readonly now: number
   readonly newDeliveryId: () => string
+  /** Request that caused an update about a voucher. */
+  readonly requestId?: string
 }
 
 /**
@@ -34,7 +36,16 @@ export function* addUpdate(update: NewUpdate): Op<string | null> {
   // Calls that set or remove a webhook lock the queue first, so the result cannot change before the commit.
   const isDelivered = yield* hasWebhook(botId)
   const body = updateBody(updateId, type, payload, now)
-  yield* insert({ bot_id: botId, update_id: updateId, type, chat_id: chatId, body, created_at: now, pending: 1 })
+  yield* insert({
+    bot_id: botId,
+    update_id: updateId,
+    type,
+    chat_id: chatId,
+    body,
+    created_at: now,
+    pending: 1,
+    request_id: update.requestId ?? null,
+  })
   if (isDelivered) {
     const key = chatKey({ update_id: updateId, chat_id: chatId })
     yield* run(INSERT_DELIVERY, [update.newDeliveryId(), botId, updateId, type, key, now])
@@ -51,7 +62,7 @@ export function* notifyLinkedBots(
   applicationId: string,
   type: UpdateType,
   payload: () => UpdatePayload,
-  { now, newDeliveryId }: { readonly now: number; readonly newDeliveryId: () => string },
+  call: { readonly now: number; readonly newDeliveryId: () => string; readonly requestId: string },
 ): Op<void> {
   const linked = yield* all<Pick<UpdateQueueRow, 'bot_id' | 'allowed_updates'>>(
     `select q.bot_id, q.allowed_updates from bots b join update_queues q on q.bot_id = b.id
@@ -62,6 +73,7 @@ export function* notifyLinkedBots(
   if (listening.length === 0) return
   const built = payload()
   for (const { bot_id: botId } of listening) {
-    yield* addUpdate({ botId, type, chatId: null, payload: built, now, newDeliveryId })
+    const { now, newDeliveryId, requestId } = call
+    yield* addUpdate({ botId, type, chatId: null, payload: built, now, newDeliveryId, requestId })
   }
 }

@@ -108,6 +108,9 @@ create table vouchers (
   channel text not null check (channel in ('direct', 'bot')),
   bot_id text,
   issued_at ${int64} not null,
+  issue_request_id text not null,
+  issue_idempotency_key text,
+  issued_by text not null,
   redeemed_at ${int64},
   redemption_id text,
   metadata text not null,
@@ -118,6 +121,7 @@ create table vouchers (
   unique (application_id, qr_token_hash),
   check ((state = 'redeemed') = (redemption_id is not null))
 )${busyRows};
+create index vouchers_by_age on vouchers (issued_at, id);
 
 create table redemptions (
   application_id ${key} not null,
@@ -130,10 +134,17 @@ create table redemptions (
   reference text,
   metadata text not null,
   redeemed_at ${int64} not null,
+  redeem_request_id text not null,
+  redeem_idempotency_key text not null,
+  redeemed_by text not null,
   reversed_at ${int64},
   reversal_reason text,
+  reverse_request_id text,
+  reverse_idempotency_key text,
+  reversed_by text,
   primary key (application_id, id)
 )${rows};
+create index redemptions_reversed on redemptions (application_id, voucher_id) where reversed_at is not null;
 
 create table idempotency_keys (
   application_id ${key} not null,
@@ -223,8 +234,10 @@ create table updates (
   body text not null,
   created_at ${int64} not null,
   pending integer not null check (pending in (0, 1)),
+  request_id ${key},
   primary key (bot_id, update_id)
 )${byKey};
+create index updates_by_request on updates (request_id) where request_id is not null;
 create index updates_pending on updates (bot_id, update_id, created_at) where pending = 1;
 create index updates_expiring on updates (created_at) where pending = 1;
 create index updates_confirmed on updates (created_at) where body = '';

@@ -8,6 +8,7 @@ import { parseTime, TIME_RULE } from '../../flags/time.js'
 import { platformBots } from './bots.js'
 import { platformChats, platformUsers } from './chats.js'
 import { operatorNotes as notes } from './operator-notes.js'
+import { platformVouchers } from './vouchers.js'
 
 const templateId = { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…', ask: 'Template id' }
 const appId = { name: 'APP_ID', summary: 'Id of the application, app_…', ask: 'Application id' }
@@ -205,6 +206,7 @@ export const platform: Group = {
     apps,
     platformUsers,
     platformChats,
+    platformVouchers,
     clock,
     faults,
   ],

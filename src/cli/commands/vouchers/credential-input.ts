@@ -25,12 +25,33 @@ export const credentialMembers = { code: 'credential', 'qr-token': 'credential' 
 /** Forms of a redeem code as people type it. A longer text, or one with other symbols, is QR data (DECISIONS.md#codes-as-arguments). */
 const REDEEM_CODE = /^(?!vq1-)[\p{Letter}\p{Number}\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]{1,40}$/iu
 
+type CredentialFlags = ValuesOf<typeof credentialFlags>
+
 /** Reads a redeem code or QR token from the argument or its flag, from stdin, or from a prompt. */
 export async function readCredential(
   context: Context,
   operand: string | undefined,
-  flags: ValuesOf<typeof credentialFlags>,
+  flags: CredentialFlags,
 ): Promise<Ok<Credential> | Failure> {
+  const typed = await readTyped(context, operand, flags, credentialQuestion)
+  return typed.ok ? credentialOf(context, typed.value, flags) : typed
+}
+
+/** Asks for a credential if none was given. */
+interface Question {
+  readonly text: string
+  /** What to give on the command line instead. */
+  readonly instead: string
+}
+const credentialQuestion: Question = { text: 'Redeem code or QR data', instead: '--code or --qr-token' }
+
+/** Reads a credential as typed, which may also be another value that the command takes in its place. */
+export async function readTyped(
+  context: Context,
+  operand: string | undefined,
+  flags: CredentialFlags,
+  question: Question,
+): Promise<Ok<string> | Failure> {
   const { code, 'qr-token': qrToken } = flags
   const given = [
     ['CODE', operand],
@@ -39,9 +60,15 @@ export async function readCredential(
   ].filter((it): it is [string, string] => it[1] !== undefined)
   if (given.length > 1) return usage(`${given.map(([name]) => name).join(' and ')} name two credentials; give one.`)
   const [named] = given
-  const found = named === undefined ? await askCode(context) : await read(context, ...named)
-  if (!found.ok) return found
-  const { value } = found
+  return named === undefined ? askCode(context, question) : read(context, ...named)
+}
+
+/** Decides whether a typed value is a redeem code or a QR token. */
+export function credentialOf(
+  context: Context,
+  value: string,
+  { code, 'qr-token': qrToken }: CredentialFlags,
+): Ok<Credential> | Failure {
   if (qrToken !== undefined || (code === undefined && !REDEEM_CODE.test(value))) {
     remember(context.host, value)
     return { ok: true, value: { type: 'qr_token', value } }
@@ -56,11 +83,11 @@ export function formsOf(code: string): string[] {
   return [code, symbols, symbols.replace(/(.{4})(?=.)/g, '$1-')]
 }
 
-async function askCode(context: Context): Promise<Ok<string> | Failure> {
+async function askCode(context: Context, question: Question): Promise<Ok<string> | Failure> {
   const { required } = await import('../../command/required.js')
   const asked = await context.ask(
-    () => required(['--code or --qr-token']),
-    (questions) => questions.text('Redeem code or QR data', (it) => mistakeIn(context, it.trim())),
+    () => required([question.instead]),
+    (questions) => questions.text(question.text, (it) => mistakeIn(context, it.trim())),
   )
   // The printed line must not contain the code, so it reads the code from stdin.
   if (asked.ok) context.line.answer(0, ['-'])

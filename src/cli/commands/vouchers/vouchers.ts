@@ -10,6 +10,7 @@ import { issueMany } from './issue-many.js'
 import { redeemMany } from './redeem-many.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
 import { reverseMany } from './reverse-many.js'
+import { reasons } from './verdict.js'
 import { verifyMany } from './verify-many.js'
 
 /** Schema of the result of redeem and reverse, including the members of a replay. */
@@ -33,13 +34,6 @@ const redemptionMembers = [
   'voucher.status',
   'voucher.redeemable',
 ]
-
-const reasons: Readonly<Record<string, string>> = {
-  already_redeemed: 'it is already redeemed',
-  expired: 'it has expired',
-  not_yet_valid: 'it is not valid yet',
-  recipient_mismatch: 'it belongs to another recipient',
-}
 
 export const vouchers: Group = {
   name: 'vouchers',

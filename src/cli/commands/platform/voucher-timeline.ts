@@ -1,0 +1,105 @@
+import type { VoucherEvent, VoucherHistory } from '../../../contract/voucher-history.js'
+import type { Paint } from '../../output/colour.js'
+import { plainLine } from '../../output/plain.js'
+import { type Screen, showRecord } from '../../output/show.js'
+import { timeInList } from '../../output/time.js'
+import { wrap } from '../../output/wrap.js'
+import { reasons } from '../vouchers/verdict.js'
+import { timeline } from '../webhook/deliveries.js'
+
+const members = ['name', 'templateId', 'applicationId', 'recipientUserId', 'externalIssueId', 'codeHint', 'validUntil']
+
+/** Draws a voucher and its events from top to bottom, the oldest first. */
+export function drawHistory(history: VoucherHistory, screen: Screen): string {
+  const { voucher, events, older_redemptions, log_since, server_started_at } = history
+  const { paint, width, now } = screen
+  const since =
+    log_since === server_started_at
+      ? `the server started, ${timeInList(server_started_at, now)}`
+      : `${timeInList(log_since, now)}, with which the log of its last 1000 requests begins`
+  const notes = [
+    ...(older_redemptions ? ['Only the newest redemptions are shown.'] : []),
+    `* Verifications and replays are known since ${since}.`,
+  ]
+  const isOpen = voucher.status === 'issued'
+  const drawn = events.map((it, at) => drawEvent(it, screen, isOpen || at < events.length - 1))
+  const expiry = isOpen ? [paint.quiet(`◌ expires    ${timeInList(voucher.validUntil, now)}`)] : []
+  return [
+    showRecord(voucher, members, paint, width),
+    ...drawn,
+    ...expiry,
+    '',
+    ...notes.flatMap((it) => wrap(it, width ?? Number.POSITIVE_INFINITY)).map(paint.quiet),
+  ].join('\n')
+}
+
+const TYPE_WIDTH = 10
+const LABEL_WIDTH = 12
+
+function drawEvent(event: VoucherEvent, { paint, width, now }: Screen, continues: boolean): string {
+  const { type, at, stored, updates } = event
+  const colour = colourOf(event, paint)
+  const name = (stored ? type : `${type} *`).padEnd(TYPE_WIDTH)
+  const head = [`${colour(`${stored ? '●' : '○'} ${name}`)} ${timeInList(plainLine(at), now)}`, outcomeOf(event)]
+  const rail = paint.quiet(continues ? '│' : ' ')
+  const room = width === undefined ? Number.POSITIVE_INFINITY : width - LABEL_WIDTH - 2
+  const details = detailsOf(event).flatMap(([label, value]) =>
+    fold(plainLine(value), room).map(
+      (it, line) => `${rail} ${paint.quiet((line === 0 ? label : '').padEnd(LABEL_WIDTH))}${it}`,
+    ),
+  )
+  const sent = updates.flatMap(({ bot_id, update_id, type: updateType, pending, delivery }) => [
+    `${rail} ${paint.quiet('update of'.padEnd(LABEL_WIDTH))}${plainLine(bot_id)}`,
+    ...(delivery === null
+      ? [`${rail}   #${update_id}  ${plainLine(updateType)}  ${pending ? 'not polled yet' : 'not waiting any more'}`]
+      : timeline(delivery, now)
+          .split('\n')
+          .map((it) => `${rail}   ${paintMark(it, paint)}`)),
+  ])
+  return [head.filter((it) => it !== undefined).join('  '), ...details, ...sent, rail]
+    .map((it) => it.trimEnd())
+    .join('\n')
+}
+
+function colourOf({ type, stored }: VoucherEvent, paint: Paint): (text: string) => string {
+  if (!stored) return paint.hint
+  if (type === 'expired') return paint.error
+  return type === 'reversed' ? paint.status : paint.done
+}
+
+function outcomeOf({ type, endpoint, reason }: VoucherEvent): string | undefined {
+  if (type === 'replayed') return plainLine(String(endpoint))
+  if (type !== 'verified') return undefined
+  return reason === null ? 'redeemable' : `not redeemable: ${plainLine(reasons[reason] ?? reason)}`
+}
+
+function detailsOf(event: VoucherEvent): [label: string, value: string][] {
+  const { token_prefix, token_name, message } = event
+  const token = token_prefix === null ? null : `${token_prefix}…${token_name === null ? '' : ` (${token_name})`}`
+  const rows: [string, string | null][] = [
+    ['redemption', event.redemption_id],
+    ['reference', event.reference],
+    ['reason', event.type === 'reversed' ? event.reason : null],
+    ['bot', event.bot_id],
+    ['token', token],
+    ['request', event.request_id],
+    ['key', event.idempotency_key],
+    ['message', message === null ? null : `${message.message_id} in ${message.chat_id}`],
+  ]
+  return rows.filter((it): it is [string, string] => it[1] !== null && it[1] !== '')
+}
+
+/** Breaks a text into lines, also inside a word: idempotency keys have up to 255 characters and no spaces. */
+function fold(text: string, room: number): string[] {
+  return wrap(text, room).flatMap((line) =>
+    line.length <= room
+      ? [line]
+      : Array.from({ length: Math.ceil(line.length / room) }, (_, at) => line.slice(at * room, (at + 1) * room)),
+  )
+}
+
+const paintMark = (line: string, paint: Paint) =>
+  line.replace(
+    /^( +)([✓✗])/,
+    (_, indent: string, mark: string) => indent + (mark === '✓' ? paint.done(mark) : paint.error(mark)),
+  )

@@ -1,0 +1,106 @@
+import { durationMs } from '../../../contract/duration.js'
+import * as contract from '../../../contract/voucher-history.js'
+import type { Group } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { fetchList, pageFlags } from '../../command/paging.js'
+import { defined } from '../../flags/defined.js'
+import { choice, type Flag, one, text } from '../../flags/flags.js'
+import { parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
+import { idKinds } from '../../ids.js'
+import { credentialFlags, credentialMembers, credentialOf, readTyped } from '../vouchers/credential-input.js'
+import { operatorNotes as notes } from './operator-notes.js'
+import { drawHistory } from './voucher-timeline.js'
+
+/** Flag whose value stays as typed, so that an empty list can repeat it. */
+const since: Flag<string | undefined> = {
+  ...one('TIME', 'Only those issued from this time on, or so long ago, such as 10m', (it) =>
+    durationMs(it) === undefined && parseTime(it) === undefined
+      ? { ok: false, message: `${TIME_RULE}, or a duration such as 10m` }
+      : { ok: true, value: it },
+  ),
+  remark: zoneNotice,
+}
+
+function instantOf(typed: string | undefined, now: number): string | undefined {
+  if (typed === undefined) return undefined
+  const agoMs = durationMs(typed)
+  return agoMs === undefined ? parseTime(typed)?.instant : new Date(now - agoMs).toISOString()
+}
+
+export const platformVouchers: Group = {
+  name: 'vouchers',
+  alias: 'voucher',
+  summary: 'Vouchers of every application, and their history',
+  commands: [
+    leaf({
+      name: 'list',
+      endpoint: contract.listVouchers,
+      notes,
+      flags: {
+        template: text('ID', 'Only those of this template, tpl_…'),
+        recipient: text('ID', 'Only those of this user'),
+        'external-id': text('ID', 'Only those with this external issue id'),
+        status: choice(contract.voucherStatuses, 'Only these'),
+        since,
+        ...pageFlags,
+      },
+      members: { template: 'template_id', recipient: 'recipient_user_id', 'external-id': 'external_issue_id' },
+      examples: [
+        { command: 'voucherctl platform vouchers list' },
+        { command: 'voucherctl platform vouchers list --recipient user-42 --status redeemed --since 1h' },
+      ],
+      view: { members: ['id', 'status', 'recipientUserId', 'externalIssueId', 'issuedAt'] },
+      run: (context, { flags }) =>
+        fetchList(
+          context,
+          flags,
+          contract.listVouchers,
+          defined({
+            template_id: flags.template,
+            recipient_user_id: flags.recipient,
+            external_issue_id: flags['external-id'],
+            status: flags.status,
+            since: instantOf(flags.since, context.host.now()),
+          }),
+        ),
+    }),
+    leaf({
+      name: 'show',
+      summary: contract.showVoucher.summary,
+      output: contract.voucherHistory,
+      notes: [
+        'Verifications and replays are known since the server started, from its last 1000 requests; the store holds all other events.',
+        'Codes and QR data are secrets: they are asked for on a terminal, and - reads them from stdin.',
+        ...notes,
+      ],
+      positional: {
+        name: 'ID|CODE',
+        summary: 'Voucher id, redeem code or QR data, or - to read it from stdin',
+        member: 'credential',
+      },
+      flags: credentialFlags,
+      members: credentialMembers,
+      examples: [
+        { command: 'voucherctl platform vouchers show vch_01JC…' },
+        { command: 'scan | voucherctl platform vouchers show -', comment: 'By its code' },
+      ],
+      view: {
+        headline: ({ voucher }: contract.VoucherHistory) => `Voucher ${voucher.id} is ${voucher.status}.`,
+        drawing: drawHistory,
+        key: 'voucher.id',
+      },
+      run: async (context, { positional, flags }) => {
+        const question = { text: 'Voucher id, redeem code or QR data', instead: 'ID|CODE' }
+        const typed = await readTyped(context, positional, flags, question)
+        if (!typed.ok) return typed
+        const { value } = typed
+        const isId = Object.hasOwn(idKinds, value.slice(0, value.indexOf('_')))
+        if (isId && flags.code === undefined && flags['qr-token'] === undefined) {
+          return context.call(contract.showVoucher, { voucherId: value })
+        }
+        const credential = credentialOf(context, value, flags)
+        return credential.ok ? context.call(contract.findVoucher, { credential: credential.value }) : credential
+      },
+    }),
+  ],
+}

@@ -1,0 +1,53 @@
+import { refuse } from '../../contract/errors.js'
+import { formatInstant, parseInstant } from '../../domain/time.js'
+import type { LoggedCall } from '../../domain/voucher-history.js'
+import * as vouchers from '../../store/voucher-history.js'
+import type { HashedCredential } from '../../store/vouchers.js'
+import { invalid, type MakeHandlers } from '../handler.js'
+import type { LoggedVoucherCall } from '../observe/request-log.js'
+import { credentialIssues, hashCredential } from './vouchers.js'
+
+/** Vouchers in the operator API (DECISIONS.md#voucher-history). */
+export const voucherHistoryHandlers: MakeHandlers<'platform', 'vouchers' | 'voucher' | 'findVoucher'> = (
+  { store, clock, keys, requestLog },
+  { read },
+) => {
+  const loggedCalls = (voucherId: string) => requestLog.ofVoucher(voucherId).flatMap(loggedCall)
+  const show = async (wanted: { readonly id: string } | HashedCredential) => {
+    const found = await store.read(() => vouchers.history(wanted, loggedCalls, clock.now()))
+    if (!found.ok) return found
+    const since = { log_since: requestLog.since(clock.now()), server_started_at: formatInstant(requestLog.startedAt) }
+    return { ok: true, data: { ...found.data, ...since } } as const
+  }
+  return {
+    vouchers: async ({ since, ...filter }) => {
+      const from = since === undefined ? undefined : parseInstant(since)
+      if (from === null) return invalid({ pointer: '/since', code: 'format', message: 'is not a time that exists' })
+      return read(() => vouchers.list({ ...filter, since: from }, clock.now()))
+    },
+    voucher: ({ voucherId }) => show({ id: voucherId }),
+    findVoucher: {
+      check: credentialIssues,
+      handle: async ({ credential }) => {
+        const hashed = hashCredential(credential, keys)
+        if (hashed.hashes.length === 0) return refuse('VOUCHER_NOT_FOUND', { credential_check: 'failed' })
+        return show(hashed)
+      },
+    },
+  }
+}
+
+/** Verifications and replays; the store holds all other calls. */
+function loggedCall({ entry, voucher }: LoggedVoucherCall): LoggedCall[] {
+  const isVerified = entry.endpoint === 'vouchers.verify'
+  if (!isVerified && !entry.replayed) return []
+  return [
+    {
+      type: isVerified ? 'verified' : 'replayed',
+      at: entry.time,
+      endpoint: entry.endpoint,
+      requestId: entry.request_id,
+      ...voucher,
+    },
+  ]
+}

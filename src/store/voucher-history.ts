@@ -1,0 +1,166 @@
+import { type Refusal, refuse } from '../contract/errors.js'
+import type { VoucherEvent, VoucherHistory } from '../contract/voucher-history.js'
+import type { Voucher } from '../contract/vouchers.js'
+import type { MessageRow, UpdateRow } from '../domain/bot/rows.js'
+import type { RedemptionRow, TokenRow, VoucherRow } from '../domain/rows.js'
+import { UNCONFIRMED_UPDATE_RETENTION_MS } from '../domain/update.js'
+import { voucherRecord } from '../domain/voucher.js'
+import { eventsOf, type LoggedCall } from '../domain/voucher-history.js'
+import { attempted } from './delivery/backlog.js'
+import { deliveriesOf } from './delivery/deliveries.js'
+import { all, interleave, type Op, one, type Value } from './operation.js'
+import { listPage, type Page, type PageRequest } from './page.js'
+import { templateSummary } from './template-summary.js'
+import type { HashedCredential } from './vouchers.js'
+
+export interface VoucherFilter extends PageRequest {
+  readonly template_id?: string
+  readonly recipient_user_id?: string
+  readonly external_issue_id?: string
+  readonly status?: Voucher['status']
+  /** Time of the issue, ms since the epoch. */
+  readonly since?: number | undefined
+}
+
+/** Lists the vouchers of all applications. */
+export function* list(filter: VoucherFilter, now: number): Op<Page<Voucher>> {
+  const params: Value[] = []
+  const where: string[] = []
+  const { template_id: templateId, since, status } = filter
+  if (templateId !== undefined) {
+    const at = `$${params.push(templateId)}`
+    // The application of the template lets the engine use the index of its vouchers.
+    where.push(`application_id = (select application_id from templates where id = ${at}) and template_id = ${at}`)
+  }
+  for (const member of ['recipient_user_id', 'external_issue_id'] as const) {
+    const value = filter[member]
+    if (value !== undefined) where.push(`${member} = $${params.push(value)}`)
+  }
+  if (status === 'redeemed') where.push(`state = 'redeemed'`)
+  else if (status !== undefined) {
+    where.push(`state = 'issued' and valid_until ${status === 'issued' ? '>' : '<='} $${params.push(now)}`)
+  }
+  if (since !== undefined) where.push(`issued_at >= $${params.push(since)}`)
+  const from = where.length === 0 ? 'vouchers' : `vouchers where ${where.join(' and ')}`
+  const page = yield* listPage<VoucherRow, VoucherRow>(from, params, filter, (row) => row, 'issued_at desc, id desc')
+  const summaries = new Map()
+  const items: Voucher[] = []
+  for (const row of page.items) {
+    items.push(voucherRecord(row, yield* templateSummary(summaries, row.application_id, row.template_id), now))
+  }
+  return { ...page, items }
+}
+
+/** Redemptions of one voucher in its history: callers may redeem and reverse without limit. */
+export const SHOWN_REDEMPTIONS_MAX = 100
+
+type StoredHistory = Pick<VoucherHistory, 'voucher' | 'events' | 'older_redemptions'>
+
+/**
+ * Reads a voucher and its events.
+ * @param loggedCalls returns the calls of the voucher that only the request log knows
+ */
+export function* history(
+  wanted: { readonly id: string } | HashedCredential,
+  loggedCalls: (voucherId: string) => readonly LoggedCall[],
+  now: number,
+): Op<{ ok: true; data: StoredHistory } | Refusal<'VOUCHER_NOT_FOUND'>> {
+  const voucher = yield* 'id' in wanted ? voucherBy('id', [wanted.id]) : voucherBy(`${wanted.type}_hash`, wanted.hashes)
+  if (voucher === undefined) return refuse('VOUCHER_NOT_FOUND')
+  const { application_id: applicationId, id } = voucher
+  const logged = loggedCalls(id)
+  const [summary, inForce, reversed, message] = yield* interleave(
+    templateSummary(new Map(), applicationId, voucher.template_id),
+    all<RedemptionRow>('select * from redemptions where application_id = $1 and id = $2', [
+      applicationId,
+      voucher.redemption_id,
+    ]),
+    all<RedemptionRow>(
+      `select * from redemptions where application_id = $1 and voucher_id = $2 and reversed_at is not null
+       order by redeemed_at desc, id desc limit ${SHOWN_REDEMPTIONS_MAX + 1}`,
+      [applicationId, id],
+    ),
+    one<Pick<MessageRow, 'chat_id' | 'message_id'>>(
+      'select chat_id, message_id from messages where application_id = $1 and voucher_id = $2',
+      [applicationId, id],
+    ),
+  )
+  const redemptions = [...reversed.slice(0, SHOWN_REDEMPTIONS_MAX).reverse(), ...inForce]
+  const requests = redemptions.flatMap((it) => [it.redeem_request_id, it.reverse_request_id ?? []].flat())
+  const life = {
+    voucher,
+    redemptions,
+    logged,
+    tokens: yield* tokensOf([voucher.issued_by, ...redemptions.flatMap(callersOf), ...logged.map((it) => it.calledBy)]),
+    message: message ?? null,
+    updates: yield* updatesOf([voucher.issue_request_id, ...requests], now),
+  }
+  return {
+    ok: true,
+    data: {
+      voucher: voucherRecord(voucher, summary, now),
+      events: eventsOf(life, now),
+      older_redemptions: reversed.length > SHOWN_REDEMPTIONS_MAX,
+    },
+  }
+}
+
+const callersOf = (it: RedemptionRow): string[] =>
+  it.reversed_by === null ? [it.redeemed_by] : [it.redeemed_by, it.reversed_by]
+
+/** Finds a voucher in any application; the indexes of vouchers begin with the application. */
+function* voucherBy(
+  column: 'id' | 'redeem_code_hash' | 'qr_token_hash',
+  values: readonly string[],
+): Op<VoucherRow | undefined> {
+  for (const value of values) {
+    const row = yield* one<VoucherRow>(
+      `select * from vouchers where application_id in (select id from applications) and ${column} = $1`,
+      [value],
+    )
+    if (row !== undefined) return row
+  }
+  return undefined
+}
+
+/** Reads the application tokens of calls; the prefix of a bot token has no row. */
+function* tokensOf(callers: readonly string[]): Op<Pick<TokenRow, 'id' | 'name' | 'token_prefix'>[]> {
+  const ids = [...new Set(callers)]
+  const rows = yield* interleave(
+    ...ids.map((id) =>
+      one<Pick<TokenRow, 'id' | 'name' | 'token_prefix'>>('select id, name, token_prefix from tokens where id = $1', [
+        id,
+      ]),
+    ),
+  )
+  return rows.filter((it) => it !== undefined)
+}
+
+type CausedUpdate = Pick<UpdateRow, 'bot_id' | 'update_id' | 'type'> & {
+  readonly request_id: string
+  readonly waits: number
+}
+
+/** Reads the updates that requests caused, with their deliveries, by request id. */
+function* updatesOf(requestIds: readonly string[], now: number): Op<Map<string, VoucherEvent['updates']>> {
+  const found = yield* interleave(
+    ...requestIds.map((id) =>
+      all<CausedUpdate>(
+        `select bot_id, update_id, type, request_id,
+           case when pending = 1 and (created_at > $2 or ${attempted('updates')}) and update_id > coalesce(
+             (select q.confirmed_to from update_queues q where q.bot_id = updates.bot_id), 0)
+           then 1 else 0 end as waits
+         from updates where request_id = $1 order by bot_id`,
+        [id, now - UNCONFIRMED_UPDATE_RETENTION_MS],
+      ),
+    ),
+  )
+  const updates = found.flat()
+  const deliveries = yield* deliveriesOf(updates)
+  const byRequest = new Map<string, VoucherEvent['updates']>()
+  updates.forEach(({ bot_id, update_id, type, request_id, waits }, at) => {
+    const update = { bot_id, update_id, type: type as VoucherEvent['updates'][number]['type'], pending: waits === 1 }
+    byRequest.set(request_id, [...(byRequest.get(request_id) ?? []), { ...update, delivery: deliveries[at] ?? null }])
+  })
+  return byRequest
+}
