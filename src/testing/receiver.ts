@@ -20,6 +20,13 @@ interface Arrival {
   isReturned: boolean
 }
 
+interface ReceiverState {
+  readonly arrivals: readonly Arrival[]
+  readonly selected: ReadonlyMap<string, readonly UpdateType[]>
+}
+
+const nothing: ReceiverState = { arrivals: [], selected: new Map() }
+
 interface Waiting {
   take(): boolean
   fail(error: Error): void
@@ -32,8 +39,9 @@ export class Receiver {
   readonly #secret = randomBytes(24).toString('base64url')
   readonly #waiting = new Set<Waiting>()
   /** Update types that bots had selected before their first `receive`. */
-  readonly #selected = new Map<string, readonly UpdateType[]>()
+  #selected = new Map<string, readonly UpdateType[]>()
   #arrivals: Arrival[] = []
+  #isPaused = false
   #opening: Promise<{ readonly server: Server; readonly origin: string }> | undefined
 
   constructor(deps: Deps, seed: Seed) {
@@ -51,9 +59,23 @@ export class Receiver {
     return this.#next(bot, type, within, deadline)
   }
 
-  /** Forgets what has arrived, when the server goes back to another state. */
-  forget(): void {
-    this.#arrivals = []
+  /** What has arrived, for `replace`. */
+  save(): ReceiverState {
+    return { arrivals: this.#arrivals.map((it) => ({ ...it })), selected: new Map(this.#selected) }
+  }
+
+  /** Runs `work`, which replaces the state of the server, and returns to the state that belongs to it. */
+  async replace(work: () => Promise<void>, { arrivals, selected }: ReceiverState = nothing): Promise<void> {
+    // A delivery in flight belongs to the replaced state.
+    this.#isPaused = true
+    try {
+      ;(await this.#opening)?.server.closeAllConnections()
+      await work()
+      this.#arrivals = arrivals.map((it) => ({ ...it }))
+      this.#selected = new Map(selected)
+    } finally {
+      this.#isPaused = false
+    }
   }
 
   async close(reason: Error): Promise<void> {
@@ -133,7 +155,9 @@ export class Receiver {
   async #listen(): Promise<{ readonly server: Server; readonly origin: string }> {
     const server = createServer(async (request, response) => {
       try {
-        response.writeHead(this.#take(request, await bodyOf(request))).end()
+        const body = await bodyOf(request)
+        if (this.#isPaused) response.destroy()
+        else response.writeHead(this.#take(request, body)).end()
       } catch {
         // The connection broke: the server will deliver again.
         response.destroy()

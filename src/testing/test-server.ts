@@ -2,12 +2,13 @@ import { type Client, createClient } from '../client/index.js'
 import type { CredentialKind } from '../contract/endpoint.js'
 import { contract } from '../contract/index.js'
 import { startInProcess } from '../server/listen.js'
+import { wrongType } from './arguments.js'
 import { controlClock, controlFaults } from './controls.js'
 import { TestingError } from './errors.js'
 import { readOptions } from './options.js'
 import { Receiver } from './receiver.js'
 import { createInProcessTransport } from './transport.js'
-import type { StartOptions, TestServer } from './types.js'
+import type { Snapshot, StartOptions, TestServer } from './types.js'
 
 /** Lifetime of the account tokens that the client creates, one for each console call. */
 const JWT_SECONDS = 60
@@ -62,6 +63,9 @@ export async function startTestServer(options: StartOptions): Promise<TestServer
     stream(contract.platform.requests, input, settings)
   const client: Client = { ...calls, stream, platform: { ...calls.platform, requests } }
 
+  let saved = 0
+  const snapshots = new WeakMap<Snapshot, { readonly name: string; readonly state: ReturnType<Receiver['save']> }>()
+
   const server: TestServer = {
     get baseUrl() {
       requireOpen()
@@ -77,6 +81,24 @@ export async function startTestServer(options: StartOptions): Promise<TestServer
     receive: async (type, options) => {
       requireOpen()
       return receiver.receive(type, options)
+    },
+    async reset() {
+      requireOpen()
+      await receiver.replace(() => deps.snapshots.reset())
+    },
+    async snapshot() {
+      requireOpen()
+      const { name, clock } = await deps.snapshots.save(`test-${++saved}`)
+      const snapshot = { time: new Date(clock) }
+      // Copy now: what the store has as delivered has arrived.
+      snapshots.set(snapshot, { name, state: receiver.save() })
+      return snapshot
+    },
+    async restore(snapshot) {
+      requireOpen()
+      const held = snapshots.get(snapshot)
+      if (held === undefined) throw wrongType('snapshot', 'a snapshot of this server', snapshot)
+      await receiver.replace(async () => void (await deps.snapshots.restore(held.name)), held.state)
     },
     close: () => {
       closing ??= close()

@@ -56,8 +56,20 @@ export interface TestServer extends AsyncDisposable {
    * @throws TestingError UPDATE_NOT_RECEIVED with what did arrive
    */
   receive<T extends UpdateType>(type: T, options?: ReceiveOptions): Promise<ReceivedUpdate<T>>
+  /** Returns to the state of the start: the records of the seed, without faults, at the time of the start plus its age. */
+  reset(): Promise<void>
+  /** Saves the state of the server, with the time of its clock, until it closes. */
+  snapshot(): Promise<Snapshot>
+  /** Returns to a snapshot of this server, as often as needed. The test clock goes back with it. */
+  restore(snapshot: Snapshot): Promise<void>
   /** Ends calls and deliveries in flight and releases everything. Further calls change nothing. */
   close(): Promise<void>
+}
+
+/** A saved state of a server. */
+export interface Snapshot {
+  /** Time of the server's clock at which it was saved. */
+  readonly time: Date
 }
 
 export interface ReceiveOptions {

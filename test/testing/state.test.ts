@@ -1,0 +1,81 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { startServer } from '../../src/testing/index.js'
+import type { Snapshot, TestServer } from '../../src/testing/types.js'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer({ clock: '2027-03-01T12:00:00Z' })
+})
+afterEach(() => server.reset())
+afterAll(() => server.close())
+
+let issued = 0
+async function issue() {
+  const order = { template_id: 'tpl_coffee', external_issue_id: `order-${++issued}`, recipient_user_id: 'user-1' }
+  const result = await server.client.vouchers.issue(order)
+  if (!result.ok) throw new Error(result.code)
+  return {
+    type: 'redeem_code',
+    value: result.data.credentials.find((it) => it.type === 'redeem_code')?.value ?? '',
+  } as const
+}
+
+const templateOf = async () => {
+  const listed = await server.client.templates.list()
+  return listed.ok ? listed.data.items[0] : undefined
+}
+
+test('reset returns to the records of the seed, without vouchers and faults, at the time of the start', async () => {
+  const credential = await issue()
+  server.faults.add({ endpoint: 'vouchers.verify', kind: 'error' })
+  server.clock.advance('400d')
+  await server.reset()
+  expect(await templateOf()).toMatchObject({ id: 'tpl_coffee', issuedCount: 0 })
+  expect(await server.client.vouchers.verify({ credential })).toMatchObject({ code: 'VOUCHER_NOT_FOUND' })
+  expect(server.clock.now().toISOString()).toMatch(/^2027-03-01/)
+})
+
+test('restore returns to a snapshot and its time as often as needed', async () => {
+  const credential = await issue()
+  const at = await server.snapshot()
+  for (const _ of [1, 2]) {
+    server.clock.advance('31d')
+    expect(await server.client.vouchers.redeem({ credential })).toMatchObject({ code: 'VOUCHER_EXPIRED' })
+    await server.restore(at)
+    expect(server.clock.now().getTime() - at.time.getTime()).toBeLessThan(86_400_000)
+    expect(await server.client.vouchers.redeem({ credential })).toMatchObject({ ok: true })
+    await server.restore(at)
+  }
+})
+
+test('receive after a reset returns updates of the new state only', async () => {
+  await issue()
+  await server.receive('voucher_issued')
+  await issue()
+  await server.reset()
+  await issue()
+  expect(await server.receive('voucher_issued')).toMatchObject({ update_id: 1 })
+  await expect(server.receive('voucher_issued', { within: 1 })).rejects.toMatchObject({ code: 'UPDATE_NOT_RECEIVED' })
+})
+
+test('receive after a restore returns again what had arrived when the snapshot was saved', async () => {
+  await issue()
+  await issue()
+  await server.receive('voucher_issued')
+  const at = await server.snapshot()
+  const second = await server.receive('voucher_issued')
+  await server.restore(at)
+  expect(await server.receive('voucher_issued')).toEqual(second)
+})
+
+test('restore refuses what is no snapshot of this server', async () => {
+  const other = await startServer({ listen: false })
+  const foreign = await other.snapshot()
+  await other.close()
+  for (const wrong of [foreign, { time: new Date() }, 'test-1', undefined]) {
+    await expect(server.restore(wrong as Snapshot)).rejects.toThrow(/^snapshot must be a snapshot of this server, got /)
+  }
+  await expect(other.reset()).rejects.toMatchObject({ code: 'SERVER_CLOSED' })
+  await expect(other.snapshot()).rejects.toMatchObject({ code: 'SERVER_CLOSED' })
+  await expect(other.restore(foreign)).rejects.toMatchObject({ code: 'SERVER_CLOSED' })
+})
