@@ -36,7 +36,7 @@ export const faultRules = {
     because: 'a repeat is answered like the first one and not acted upon',
   },
   reorder: {
-    does: 'The deliveries are sent in reverse order of their ids, at least two.',
+    does: 'At least two deliveries are sent, the last id first.',
     right: 'accepted',
     because: 'updates of different chats arrive in any order, and after a failure those of one chat too',
   },
@@ -46,7 +46,7 @@ export const faultRules = {
     because: 'the signature covers the bytes of the body',
   },
   'swap-update-id': {
-    does: `${webhookHeaders.updateId} is one more than the update_id of the signed body.`,
+    does: `${webhookHeaders.updateId} is one more than update_id.`,
     right: 'refused',
     because: 'the header is not signed and must equal the update_id of the body',
   },

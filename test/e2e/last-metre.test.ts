@@ -50,7 +50,18 @@ describe('confirmations', () => {
   })
 })
 
-describe.runIf(hasTerminal)('an empty list', () => {
+describe.runIf(hasTerminal)('a terminal', () => {
+  test('errors break at spaces in a terminal of 80 columns', async () => {
+    const command = [node, join('node_modules', 'voucherctl', 'bin', 'voucherctl.js'), 'apps', 'get', 'app_1']
+    const terminal = onTerminal([...command, '-p', 'no-such'].join(' '), folder, { ...environment, TERM: 'xterm' })
+    await terminal.exit
+    const long = terminal
+      .shown()
+      .split(/\r?\n/)
+      .filter((it) => it.length > 80)
+    expect([terminal.shown(), long]).toEqual([expect.stringContaining('PROFILE_NOT_FOUND'), []])
+  })
+
   test('a prompt says that there is nothing to choose from', async () => {
     const at = ['-p', 'e2e-empty', '--base-url', baseUrl]
     await voucherctl('login', '--local', '--account', 'e2e-empty', ...at)
@@ -343,6 +354,12 @@ describe('help', () => {
   test('the main page fits 50 rows and the page of a group has an example', async () => {
     expect((await voucherctl('--help')).stdout.split('\n').length).toBeLessThanOrEqual(50)
     expect((await voucherctl('apps', '--help')).stdout).toMatch(/^Examples:\n {2}\$ voucherctl apps list$/m)
+  })
+
+  test('the longest pages fit two screens, and templates create marks its required flags', async () => {
+    for (const line of ['server start', 'webhook listen', 'vouchers redeem-many', 'webhook trigger'])
+      expect((await voucherctl(...line.split(' '), '--help')).stdout.split('\n').length).toBeLessThanOrEqual(48)
+    expect((await voucherctl('templates', 'create', '--help')).stdout.match(/\(required/g)).toHaveLength(9)
   })
 
   test('profiles set --secure required tells how to undo it', async () => {

@@ -1,7 +1,7 @@
 import type { Flag, Flags } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
 import type { Output } from '../output/output.js'
-import { wrap } from '../output/wrap.js'
+import { wrap, wrapWords } from '../output/wrap.js'
 import type { Topic } from '../topics.js'
 import { type Entry, type Example, type Group, isGroup, type Leaf, type Node, type Positional } from './leaf.js'
 
@@ -137,7 +137,22 @@ function helpOfLeaf(leaf: Leaf, path: readonly string[]): string {
 const GROUP_EXAMPLES = 2
 
 const exampleLines = (examples: readonly Example[]) =>
-  examples.flatMap(({ command, comment }) => [...(comment === undefined ? [] : [`  # ${comment}`]), `  $ ${command}`])
+  examples.flatMap(({ command, comment }) => [
+    ...(comment === undefined ? [] : [`  # ${comment}`]),
+    ...brokenCommand(command),
+  ])
+
+/** Breaks a long example before flags, as a shell continues it. */
+function brokenCommand(command: string): string[] {
+  const [first = '', ...words] = command.split(/ (?=-)(?=(?:[^"']|"[^"]*"|'[^']*')*$)/)
+  if (command.length + MARGIN.length <= WIDTH) return [MARGIN + command]
+  const broken = wrapWords([MARGIN + first, ...words], WIDTH - CONTINUED.length, INDENT)
+  return broken.map((line, at) => (at < broken.length - 1 ? line + CONTINUED : line))
+}
+
+const MARGIN = '  $ '
+const CONTINUED = ' \\'
+const INDENT = ' '.repeat(6)
 
 const globalFlagNames = () =>
   wrap(
@@ -178,9 +193,14 @@ export function describeFlags(flags: Flags) {
     summary: flag.summary,
     choices: flag.choices ?? null,
     repeatable: flag.repeatable ?? false,
-    required: isRequired(flag),
-    unless: flag.unless === undefined ? null : `--${flag.unless}`,
+    required: isRequired(flag) || flag.needed !== undefined,
+    unless: unlessOf(flag),
   }))
+}
+
+function unlessOf({ unless, needed }: Flag<unknown>): string | null {
+  const other = unless ?? needed?.unless
+  return other === undefined ? null : `--${other}`
 }
 
 /** Formats commands with arguments and summaries for a person. */
@@ -227,9 +247,9 @@ const isRequired = ({ ask, ownerOf }: Flag<unknown>) => ask !== undefined && own
 function flagLines(flags: Flags): string[] {
   return rows(
     Object.entries(flags).map(([name, flag]) => {
-      const { letter, value, bare, summary, repeatable, unless } = flag
+      const { letter, value, bare, summary, repeatable, unless, needed } = flag
       const marks = [
-        !isRequired(flag) ? '' : unless === undefined ? 'required' : `required unless --${unless}`,
+        !isRequired(flag) ? (needed?.mark ?? '') : unless === undefined ? 'required' : `required unless --${unless}`,
         repeatable ? 'repeatable' : '',
       ].filter((it) => it !== '')
       const head = `${letter === undefined ? '    ' : `-${letter}, `}--${name}${value === undefined ? '' : bare === undefined ? ` ${value}` : ` [${value}]`}`

@@ -23,6 +23,8 @@ export interface Flag<T> {
   readonly ask?: string
   /** Name of another flag that can replace this required flag. */
   readonly unless?: string
+  /** For a flag that the command itself requires: how help says so, and the flag that may supply its value too. */
+  readonly needed?: { readonly mark: string; readonly unless: string }
   /** The flag names the application or bot of the record that the argument identifies; it is looked up if absent. */
   readonly ownerOf?: OwnedKind
   /** Parses the values of the flag as typed, in their order; the list is empty if the flag is absent. */

@@ -25,7 +25,7 @@ export function wrapMessage(message: string, width: number): string {
   return broken.join('\n')
 }
 
-function wrapWords(words: readonly string[], width: number, indent: string): string[] {
+export function wrapWords(words: readonly string[], width: number, indent: string): string[] {
   const wrapped: string[] = []
   let line = ''
   for (const word of words) {

@@ -5,7 +5,7 @@ import type { Host } from '../../host/host.js'
 export const databaseUrlVariable = 'VOUCHERCTL_DATABASE_URL'
 
 export const databaseUrlFlag = {
-  'database-url': text('URL', 'PostgreSQL that servers share, such as postgres://user@host/db'),
+  'database-url': text('URL', 'PostgreSQL, such as postgres://user@host/db'),
 }
 
 /**

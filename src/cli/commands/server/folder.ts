@@ -16,7 +16,7 @@ import { type Failure, fail, usage } from '../../failure.js'
 import { text } from '../../flags/flags.js'
 
 export const dataFlag = {
-  data: text('DIR', 'Data folder, default that of the profile, else $XDG_DATA_HOME/voucherctl'),
+  data: text('DIR', 'Data folder, default that of the profile'),
 }
 
 /**

@@ -8,7 +8,7 @@ import { closing, othersMay } from '../../host/permissions.js'
 import { remember } from '../../host/scrub.js'
 
 export const seedFlag = {
-  seed: text('FILE', 'Seed in YAML or JSON: applications, tokens, templates and bots with fixed ids'),
+  seed: text('FILE', 'Records of an empty store, YAML or JSON'),
 }
 
 interface SeedFile {

@@ -56,7 +56,7 @@ function readLimits(texts: readonly string[]): ParseResult<RateLimits | undefine
 
 const rateLimit: Flag<RateLimits | undefined> = {
   value: 'off|NAME=N/SECONDS',
-  summary: 'No rate limits, or another one, such as issue=5/60',
+  summary: 'Rate limit such as issue=5/60',
   repeatable: true,
   read: readLimits,
 }
@@ -64,7 +64,7 @@ const rateLimit: Flag<RateLimits | undefined> = {
 /** Flag for loopback ports; a value may name several ports, separated by commas. */
 const loopbackPorts: Flag<readonly number[]> = {
   value: 'PORT,...',
-  summary: 'Let webhooks name these ports of this machine, with http too, for local work',
+  summary: 'Local ports for webhooks',
   repeatable: true,
   read: (texts) => {
     const ports = texts.flatMap((it) => it.split(','))
@@ -88,28 +88,28 @@ export const startFlags = {
   ...dataFlag,
   ...databaseUrlFlag,
   ...seedFlag,
-  detach: toggle('Run in the background; its log goes to server.log of the data folder'),
+  detach: toggle('In the background, with its log in server.log'),
   'auto-approve': toggle('Approve what is submitted at once'),
   'test-clock': toggle('Run on a clock that `platform clock` moves'),
   'rate-limit': rateLimit,
   'trusted-proxy': listOf(
     'ADDRESS|CIDR',
-    'A proxy in front of the server, whose X-Forwarded-For names the client that limits count',
+    'Trust its X-Forwarded-For',
     isAddressOrCidr,
     'must be an IPv4 or IPv6 address, or a network such as 10.0.0.0/8',
   ),
   'jwks-url': matching(
     'URL',
-    "Verify account JWTs against this key set instead of the server's own key",
+    'Key set that verifies account JWTs',
     (it) => /^https?:/i.test(it) && URL.canParse(it),
     'must be an http(s) URL',
   ),
-  'key-file': text('FILE', 'Credential keys from this path instead of the data folder'),
+  'key-file': text('FILE', 'Credential keys, default in the data folder'),
   'no-secure': toggle('Switch the encrypted transport off'),
   'require-secure': toggle('Refuse voucher calls in plain text'),
   'allowed-origin': listOf(
     'ORIGIN',
-    'An origin that may open encrypted sessions, or *; default any',
+    'Of encrypted sessions; default any',
     (it) => it === '*' || isCanonicalOrigin(it),
     'must be * or a full origin such as https://shop.example',
   ),
@@ -122,11 +122,11 @@ export const startFlags = {
   'dev-webhook-loopback': loopbackPorts,
   'egress-ip': listOf(
     'IP',
-    'An address that deliveries come from, as getWebhookInfo reports it',
+    'What getWebhookInfo says as sender',
     (it) => isIP(it) !== 0,
     'must be an IPv4 or IPv6 address',
   ),
-  operator: choice(['on', 'off'], 'The platform commands; default on when bound to loopback'),
+  operator: choice(['on', 'off'], 'Platform commands; default on at loopback'),
   'log-level': choice(['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'Default info'),
 }
 

@@ -22,10 +22,8 @@ export const start = leaf({
   name: 'start',
   summary: 'Start the reference server',
   notes: [
-    'It runs in the foreground until Ctrl-C or SIGTERM, finishes what is in flight, and exits with 130 or 143, or with 129 when its terminal is closed. Its log goes to stderr, one line a request: readable on a terminal, JSON otherwise and with --json.',
-    'With --json it prints one line when it accepts connections.',
-    'With --seed an empty store gets the records of a file; a store that is not empty must hold them already. A file that holds tokens must have mode 0600. `voucherctl server env` prints its tokens for a shell.',
-    'With --database-url any number of servers share one PostgreSQL, and the data folder holds keys alone: give all of them the same --key-file. A password comes from PGPASSWORD, ~/.pgpass or VOUCHERCTL_DATABASE_URL, which may hold the whole URL.',
+    'It runs until Ctrl-C or SIGTERM and finishes what is in flight. Its log goes to stderr, readable on a terminal, else JSON. With --json it prints one line when it accepts connections.',
+    '`voucherctl help reference-server` describes seeds (mode 0600 if they hold tokens), servers that share PostgreSQL and --key-file, and exit codes.',
   ],
   flags: startFlags,
   examples: [

@@ -8,7 +8,7 @@ import { askFor, questionOfFlag } from '../../command/prompts.js'
 import { required } from '../../command/required.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
-import { choice, integer, pairs, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import { choice, type Flag, integer, pairs, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { instant } from '../../flags/time.js'
 import { readTextFile } from '../../host/files.js'
 import { parseObject } from '../../host/parse-object.js'
@@ -32,24 +32,30 @@ export const submitTemplate = ({ call }: Context, templateId: string, bot: strin
     ? call(contract.submit, { templateId }, CHECK)
     : call(botContract.submitTemplate, { botId: bot, templateId }, CHECK)
 
+/** Marks a flag as required in help: the command takes its value from --file too, and asks for it last. */
+const inFile = <T>(flag: Flag<T>, mark = 'required'): Flag<T> => ({ ...flag, needed: { mark, unless: 'file' } })
+
 const flags = {
-  'external-id': text('ID', 'Your own id of the template'),
-  name: text('NAME', 'Name, at most 100 characters'),
-  type: text('TYPE', `Such as ${contract.suggestedTypes.join(', ')}`),
-  'issuer-name': text('NAME', 'Who issues it'),
-  'fulfiller-name': text('NAME', 'Who fulfils it'),
-  'fulfillment-category': choice(fulfillmentCategories, 'How it is fulfilled'),
-  'acquisition-source': text('SOURCE', `Such as ${contract.suggestedSources.join(', ')}`),
-  'valid-days': integer('N', 'Valid for so many days from its issue', 1, 1_000_000),
+  'external-id': inFile(text('ID', 'Your own id of the template')),
+  name: inFile(text('NAME', 'Name, at most 100 characters')),
+  type: inFile(text('TYPE', `${contract.suggestedTypes.join(', ')} …`)),
+  'issuer-name': inFile(text('NAME', 'Who issues it')),
+  'fulfiller-name': inFile(text('NAME', 'Who fulfils it')),
+  'fulfillment-category': inFile(choice(fulfillmentCategories, 'How it is fulfilled')),
+  'acquisition-source': inFile(text('SOURCE', `${contract.suggestedSources.join(', ')} …`)),
+  'issue-limit': inFile(integer('N', 'How many can be issued', 1, Number.MAX_SAFE_INTEGER)),
+  'valid-days': inFile(
+    integer('N', 'Valid for so many days from its issue', 1, 1_000_000),
+    'required, or --valid-from and --valid-to',
+  ),
   'delay-days': integer('N', 'With --valid-days: usable so many days later', 0, 1_000_000),
   'not-after': instant('With --valid-days: never valid after this time'),
   'valid-from': instant('Valid from this date or time, such as 2027-01-31 (UTC)'),
   'valid-to': instant('Valid until this date or time'),
-  'issue-limit': integer('N', 'How many can be issued', 1, Number.MAX_SAFE_INTEGER),
   description: text('TEXT', 'Description, at most 500 characters'),
   metadata: pairs('Your own data'),
   ...botFlag,
-  file: text('FILE|-', 'JSON with the members of the interface; flags win over it'),
+  file: text('FILE|-', 'JSON with these values; flags win over it'),
   submit: toggle('Submit it for review at once'),
 }
 
@@ -85,7 +91,9 @@ const suggestions: Partial<Record<keyof typeof flags, readonly string[]>> = {
 export const create = leaf({
   name: 'create',
   endpoint: contract.create,
-  notes: ['A template starts as a draft. Submit it for review; only an approved (active) one can be issued.'],
+  notes: [
+    'Required values may stand in --file instead, with the names of the interface; on a terminal the command asks for missing ones. A template starts as a draft. Submit it for review; only an approved (active) one can be issued.',
+  ],
   flags,
   members,
   examples: [

@@ -8,10 +8,9 @@ export const redeemMany = bulkLeaf({
   name: 'redeem-many',
   summary: 'Redeem the voucher of each row of a CSV or NDJSON file',
   notes: [
-    'CSV with a header line, or NDJSON: redeem_code or qr_token, and optionally recipient_user_id (the user who presents it; refused for another one), reference, and metadata: columns metadata.NAME, or one column or member metadata with a JSON object. The results of issue-many are such a file. UTF-8. - reads standard input, which begins with { where it is NDJSON.',
-    'A file is read through first. Where a row cannot be sent (a value is missing, a code comes twice, a line is malformed) nothing is redeemed: exit code 2, each row with its line in the list of errors. From a pipe such rows fail one by one and the others are redeemed.',
-    'The results go to --out as they come, readable by you alone. They hold no codes, but the redemption ids that reverse-many takes. Rows that were refused are in the list of errors (default: OUT with .errors before its ending): then the exit code is 11.',
-    'Each run has its own idempotency keys, which --resume uses again: a call whose response was lost is counted as replayed. A run without --resume is a new action: vouchers that are redeemed are refused.',
+    'CSV with a header line, or NDJSON, in UTF-8: redeem_code or qr_token, and optionally recipient_user_id (the user who presents it), reference, and metadata (columns metadata.NAME, or one column or member metadata with a JSON object). The results of issue-many are such a file.',
+    'The whole file is checked first. With a malformed row, or with a code twice, nothing is redeemed: exit code 2. From a pipe such rows fail one by one. Rows that failed are in the list of errors (default: OUT with .errors before its ending), each with its reason: exit code 11.',
+    'The results hold redemption ids, which reverse-many takes, and no codes. A run without --resume is a new action: vouchers that are redeemed are refused. --resume repeats the idempotency keys of its run, and counts replays apart.',
     'Redemption is called only from trusted servers. Voucher codes and QR data are redemption credentials: keep them from unrelated parties.',
   ],
   flags: {},

@@ -8,10 +8,9 @@ export const reverseMany = bulkLeaf({
   name: 'reverse-many',
   summary: 'Reverse the redemption of each row of a CSV or NDJSON file',
   notes: [
-    'CSV with a header line, or NDJSON: redemption_id, and optionally reason and metadata: columns metadata.NAME, or one column or member metadata with a JSON object. The results of redeem-many are such a file. UTF-8. - reads standard input, which begins with { where it is NDJSON.',
-    'A file is read through first. Where a row cannot be sent (a value is missing, a redemption_id comes twice, a line is malformed) nothing is reversed: exit code 2, each row with its line in the list of errors. From a pipe such rows fail one by one and the others are reversed.',
-    'The results go to --out as they come, readable by you alone. Rows that were refused are in the list of errors (default: OUT with .errors before its ending): then the exit code is 11.',
-    'Each run has its own idempotency keys, which --resume uses again: a call whose response was lost is counted as replayed. A run without --resume is a new action: redemptions that are reversed are refused.',
+    'CSV with a header line, or NDJSON, in UTF-8: redemption_id, and optionally reason and metadata (columns metadata.NAME, or one column or member metadata with a JSON object). The results of redeem-many are such a file.',
+    'The whole file is checked first. With a malformed row, or with a redemption_id twice, nothing is reversed: exit code 2. From a pipe such rows fail one by one. Rows that failed are in the list of errors (default: OUT with .errors before its ending), each with its reason: exit code 11.',
+    'A run without --resume is a new action: redemptions that are reversed are refused. --resume repeats the idempotency keys of its run, and counts replays apart.',
     'Reversal is called only from trusted servers. The vouchers can be redeemed again while they are valid. The quota of the template stays used.',
   ],
   flags: { reason: text('TEXT', 'Why, at most 200 characters, for rows without a reason') },

@@ -9,9 +9,9 @@ export const verifyMany = bulkLeaf({
   name: 'verify-many',
   summary: 'Verify the voucher of each row of a CSV or NDJSON file',
   notes: [
-    'CSV with a header line, or NDJSON: redeem_code or qr_token, and optionally recipient_user_id, the user who presents it. The results of issue-many are such a file. UTF-8. - reads standard input, which begins with { where it is NDJSON.',
-    'Whatever it finds, the exit code is 0; with --check it is 6 if a voucher is not redeemable. A code that no voucher has is a result too: its reason is VOUCHER_NOT_FOUND, or VALIDATION_FAILED if it cannot be a code. Rows that could not be verified are in the list of errors: then the exit code is 11.',
-    'The results go to --out as they come, readable by you alone. They hold no codes: a row is known by its line and the last four symbols.',
+    'CSV with a header line, or NDJSON, in UTF-8: redeem_code or qr_token, and optionally recipient_user_id, the user who presents it. The results of issue-many are such a file.',
+    'Whatever it finds, the exit code is 0; with --check it is 6 if a voucher is not redeemable. A code that no voucher has is a result too: its reason is VOUCHER_NOT_FOUND, or VALIDATION_FAILED if it cannot be a code. Rows that could not be verified are in the list of errors: exit code 11.',
+    'The results hold no codes: a row is known by its line and the last four symbols.',
   ],
   flags: { check: toggle('Exit with 6 when a voucher is not redeemable') },
   outSummary: 'Results',

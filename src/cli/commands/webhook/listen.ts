@@ -50,12 +50,12 @@ function byType<T>(
 
 const listenFlags = {
   port: integer('N', `Port, default ${DEFAULT_PORT}; 0 takes any free one`, 0, 65_535),
-  'secret-file': list('FILE|-', 'A secret that signs; several while one replaces the other'),
-  'forward-to': receiverUrl('The application that gets verified deliveries'),
+  'secret-file': list('FILE|-', 'A secret that signs'),
+  'forward-to': receiverUrl('Application that gets verified deliveries'),
   route: routeFlag,
   respond: one<readonly [ScriptedResponse, ...ScriptedResponse[]]>(
     'LIST',
-    'Answer by this list in place of an application, such as 500,timeout,200; the last one stays',
+    'Respond without an application: 500,timeout,200',
     (it) => {
       const responses = parseScript(it)
       return responses === undefined
@@ -63,16 +63,16 @@ const listenFlags = {
         : { ok: true, value: responses }
     },
   ),
-  delay: integer('MS', 'Wait so many milliseconds before each delivery is passed on or answered', 0, DELAY_MS_MAX),
-  expect: byType('TYPE=N', 'End with 0 once so many updates of the type arrived, with 124 after --timeout', (it) =>
+  delay: integer('MS', 'Wait these milliseconds before each response', 0, DELAY_MS_MAX),
+  expect: byType('TYPE=N', 'End with 0 when N updates of the type arrived', (it) =>
     /^[1-9]\d{0,6}$/.test(it)
       ? { ok: true, value: Number(it) }
       : { ok: false, message: 'must be TYPE=N with N from 1 on' },
   ),
-  'max-events': integer('N', 'End with 0 after so many verified deliveries', 1, 1_000_000_000),
-  'ready-file': text('FILE', 'Write { "url", "port", "pid" } there once connections are accepted'),
+  'max-events': integer('N', 'End with 0 after N verified deliveries', 1, 1_000_000_000),
+  'ready-file': text('FILE', 'Write url, port and pid here once it listens'),
   ...inboxFlag,
-  insecure: toggle('Show deliveries that are not verified too, marked; they are refused and never passed on'),
+  insecure: toggle('Show refused deliveries too'),
 }
 type ListenFlags = ValuesOf<typeof listenFlags>
 
@@ -80,12 +80,9 @@ export const listen = leaf({
   name: 'listen',
   summary: 'Receive webhooks on this machine: verify, record, pass on to an application',
   notes: [
-    'It listens on 127.0.0.1. A delivery is verified over the bytes that arrived, and is in the inbox on disk before it is answered; one that is not verified gets 401 with the reason. Any path is taken.',
-    'With --forward-to or --route the application gets body and headers byte for byte, and its own answer goes back: 502 when nothing listens there, 504 when it takes 14 s. Without an application the answer is 200.',
-    '--route takes a type, a wildcard, or a jq expression on the update that is then neither false nor null. A route of the exact type wins, then the first one that fits; --forward-to takes the rest.',
-    'A repeat of what was answered 2xx in this run is answered 200 and not passed on; what the application failed is passed on again. The same update_id with other bytes is passed on and marked id_reused.',
-    'With --json each request is one line: time, verdict (ok, duplicate, refused), reason, update_id, type, status, duration_ms, body, inbox_id. update_id, type and body are those of verified deliveries only.',
-    '--expect counts each update_id once, whatever the application answered, and waits 30 s where --timeout says nothing else. --max-events counts deliveries with the verdict ok.',
+    'It listens on 127.0.0.1, on any path. A delivery is verified over the bytes that arrived, and is in the inbox on disk before the response; one that is not verified gets 401 with the reason.',
+    'The application gets body and headers byte for byte, and its response goes back: 502 if nothing listens there, 504 after 14 s. Without an application the response is 200. A repeat of what was accepted is not passed on.',
+    'With --expect the command ends with 124 after --timeout, default 30 s. `voucherctl help local-webhooks` describes routes, repeats, and the members of --json.',
   ],
   flags: listenFlags,
   output: lineShape,

@@ -19,7 +19,7 @@ const NAME = /^[A-Za-z0-9_*-][A-Za-z0-9_.*-]*$/
 /** A repeatable flag of routes; each condition may occur once. */
 export const routeFlag: Flag<readonly Route[]> = {
   value: 'TYPE=URL',
-  summary: 'Another application for this type; a wildcard such as voucher_* or a jq expression fits too',
+  summary: 'Application for a type, wildcard or jq expression',
   repeatable: true,
   read: (texts) => {
     const routes: Route[] = []

@@ -40,16 +40,15 @@ export const trigger = leaf({
   name: 'trigger',
   summary: 'Send a made-up update to a receiver, also with a mistake on purpose',
   notes: [
-    `TYPE is one of ${updateTypes.join(', ')}. The update is signed and posted as the platform does it. --set replaces a member, by its path from the top: --set message.text=Hi. --body-file sends a body of your own, byte for byte, in place of TYPE. Ids begin at the time in milliseconds, or at --set update_id=N.`,
-    'One line for each delivery. Exit code 0 when the receiver took them all (2xx), 8 when it refused one (3xx, 4xx), 9 when it failed (5xx) or did not answer.',
-    `With --fault the receiver is tested. It must refuse (4xx) ${namesOf('refused')}, and take (2xx) ${namesOf('accepted')}. Exit code 0 when it does, 1 when it does not, 9 when it does not answer.`,
-    'With --bot nothing is posted from here: the chosen server makes the update for the bot, as its operator, and delivers it by itself (message, friend_request, inline_query, ping).',
+    `TYPE is one of ${updateTypes.join(', ')}. The update is signed and posted as the platform does it. --set message.text=Hi replaces a member by its path; --set update_id=N names the first id, by default the time in milliseconds.`,
+    `Exit code 0 if the receiver took all (2xx), 8 if it refused one (3xx, 4xx), 9 if it failed (5xx) or did not respond. With --fault 0 if it refused (4xx) ${namesOf('refused')}, or took (2xx) ${namesOf('accepted')}; otherwise 1.`,
+    'With --bot the chosen server makes the update as its operator (message, friend_request, inline_query, ping) and delivers it.',
   ],
   table: { title: 'Faults', rows: faults.map((it) => [it, faultRules[it].does] as const) },
   positional: { name: 'TYPE', summary: 'Type of the update', choices: updateTypes },
   flags: {
     url: receiverUrl(`The receiver, default ${DEFAULT_URL}`),
-    'secret-file': text('FILE|-', 'The secret that signs, else VOUCHERCTL_WEBHOOK_SECRET'),
+    'secret-file': text('FILE|-', 'Secret, default VOUCHERCTL_WEBHOOK_SECRET'),
     set: list('PATH=VALUE', 'Replace a member'),
     'body-file': text('FILE|-', 'A body in place of TYPE'),
     fault: { ...choice(faults, 'A mistake on purpose, one of those below'), value: 'NAME' },
@@ -57,13 +56,13 @@ export const trigger = leaf({
     bot: text('ID', 'Let the chosen server make it for this bot'),
   },
   examples: [
-    { command: 'voucherctl webhook trigger message --secret-file secret.txt --set message.text=Hi' },
+    { command: 'voucherctl webhook trigger message --secret-file key.txt --set message.text=Hi' },
     {
-      command: 'voucherctl webhook trigger ping --secret-file secret.txt --fault bad-signature',
+      command: 'voucherctl webhook trigger ping --secret-file key.txt --fault bad-signature',
       comment: 'Exit code 1 if the receiver takes it',
     },
     {
-      command: 'voucherctl webhook trigger message --bot bot_01JC… --set message.from.id=user-42',
+      command: 'voucherctl webhook trigger message --bot bot_01JC…',
       comment: 'Through the local server and its deliveries',
     },
   ],

@@ -34,8 +34,6 @@ export const verify = leaf({
     'Applies every rule of a receiver: one value of each header, a timestamp at most 300 s off, the signature over timestamp, dot and raw body, and an X-Platform-Update-Id that is the update_id of the body. Exit code 0 when it is valid, 10 when it is not; the verdict is on stdout either way.',
     'A signature is HMAC-SHA256 as 64 lower-case hex digits. The key is the bytes of the secret as given, the message is X-Platform-Timestamp, a dot and the raw body. While a replaced secret is in its grace period there are two signatures, new,old.',
     '--explain tries the known mistakes and names the one that makes the signature fit, with its fix. Several secrets may be given, the one in use first. The files are read byte for byte, less one final line end of a secret.',
-    'In place of the files --id takes a delivery of the inbox, as `webhook listen` received it.',
-    'A recorded delivery is old: --timestamp is the time at which it is judged, as Unix seconds. With --id it is the time at which it arrived.',
   ],
   flags: {
     'body-file': requiredUnless('id', text('FILE|-', 'The raw body, as it came'), 'File with the body'),

@@ -31,11 +31,9 @@ const CONCURRENCY_MAX = 256
 /** Exit code of a run with failed rows. */
 const SOME_FAILED = 11
 
-/** Paragraphs of help that all bulk commands share. */
-const sharedNotes = [
-  'OUT.journal records what each row got, and holds no code. Whatever ends a run, the same command with --resume goes on: rows that are done are skipped, rows that failed are tried again. It goes on with the same flags, server and file only.',
-  'Calls that fail for now are repeated. Where the server asks to wait (429), all wait, and fewer calls run at once. A server that is away ends the run with exit code 9. Ctrl-C finishes what is in flight.',
-]
+/** Paragraph of help that all bulk commands share. */
+const sharedNote =
+  'Whatever ends a run, the same command with --resume goes on: rows that are done are skipped, failed ones tried again. A 429 slows a run down; an unreachable server ends it with exit code 9. `voucherctl help first-steps` describes the files.'
 
 const sharedFlags = (outSummary: string) => ({
   out: required(text('FILE', `${outSummary}; .csv, .ndjson or .jsonl`), 'File of the results'),
@@ -52,7 +50,7 @@ export function bulkLeaf<const F extends Flags>(command: BulkCommand<F>): Leaf {
   return leaf({
     name,
     summary,
-    notes: [...notes, ...sharedNotes],
+    notes: [...notes, sharedNote],
     positional: { name: 'FILE', summary: 'CSV or NDJSON, or - for standard input', ask: 'File' },
     flags: { ...command.flags, ...sharedFlags(command.outSummary) },
     examples,
