@@ -28,7 +28,7 @@ it('after its client disconnects, a call with a delay fault ends before the stor
   const client = await RawConnection.to(live.port)
   client.write(getBytes(path, bearerLine(tenant.jwt)))
   await vi.waitUntil(() => track.mock.calls.length > 0, 30_000)
-  client.destroy()
+  client.reset()
   await live.close()
   const call = track.mock.results[0]?.value as Promise<unknown>
   expect(await Promise.race([call, 'still delayed'])).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })

@@ -87,6 +87,11 @@ export class RawConnection {
     this.#socket.destroy()
   }
 
+  /** Closes with RST: a server with a call in progress does not notice a FIN. */
+  reset(): void {
+    this.#socket.resetAndDestroy()
+  }
+
   #more(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve
