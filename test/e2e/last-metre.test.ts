@@ -52,14 +52,14 @@ describe('confirmations', () => {
 
 describe.runIf(hasTerminal)('a terminal', () => {
   test('errors break at spaces in a terminal of 80 columns', async () => {
-    const command = [node, join('node_modules', 'voucherctl', 'bin', 'voucherctl.js'), 'apps', 'get', 'app_1']
-    const terminal = onTerminal([...command, '-p', 'no-such'].join(' '), folder, { ...environment, TERM: 'xterm' })
-    await terminal.exit
-    const long = terminal
-      .shown()
-      .split(/\r?\n/)
-      .filter((it) => it.length > 80)
-    expect([terminal.shown(), long]).toEqual([expect.stringContaining('PROFILE_NOT_FOUND'), []])
+    const program = join('node_modules', 'voucherctl', 'bin', 'voucherctl.js')
+    const command = `${node} ${program} apps list --base-url ${baseUrl}`
+    const terminal = onTerminal(command, folder, { ...environment, VOUCHERCTL_JWT: 'no-jwt', NO_COLOR: '1' })
+    expect(await terminal.exit).toBe(4)
+    const lines = terminal.shown().split(/\r?\n/)
+    // A suggested command stays on one line, so that it can be copied.
+    expect(lines.filter((it) => it.length > 80 && !it.trim().startsWith('`'))).toEqual([])
+    expect(terminal.shown()).toMatch(/^hint: .*\r?\n {6}\S/m)
   })
 
   test('a prompt says that there is nothing to choose from', async () => {
@@ -140,13 +140,17 @@ describe('errors for people', () => {
   })
 
   test('tokens revoke without --app finds the application of the token, also among several', async () => {
-    const other = await run('apps', 'create', '--name', 'Bar', '--jq', '.id')
-    const created = await run('tokens', 'create', '--app', other.stdout, '--scope', 'vouchers:read', '--jq', '.id')
-    const planned = await run('tokens', 'revoke', created.stdout, '--dry-run')
-    expect(planned.stdout).toContain(`would read the token list of each application`)
-    const { exitCode, stdout } = await run('tokens', 'revoke', created.stdout, '--yes', '--jq', '.status')
+    const own = (...args: string[]) => voucherctl(...args, '-p', 'e2e-owner', '--base-url', baseUrl)
+    await own('login', '--local', '--account', 'e2e-owner')
+    const last = await own('apps', 'create', '--name', 'Bar', '--jq', '.id')
+    await own('apps', 'create', '--name', 'Tea house')
+    const created = await own('tokens', 'create', '--app', last.stdout, '--scope', 'vouchers:read', '--jq', '.id')
+    const planned = await own('tokens', 'revoke', created.stdout, '--dry-run')
+    expect(planned.stdout).toContain('would read the token list of each application')
+    const { exitCode, stdout } = await own('tokens', 'revoke', created.stdout, '--yes', '--jq', '.status')
     expect([exitCode, stdout]).toEqual([0, 'revoked'])
-    expect(await refused('tokens', 'revoke', 'tok_none', '--yes')).toEqual([
+    const unknown = await own('tokens', 'revoke', 'tok_none', '--yes')
+    expect([unknown.exitCode, unknown.stderr]).toEqual([
       5,
       expect.stringMatching(/^error: None of the 2 applications .*\(TOKEN_NOT_FOUND\)\n.*tokens list --app app_/m),
     ])
