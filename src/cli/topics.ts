@@ -62,6 +62,7 @@ export const topicTexts = {
   'local-webhooks': guide('src/workbench/README.md'),
   'webhook-library': guide('src/webhook/README.md'),
   'client-library': guide('src/client/README.md'),
+  testing: guide('src/testing/README.md'),
   encryption: guide('src/secure/README.md'),
   'scenario-files': guide('src/cli/commands/scenario/README.md'),
   'reference-server': guide('src/server/README.md'),

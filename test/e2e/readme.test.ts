@@ -31,6 +31,7 @@ const guides: Documents = {
   ],
   'src/webhook/README.md': [/^true\n.+/, /^ping 7$/m, /^204$/m, /401.*tamper/, /204.*duplicate/],
   'src/client/README.md': [/^true true$/m],
+  'src/testing/README.md': [/^(?:# pass|ℹ pass) 1$/m, /^(?:# pass|ℹ pass) 2$/m],
   'src/secure/README.md': [/all \d+ steps passed/, /^0 templates, encrypted$/m],
   'src/cli/commands/scenario/README.md': [/2 passed, 0 failed/],
   'src/server/README.md': [/Exported (\d+) rows of .*Imported \1 rows into /s],

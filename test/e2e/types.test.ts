@@ -6,10 +6,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { folder } from './installed.js'
 
 const packageFolder = (name: string) => dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
-const files = ['consumer.ts', 'tsconfig.json'].map((name) => join(folder, name))
+const files = ['consumer.ts', 'consumer.cts', 'tsconfig.json'].map((name) => join(folder, name))
 
 const typed = `import { createClient, type CallFailure, type Redemption } from 'voucherctl/client'
 import { createSecureSession, SUITE, type SecureSession } from 'voucherctl/secure'
+import { startServer, type TestServer } from 'voucherctl/testing'
 import { type SignedWebhookHeaders, signWebhook, verifyWebhook } from 'voucherctl/webhook'
 
 const client = createClient({ baseUrl: 'https://vouchers.example', token: 'sop_x' })
@@ -32,10 +33,26 @@ export const suite: 'P256-HKDF-SHA256-A256GCM' = SUITE
 const headers: SignedWebhookHeaders = signWebhook({ rawBody: '{}', secrets: ['s'], timestamp: 1, updateId: 1 })
 export const verified: boolean = verifyWebhook({ headers, rawBody: '{}', secrets: ['s'] }).ok
 
+export async function receive(server: TestServer): Promise<string> {
+  const { voucher_redeemed: it } = await server.receive('voucher_redeemed', { within: 1_000 })
+  return it.redemption.voucherId
+}
+// @ts-expect-error the option is autoApprove
+void startServer({ autoAprove: true })
+
 // @ts-expect-error the required member "credential" is missing
 void client.vouchers.redeem({ reference: 'till-7' })
 // @ts-expect-error an application has no member "colour"
 void client.apps.get({ appId: 'app_1' }).then((result) => result.ok && result.data.colour)
+`
+
+const typedCommonJs = `import testing = require('voucherctl/testing')
+
+export async function start(seed: testing.Seed): Promise<testing.TestServer> {
+  const server = await testing.startServer({ seed, clock: new Date() })
+  server.clock.advance('31d')
+  return server
+}
 `
 
 beforeAll(() => {
@@ -49,14 +66,14 @@ beforeAll(() => {
     types: ['node'],
     typeRoots: [dirname(packageFolder('@types/node'))],
   }
-  const contents = [typed, JSON.stringify({ compilerOptions, files: ['consumer.ts'] })]
+  const contents = [typed, typedCommonJs, JSON.stringify({ compilerOptions, files: ['consumer.ts', 'consumer.cts'] })]
   for (const [index, file] of files.entries()) writeFileSync(file, contents[index] ?? '')
 })
 afterAll(() => {
   for (const file of files) rmSync(file, { force: true })
 })
 
-test('a strict TypeScript project with skipLibCheck false compiles against the three libraries', async () => {
+test('a strict TypeScript project with skipLibCheck false compiles against the four libraries', async () => {
   const { stdout, exitCode } = await execaNode({ cwd: folder, reject: false })(
     join(packageFolder('typescript'), 'bin', 'tsc'),
     ['-p', 'tsconfig.json'],
