@@ -82,10 +82,7 @@ interface InProcessOptions
   readonly listens: boolean
 }
 
-/**
- * Starts a server without files, log and registry, whose webhooks may use every loopback port. In a PostgreSQL database
- * it creates a schema of its own and drops it at the end.
- */
+/** Starts a server for the program in whose process it runs (DECISIONS.md#servers-inside-a-test). */
 export async function startInProcess(options: InProcessOptions): Promise<StartedServer> {
   const { databaseUrl } = options
   const embedded = { ...options, port: 0, logLevel: 'silent', loopbackPorts: { has: () => true } } as const

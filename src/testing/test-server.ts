@@ -49,7 +49,7 @@ export async function startTestServer(options: StartOptions): Promise<TestServer
     baseUrl: baseUrl ?? 'http://127.0.0.1',
     transport,
     token: (kind) => credentials[kind](),
-    // A test sees each failure; the program under test retries.
+    // DECISIONS.md#servers-inside-a-test
     retry: { tries: 1 },
     ...(requireSecure ? { secure: { mode: 'required' } } : {}),
   })
