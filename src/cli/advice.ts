@@ -63,6 +63,7 @@ export const advice: Readonly<Record<FailureCode | ClientCode, string>> = {
   TOKEN_REVOKED: NEW_CREDENTIAL,
   TOKEN_TYPE_NOT_ACCEPTED: '`voucherctl whoami` shows the credentials at hand and their kinds.',
 
+  RESET_NOT_ALLOWED: 'Start the server with `voucherctl server start --allow-reset` and its other flags.',
   APPLICATION_DISABLED:
     'Its owner enables a disabled application with `voucherctl apps update --status active`; the platform lifts a suspension, on a local server `voucherctl platform apps reinstate`.',
   FEATURE_UNAVAILABLE:
@@ -91,6 +92,7 @@ export const advice: Readonly<Record<FailureCode | ClientCode, string>> = {
   CHAT_NOT_FOUND:
     'Use a chat that a user has started with this bot; on a local server: `voucherctl platform chats list`.',
   DELIVERY_NOT_FOUND: 'The deliveries of a bot: `voucherctl webhook deliveries`.',
+  SNAPSHOT_NOT_FOUND: 'The snapshots of the server: `voucherctl platform snapshots list`.',
   METHOD_NOT_ALLOWED: '`voucherctl api routes` lists the methods of each path.',
 
   APPLICATION_LIMIT_REACHED: 'Reuse one of `voucherctl apps list`; applications cannot be deleted.',
@@ -127,6 +129,8 @@ export const advice: Readonly<Record<FailureCode | ClientCode, string>> = {
   SECURE_SESSION_MISMATCH: 'Repeat it: the next call negotiates a new session.',
   REQUEST_REPLAYED:
     'Repeat it: each call is encrypted anew. If it fails again, something between sends requests twice.',
+  SNAPSHOT_OUTDATED: 'Remove it and save another one: `voucherctl platform snapshots list`.',
+  DATABASE_SHARED: 'Stop the other servers of the database, or accept that they change too, and repeat with --yes.',
   TEST_CLOCK_OFF: 'Start the server with a test clock: `voucherctl server start --test-clock`.',
 
   PAYLOAD_TOO_LARGE: 'Send less: at most 64 KiB.',

@@ -57,6 +57,7 @@ export const failures = {
   TOKEN_REVOKED: rule(401, 'The token was revoked.', 'Create a new token, or regenerate the one of the bot.'),
   TOKEN_TYPE_NOT_ACCEPTED: rule(401, 'This kind of credential is not accepted here.', 'Use the credential kind named in details.accepted.'),
 
+  RESET_NOT_ALLOWED: rule(403, 'This server is bound beyond loopback and does not let its state be replaced.', 'Start it with --allow-reset.'),
   APPLICATION_DISABLED: rule(403, 'The application is not active.', 'Its owner can enable it with a PATCH; a suspension is lifted by the platform.'),
   FEATURE_UNAVAILABLE: rule(403, 'The application does not have the vouchers feature.', 'Ask the platform to switch the feature on.'),
   INSUFFICIENT_SCOPE: rule(403, 'The token lacks the required scope.', 'Create a token that carries details.required_scope.'),
@@ -76,6 +77,7 @@ export const failures = {
   REDEMPTION_NOT_FOUND: rule(404, 'No such redemption.', 'Use the id that the redeem call returned.'),
   BOT_NOT_FOUND: rule(404, 'No such bot.', 'List the bots of this account.'),
   CHAT_NOT_FOUND: rule(404, 'No such chat.', 'Use a chat that a user has started with this bot.'),
+  SNAPSHOT_NOT_FOUND: rule(404, 'There is no snapshot of this name.', 'List the snapshots of the server.'),
   DELIVERY_NOT_FOUND: rule(404, 'No such delivery.', 'List the deliveries of this bot.'),
   METHOD_NOT_ALLOWED: rule(405, 'This path does not take this method.', 'Use one of the methods in the Allow header.'),
 
@@ -107,6 +109,8 @@ export const failures = {
   SECURE_SESSION_EXPIRED: secure(rule(409, 'The session has ended.', 'Negotiate a new session and repeat once with a new rid and IV.')),
   SECURE_SESSION_MISMATCH: secure(rule(409, 'The session does not belong to this key.', 'Read bootstrap again, negotiate, and repeat once.')),
   REQUEST_REPLAYED: secure(rule(409, 'This envelope was already processed.', 'Use a new rid and a new IV for every request.')),
+  SNAPSHOT_OUTDATED: rule(409, 'Another version of the server saved this snapshot.', 'Remove it and save another one.'),
+  DATABASE_SHARED: rule(409, 'Other servers may use this database.', 'Send shared: true to replace the state of all of them.'),
   TEST_CLOCK_OFF: rule(409, 'This server does not run on a test clock.', 'Start it with --test-clock.'),
 
   PAYLOAD_TOO_LARGE: rule(413, 'The body is too large.', 'Send at most 64 KiB.'),

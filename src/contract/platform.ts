@@ -353,6 +353,87 @@ export const clearFaults = endpoint({
   failures: [],
 })
 
+export const snapshot = Type.Object({
+  name: Type.String(),
+  saved_at: instant,
+  clock: instant,
+  vouchers: Type.Integer({ description: 'number of vouchers in the snapshot' }),
+})
+export type Snapshot = Static<typeof snapshot>
+
+const snapshotName = Type.Object({
+  name: Type.String({
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+    'x-expected': '1 to 64 of A-Z a-z 0-9 . _ -, beginning with a letter or digit',
+  }),
+})
+
+/** A call that replaces the state. `shared` permits it for a database that other servers may use. */
+const replacing = {
+  method: 'POST',
+  caller: 'operator',
+  body: input({ shared: Type.Optional(Type.Boolean()) }),
+  bodyOptional: true,
+  status: 200,
+} as const
+
+export const snapshots = endpoint({
+  id: 'platform.snapshots',
+  summary: 'List snapshots, oldest first',
+  method: 'GET',
+  path: '/_platform/v1/snapshots',
+  caller: 'operator',
+  query: input({}),
+  status: 200,
+  output: Type.Object({ items: Type.Array(snapshot) }),
+  failures: ['RESET_NOT_ALLOWED'],
+})
+
+export const saveSnapshot = endpoint({
+  id: 'platform.saveSnapshot',
+  summary: 'Save the state of the server; replaces a snapshot of the same name',
+  method: 'PUT',
+  path: '/_platform/v1/snapshots/:name',
+  caller: 'operator',
+  params: snapshotName,
+  ...noBody,
+  status: 200,
+  output: snapshot,
+  failures: ['RESET_NOT_ALLOWED'],
+})
+
+export const restoreSnapshot = endpoint({
+  ...replacing,
+  id: 'platform.restoreSnapshot',
+  summary: 'Return the server to a snapshot',
+  path: '/_platform/v1/snapshots/:name/restore',
+  params: snapshotName,
+  output: snapshot,
+  failures: ['RESET_NOT_ALLOWED', 'DATABASE_SHARED', 'SNAPSHOT_NOT_FOUND', 'SNAPSHOT_OUTDATED'],
+})
+
+export const removeSnapshot = endpoint({
+  id: 'platform.removeSnapshot',
+  summary: 'Remove a snapshot',
+  method: 'DELETE',
+  path: '/_platform/v1/snapshots/:name',
+  caller: 'operator',
+  params: snapshotName,
+  ...noBody,
+  status: 200,
+  output: snapshot,
+  failures: ['RESET_NOT_ALLOWED', 'SNAPSHOT_NOT_FOUND'],
+})
+
+export const reset = endpoint({
+  ...replacing,
+  id: 'platform.reset',
+  summary: 'Return the server to the state of its start',
+  path: '/_platform/v1/reset',
+  output: Type.Object({ now: instant }),
+  failures: ['RESET_NOT_ALLOWED', 'DATABASE_SHARED'],
+})
+
 /** One line of the request log, without query, body and headers of the request. */
 export const requestLogEntry = Type.Object({
   time: instant,

@@ -39,6 +39,14 @@ interface SecureSettings {
   readonly sessions: Sessions<ServerSession>
 }
 
+/** Who may replace the state of this server through the operator API (DECISIONS.md#snapshots). */
+interface StateAccess {
+  /** False for a server beyond loopback that was not started with the option for it. */
+  readonly isAllowed: boolean
+  /** True if other servers may use the same state. */
+  readonly isShared: boolean
+}
+
 /** All dependencies of the handlers. */
 export interface Deps {
   readonly store: Store
@@ -58,6 +66,7 @@ export interface Deps {
   readonly polls: Polls
   /** Holds calls while a reset or restore replaces the state. */
   readonly gate: Gate
+  readonly stateAccess: StateAccess
   readonly snapshots: ServerSnapshots & {
     /** Follows resets and restores of all processes of the store. Returns a function that ends it. */
     follow(): () => void

@@ -193,6 +193,10 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
     },
     autoApprove: options.autoApprove ?? false,
     gate: new Gate(),
+    stateAccess: {
+      isAllowed: options.allowReset ?? isLoopbackHost(options.host ?? '127.0.0.1'),
+      isShared: options.databaseUrl !== undefined && options.schema === undefined,
+    },
     instanceId: Buffer.from(random(16)).toString('hex'),
   }
   const snapshots = new Snapshots(parts, options.seed)

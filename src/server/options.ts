@@ -31,6 +31,8 @@ export interface ServerOptions {
   readonly seed?: Seed
   /** The operator API under /_platform/v1. Default: on when bound to loopback. */
   readonly operator?: boolean
+  /** Lets the operator API reset the server and restore snapshots. Default: when bound to loopback. */
+  readonly allowReset?: boolean
   readonly autoApprove?: boolean
   readonly testClock?: boolean
   /** `off`, or rate limits that replace the default limits of the same names. */

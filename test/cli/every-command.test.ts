@@ -113,13 +113,13 @@ test.each(calls)('the command %s --json exits 9 if no server listens', async (pa
 })
 
 test.each(calls.filter(([, it]) => it.bare !== undefined))(
-  'the command %s without arguments and without a terminal exits 3 and names a missing value',
+  'the command %s without arguments and without a terminal exits 3 and names what is missing',
   async (path, { bare }) => {
     const { baseUrl, received } = await stub(() => success({}))
     const ran = await cli(`${path} --json --base-url ${baseUrl}`, { env: secrets })
     expect(ran.exit).toBe(3)
     expect(ran.stdout).toBe('')
-    expect(JSON.parse(ran.stderr).error.code).toBe('INPUT_REQUIRED')
+    expect(JSON.parse(ran.stderr).error.code).toBe(bare === '--yes' ? 'CONFIRMATION_REQUIRED' : 'INPUT_REQUIRED')
     expect(ran.stderr).toContain(bare)
     expect(received).toEqual([])
   },

@@ -20,6 +20,7 @@ const app = { appId: 'APPLICATION_NOT_FOUND' }
 const bot = { botId: 'BOT_NOT_FOUND' }
 const template = { templateId: 'TEMPLATE_NOT_FOUND' }
 const redemption = { redemptionId: 'REDEMPTION_NOT_FOUND' }
+const snapshot = { name: 'SNAPSHOT_NOT_FOUND' }
 const chat = { chatId: 'CHAT_NOT_FOUND' }
 
 const open = '/api/v1/open-platform'
@@ -120,6 +121,11 @@ export const rows: Readonly<Record<string, Row>> = {
   'platform.advanceClock': row(`POST ${platform}/clock/advance`, 'operator'),
   'platform.addFault': row(`POST ${platform}/faults`, 'operator'),
   'platform.clearFaults': row(`DELETE ${platform}/faults`, 'operator'),
+  'platform.snapshots': row(`GET ${platform}/snapshots`, 'operator'),
+  'platform.saveSnapshot': row(`PUT ${platform}/snapshots/:name`, 'operator'),
+  'platform.restoreSnapshot': row(`POST ${platform}/snapshots/:name/restore`, 'operator', undefined, snapshot),
+  'platform.removeSnapshot': row(`DELETE ${platform}/snapshots/:name`, 'operator', undefined, snapshot),
+  'platform.reset': row(`POST ${platform}/reset`, 'operator'),
   'platform.secureKeys': row(`GET ${platform}/secure/keys`, 'operator'),
   'platform.rotateSecureKeys': row(`POST ${platform}/secure/keys/rotate`, 'operator'),
   'platform.requests': row(`GET ${platform}/requests`, 'operator'),

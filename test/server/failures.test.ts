@@ -9,6 +9,7 @@ import { TestClock } from '../../src/server/clock.js'
 import type { Deps } from '../../src/server/deps.js'
 import { Faults } from '../../src/server/faults.js'
 import { RequestLog } from '../../src/server/observe/request-log.js'
+import { Snapshots } from '../../src/server/snapshots.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
 import { securely } from '../support/secure-send.js'
 import { START_MS, seededRandom, type TestApp, testApp } from '../support/server-app.js'
@@ -120,6 +121,9 @@ const common: Partial<Record<FailureCode, Produce>> = {
     const input = { credential: unknownCredential() }
     return scene.sendTwice({ input, to: scene.limited('credential_failures', 1) })
   },
+  SNAPSHOT_NOT_FOUND: (scene) => scene.send({ input: { name: 'unknown' } }),
+  RESET_NOT_ALLOWED: (scene) => scene.send({ to: scene.twin({ stateAccess: { isAllowed: false, isShared: false } }) }),
+  DATABASE_SHARED: (scene) => scene.send({ to: scene.twin({ stateAccess: { isAllowed: true, isShared: true } }) }),
   TEST_CLOCK_OFF: (scene) => scene.send({ to: scene.twin({ clock: { now: () => START_MS, onMove: () => () => {} } }) }),
 }
 
@@ -162,6 +166,10 @@ const specific: Readonly<Record<string, Produce>> = {
   'bots.submitTemplate INSUFFICIENT_SCOPE': botWithout('vouchers:templates:write'),
   'bots.submitTemplate TEMPLATE_STATE_CONFLICT': (scene) => scene.sendTwice({}),
   'bots.submitTemplate EXTERNAL_TEMPLATE_ID_EXISTS': resubmitTaken,
+  'platform.restoreSnapshot SNAPSHOT_OUTDATED': (scene) => {
+    const snapshots = Object.assign(new Snapshots(scene.server.deps), { restore: async () => 'outdated' as const })
+    return scene.send({ to: scene.twin({ snapshots }) })
+  },
   'platform.approveBot BOT_STATE_CONFLICT': (scene) => scene.sendTwice({}),
   'platform.rejectBot BOT_STATE_CONFLICT': (scene) => scene.sendTwice({}),
   'platform.disableBot BOT_STATE_CONFLICT': (scene) => scene.sendTwice({}),
@@ -262,6 +270,9 @@ const leavesAll: ReadonlySet<FailureCode> = new Set<FailureCode>([
   'VOUCHER_NOT_FOUND',
   'CREDENTIAL_ATTEMPTS_EXCEEDED',
   'TEST_CLOCK_OFF',
+  'SNAPSHOT_NOT_FOUND',
+  'RESET_NOT_ALLOWED',
+  'DATABASE_SHARED',
 ])
 
 function canShare(endpoint: Endpoint, code: FailureCode): boolean {

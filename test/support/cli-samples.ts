@@ -275,6 +275,8 @@ const secureKey = {
   activated_at: at,
   grace_until: null,
 }
+const snapshot = { name: 'seeded', saved_at: at, clock: at, vouchers: 3 }
+
 const secureKeys = [
   secureKey,
   { ...secureKey, kid: 'PT2TePNwykronB8N', state: 'next', activated_at: null },
@@ -431,6 +433,11 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
     data: { endpoint: 'vouchers.redeem', kind: 'error', times: 1, delay_ms: null },
     changes: true,
   },
+  'platform snapshots list': { args: '', data: { items: [snapshot] } },
+  'platform snapshots save': { args: 'seeded --yes', bare: 'NAME', data: snapshot, changes: true },
+  'platform snapshots restore': { args: 'seeded --yes', bare: 'NAME', data: snapshot, changes: true },
+  'platform snapshots remove': { args: 'seeded --yes', bare: 'NAME', data: snapshot, changes: true },
+  'platform reset': { args: '--yes', bare: '--yes', data: { now: at }, changes: true },
   'platform faults clear': { args: '', data: { removed: 1 }, changes: true },
 }
 

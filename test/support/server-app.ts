@@ -74,6 +74,14 @@ export function keyFileInMemory(): SecureKeyFile {
   }
 }
 
+/** Snapshots whose reset and restore change nothing, because most tests of a file share one server. */
+class HarmlessSnapshots extends Snapshots {
+  override async reset(): Promise<void> {}
+  override async restore(name: string) {
+    return (await this.list()).find((it) => it.name === name) ?? 'missing'
+  }
+}
+
 let onSharedStore = 0
 
 export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock: TestClock } {
@@ -112,11 +120,14 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
         : memorySessions<ServerSession>(),
     },
     gate: new Gate(),
+    stateAccess: { isAllowed: true, isShared: false },
     autoApprove: false,
     instanceId: 'instance',
     ...overrides,
   }
-  return { ...deps, snapshots: overrides.snapshots ?? new Snapshots(deps) } as Deps & { readonly clock: TestClock }
+  return { ...deps, snapshots: overrides.snapshots ?? new HarmlessSnapshots(deps) } as Deps & {
+    readonly clock: TestClock
+  }
 }
 
 /** A complete server in this process, without a socket, with a fixed clock, deterministic ids and keys. */

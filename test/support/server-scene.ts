@@ -107,6 +107,11 @@ export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => 
   'platform.vouchers': async () => ({}),
   'platform.voucher': async (tenant) => ({ voucherId: (await tenant.issue()).id }),
   'platform.findVoucher': async (tenant) => ({ credential: codeOf(await tenant.issue()) }),
+  'platform.snapshots': async () => ({}),
+  'platform.saveSnapshot': async () => ({ name: 'one' }),
+  'platform.restoreSnapshot': async (tenant) => savedSnapshot(tenant),
+  'platform.removeSnapshot': async (tenant) => savedSnapshot(tenant),
+  'platform.reset': async () => ({}),
 }
 
 /** A well-formed credential that belongs to no voucher. */
@@ -212,4 +217,10 @@ export class Scene {
     await this.send(sent)
     return this.send(sent)
   }
+}
+
+async function savedSnapshot(tenant: Tenant): Promise<{ name: string }> {
+  const name = `snapshot-${serial()}`
+  await tenant.operator(contract.platform.saveSnapshot, { name })
+  return { name }
 }

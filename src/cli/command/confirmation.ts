@@ -20,6 +20,16 @@ const irreversible: Readonly<Partial<Record<string, Loss>>> = {
     action: 'Deleting the webhook of',
     loses: 'Nothing is delivered any more; its URL and its secret are forgotten.',
   },
+  'platform.reset': {
+    action: 'Resetting the server at',
+    loses: 'Everything that it has stored is lost, except its snapshots and the records of its seed.',
+  },
+  'platform.restoreSnapshot': {
+    action: 'Returning the server to snapshot',
+    loses: 'Everything that it has stored since is lost, unless another snapshot holds it.',
+  },
+  'platform.saveSnapshot': { action: 'Replacing snapshot', loses: 'The state that it holds is lost.' },
+  'platform.removeSnapshot': { action: 'Removing snapshot', loses: 'The state that it holds is lost.' },
   'apps.unlinkBot': {
     action: 'Unlinking',
     loses: 'The bot can no longer issue vouchers of the application and gets no updates about them.',
@@ -40,5 +50,6 @@ export async function confirmCall(
 ): Promise<Failure | undefined> {
   if (route === undefined) return undefined
   const last = route.path.split('/').findLastIndex((it) => it.startsWith(':'))
-  return confirmLoss(context, route.id, path.split(/[/?]/)[last] ?? path)
+  const server = context.baseUrl()
+  return confirmLoss(context, route.id, path.split(/[/?]/)[last] ?? (server.ok ? server.value : path))
 }

@@ -30,7 +30,11 @@ const BOT_TOKEN = 'sbot_EXAMPLEexampleEXAMPLEexampleEXAMPLE01'
 export const requestId = 'req_01JZ0000000000000000000000'
 
 /** Examples of path parameters and of the header Idempotency-Key, by name. */
-export const parameterExamples: Readonly<Record<string, string>> = { ...ids, 'Idempotency-Key': 'order-1001-issue' }
+export const parameterExamples: Readonly<Record<string, string>> = {
+  ...ids,
+  name: 'seeded',
+  'Idempotency-Key': 'order-1001-issue',
+}
 
 const application = {
   id: ids.appId,
@@ -335,6 +339,7 @@ const records: Readonly<Record<string, JsonObject>> = {
     activated_at: at,
     grace_until: null,
   },
+  Snapshot: { name: 'seeded', saved_at: at, clock: at, vouchers: 12 },
   Fault: { endpoint: 'vouchers.redeem', kind: 'error', times: 1, delay_ms: null },
   RequestLogEntry: {
     time: at,
@@ -442,6 +447,7 @@ const data: Readonly<Record<string, Json>> = {
   'platform.setClock': clock,
   'platform.advanceClock': clock,
   'platform.clearFaults': { removed: 1 },
+  'platform.reset': { now: at },
   'secure.bootstrap': {
     v: 1,
     suite: envelope.suite,

@@ -3,7 +3,7 @@ import { bot, botDetail, botMetrics, deliveredVoucher } from '../bots.js'
 import { chat, chatTypes, message, transcriptMessage } from '../chats.js'
 import { type FailureCode, failures } from '../errors.js'
 import { oneOf } from '../fields.js'
-import { fault, requestLogEntry, review, secureKey } from '../platform.js'
+import { fault, requestLogEntry, review, secureKey, snapshot } from '../platform.js'
 import { type Schema, Type } from '../schema.js'
 import { template, validity } from '../templates.js'
 import { createdToken, token } from '../tokens.js'
@@ -38,6 +38,7 @@ const records: Readonly<Record<string, Schema>> = {
   Delivery: delivery,
   Review: review,
   SecureKey: secureKey,
+  Snapshot: snapshot,
   Fault: fault,
   RequestLogEntry: requestLogEntry,
   VoucherEvent: voucherEvent,

@@ -4,6 +4,7 @@ import { appHandlers } from './apps.js'
 import { botRuntimeHandlers } from './bot-runtime.js'
 import { botConsoleHandlers } from './bots.js'
 import { platformHandlers } from './platform.js'
+import { snapshotHandlers } from './snapshots.js'
 import { templateHandlers } from './templates.js'
 import { tokenHandlers } from './tokens.js'
 import { voucherHistoryHandlers } from './voucher-history.js'
@@ -20,6 +21,10 @@ export function makeHandlers(deps: Deps): Handlers {
     vouchers: voucherHandlers(deps, replies),
     bots: { ...botConsoleHandlers(deps, replies), ...botRuntimeHandlers(deps, replies) },
     webhook: webhookHandlers(deps, replies),
-    platform: { ...platformHandlers(deps, replies), ...voucherHistoryHandlers(deps, replies) },
+    platform: {
+      ...platformHandlers(deps, replies),
+      ...snapshotHandlers(deps, replies),
+      ...voucherHistoryHandlers(deps, replies),
+    },
   }
 }

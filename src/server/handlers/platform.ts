@@ -11,6 +11,7 @@ import * as updates from '../../store/delivery/updates.js'
 import * as templates from '../../store/templates.js'
 import { LATEST_TEST_TIME, TestClock } from '../clock.js'
 import { invalid, type MakeHandlers } from '../handler.js'
+import type { SnapshotEndpoint } from './snapshots.js'
 
 const JWT_LIFETIME_SECONDS = 86_400
 
@@ -19,11 +20,10 @@ function byAge(one: Review, other: Review): number {
   if (one.submitted_at !== other.submitted_at) return one.submitted_at < other.submitted_at ? -1 : 1
   return one.id < other.id ? -1 : 1
 }
+type OfOtherFiles = SnapshotEndpoint | 'vouchers' | 'voucher' | 'findVoucher'
 
-type OfVouchers = 'vouchers' | 'voucher' | 'findVoucher'
-
-/** The operator API (DECISIONS.md#operator-api), except its vouchers (voucher-history.ts). */
-export const platformHandlers: MakeHandlers<'platform', Exclude<keyof Contract['platform'], OfVouchers>> = (
+/** The operator API (DECISIONS.md#operator-api), except its vouchers (voucher-history.ts) and snapshots (snapshots.ts). */
+export const platformHandlers: MakeHandlers<'platform', Exclude<keyof Contract['platform'], OfOtherFiles>> = (
   deps,
   { read, write },
 ) => {

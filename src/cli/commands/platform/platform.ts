@@ -8,6 +8,7 @@ import { parseTime, TIME_RULE } from '../../flags/time.js'
 import { platformBots } from './bots.js'
 import { platformChats, platformUsers } from './chats.js'
 import { operatorNotes as notes } from './operator-notes.js'
+import { reset, snapshots } from './snapshots.js'
 import { platformVouchers } from './vouchers.js'
 
 const templateId = { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…', ask: 'Template id' }
@@ -209,5 +210,7 @@ export const platform: Group = {
     platformVouchers,
     clock,
     faults,
+    snapshots,
+    reset,
   ],
 }

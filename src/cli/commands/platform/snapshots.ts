@@ -1,0 +1,95 @@
+import type { Snapshot } from '../../../contract/platform.js'
+import * as contract from '../../../contract/platform.js'
+import { confirmLoss } from '../../command/confirmation.js'
+import { callLeaf, type Group, type Leaf, leaf } from '../../command/leaf.js'
+import { suggested } from '../../output/suggestions.js'
+import { operatorNotes as notes } from './operator-notes.js'
+
+const name = { name: 'NAME', summary: 'Name of the snapshot', ask: 'Name of the snapshot' }
+const members = ['name', 'saved_at', 'clock', 'vouchers']
+const vouchers = (count: number) => `${count} ${count === 1 ? 'voucher' : 'vouchers'}`
+const replacing = [
+  'Calls in flight end first, and later ones wait. On PostgreSQL, which other servers may use, it needs --yes.',
+  ...notes,
+]
+
+export const snapshots: Group = {
+  name: 'snapshots',
+  alias: 'snapshot',
+  summary: 'Save the state of a local server, and return to it',
+  commands: [
+    callLeaf({
+      name: 'list',
+      endpoint: contract.snapshots,
+      notes,
+      examples: [{ command: 'voucherctl platform snapshots list' }],
+      view: { members, empty: `There are no snapshots. Save one: ${suggested`platform snapshots save seeded`}` },
+      input: () => ({}),
+    }),
+    leaf({
+      name: 'save',
+      endpoint: contract.saveSnapshot,
+      notes: ['A snapshot of the same name is replaced, after a question.', ...notes],
+      positional: name,
+      examples: [{ command: 'voucherctl platform snapshots save seeded' }],
+      view: {
+        headline: (it: Snapshot) => `Saved ${it.name} with ${vouchers(it.vouchers)}.`,
+        members,
+        next: (it: Snapshot) => `To return to it: ${suggested`platform snapshots restore ${it.name}`}`,
+      },
+      run: async (context, { positional }) => {
+        if (!context.globals.yes && !context.dryRun) {
+          const listed = await context.call(contract.snapshots, {})
+          if (!listed.ok) return listed
+          const held = 'data' in listed && listed.data.items.some((it) => it.name === positional)
+          const refusal = held && (await confirmLoss(context, contract.saveSnapshot.id, positional))
+          if (refusal) return refusal
+        }
+        return context.call(contract.saveSnapshot, { name: positional })
+      },
+    }),
+    leaf({
+      name: 'restore',
+      endpoint: contract.restoreSnapshot,
+      notes: replacing,
+      positional: name,
+      examples: [{ command: 'voucherctl platform snapshots restore seeded --yes' }],
+      view: { headline: (it: Snapshot) => `Restored ${it.name} with ${vouchers(it.vouchers)}.`, members },
+      run: async (context, { positional }) =>
+        (await confirmLoss(context, contract.restoreSnapshot.id, positional)) ??
+        context.call(contract.restoreSnapshot, { name: positional, ...(context.globals.yes ? { shared: true } : {}) }),
+    }),
+    callLeaf({
+      name: 'remove',
+      endpoint: contract.removeSnapshot,
+      notes,
+      positional: name,
+      examples: [{ command: 'voucherctl platform snapshots remove seeded' }],
+      view: { headline: (it) => `Removed snapshot ${it.name}.`, members: [] },
+      loses: ({ positional }) => positional,
+      input: ({ positional }) => ({ name: positional }),
+    }),
+  ],
+}
+
+export const reset: Leaf = leaf({
+  name: 'reset',
+  endpoint: contract.reset,
+  notes: [
+    'The server then holds the records of its seed, or nothing. Its keys and its snapshots stay, and a test clock returns to the true time.',
+    ...replacing,
+  ],
+  examples: [{ command: 'voucherctl platform reset --yes' }],
+  view: {
+    headline: (it: { readonly now: string }) => `The server is as after its start; its clock says ${it.now}.`,
+    members: [],
+  },
+  run: async (context) => {
+    const server = context.baseUrl()
+    if (!server.ok) return server
+    return (
+      (await confirmLoss(context, contract.reset.id, server.value)) ??
+      context.call(contract.reset, context.globals.yes ? { shared: true } : {})
+    )
+  },
+})

@@ -1,0 +1,59 @@
+import { refuse } from '../../contract/errors.js'
+import type { Snapshot } from '../../contract/platform.js'
+import { formatInstant } from '../../domain/time.js'
+import type { StoredSnapshot } from '../../store/snapshots.js'
+import type { MakeHandlers } from '../handler.js'
+
+/** Endpoints of the operator API that this file handles. */
+export type SnapshotEndpoint = 'snapshots' | 'saveSnapshot' | 'restoreSnapshot' | 'removeSnapshot' | 'reset'
+
+/** Snapshots and resets through the operator API (DECISIONS.md#snapshots). */
+export const snapshotHandlers: MakeHandlers<'platform', SnapshotEndpoint> = ({ snapshots, clock, stateAccess }) => {
+  const refuseAccess = () => (stateAccess.isAllowed ? null : refuse('RESET_NOT_ALLOWED'))
+  const refuseReplacing = (shared = false) =>
+    refuseAccess() ?? (stateAccess.isShared && !shared ? refuse('DATABASE_SHARED') : null)
+  return {
+    snapshots: async () => refuseAccess() ?? { ok: true, data: { items: (await snapshots.list()).map(recordOf) } },
+
+    saveSnapshot: {
+      passesGate: true,
+      handle: async ({ name }) => refuseAccess() ?? { ok: true, data: recordOf(await snapshots.save(name)) },
+    },
+
+    restoreSnapshot: {
+      passesGate: true,
+      handle: async ({ name, shared }) => {
+        const refusal = refuseReplacing(shared)
+        if (refusal !== null) return refusal
+        const restored = await snapshots.restore(name)
+        if (restored === 'missing') return refuse('SNAPSHOT_NOT_FOUND')
+        if (restored === 'outdated') return refuse('SNAPSHOT_OUTDATED')
+        return { ok: true, data: recordOf(restored) }
+      },
+    },
+
+    removeSnapshot: async ({ name }) => {
+      const refusal = refuseAccess()
+      if (refusal !== null) return refusal
+      const removed = await snapshots.remove(name)
+      return removed === undefined ? refuse('SNAPSHOT_NOT_FOUND') : { ok: true, data: recordOf(removed) }
+    },
+
+    reset: {
+      passesGate: true,
+      handle: async ({ shared }) => {
+        const refusal = refuseReplacing(shared)
+        if (refusal !== null) return refusal
+        await snapshots.reset()
+        return { ok: true, data: { now: formatInstant(clock.now()) } }
+      },
+    },
+  }
+}
+
+const recordOf = ({ name, saved_at, clock, vouchers }: StoredSnapshot): Snapshot => ({
+  name,
+  saved_at: formatInstant(saved_at),
+  clock: formatInstant(clock),
+  vouchers,
+})
