@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -29,11 +29,14 @@ test.runIf(existsSync('/proc/self/stat'))(
 test.runIf(existsSync('/proc/self/stat'))(
   'isAlive is false for a zombie, whose parent has not waited for it',
   async () => {
-    // After exec, sleep is the parent of the subshell and does not wait for it.
-    const parent = spawn('sh', ['-c', '(exit 0) & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'ignore'] })
+    // After exec, sleep is the parent of the subshell and does not wait for it; the shell itself would.
+    const script = 'exec 3<&0; (read line <&3) & echo $!; exec sleep 30'
+    const parent = spawn('sh', ['-c', script], { stdio: ['pipe', 'pipe', 'ignore'] })
     onTestFinished(() => void parent.kill())
     const [line] = await once(parent.stdout, 'data')
     const pid = Number(String(line))
+    await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8')).toBe('sleep\n')
+    parent.stdin.end()
     await expect.poll(() => isAlive(pid)).toBe(false)
     expect(existsSync(`/proc/${pid}`)).toBe(true)
   },
