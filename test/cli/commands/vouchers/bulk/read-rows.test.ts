@@ -130,6 +130,7 @@ test('readRows reads metadata from metadata.NAME columns or a JSON column and sk
 
 test.each([
   ['no header', '', 'has no header line'],
+  ['a code in place of the header', 'M9S3-46Q3-D25V-T4FJ\n', 'has no header line'],
   ['a missing column', 'external_issue_id\na\n', 'no column recipient_user_id'],
   ['an unknown column', `${head},email\n`, 'unknown column "email"'],
   ['a misspelt column', 'externalIssueId,recipient_user_id\n', 'did you mean external_issue_id?'],

@@ -115,6 +115,7 @@ function headerOf(values: readonly string[], known: RowMembers): readonly string
     throw new UnreadableInput('The columns of the header are not separated by commas.', headerHint(known))
   }
   for (const name of values.filter((it) => !isKnown(it))) {
+    if (mayBeSecret(name)) throw new UnreadableInput('The input has no header line.', headerHint(known))
     const otherwise = known.metadata ? `, or name it ${METADATA}${name.trim() || 'NAME'} to send it along` : ''
     const message = `The header has an unknown column ${JSON.stringify(name)}${meant(name, known)}.`
     throw new UnreadableInput(message, `Take it out${otherwise}.`)
@@ -130,6 +131,9 @@ function headerOf(values: readonly string[], known: RowMembers): readonly string
   }
   return values
 }
+
+/** True for a text in the form of a redeem code or QR token: the message must not repeat one. */
+const mayBeSecret = (name: string) => name.length > 15 && (/\d/.test(name) || !/[a-z]/.test(name))
 
 /** Suggests the column whose name is spelled almost like this one. */
 function meant(name: string, known: RowMembers): string {
