@@ -59,6 +59,8 @@ export const issueMany = bulkLeaf({
     'qr_token',
     'valid_from',
     'valid_until',
+    'name',
+    'issuer_name',
   ],
   id: 'voucher_id',
   result: ({ line, values }, data) => {
@@ -71,6 +73,8 @@ export const issueMany = bulkLeaf({
       qr_token: credentialOf(voucher, 'qr_token'),
       valid_from: textOrNull(voucher?.validFrom),
       valid_until: textOrNull(voucher?.validUntil),
+      name: textOrNull(voucher?.name),
+      issuer_name: textOrNull(voucher?.issuerName),
     }
   },
   errorIds: ['external_issue_id', 'recipient_user_id'],

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { Bulk, codeOf, idsOf, issuer } from '../../../support/bulk.js'
 import { cli, refusal, secrets, temporaryDir } from '../../../support/cli.js'
+import { voucher } from '../../../support/cli-samples.js'
 import { closedPort } from '../../../support/closed-port.js'
 
 const errorOf = (stderr: string) => JSON.parse(stderr).error
@@ -42,6 +43,8 @@ test('issue-many issues every row once and writes the redeem codes to a file wit
       redeem_code: codeOf(id),
       qr_token: `QR-${id}`,
       valid_until: expect.stringMatching(/Z$/),
+      name: voucher.name,
+      issuer_name: voucher.issuerName,
     })
   }
   expect(statSync(bulk.out).mode & 0o777).toBe(0o600)

@@ -4,7 +4,7 @@ import type { InputRow, RowMembers } from './input/row.js'
 export const credentialRows = {
   needed: [['redeem_code', 'qr_token']],
   optional: ['external_issue_id', 'recipient_user_id'],
-  ignored: ['line', 'voucher_id', 'valid_from', 'valid_until'],
+  ignored: ['line', 'voucher_id', 'valid_from', 'valid_until', 'name', 'issuer_name'],
   metadata: false,
   spellings: { code: 'redeem_code', qr: 'qr_token', token: 'qr_token', recipient: 'recipient_user_id' },
 } satisfies RowMembers

@@ -17,7 +17,7 @@ type JournalEntry = { readonly line: number } & (
 )
 
 const PROGRAM = 'voucherctl vouchers '
-const VERSION = 1
+const VERSION = 2
 
 /** @param run random id that the idempotency keys of redeem-many and reverse-many contain */
 export const encodeHeader = (command: string, run: string, identity: RunIdentity) =>
@@ -78,7 +78,6 @@ function readHeader({ journal, version, run, sum: _sum, ...identity }: Record<st
   return {
     identity: isKnown ? (identity as Parameters) : undefined,
     command: String(journal).slice(PROGRAM.length),
-    // The first version of issue-many, whose keys contain no run id, wrote none.
-    run: typeof run === 'string' ? run : '',
+    run: String(run),
   }
 }

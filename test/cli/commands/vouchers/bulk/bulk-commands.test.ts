@@ -86,7 +86,7 @@ test('redeem-many redeems each row and keeps every code out of its files, which 
 
 test('redeem-many and verify-many accept the results of issue-many, reverse-many those of redeem-many', async () => {
   const issued =
-    'line,external_issue_id,recipient_user_id,voucher_id,redeem_code,qr_token,valid_from,valid_until\n2,order-1,user-1,vch_1,,TOKEN-1,a,b\n'
+    'line,external_issue_id,recipient_user_id,voucher_id,redeem_code,qr_token,valid_from,valid_until,name,issuer_name\n2,order-1,user-1,vch_1,,TOKEN-1,a,b,c,d\n'
   const { dir, run, lines } = folderWith(issued, 'codes.csv')
   const { baseUrl, received } = await platform()
   const to = (command: string, input: string, out: string) =>
