@@ -55,17 +55,22 @@ export function replaceFile(path: string, content: FileContent, options: Replace
 
 /**
  * Creates a private file atomically unless it exists: of several concurrent processes the first one wins.
+ * @returns false if the file exists
  * @throws errors of the file system
  */
-export function createFile(path: string, content: string, flush: boolean): void {
+export function createFile(path: string, content: FileContent, flush: boolean): boolean {
   const draft = writeDraft(path, content, true, flush)
   try {
     linkSync(draft, path)
+    return true
   } catch (error) {
     // Only a hard link can fail if the file exists. On a file system without hard links, the last writer wins.
-    if (codeOf(error) !== 'EEXIST') return renameSync(draft, path)
+    if (codeOf(error) === 'EEXIST') return false
+    renameSync(draft, path)
+    return true
+  } finally {
+    rmSync(draft, { force: true })
   }
-  rmSync(draft, { force: true })
 }
 
 function existing(path: string) {

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasTerminal, onTerminal } from '../support/terminal.js'
 import { environment, folder, home, node, voucherctl } from './installed.js'
+import { renderPdf } from './render-pdf.js'
 
 let baseUrl: string
 
@@ -281,6 +282,38 @@ describe('bulk commands', () => {
     const found = { verified: 1, redeemable: 0, not_redeemable: 1, failed: 0 }
     expect(await many('verify-many', 'unknown.csv', 'one.csv')).toMatchObject({ exit: 0, ...found })
     expect(await many('verify-many', 'unknown.csv', 'two.csv', '--check')).toMatchObject({ exit: 6, ...found })
+  })
+})
+
+describe('vouchers sheet', () => {
+  const codes = join(home, 'sheet.csv')
+  const tokens = Array.from(
+    { length: 11 },
+    (_, i) => `VQ1-PENECFSECZP11HYGCPWPQ5E6EYCNDY0${String(i).padStart(2, '0')}`,
+  )
+  const sheet = (...args: string[]) => voucherctl('vouchers', 'sheet', codes, ...args)
+  const rowsOf = (name: string) =>
+    `qr_token,redeem_code,name,recipient_user_id\n${tokens.map((it, i) => `${it},CODE-${i},${name},user-${i}\n`).join('')}`
+
+  test.each(['a4', 'letter'])('PDFium reads the QR code and the text of each voucher on %s paper', async (paper) => {
+    writeFileSync(codes, rowsOf('Café crème'))
+    const out = join(home, `${paper}.pdf`)
+    expect(await sheet('--out', out, '--paper', paper)).toMatchObject({ exitCode: 0 })
+    expect(statSync(out).mode & 0o777).toBe(0o600)
+    const pages = await renderPdf(readFileSync(out))
+    expect(pages.map((it) => it.text.match(/CODE-\d+/g)?.length)).toEqual([10, 1])
+    expect(pages[0]?.text).toMatch(/Café crème[^]*For user-0/)
+    expect(pages.flatMap((it) => it.qrCodes)).toEqual(tokens)
+  })
+
+  test('a name with Chinese is refused for PDF, by its row and characters, and printed in HTML', async () => {
+    writeFileSync(codes, rowsOf('咖啡'))
+    const out = join(home, 'chinese')
+    const { exitCode, stderr } = await sheet('--out', `${out}.pdf`)
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('line 2: a PDF sheet cannot print 咖 (U+5496), 啡')])
+    expect(stderr).toMatch(/`voucherctl vouchers sheet --out \S+chinese\.html /)
+    expect(await sheet('--out', `${out}.html`)).toMatchObject({ exitCode: 0 })
+    expect(readFileSync(`${out}.html`, 'utf8')).toContain('<h2 dir="auto">咖啡</h2>')
   })
 })
 

@@ -130,6 +130,12 @@ const others: Readonly<Record<string, MatrixRow>> = {
     data: { ...redemption, status: 'reversed' },
     exits: { bare: 3 },
   },
+  'vouchers sheet': {
+    args: '{home}/codes.csv --out {home}/sheet.html',
+    files: { 'codes.csv': 'qr_token\nVQ1-1\n' },
+    local: true,
+    exits: { bare: 3 },
+  },
   'webhook bridge': {
     args: '--forward-to {url}/hook',
     data: { items: [] },

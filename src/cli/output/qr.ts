@@ -4,7 +4,7 @@ import { isColoured } from './colour.js'
 import type { Output } from './output.js'
 
 /** The dark (true) and light modules of a QR code, with a light margin of four modules (ISO/IEC 18004). */
-async function modulesOf(text: string, ecc: 'low' | 'medium'): Promise<boolean[][]> {
+export async function modulesOf(text: string, ecc: 'low' | 'medium'): Promise<boolean[][]> {
   const { encodeQR } = await import('qr')
   return encodeQR(text, 'raw', { ecc, border: 4 })
 }
@@ -65,9 +65,20 @@ export async function writeQrFile(path: string, text: string): Promise<Failure |
   return undefined
 }
 
-function svgOf(modules: readonly (readonly boolean[])[]): string {
+/** Lists the runs of dark modules in the rows of a QR code. */
+export function* darkRuns(modules: readonly (readonly boolean[])[]) {
+  for (const [y, row] of modules.entries()) {
+    for (let x = row.indexOf(true); x >= 0; ) {
+      const end = row.indexOf(false, x)
+      yield { x, y, length: end - x }
+      x = row.indexOf(true, end)
+    }
+  }
+}
+
+export function svgOf(modules: readonly (readonly boolean[])[]): string {
   const { length } = modules
-  const dark = modules.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : ''))).join('')
+  const dark = Array.from(darkRuns(modules), (run) => `M${run.x} ${run.y}h${run.length}v1h-${run.length}z`).join('')
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${length} ${length}" shape-rendering="crispEdges"><path fill="#ffffff" d="M0 0h${length}v${length}H0z"/><path d="${dark}"/></svg>\n`
 }
 

@@ -147,7 +147,9 @@ test('vouchers issue --qr-file out.svg writes a readable QR code', async () => {
   const svg = readFileSync(path, 'utf8')
   const size = Number(/viewBox="0 0 (\d+)/.exec(svg)?.[1])
   const modules = Array.from({ length: size }, () => new Array<boolean>(size).fill(false))
-  for (const [, x, y] of svg.matchAll(/M(\d+) (\d+)h1v1h-1z/g)) (modules[Number(y)] as boolean[])[Number(x)] = true
+  for (const [, x, y, length] of svg.matchAll(/M(\d+) (\d+)h(\d+)v1h-\3z/g)) {
+    modules[Number(y)]?.fill(true, Number(x), Number(x) + Number(length))
+  }
   expect(svg).toContain(`<path fill="#ffffff" d="M0 0h${size}v${size}H0z"/>`)
   expect(read(modules)).toBe(qrToken)
 })

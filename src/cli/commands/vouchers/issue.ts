@@ -23,7 +23,7 @@ export function credentialOf(
 }
 
 /** Bytes that fit the largest QR code with error correction level M (ISO/IEC 18004); the QR library throws above. */
-const QR_BYTES_MAX = 2_331
+export const QR_BYTES_MAX = 2_331
 
 export const issue = leaf({
   name: 'issue',

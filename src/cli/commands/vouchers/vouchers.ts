@@ -10,6 +10,7 @@ import { issueMany } from './issue-many.js'
 import { redeemMany } from './redeem-many.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
 import { reverseMany } from './reverse-many.js'
+import { sheet } from './sheet.js'
 import { reasons } from './verdict.js'
 import { verifyMany } from './verify-many.js'
 
@@ -45,6 +46,7 @@ export const vouchers: Group = {
     verifyMany,
     redeemMany,
     reverseMany,
+    sheet,
     leaf({
       name: 'verify',
       endpoint: contract.verify,
