@@ -4,7 +4,7 @@ import type { ValidationIssue } from '../contract/envelope.js'
 import { exitOfStatus, failures, isFailureCode } from '../contract/errors.js'
 import { codeOf } from '../files/error-code.js'
 import { adviceFor, NOT_A_VOUCHER_SERVICE, type UsedCredential } from './advice.js'
-import { missingId } from './ids.js'
+import { idAsCode, missingId } from './ids.js'
 import type { Paint } from './output/colour.js'
 import { encodeJson } from './output/encode.js'
 import { plainLine } from './output/plain.js'
@@ -123,7 +123,8 @@ export function fromCall(failure: CallFailure, { check, input = {}, credential }
   const repeat = repeatHint(outcomeUnknown, idempotencyKey, check)
   const keyed = idempotencyKey !== undefined && (outcomeUnknown || codesWithoutResponse.includes(code))
   const isDenied = (status === 401 || status === 403) && credential !== undefined
-  const missing = status === 404 ? missingId(code, input) : undefined
+  const missing =
+    status === 404 ? missingId(code, input) : code === 'VALIDATION_FAILED' ? idAsCode(input.credential) : undefined
   const about = [...(isDenied ? [`credential: ${credential.text}`] : []), ...(missing === undefined ? [] : [missing])]
   return {
     ok: false,

@@ -38,10 +38,21 @@ export function missingId(code: string, input: Readonly<Record<string, unknown>>
   return `not found: ${id}`
 }
 
-function missingCode(credential: unknown): string | undefined {
-  const { type, value } = (credential ?? {}) as { readonly type?: unknown; readonly value?: unknown }
+interface CodeInput {
+  readonly type?: unknown
+  readonly value?: unknown
+}
+
+/** Says what an id identifies that was given in place of a code; undefined if it is none. */
+export function idAsCode(credential: unknown): string | undefined {
+  const { value } = (credential ?? {}) as CodeInput
   if (typeof value !== 'string') return undefined
   const prefix = value.slice(0, value.indexOf('_'))
-  if (Object.hasOwn(idKinds, prefix)) return `${value} is the id of ${idKinds[prefix]}, not a code.`
-  return `not found: ${type === 'qr_token' ? 'QR token' : 'code'} ${redactCode(value)}`
+  return Object.hasOwn(idKinds, prefix) ? `${value} is the id of ${idKinds[prefix]}, not a code.` : undefined
+}
+
+function missingCode(credential: unknown): string | undefined {
+  const { type, value } = (credential ?? {}) as CodeInput
+  if (typeof value !== 'string') return undefined
+  return idAsCode(credential) ?? `not found: ${type === 'qr_token' ? 'QR token' : 'code'} ${redactCode(value)}`
 }

@@ -120,6 +120,12 @@ test.each([
   expect([exit, lines.slice(0, 2)]).toEqual([5, [`error: Refused as ${code}. (${code})`, `  ${expected}`]])
 })
 
+test('an id in place of a code is named as what it is, also if the server refuses its form', async () => {
+  const errors = [{ pointer: '/credential/value', code: 'pattern', message: 'must be a QR token' }]
+  const { lines } = await refused('vouchers verify app_01', 400, 'VALIDATION_FAILED', { errors })
+  expect(lines[1]).toBe('  app_01 is the id of an application, not a code.')
+})
+
 test('every kind of id has a name', () => {
   const kinds: Record<IdPrefix, string | undefined> = idKinds as Record<IdPrefix, string>
   expect(Object.keys(kinds).sort()).toEqual(['app', 'bot', 'chat', 'dlv', 'rdm', 'req', 'tok', 'tpl', 'vch'])

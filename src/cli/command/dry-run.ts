@@ -5,6 +5,7 @@ import type { Failure } from '../failure.js'
 import { scrubAll } from '../host/scrub.js'
 import { redact, redactCode } from '../host/secrets.js'
 import { Output } from '../output/output.js'
+import { wrapMessage } from '../output/wrap.js'
 
 type PlannedRequest = ReturnType<typeof planRequest>
 
@@ -64,11 +65,15 @@ export async function printPlan(plan: readonly unknown[], { host, options }: Out
   const requests = steps.filter((it) => !('action' in it))
   const actions = steps.flatMap((it) => ('action' in it ? [it.action] : []))
   const output = new Output(host, { ...options, fields: undefined, changes: false })
+  const { width = Number.POSITIVE_INFINITY } = output
   await output.print(
     { dry_run: true, requests, actions },
     {
       headline: () => 'Dry run: nothing was sent and nothing was changed.',
-      body: () => steps.map((step) => ('action' in step ? `would ${step.action}` : showRequest(step))).join('\n\n'),
+      body: () =>
+        steps
+          .map((step) => ('action' in step ? wrapMessage(`would ${step.action}`, width) : showRequest(step)))
+          .join('\n\n'),
     },
   )
   return output.filterError

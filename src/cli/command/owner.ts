@@ -118,7 +118,7 @@ export async function findOwner(
     }
   }
   const about = missingId(code, { [member]: id })
-  const hint = `Those of the first: ${listOf(first)}. All ${owner}s: ${listCommand[owner]}.`
+  const hint = `The ${owner}s: ${listCommand[owner]}. The ${kind} of the first: ${listOf(first)}.`
   const message = `None of the ${ids.length} ${owner}s of this account has the ${record} ${id}.`
   return { ...fail('UNEXPECTED', message, hint), code, ...(about?.startsWith(id) ? { about: [about] } : {}) }
 }

@@ -105,7 +105,7 @@ export function profileNotFound(name: string, { profiles }: Config): Failure {
   return fail(
     'PROFILE_NOT_FOUND',
     `There is no profile ${name}.`,
-    known.length === 0 ? 'Make one with `voucherctl login`.' : `There are ${known.join(', ')}.`,
+    known.length === 0 ? 'Make one with `voucherctl login`.' : `The profiles: ${known.join(', ')}.`,
   )
 }
 

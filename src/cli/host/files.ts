@@ -26,7 +26,10 @@ export async function readBytes(host: Host, path: string): Promise<BytesResult> 
     return { ok: true, bytes: await readFile(absolute, { signal: host.signal }) }
   } catch (error) {
     if (host.signal.aborted) return interrupted
-    return fail('FILE_UNREADABLE', `${path} cannot be read (${codeOf(error)}).`, 'Check the path and its permissions.')
+    const code = codeOf(error)
+    return code === 'ENOENT'
+      ? fail('FILE_UNREADABLE', `There is no file ${path}.`, 'Check the path.')
+      : fail('FILE_UNREADABLE', `${path} cannot be read (${code}).`, 'Check the path and its permissions.')
   }
 }
 

@@ -298,7 +298,10 @@ export class Output {
     const body = isEmpty ? undefined : sentence((it) => view.body?.(it, now), data)
     const drawing = sentence((it) => view.drawing?.(it, screen), data)
     const parts: string[] = []
-    if (headline !== undefined) parts.push(`${this.#marked(plainLine(withTimes(headline)), data, view, paint)}\n`)
+    if (headline !== undefined) {
+      const marked = this.#marked(plainLine(withTimes(headline)), data, view, paint)
+      parts.push(`${this.width === undefined ? marked : wrapMessage(marked, this.width)}\n`)
+    }
     if (drawing !== undefined) parts.push(`${drawing}\n`)
     else if (body !== undefined) parts.push(`${plain(body)}\n`)
     else if (view.members?.length !== 0 || headline === undefined) parts.push(await show(data, view.members))

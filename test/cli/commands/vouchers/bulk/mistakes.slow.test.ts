@@ -78,7 +78,7 @@ test('issue-many exits 2 if FILE is missing or is a folder', async () => {
   const home = temporaryDir()
   mkdirSync(join(home, 'folder'))
   for (const [name, message] of [
-    ['missing.csv', 'missing.csv cannot be read (ENOENT).'],
+    ['missing.csv', 'There is no file missing.csv.'],
     ['folder', 'folder is a folder.'],
   ] as const) {
     const { exit, stderr } = await run(home, name)

@@ -98,7 +98,7 @@ async function* csvRows(blocks: AsyncIterable<ReadLine[]>, known: RowMembers): A
 }
 
 const headerHint = ({ needed }: RowMembers) =>
-  `The first line of CSV names the columns: ${needed.map(([name]) => name).join(',')}`
+  `The first line of CSV names the columns: ${needed.map((names) => names.join(' or ')).join(',')}`
 
 const noHeader = ({ line, fault }: BadRow, known: RowMembers) =>
   new UnreadableInput(`The header on line ${line} ${fault.message}.`, headerHint(known))
