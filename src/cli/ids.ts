@@ -43,12 +43,12 @@ interface CodeInput {
   readonly value?: unknown
 }
 
-/** Says what an id identifies that was given in place of a code; undefined if it is none. */
+/** Says what an id in place of a code identifies, without the id: output hides typed codes. */
 export function idAsCode(credential: unknown): string | undefined {
   const { value } = (credential ?? {}) as CodeInput
   if (typeof value !== 'string') return undefined
   const prefix = value.slice(0, value.indexOf('_'))
-  return Object.hasOwn(idKinds, prefix) ? `${value} is the id of ${idKinds[prefix]}, not a code.` : undefined
+  return Object.hasOwn(idKinds, prefix) ? `${prefix}_… is the id of ${idKinds[prefix]}, not a code.` : undefined
 }
 
 function missingCode(credential: unknown): string | undefined {

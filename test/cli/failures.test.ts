@@ -123,14 +123,14 @@ test.each([
 test('an id in place of a code is named as what it is, also if the server refuses its form', async () => {
   const errors = [{ pointer: '/credential/value', code: 'pattern', message: 'must be a QR token' }]
   const { lines } = await refused('vouchers verify app_01', 400, 'VALIDATION_FAILED', { errors })
-  expect(lines[1]).toBe('  app_01 is the id of an application, not a code.')
+  expect(lines[1]).toBe('  app_… is the id of an application, not a code.')
 })
 
 test('every kind of id has a name', () => {
   const kinds: Record<IdPrefix, string | undefined> = idKinds as Record<IdPrefix, string>
   expect(Object.keys(kinds).sort()).toEqual(['app', 'bot', 'chat', 'dlv', 'rdm', 'req', 'tok', 'tpl', 'vch'])
   expect(missingId('VOUCHER_NOT_FOUND', { credential: { type: 'redeem_code', value: 'rdm_01' } })).toBe(
-    'rdm_01 is the id of a redemption, not a code.',
+    'rdm_… is the id of a redemption, not a code.',
   )
   expect(missingId('toString', {})).toBeUndefined()
 })
