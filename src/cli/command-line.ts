@@ -243,12 +243,22 @@ export async function lineOf(words: readonly string[]): Promise<CommandLine> {
   return line
 }
 
+/** Commander prints nothing. By default it would ask the standard streams for colour and width, which opens them. */
+const noOutput = {
+  writeOut: () => {},
+  writeErr: () => {},
+  getOutHasColors: () => false,
+  getErrHasColors: () => false,
+  getOutHelpWidth: () => 0,
+  getErrHelpWidth: () => 0,
+}
+
 const newCommand = (name: string) =>
   new Command(name)
     .exitOverride()
     .showSuggestionAfterError(false)
-    // Disable commander's help, which it would print if a command name is missing.
-    .configureOutput({ writeErr: () => {}, writeOut: () => {} })
+    .configureOutput(noOutput)
+    // Commander formats its help if a command name is missing.
     .configureHelp({ formatHelp: () => '' })
     .helpOption(false)
     .helpCommand(false)

@@ -55,7 +55,7 @@ export async function execute(
   })
   const own = readFlags(leaf.flags ?? {}, line.given)
   if (own.failure !== undefined) return output.fail(own.failure)
-  if (host.stderr.isTTY === true && !output.isJson) {
+  if (!output.isJson && host.stderr.isTTY === true) {
     for (const [name, { remark }] of Object.entries(leaf.flags ?? {})) {
       const remarks = (line.given.get(name) ?? []).map((text) => remark?.(`--${name}`, text))
       for (const it of remarks) if (it !== undefined) output.notice(it)

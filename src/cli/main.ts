@@ -50,15 +50,15 @@ export async function main(version: () => string, document: (path: string) => st
   if (process.argv[2] === '__complete') {
     const { candidates } = await import('./completion/candidates.js')
     stdout.write(await candidates(process.argv.slice(3), host, () => performance.now()))
-    await stdout.settled?.()
+    await stdout.settled()
     // A pending DNS lookup would keep the process alive.
     process.exit(0)
   }
   // Exit 1 if the event loop drains before the command finishes.
   process.exitCode = 1
   const ran = await run(process.argv.slice(2), host)
-  // Node reports a failed write in a later turn of the event loop, so wait for that turn.
-  await new Promise((resolve) => setImmediate(resolve))
+  // Node reports a failed write in a later turn of the event loop.
+  await stdout.settled()
   const exit =
     interrupted ?? (ran === 0 && stdout.gone.aborted ? exitAfterLostOutput(stdout.gone.reason, host.stderr) : ran)
   process.exitCode = exit

@@ -57,8 +57,13 @@ export const formatIn = ({ json, output, jq }: Globals): Format | undefined =>
   json ? 'json' : (output ?? (jq === undefined ? undefined : 'json'))
 
 /** True if only --jq implies JSON and a person reads stderr: errors are then texts. */
-export const hasPlainErrors = (given: FlagTexts, { stderr, env }: Pick<Host, 'stderr' | 'env'>): boolean =>
-  given.has('jq') && !given.has('json') && !given.has('output') && !env.VOUCHERCTL_OUTPUT && stderr.isTTY === true
+export const hasPlainErrors = (given: FlagTexts, host: Pick<Host, 'stderr' | 'env'>): boolean =>
+  given.has('jq') &&
+  !given.has('json') &&
+  !given.has('output') &&
+  !host.env.VOUCHERCTL_OUTPUT &&
+  // Last, because reading it opens the stream.
+  host.stderr.isTTY === true
 
 export type Globals = import('./flags.js').ValuesOf<typeof globalFlags>
 
