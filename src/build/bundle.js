@@ -13,10 +13,16 @@ const NO_MODULE = '\0no-module'
 /** Not bundled: a native module, and Fastify's schema compilers (a third of the server), replaced by server/app.ts. */
 const external = ['@photostructure/sqlite', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler']
 
-/** `start`: modules that every process of the CLI loads. `run`: modules that every command loads, with their imports. */
+/**
+ * Modules that belong in one file, with their imports. `start`: what every process of the CLI loads. `run`: what every
+ * command loads. `shared`: what most groups of commands load. `vouchers`: the group for daily work.
+ */
 const groups = [
-  { name: 'start', tags: ['$initial'], test: (id) => !id.startsWith(src('testing')), priority: 1 },
-  { name: 'run', test: /[\\/]cli[\\/]execute\.ts$/ },
+  { name: 'start', tags: ['$initial'], test: (id) => !id.startsWith(src('testing')), priority: 3 },
+  { name: 'run', test: /[\\/]cli[\\/]execute\.ts$/, priority: 2 },
+  { name: 'shared', test: /[\\/](contract[\\/](fields|vouchers)|flags[\\/]defined)\.ts$/, priority: 1 },
+  { name: 'vouchers', test: /[\\/]commands[\\/]vouchers[\\/]vouchers\.ts$/ },
+]
 ]
 
 const programs = [
