@@ -23,7 +23,6 @@ const groups = [
   { name: 'shared', test: /[\\/](contract[\\/](fields|vouchers)|flags[\\/]defined)\.ts$/, priority: 1 },
   { name: 'vouchers', test: /[\\/]commands[\\/]vouchers[\\/]vouchers\.ts$/ },
 ]
-]
 
 const programs = [
   {

@@ -2,12 +2,13 @@ import { sendPrepared } from '../../client/call.js'
 import { prepareCall } from '../../client/prepare.js'
 import type { Transport } from '../../client/transport.js'
 import type { CredentialKind, OutputOf } from '../../contract/endpoint.js'
+import type { CallFacts } from '../call-failure.js'
 import { profileNotFound } from '../config/config.js'
 import { findCredential } from '../config/credentials.js'
 import { projectNotAllowed } from '../config/project-permission.js'
 import { refuseImpostor } from '../config/server-identity.js'
 import type { Settings } from '../config/settings.js'
-import { type CallFacts, fail, fromCall } from '../failure.js'
+import { fail } from '../failure.js'
 import type { Globals } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { remember } from '../host/scrub.js'
@@ -75,7 +76,7 @@ export function createContext(
       showProductionBanner(context, base.value)
       transports[base.value] ??= openInMode(context, base.value).then((it) => withRepeats(context, it))
       const work = sendPrepared<OutputOf<typeof endpoint>>((await transports[base.value]) as Transport, prepared)
-      const showsProgress = host.stderr.isTTY === true && !globals.quiet && !globals.debug
+      const showsProgress = !globals.quiet && !globals.debug && host.stderr.isTTY === true
       const text = `${options.progress ?? endpoint.summary} …`
       const result = await (showsProgress
         ? (await import('../output/progress.js')).withProgress(host, text, work)
@@ -85,6 +86,7 @@ export function createContext(
         const { forbidPlaintext } = await import('./downgrade-protection.js')
         await forbidPlaintext(context, base.value, result.code)
       }
+      const { fromCall } = await import('../call-failure.js')
       const { check } = options
       const used = usedCredential(globals, endpoint.caller, credential, base.value)
       return fromCall(result, { check, input: input as Record<string, unknown>, credential: used })

@@ -1,5 +1,6 @@
 import { parseBaseUrl } from '../../client/base-url.js'
 import { durationMs } from '../../contract/duration.js'
+import { isLoopbackHost } from '../../contract/loopback.js'
 import { type Failure, usage } from '../failure.js'
 import { type Format, formatIn, formats, type Globals } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
@@ -28,6 +29,8 @@ export interface Settings {
   readonly baseUrl: Setting<string | undefined>
   /** The local server, if the base URL was not set and therefore defaults to its address. */
   readonly localServer: LocalServer | undefined
+  /** True if redeem codes of the chosen server are known to have the form of the reference server. */
+  readonly hasReferenceCodes: boolean
   readonly format: Setting<Format>
   readonly timeoutMs: Setting<number>
   readonly retries: Setting<number>
@@ -142,6 +145,9 @@ function combineSettings(
     production,
     baseUrl,
     localServer,
+    hasReferenceCodes:
+      profile.codes === 'reference' ||
+      (baseUrl.value !== undefined && isLoopbackHost(parseBaseUrl(baseUrl.value).hostname)),
     format,
     timeoutMs: { ...timeout, value: timeoutMs },
     retries,

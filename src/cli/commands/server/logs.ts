@@ -8,7 +8,7 @@ import { leaf } from '../../command/leaf.js'
 import { readOperatorKey } from '../../config/local-server.js'
 import { identify } from '../../config/server-identity.js'
 import { isGivenForCall } from '../../config/setting.js'
-import { type Failure, fail, fromCall, usage } from '../../failure.js'
+import { type Failure, fail, usage } from '../../failure.js'
 import { toggle } from '../../flags/flags.js'
 import { refuseUnknownInContract } from '../../output/fields.js'
 import type { Outcome } from '../../output/outcome.js'
@@ -106,6 +106,7 @@ async function readRequests(
   })
   if (refusal !== undefined) return fail('SECURE_PLAIN_REFUSED', refusal.message, 'Use an https base URL for it.')
   const { createStream } = await import('../../../client/stream.js')
+  const { fromCall } = await import('../../call-failure.js')
   const options = { signal: host.signal, timeoutMs: settings.timeoutMs.value }
   const stream = createStream(baseUrl, { token })
   // The stream of a follower does not mark where the past ends, so read the past for --tail separately.

@@ -1,9 +1,6 @@
-import { parseBaseUrl } from '../../../client/base-url.js'
 import { checkRedeemCode } from '../../../client/redeem-code.js'
-import { isLoopbackHost } from '../../../contract/loopback.js'
 import type { Credential } from '../../../contract/vouchers.js'
 import type { Context, Ok } from '../../command/context.js'
-import type { Settings } from '../../config/settings.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { text, type ValuesOf } from '../../flags/flags.js'
 import { remember } from '../../host/scrub.js'
@@ -108,14 +105,9 @@ async function read({ host, globals }: Context, flag: string, value: string): Pr
   return line === '' ? fail('INVALID_INPUT', `Standard input holds no value for ${flag}.`) : { ok: true, value: line }
 }
 
-/** True if the codes of the chosen server are known to have the form of the reference server. */
-export function hasReferenceCodes({ profile, baseUrl: { value: baseUrl } }: Settings): boolean {
-  return profile.codes === 'reference' || (baseUrl !== undefined && isLoopbackHost(parseBaseUrl(baseUrl).hostname))
-}
-
-/** Refuses a mistyped code before the call if the profile says that codes have the form of the reference server. */
+/** Refuses a mistyped code before the call if codes have the form of the reference server. */
 function checkCode({ settings }: Context, code: string): Failure | undefined {
-  const check = hasReferenceCodes(settings) ? checkRedeemCode(code) : 'ok'
+  const check = settings.hasReferenceCodes ? checkRedeemCode(code) : 'ok'
   if (check === 'ok') return undefined
   const message =
     check === 'malformed'

@@ -1,11 +1,9 @@
-import { parseBaseUrl } from '../../../../client/base-url.js'
 import { mutates } from '../../../../contract/endpoint.js'
 import type { Context } from '../../../command/context.js'
 import { type Example, type Leaf, leaf } from '../../../command/leaf.js'
 import { type Failure, fail } from '../../../failure.js'
 import { type Flags, integer, required, text, toggle, type ValuesOf } from '../../../flags/flags.js'
 import type { Outcome } from '../../../output/outcome.js'
-import { hasReferenceCodes } from '../credential-input.js'
 import type { BulkAction, Parameters } from './action.js'
 import type { InputRow, RowMembers } from './input/row.js'
 import type { BulkRun, BulkSummary } from './run.js'
@@ -116,7 +114,7 @@ function failedSentence({ total, failed, failures }: BulkSummary): string | unde
 /** Members of the rows, with the check of redeem codes if this server's codes are known to have a check symbol. */
 function rowsOf(context: Context, { rows, checksCodes }: BulkAction): RowMembers {
   if (checksCodes === undefined) return rows
-  return hasReferenceCodes(context.settings) ? { ...rows, checksCodes } : rows
+  return context.settings.hasReferenceCodes ? { ...rows, checksCodes } : rows
 }
 
 /** The command line that continues the run. */
@@ -149,6 +147,7 @@ async function runFrom(context: Context, options: BulkOptions): Promise<Outcome<
     const refusal = await context.confirm({ action: `${gerund} ${count} of ${input.name}`, word })
     if (refusal !== undefined) return refusal
   }
+  const { parseBaseUrl } = await import('../../../../client/base-url.js')
   const { origin, prefix } = parseBaseUrl(baseUrl)
   const identity = { ...parameters, server: origin + prefix, input_sha256: validation?.sha256 ?? null }
   const { runBulk } = await import('./run.js')
