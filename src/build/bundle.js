@@ -13,10 +13,7 @@ const NO_MODULE = '\0no-module'
 /** Not bundled: a native module, and Fastify's schema compilers (a third of the server), replaced by server/app.ts. */
 const external = ['@photostructure/sqlite', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler']
 
-/**
- * Modules that belong in one file, with their imports. `start`: what every process of the CLI loads. `run`: what every
- * command loads. `shared`: what most groups of commands load. `vouchers`: the group for daily work.
- */
+/** Files for modules and their imports that every process, every command, most groups and the voucher commands load. */
 const groups = [
   { name: 'start', tags: ['$initial'], test: (id) => !id.startsWith(src('testing')), priority: 3 },
   { name: 'run', test: /[\\/]cli[\\/]execute\.ts$/, priority: 2 },
@@ -50,9 +47,12 @@ const programs = [
 
 /** Writes the files of all programs; returns the modules in each file and the files that it loads, by program. */
 export async function bundle(outdir) {
+  const plugins = [withoutChildProcess, parsedOnce]
+  // With a newer target, the compressor would replace the functions of `parsedOnce` with arrow functions.
+  const minify = { compress: { target: 'es2015' }, mangle: true, codegen: true }
   const bundling = programs.map(async ({ input, output }) => {
-    const settings = { platform: 'node', plugins: [withoutChildProcess], external, transform: { target: 'node20.19' } }
-    const built = await build({ ...settings, input, output: { ...output, dir: outdir, minify: true, comments: false } })
+    const settings = { platform: 'node', plugins, external, transform: { target: 'node20.19' } }
+    const built = await build({ ...settings, input, output: { ...output, dir: outdir, minify, comments: false } })
     return Object.fromEntries(built.output.map((file) => [file.fileName, contentsOf(file)]))
   })
   const bundled = await Promise.all(bundling)
@@ -78,4 +78,10 @@ const withoutChildProcess = {
   resolveId: (id, importer) =>
     id === 'node:child_process' && /[\\/]commander[\\/]/.test(importer) ? NO_MODULE : undefined,
   load: (id) => (id === NO_MODULE ? 'export {}' : undefined),
+}
+
+/** Node 20 parses arrow functions, in which Rolldown wraps CommonJS modules, twice; functions in parentheses once. */
+const parsedOnce = {
+  name: 'parsed-once',
+  renderChunk: (code) => code.replaceAll(/(rolldown_runtime\.\w+\(\()\((.*?)\) => \{/g, '$1function($2) {'),
 }
