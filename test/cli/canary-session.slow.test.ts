@@ -55,6 +55,8 @@ test('commands and a real server write secrets only to the files that are meant 
     await session.run('vouchers verify --qr-token - --secure required', { stdin: `${qr}\n` })
     const redemption = await session.json('vouchers redeem --code -', { stdin })
     await session.run(`vouchers reverse ${redemption.id}`)
+    await session.run('platform vouchers show -', { stdin })
+    await session.run('platform vouchers list --json')
 
     const bot = await session.json(
       'bots apply --name Coffee --username coffee_bot --scope messages:send --scope messages:receive --scope vouchers:issue',

@@ -120,6 +120,16 @@ body_matches '"code":"REDEMPTION_ALREADY_REVERSED"'
 call "$token" POST $api/vouchers/verify 200 "{\"credential\":{\"type\":\"redeem_code\",\"value\":\"$code\"}}"
 body_matches '"redeemable":true'
 
+# The history of a voucher, in the operator API
+call "$operator" GET "$platform/vouchers?status=issued" 200
+body_matches '"externalIssueId":"order-1"'
+call "$operator" POST $platform/voucher-lookup 200 "{\"credential\":{\"type\":\"redeem_code\",\"value\":\"$code\"}}"
+for event in issued redeemed replayed reversed verified; do body_matches "\"type\":\"$event\""; done
+hides "$code"
+hides "$token"
+voucher=$(text id)
+call "$operator" GET $platform/vouchers/"$voucher" 200
+
 # C. Bots of an application
 call "$jwt" POST /api/v1/bots/applications 201 '{"name":"Barista","username":"barista_bot"}'
 bot=$(text id)

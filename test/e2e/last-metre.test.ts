@@ -97,6 +97,28 @@ describe('words that people type', () => {
   })
 })
 
+describe('history of a voucher', () => {
+  test('platform vouchers show draws the life of a voucher after its reversal', async () => {
+    const run = (line: string) => voucherctl(...line.split(' '), '-p', 'life', '--base-url', baseUrl)
+    const idOf = async (line: string) => (await run(`${line} --jq .id`)).stdout
+    await run('login --local --account life')
+    const app = await idOf('apps create --name Shop')
+    const scopes = ['templates:write', 'issue', 'redeem', 'reverse'].map((it) => `--scope vouchers:${it}`)
+    await run(`tokens create --app ${app} ${scopes.join(' ')} --save`)
+    const kind = '--name Coffee --type gift --issuer-name A --fulfiller-name B --fulfillment-category offline_service'
+    const rest = '--acquisition-source free_claim --valid-days 30 --issue-limit 9 --submit'
+    const template = await idOf(`templates create --external-id coffee ${kind} ${rest}`)
+    const issued = await run(`vouchers issue --template ${template} --external-id order-1 --recipient user-1 --json`)
+    const { id, credentials } = JSON.parse(issued.stdout) as { id: string; credentials: { value: string }[] }
+    const redemption = await idOf(`vouchers redeem ${credentials[0]?.value} --idempotency-key e2e-redeem`)
+    await run(`vouchers reverse ${redemption}`)
+    expect((await run('platform vouchers list --recipient user-1 -q')).stdout).toBe(id)
+    const { exitCode, stdout } = await run(`platform vouchers show ${id}`)
+    expect([exitCode, stdout.match(/(?<=^● )\w+/gm)]).toEqual([0, ['issued', 'redeemed', 'reversed']])
+    expect(stdout).toContain('e2e-redeem')
+  })
+})
+
 describe('errors for people', () => {
   const run = (...args: string[]) => voucherctl(...args, '-p', 'errors', '--base-url', baseUrl)
   const refused = (...args: string[]) => run(...args).then(({ exitCode, stderr }) => [exitCode, stderr])
