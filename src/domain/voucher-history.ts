@@ -103,10 +103,10 @@ export function eventsOf(life: Life, now: number): VoucherEvent[] {
       }),
     )
   }
-  // All instants have the same format, so their text sorts by time.
-  events.sort((one, other) => (one.at < other.at ? -1 : Number(one.at > other.at)))
   const expiredAt = expiryOf(life, now)
-  return expiredAt === null ? events : [...events, event({ type: 'expired', at: formatInstant(expiredAt) })]
+  if (expiredAt !== null) events.push(event({ type: 'expired', at: formatInstant(expiredAt) }))
+  // All instants have the same format, so their text sorts by time.
+  return events.sort((one, other) => (one.at < other.at ? -1 : Number(one.at > other.at)))
 }
 
 /** A redeemed voucher does not expire, so a reversal after valid_until is the moment of its expiry. */

@@ -194,6 +194,9 @@ describe('expired event', () => {
     expect(typesOf(await historyOf(voucher.id))).toEqual(['issued'])
     server.clock.advance(DAY_MS)
     expect((await historyOf(voucher.id)).events.at(-1)).toMatchObject({ type: 'expired', at: voucher.validUntil })
+    server.clock.advance(1)
+    await tenant.runtime(vouchers.verify, { credential: codeOf(voucher) })
+    expect(typesOf(await historyOf(voucher.id))).toEqual(['issued', 'expired', 'verified'])
   })
 
   it('expired event has the time of a reversal after the end of the validity', async () => {

@@ -13,17 +13,18 @@ const members = ['name', 'templateId', 'applicationId', 'recipientUserId', 'exte
 export function drawHistory(history: VoucherHistory, screen: Screen): string {
   const { voucher, events, older_redemptions, log_since, server_started_at } = history
   const { paint, width, now } = screen
+  const at = (instant: string) => timeInList(plainLine(instant), now)
   const since =
     log_since === server_started_at
-      ? `the server started, ${timeInList(server_started_at, now)}`
-      : `${timeInList(log_since, now)}, with which the log of its last 1000 requests begins`
+      ? `the server started, ${at(server_started_at)}`
+      : `${at(log_since)}, with which the log of its last 1000 requests begins`
   const notes = [
     ...(older_redemptions ? ['Only the newest redemptions are shown.'] : []),
     `* Verifications and replays are known since ${since}.`,
   ]
   const isOpen = voucher.status === 'issued'
-  const drawn = events.map((it, at) => drawEvent(it, screen, isOpen || at < events.length - 1))
-  const expiry = isOpen ? [paint.quiet(`◌ expires    ${timeInList(voucher.validUntil, now)}`)] : []
+  const drawn = events.map((it, index) => drawEvent(it, screen, isOpen || index < events.length - 1))
+  const expiry = isOpen ? [paint.quiet(`◌ expires    ${at(voucher.validUntil)}`)] : []
   return [
     showRecord(voucher, members, paint, width),
     ...drawn,
@@ -56,7 +57,7 @@ function drawEvent(event: VoucherEvent, { paint, width, now }: Screen, continues
           .split('\n')
           .map((it) => `${rail}   ${paintMark(it, paint)}`)),
   ])
-  return [head.filter((it) => it !== undefined).join('  '), ...details, ...sent, rail]
+  return [head.filter((it) => it !== undefined).join('  '), ...details, ...sent, ...(continues ? [rail] : [])]
     .map((it) => it.trimEnd())
     .join('\n')
 }

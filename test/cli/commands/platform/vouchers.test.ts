@@ -135,7 +135,6 @@ test('history is drawn as a line of time that fits 80 columns', async () => {
       '│',
       '● expired    2026-11-21 10:00:09Z (…)',
       '',
-      '',
       '* Verifications and replays are known since the server started, 2026-11-21',
       '10:00:00Z (…).',
       '',
