@@ -32,8 +32,8 @@ const slow = 'test/**/*.slow.test.ts'
 const long = 'test/**/*.long.test.ts'
 const isolated = 'test/**/*.isolated.test.ts'
 
-/** Grids of which `quick` tries one case of each kind, and `slow` all. */
-const sampled = 'test/server/failures.test.ts'
+/** Grids of which `quick` tries one case of each kind, and random sequences of which it tries a third; `slow` tries all. */
+const sampled = ['test/server/failures.test.ts', 'test/server/{linearizable,model}.test.ts']
 
 type Project = TestProjectInlineConfiguration
 
@@ -78,7 +78,7 @@ export default defineConfig({
     projects: [
       sqlite('quick', ['test/**/*.test.ts'], [slow, long, isolated]),
       postgres('postgres', byEngine, [slow, long]),
-      sqlite('slow', [slow, sampled], [], { env: { VOUCHERCTL_TEST_EXTENT: 'all' } }),
+      sqlite('slow', [slow, ...sampled], [], { env: { VOUCHERCTL_TEST_EXTENT: 'all' } }),
       sqlite('isolated', [isolated], [], { isolate: true }),
       postgres('postgres-rest', onBothEngines, [...byEngine, long]),
       sqlite('long', [long], []),

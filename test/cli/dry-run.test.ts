@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { leavesOf } from '../../src/cli/command/help.js'
 import { page } from '../../src/cli/program.js'
 import { cli, secrets, stub, success, temporaryDir } from '../support/cli.js'
-import { leafCalls, templateFile } from '../support/cli-samples.js'
+import { leafCalls, qrToken, templateFile } from '../support/cli-samples.js'
 
 /** Arguments of commands with side effects that send no or several API calls; `{home}` is the home folder. */
 const others: Readonly<Record<string, string>> = {
@@ -23,6 +23,7 @@ const others: Readonly<Record<string, string>> = {
   'vouchers issue-many': '{home}/rows.csv --template tpl_01 --out {home}/out.ndjson',
   'vouchers redeem-many': '{home}/codes.csv --out {home}/out.ndjson',
   'vouchers reverse-many': '{home}/redeemed.csv --out {home}/out.ndjson',
+  'vouchers sheet': '{home}/sheet.csv --out {home}/sheet.html',
   'webhook inbox clear': '',
   'webhook trigger': 'ping --secret-file {home}/secret',
   'webhook listen': '--port 0 --secret-file {home}/secret --inbox {home}/inbox',
@@ -67,6 +68,7 @@ function homeWithFiles(): string {
   writeFileSync(join(home, 'codes.csv'), 'redeem_code\nM9S3-46Q3-D25V-T4FJ\n')
   writeFileSync(join(home, 'redeemed.csv'), 'redemption_id\nrdm_01\n')
   writeFileSync(join(home, 'rows.csv'), 'external_issue_id,recipient_user_id\norder-1,user-1\n')
+  writeFileSync(join(home, 'sheet.csv'), `qr_token\n${qrToken}\n`)
   writeFileSync(join(home, 'secret'), 'a-secret-of-a-webhook\n')
   writeFileSync(join(home, 'scenario.yaml'), 'steps:\n  - name: look\n    call: templates.list\n')
   return home

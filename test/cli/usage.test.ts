@@ -167,7 +167,7 @@ test('help --json prints a JSON document for the main page, a group, a command o
   expect(JSON.parse((await cli('--help --json')).stdout).groups).toContainEqual(
     expect.objectContaining({ name: 'apps', alias: 'app' }),
   )
-  expect(JSON.parse((await cli('vouchers --help --json')).stdout)).toHaveLength(9)
+  expect(JSON.parse((await cli('vouchers --help --json')).stdout)).toHaveLength(10)
   const [redeem] = JSON.parse((await cli('help vouchers redeem --json')).stdout)
   expect(redeem).toMatchObject({ command: 'voucherctl vouchers redeem', changes: true })
   expect(JSON.parse((await cli('help exit-codes --json')).stdout)).toContainEqual(expect.objectContaining({ exit: 5 }))

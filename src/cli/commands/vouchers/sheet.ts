@@ -20,6 +20,7 @@ interface SheetSummary {
 const isPdf = (path: string) => /\.pdf$/i.test(path)
 const number = (count: number, noun: string) => `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`
 
+/** Writes all vouchers of a file, or refuses the file (DECISIONS.md#voucher-sheets). */
 export const sheet = leaf({
   name: 'sheet',
   summary: 'Write a sheet to print: QR code and text of each voucher of a file',
@@ -27,7 +28,7 @@ export const sheet = leaf({
     'FILE is CSV with a header line, or NDJSON, such as the results of issue-many: qr_token, and optionally redeem_code, name, issuer_name, recipient_user_id, external_issue_id, valid_from and valid_until. No server is called.',
     'Each voucher has the size of a business card (89 x 51 mm) with a border to cut along; ten fit on a page. Print at 100 %. Times are in UTC.',
     'A PDF sheet prints Western European letters (Windows-1252); a file with others is refused, with each row and character. An HTML sheet prints every script: open it in a browser and print it there.',
-    'Whoever has the sheet can redeem the vouchers: only you can read the file. Delete it once it is printed.',
+    'Anyone who has the sheet can redeem the vouchers: only you can read the file. Delete it once it is printed.',
   ],
   positional: { name: 'FILE', summary: 'CSV or NDJSON with QR data, or - for standard input', ask: 'File' },
   flags: {
@@ -49,7 +50,7 @@ export const sheet = leaf({
       `Wrote ${number(vouchers, 'voucher')} on ${number(pages, 'page')}.`,
     members: ['vouchers', 'pages', 'paper', 'out'],
     key: 'out',
-    next: ({ out }) => `Whoever has ${out} can redeem the vouchers: delete it once it is printed.`,
+    next: ({ out }) => `Anyone who has ${out} can redeem the vouchers: delete it once it is printed.`,
   },
   run: async (context, { positional, flags }): Promise<Outcome<SheetSummary>> => {
     const { out, title, paper = 'a4', force } = flags
