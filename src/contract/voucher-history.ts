@@ -45,6 +45,7 @@ export const voucherHistory = Type.Object({
   voucher,
   events: Type.Array(voucherEvent, { description: 'oldest first' }),
   older_redemptions: Type.Boolean({ description: 'true if only the newest redemptions are shown' }),
+  now: instant,
   log_since: instant,
   server_started_at: instant,
 })

@@ -115,6 +115,7 @@ describe('voucher history', () => {
     expect(rest).toEqual({
       voucher: (await tenant.runtime(vouchers.verify, { credential })).data.voucher,
       older_redemptions: false,
+      now: new Date(server.clock.now()).toISOString(),
       log_since: started,
       server_started_at: started,
     })

@@ -263,6 +263,7 @@ export const voucherHistory = {
   voucher,
   events: [issuedEvent, verifiedEvent],
   older_redemptions: false,
+  now: at,
   log_since: at,
   server_started_at: at,
 }

@@ -358,6 +358,7 @@ const records: Readonly<Record<string, JsonObject>> = {
     voucher,
     events: [issuedEvent, verifiedEvent],
     older_redemptions: false,
+    now: later,
     log_since: at,
     server_started_at: at,
   },

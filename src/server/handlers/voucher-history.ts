@@ -14,10 +14,15 @@ export const voucherHistoryHandlers: MakeHandlers<'platform', 'vouchers' | 'vouc
 ) => {
   const loggedCalls = (voucherId: string) => requestLog.ofVoucher(voucherId).flatMap(loggedCall)
   const show = async (wanted: { readonly id: string } | HashedCredential) => {
-    const found = await store.read(() => vouchers.history(wanted, loggedCalls, clock.now()))
+    const now = clock.now()
+    const found = await store.read(() => vouchers.history(wanted, loggedCalls, now))
     if (!found.ok) return found
-    const since = { log_since: requestLog.since(clock.now()), server_started_at: formatInstant(requestLog.startedAt) }
-    return { ok: true, data: { ...found.data, ...since } } as const
+    const times = {
+      now: formatInstant(now),
+      log_since: requestLog.since(now),
+      server_started_at: formatInstant(requestLog.startedAt),
+    }
+    return { ok: true, data: { ...found.data, ...times } } as const
   }
   return {
     vouchers: async ({ since, ...filter }) => {

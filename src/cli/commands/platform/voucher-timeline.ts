@@ -10,9 +10,10 @@ import { timeline } from '../webhook/deliveries.js'
 const members = ['name', 'templateId', 'applicationId', 'recipientUserId', 'externalIssueId', 'codeHint', 'validUntil']
 
 /** Draws a voucher and its events from top to bottom, the oldest first. */
-export function drawHistory(history: VoucherHistory, screen: Screen): string {
+export function drawHistory(history: VoucherHistory, { paint, width }: Screen): string {
   const { voucher, events, older_redemptions, log_since, server_started_at } = history
-  const { paint, width, now } = screen
+  // Distances are from the clock of the server, which may be a test clock.
+  const now = Date.parse(history.now)
   const at = (instant: string) => timeInList(plainLine(instant), now)
   const since =
     log_since === server_started_at
@@ -23,7 +24,7 @@ export function drawHistory(history: VoucherHistory, screen: Screen): string {
     `* Verifications and replays are known since ${since}.`,
   ]
   const isOpen = voucher.status === 'issued'
-  const drawn = events.map((it, index) => drawEvent(it, screen, isOpen || index < events.length - 1))
+  const drawn = events.map((it, index) => drawEvent(it, { paint, width, now }, isOpen || index < events.length - 1))
   const expiry = isOpen ? [paint.quiet(`◌ expires    ${at(voucher.validUntil)}`)] : []
   return [
     showRecord(voucher, members, paint, width),
