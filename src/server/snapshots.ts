@@ -38,6 +38,9 @@ export class Snapshots implements ServerSnapshots {
     return store.listen((subject) => {
       if (subject !== STATE_REPLACED) return
       this.#forget()
+      // End polls that wait; a poll that does not wait yet reads again.
+      polls.hold()
+      polls.resume()
       polls.allChanged()
     })
   }

@@ -3,13 +3,16 @@ import { createClient } from '../../src/client/index.js'
 import { contract } from '../../src/contract/index.js'
 import { Faults } from '../../src/server/faults.js'
 import { createLimits } from '../../src/server/limits.js'
+import type { ServerOptions } from '../../src/server/options.js'
 import { Snapshots } from '../../src/server/snapshots.js'
 import { all, run } from '../../src/store/operation.js'
 import { onPostgres } from '../support/engine-name.js'
 import { createInjectTransport } from '../support/inject-transport.js'
 import { seed, seedBotToken, seedToken } from '../support/seed.js'
+import { type LiveServer, liveServer } from '../support/server.js'
 import { DAY_MS, START_MS, type TestApp, testApp, testDeps } from '../support/server-app.js'
 import { type Caller, callerOf } from '../support/server-client.js'
+import { newReceiver, until } from '../support/server-deliveries.js'
 import { codeOf, serial } from '../support/server-tenant.js'
 import { WatchedPolls } from '../support/watched-polls.js'
 
@@ -246,4 +249,106 @@ it('clients that write while resets and restores alternate lose no acknowledged 
   const lost = [...acknowledged].filter(([id, begun]) => begun === afterLast && !left.has(id))
   const returned = [...acknowledged].filter(([id, begun]) => begun < afterLast - 1 && left.has(id))
   expect([lost, returned]).toEqual([[], []])
+})
+
+describe('a running server', () => {
+  const shared = { shared: true }
+  let live: LiveServer
+  let operate: Caller
+  const start = async (options: ServerOptions = {}) => {
+    live = await liveServer({ seed, ...options })
+    operate = callerOf(live.send, live.operatorKey)
+  }
+  afterEach(() => live.close())
+
+  it('saves, lists, restores and removes snapshots through the operator API', async () => {
+    await start()
+    const sell = callerOf(live.send, seedToken)
+    const input = { template_id: 'tpl_coffee', external_issue_id: 'order-1', recipient_user_id: 'user-1' }
+    const saved = await operate(contract.platform.saveSnapshot, { name: 'one' })
+    expect([saved.status, saved.data]).toEqual([200, { ...saved.data, name: 'one', vouchers: 0 }])
+    await sell(contract.vouchers.issue, input)
+    await operate(contract.platform.advanceClock, { seconds: 86_400 })
+    expect((await operate(contract.platform.restoreSnapshot, { name: 'one', ...shared })).data).toEqual(saved.data)
+    expect((await sell(contract.vouchers.issue, input)).headers['idempotent-replayed']).toBeUndefined()
+    expect((await operate(contract.platform.snapshots, {})).data.items).toEqual([saved.data])
+    expect((await operate(contract.platform.removeSnapshot, { name: 'one' })).data).toEqual(saved.data)
+    expect((await operate(contract.platform.restoreSnapshot, { name: 'one', ...shared })).code).toBe(
+      'SNAPSHOT_NOT_FOUND',
+    )
+  })
+
+  it('resets itself to its seed while clients call it, and refuses none of them', async () => {
+    await start()
+    const sell = callerOf(live.send, seedToken)
+    const calls = Array.from({ length: 20 }, (_, n) =>
+      sell(contract.vouchers.issue, {
+        template_id: 'tpl_coffee',
+        external_issue_id: `order-${n}`,
+        recipient_user_id: 'user-1',
+      }),
+    )
+    const resets = Array.from({ length: 3 }, () => operate(contract.platform.reset, shared))
+    expect((await Promise.all(resets)).map(({ status }) => status)).toEqual([200, 200, 200])
+    expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(calls.map(() => 201))
+    expect((await sell(contract.templates.list, {})).data.items).toHaveLength(2)
+  })
+
+  it.each(['..%2f', 'with space', '.hidden', 'x'.repeat(65)])('refuses %j as the name of a snapshot', async (name) => {
+    await start()
+    expect((await operate(contract.platform.saveSnapshot, { name })).code).toBe('VALIDATION_FAILED')
+  })
+
+  it('allows no reset and no snapshot beyond loopback unless it was started for them', async () => {
+    await start({ host: '0.0.0.0', operator: true })
+    const calls = () =>
+      Promise.all([
+        operate(contract.platform.snapshots, {}),
+        operate(contract.platform.saveSnapshot, { name: 'one' }),
+        operate(contract.platform.restoreSnapshot, { name: 'one', ...shared }),
+        operate(contract.platform.removeSnapshot, { name: 'one' }),
+        operate(contract.platform.reset, shared),
+      ])
+    expect((await calls()).map(({ code }) => code)).toEqual(Array(5).fill('RESET_NOT_ALLOWED'))
+    await live.close()
+    await start({ host: '0.0.0.0', operator: true, allowReset: true })
+    expect((await operate(contract.platform.reset, shared)).status).toBe(200)
+  })
+
+  it('replaces the state of PostgreSQL only with shared: true, and that of SQLite without it', async () => {
+    await start()
+    await operate(contract.platform.saveSnapshot, { name: 'one' })
+    const calls = [
+      await operate(contract.platform.reset, {}),
+      await operate(contract.platform.restoreSnapshot, { name: 'one', shared: false }),
+    ]
+    expect(calls.map(({ code }) => code)).toEqual(Array(2).fill(onPostgres ? 'DATABASE_SHARED' : null))
+  })
+
+  it('a delivery in flight writes nothing into a restored state', async () => {
+    const receiver = await newReceiver()
+    await start({ webhookLoopbackPorts: [receiver.port] })
+    const botId = 'bot_coffee'
+    const { jwt } = (await operate(contract.platform.issueAccountToken, { accountId: 'acme' })).data
+    const owner = callerOf(live.send, jwt)
+    const secret = { secret_token: 'a-secret-that-signs' }
+    expect((await owner(contract.webhook.set, { botId, url: receiver.url, ...secret })).status).toBe(200)
+    await operate(contract.platform.saveSnapshot, { name: 'one' })
+    let respond = (_status: number) => {}
+    receiver.answer = () =>
+      new Promise((resolve) => {
+        respond = resolve
+      })
+    await operate(contract.platform.addUpdate, { botId, type: 'ping' })
+    await until(() => receiver.calls.length === 1)
+    await operate(contract.platform.restoreSnapshot, { name: 'one', ...shared })
+    receiver.answer = () => 200
+    respond(500)
+    const deliveries = async () => (await owner(contract.webhook.deliveries, { botId })).data.items
+    expect(await deliveries()).toEqual([])
+    await operate(contract.platform.addUpdate, { botId, type: 'ping' })
+    await until(async () => (await deliveries())[0]?.status === 'delivered')
+    expect((await deliveries()).map((it) => it.attempts.length)).toEqual([1])
+    expect((await callerOf(live.send, seedBotToken)(contract.webhook.info, {})).data).toMatchObject({ last_error_message: null })
+  })
 })

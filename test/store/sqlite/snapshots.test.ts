@@ -1,0 +1,58 @@
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { all, inserting, type Op, run } from '../../../src/store/operation.js'
+import { openSqliteStore } from '../../../src/store/sqlite/store.js'
+import { templateRow } from '../../support/rows.js'
+import { inFolder } from '../../support/server.js'
+
+const insertTemplate = inserting<object>('templates')
+const at = (name: string) => ({ name, saved_at: 1, clock: 1 })
+
+it('snapshots of a file survive a restart in a file with mode 0600, which ends with the last of them', async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, 'voucherctl.db')
+    let store = openSqliteStore(path)
+    await store.write(() => insertTemplate(templateRow()))
+    await store.snapshots.save(at('one'))
+    await store.snapshots.clear(function* () {})
+    await store.close()
+    expect(readdirSync(folder).sort()).toEqual(['voucherctl.db', 'voucherctl.db.snapshots'])
+    expect(statSync(`${path}.snapshots`).mode & 0o777).toBe(0o600)
+    store = openSqliteStore(path)
+    expect(await store.snapshots.restore('one')).toMatchObject({ name: 'one' })
+    expect(await store.read(() => all('select id from templates'))).toHaveLength(1)
+    await store.snapshots.remove('one')
+    expect(existsSync(`${path}.snapshots`)).toBe(false)
+    await store.close()
+  })
+})
+
+it('removing a snapshot of several returns its space', async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, 'voucherctl.db')
+    const store = openSqliteStore(path)
+    const rows = Array.from({ length: 500 }, (_, n) => templateRow({ id: `tpl_${n}`, external_template_id: `t${n}` }))
+    await store.snapshots.save(at('empty'))
+    const { size } = statSync(`${path}.snapshots`)
+    await store.write(function* (): Op<void> {
+      for (const row of rows) yield* insertTemplate(row)
+    })
+    await store.snapshots.save(at('full'))
+    expect(statSync(`${path}.snapshots`).size).toBeGreaterThan(2 * size)
+    await store.snapshots.remove('full')
+    expect(statSync(`${path}.snapshots`).size).toBe(size)
+    await store.close()
+  })
+})
+
+it('foreign keys hold after a restore', async () => {
+  const store = openSqliteStore(':memory:')
+  await store.snapshots.save(at('one'))
+  await store.snapshots.restore('one')
+  const orphan = store.write(() =>
+    run("insert into bot_tokens (token_hash, bot_id, created_at) values ('hash', 'bot_none', 1)"),
+  )
+  await expect(orphan).rejects.toMatchObject({ message: expect.stringMatching(/foreign key/i) })
+  await store.close()
+})
