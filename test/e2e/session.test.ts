@@ -15,6 +15,15 @@ afterAll(async () => {
   await voucherctl('server', 'stop')
 })
 
+test('a snapshot is saved, listed and restored, and a reset without a terminal asks for --yes', async () => {
+  const run = (line: string) => voucherctl('platform', ...line.split(' '), '--base-url', baseUrl)
+  expect((await run('snapshots save e2e')).stdout).toContain('Saved e2e with 0 vouchers.')
+  expect((await run('snapshots list -q')).stdout).toBe('e2e')
+  expect((await run('snapshots restore e2e --yes')).exitCode).toBe(0)
+  expect((await run('reset')).exitCode).toBe(3)
+  expect((await run('reset --yes')).exitCode).toBe(0)
+})
+
 describe('quickstart, replays and completion', () => {
   beforeAll(() => voucherctl('quickstart', '--keep', '--no-pause'))
   afterAll(() => voucherctl('server', 'stop', '-p', 'quickstart'))

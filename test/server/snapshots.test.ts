@@ -349,6 +349,8 @@ describe('a running server', () => {
     await operate(contract.platform.addUpdate, { botId, type: 'ping' })
     await until(async () => (await deliveries())[0]?.status === 'delivered')
     expect((await deliveries()).map((it) => it.attempts.length)).toEqual([1])
-    expect((await callerOf(live.send, seedBotToken)(contract.webhook.info, {})).data).toMatchObject({ last_error_message: null })
+    expect((await callerOf(live.send, seedBotToken)(contract.webhook.info, {})).data).toMatchObject({
+      last_error_message: null,
+    })
   })
 })
