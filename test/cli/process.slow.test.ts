@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, statSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { findLocalServer, isSameProcess } from '../../src/cli/config/local-server.js'
+import type { Host } from '../../src/cli/host/host.js'
+import { withProgress } from '../../src/cli/output/progress.js'
 import { built, firstLine } from '../support/built-cli.js'
 import { cli, temporaryDir } from '../support/cli.js'
 
@@ -153,8 +154,6 @@ test('with stdout closed, quickstart removes its files and a failing command kee
 })
 
 test('withProgress() shows a spinner on a terminal while its promise is pending', async () => {
-  const load = createRequire(import.meta.url)
-  const { withProgress } = load('../../dist/chunks/progress.cjs')
   let text = ''
   const stderr = {
     write: (it: string) => (text += it),
@@ -169,7 +168,7 @@ test('withProgress() shows a spinner on a terminal while its promise is pending'
     removeListener() {},
   }
   const shown = vi.waitUntil(() => text.includes('Working …'), 30_000)
-  expect(await withProgress({ stderr, env: {} }, 'Working …', shown)).toBe(true)
+  expect(await withProgress({ stderr, env: {} } as unknown as Host, 'Working …', shown)).toBe(true)
 })
 
 test('quickstart --keep leaves a server and a profile, and refuses to replace them', async () => {

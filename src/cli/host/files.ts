@@ -26,11 +26,16 @@ export async function readBytes(host: Host, path: string): Promise<BytesResult> 
     return { ok: true, bytes: await readFile(absolute, { signal: host.signal }) }
   } catch (error) {
     if (host.signal.aborted) return interrupted
-    const code = codeOf(error)
-    return code === 'ENOENT'
-      ? fail('FILE_UNREADABLE', `There is no file ${path}.`, 'Check the path.')
-      : fail('FILE_UNREADABLE', `${path} cannot be read (${code}).`, 'Check the path and its permissions.')
+    return unreadable(path, error)
   }
+}
+
+/** @param error thrown by the file system */
+export function unreadable(path: string, error: unknown): Failure {
+  const code = codeOf(error)
+  return code === 'ENOENT'
+    ? fail('FILE_UNREADABLE', `There is no file ${path}.`, 'Check the path.')
+    : fail('FILE_UNREADABLE', `${path} cannot be read (${code}).`, 'Check the path and its permissions.')
 }
 
 /** Reads a secret from a file of one line, without its line end (LF or CRLF). */

@@ -1,8 +1,7 @@
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { codeOf } from '../../../../../files/error-code.js'
 import { type Failure, fail } from '../../../../failure.js'
-import { openFifo } from '../../../../host/files.js'
+import { openFifo, unreadable } from '../../../../host/files.js'
 import type { Host } from '../../../../host/host.js'
 import { type BulkFormat, formatOf } from './read-rows.js'
 
@@ -41,6 +40,6 @@ export async function openInput(host: Host, path: string): Promise<{ ok: true; i
     const chunks = () => file.createReadStream({ start: 0, autoClose: false, highWaterMark: CHUNK_BYTES })
     return { ok: true, input: { name: path, format: formatOf(path), isFile: true, chunks, close: () => file.close() } }
   } catch (error) {
-    return fail('FILE_UNREADABLE', `${path} cannot be read (${codeOf(error)}).`, 'Check the path and its permissions.')
+    return unreadable(path, error)
   }
 }
