@@ -8,7 +8,7 @@ _voucherctl_commands() {
     'apps'|'app') REPLY='list create get update link-bot unlink-bot' ;;
     'tokens'|'token') REPLY='list create revoke' ;;
     'templates'|'template') REPLY='list get create submit apply diff init' ;;
-    'vouchers'|'voucher') REPLY='issue issue-many verify-many redeem-many reverse-many verify redeem redemption reverse' ;;
+    'vouchers'|'voucher') REPLY='issue issue-many verify-many redeem-many reverse-many sheet verify redeem redemption reverse' ;;
     'bots'|'bot') REPLY='list apply get update regenerate-token metrics send updates' ;;
     'webhook'|'webhooks') REPLY='set delete info deliveries retry listen inbox replay bridge trigger sign verify' ;;
     'webhook inbox'|'webhooks inbox') REPLY='list show clear' ;;
@@ -16,14 +16,16 @@ _voucherctl_commands() {
     'scenario'|'scenarios') REPLY='run init' ;;
     'server'|'servers') REPLY='start list env status stop logs keys openapi migrate export import' ;;
     'server keys'|'server key'|'servers keys'|'servers key') REPLY='list rotate' ;;
-    'platform') REPLY='reviews templates bots apps users chats clock faults' ;;
+    'platform') REPLY='reviews templates bots apps users chats vouchers clock faults snapshots reset' ;;
     'platform templates'|'platform template') REPLY='approve reject' ;;
     'platform bots'|'platform bot') REPLY='approve reject disable enable add-update' ;;
     'platform apps'|'platform app') REPLY='suspend reinstate features' ;;
     'platform users'|'platform user') REPLY='start send block unblock' ;;
     'platform chats'|'platform chat') REPLY='list messages' ;;
+    'platform vouchers'|'platform voucher') REPLY='list show' ;;
     'platform clock') REPLY='show set advance' ;;
     'platform faults'|'platform fault') REPLY='add clear' ;;
+    'platform snapshots'|'platform snapshot') REPLY='list save restore remove' ;;
     'completion') REPLY='bash zsh fish powershell install uninstall' ;;
     *) REPLY='' ;;
   esac

@@ -67,6 +67,7 @@ function __voucherctl_commands
                 verify-many 'Verify the voucher of each row of a CSV or NDJSON file' \
                 redeem-many 'Redeem the voucher of each row of a CSV or NDJSON file' \
                 reverse-many 'Reverse the redemption of each row of a CSV or NDJSON file' \
+                sheet 'Write a sheet to print: QR code and text of each voucher of a file' \
                 verify 'Check whether a voucher can be redeemed' \
                 redeem 'Redeem a voucher' \
                 redemption 'Read a redemption' \
@@ -136,8 +137,11 @@ function __voucherctl_commands
                 apps 'Suspend applications and set their features' \
                 users 'Act as a user: start a chat, send a message, block the bot' \
                 chats 'Chats, and what was said in them' \
+                vouchers 'Vouchers of every application, and their history' \
                 clock 'The test clock of a server started with --test-clock' \
-                faults 'Failures on purpose, to test what your application does'
+                faults 'Failures on purpose, to test what your application does' \
+                snapshots 'Save the state of a local server, and return to it' \
+                reset 'Return the server to the state of its start'
         case 'platform templates' 'platform template'
             printf '%s\t%s\n' \
                 approve 'Approve a template under review' \
@@ -164,6 +168,10 @@ function __voucherctl_commands
             printf '%s\t%s\n' \
                 list 'List chats' \
                 messages 'Read a chat as its user, oldest message first'
+        case 'platform vouchers' 'platform voucher'
+            printf '%s\t%s\n' \
+                list 'List the vouchers of all applications' \
+                show 'Show a voucher with its history'
         case 'platform clock'
             printf '%s\t%s\n' \
                 show 'Read the test clock' \
@@ -173,6 +181,12 @@ function __voucherctl_commands
             printf '%s\t%s\n' \
                 add 'Inject a fault into the next calls of an endpoint' \
                 clear 'Remove all faults'
+        case 'platform snapshots' 'platform snapshot'
+            printf '%s\t%s\n' \
+                list 'List snapshots, oldest first' \
+                save 'Save the state of the server; replaces a snapshot of the same name' \
+                restore 'Return the server to a snapshot' \
+                remove 'Remove a snapshot'
         case 'completion'
             printf '%s\t%s\n' \
                 bash 'Print the script for bash' \

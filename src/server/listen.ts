@@ -85,7 +85,13 @@ interface InProcessOptions
 /** Starts a server for the program in whose process it runs (DECISIONS.md#servers-inside-a-test). */
 export async function startInProcess(options: InProcessOptions): Promise<StartedServer> {
   const { databaseUrl } = options
-  const embedded = { ...options, port: 0, logLevel: 'silent', loopbackPorts: { has: () => true } } as const
+  const embedded = {
+    ...options,
+    port: 0,
+    logTo: { write() {} },
+    logLevel: 'silent',
+    loopbackPorts: { has: () => true },
+  } as const
   if (databaseUrl === undefined) return start(embedded, placeInMemory())
   const { createSchema } = await import('../store/postgres/schema.js')
   const schema = await createSchema({ url: databaseUrl, env: process.env })

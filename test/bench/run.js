@@ -9,6 +9,7 @@ import { measureBulk } from './bulk.js'
 import { cache, root } from './bundle.js'
 import { measureDeliveries } from './deliveries.js'
 import { measureDispatch } from './dispatch.js'
+import { measureInProcess } from './in-process.js'
 import { measureInstall } from './install.js'
 import { measureListener } from './listener.js'
 import { measurePartitions } from './partitions.js'
@@ -96,6 +97,7 @@ if (wanted('P13b')) rows.push(...measureInstall({ say }))
 if (wanted('P14')) {
   rows.push(...(await measureListener({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))
 }
+if (wanted('P15')) rows.push(...(await measureInProcess({ rounds: flags.quick ? 3 : 9, say })))
 printTable(rows)
 const machine = {
   node: process.version,

@@ -82,7 +82,7 @@ function runToEnd(args, env) {
   return ms
 }
 
-async function runToFirstResponse(env) {
+export async function runToFirstResponse(env) {
   const startedAt = now()
   const server = await startServer(env)
   try {

@@ -9,13 +9,25 @@ export interface Observation {
   readonly seconds: number
 }
 
-/** Creates the metrics of requests and of the process. */
-export function recordTo(store: string): { observe(it: Observation): void; text(): Promise<string> } {
+/** Metrics of the process by store: prom-client never ends their timer and observer, so servers of a process share them. */
+const processMetrics = new Map<string, Registry>()
+
+function processMetricsOf(store: string): Registry {
+  const made = processMetrics.get(store)
+  if (made !== undefined) return made
   const registry = new Registry()
   registry.setDefaultLabels({ store })
   collectDefaultMetrics({ register: registry })
   // Remove gauges with the suffix `_total`, reserved for counters; nodejs_active_handles etc. have the same values.
   for (const name of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${name}_total`)
+  processMetrics.set(store, registry)
+  return registry
+}
+
+/** Creates the metrics of requests and of the process. */
+export function recordTo(store: string): { observe(it: Observation): void; text(): Promise<string> } {
+  const registry = new Registry()
+  registry.setDefaultLabels({ store })
   const requests = new Counter({
     name: 'voucherctl_http_requests_total',
     help: 'Requests answered, by contract endpoint, status and failure code.',
@@ -34,6 +46,6 @@ export function recordTo(store: string): { observe(it: Observation): void; text(
       requests.inc({ endpoint, method, status, code: code ?? '' })
       duration.observe({ endpoint }, seconds)
     },
-    text: () => registry.metrics(),
+    text: async () => `${await processMetricsOf(store).metrics()}${await registry.metrics()}`,
   }
 }
