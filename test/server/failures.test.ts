@@ -12,7 +12,7 @@ import { RequestLog } from '../../src/server/observe/request-log.js'
 import { Snapshots } from '../../src/server/snapshots.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
 import { securely } from '../support/secure-send.js'
-import { START_MS, seededRandom, type TestApp, testApp } from '../support/server-app.js'
+import { START_MS, seededRandom, type TestApp, testApp, testDeps } from '../support/server-app.js'
 import { newChat } from '../support/server-chats.js'
 import type { Answer } from '../support/server-client.js'
 import { Scene, samples, unknownCredential } from '../support/server-scene.js'
@@ -385,6 +385,8 @@ function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
     snapshots: { save: fail, restore: fail, list: fail, remove: fail, clear: fail },
     close: async () => {},
   }
+  // The snapshots of a test server never reset it.
+  if (endpoint.id === 'platform.reset') return { snapshots: new Snapshots(testDeps({ store: broken })) }
   return parts[endpoint.id] ?? { store: broken }
 }
 
