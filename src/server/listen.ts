@@ -46,6 +46,8 @@ const DEFAULT_PORT = 8420
 
 /** Grace period for requests and deliveries in flight when the server stops. */
 const CLOSE_MS_MAX = 9_000
+/** The same for a server inside a test: less than the limits that runners set for hooks. */
+const IN_PROCESS_CLOSE_MS_MAX = 1_000
 const TOKEN_USE_INTERVAL_MS = 60_000
 const BOT_CALLS_INTERVAL_MS = 60_000
 const EXPIRY_INTERVAL_MS = 60_000
@@ -91,6 +93,7 @@ export async function startInProcess(options: InProcessOptions): Promise<Started
     logTo: { write() {} },
     logLevel: 'silent',
     loopbackPorts: { has: () => true },
+    closeMsMax: IN_PROCESS_CLOSE_MS_MAX,
   } as const
   if (databaseUrl === undefined) return start(embedded, placeInMemory())
   const { createSchema } = await import('../store/postgres/schema.js')
@@ -105,7 +108,11 @@ export async function startInProcess(options: InProcessOptions): Promise<Started
 }
 
 type StartOptions = ServerOptions &
-  Partial<InProcessOptions> & { readonly schema?: string; readonly loopbackPorts?: Deps['webhooks']['loopbackPorts'] }
+  Partial<InProcessOptions> & {
+    readonly schema?: string
+    readonly closeMsMax?: number
+    readonly loopbackPorts?: Deps['webhooks']['loopbackPorts']
+  }
 
 interface StartedServer {
   readonly app: FastifyInstance
@@ -292,6 +299,7 @@ async function finishStart(
   applyBacklogs()
   log.info(running, 'listening')
 
+  const { closeMsMax = CLOSE_MS_MAX } = options
   let closing: Promise<void> | undefined
   const close = async () => {
     for (const timer of timers) clearInterval(timer)
@@ -301,9 +309,9 @@ async function finishStart(
     const overdue = setTimeout(() => {
       void deps.faults.end()
       app.server.closeAllConnections()
-    }, CLOSE_MS_MAX)
+    }, closeMsMax)
     app.server.closeIdleConnections()
-    await Promise.all([app.close(), deliveries.stop(CLOSE_MS_MAX)])
+    await Promise.all([app.close(), deliveries.stop(closeMsMax)])
     clearTimeout(overdue)
     // app.close() does not wait for a delayed call whose client has disconnected: end the call before the store closes.
     await deps.faults.end()

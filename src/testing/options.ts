@@ -44,7 +44,7 @@ export async function readOptions(options: StartOptions): Promise<CheckedOptions
     clock: readClock(options.clock, databaseUrl !== undefined),
     secure: secure !== false,
     requireSecure: secure === 'required',
-    rateLimits: readLimits(options.rateLimit ?? false),
+    rateLimits: readLimits(options.rateLimit === undefined ? false : options.rateLimit),
     listens: readBoolean('options.listen', options.listen, true),
     ...(databaseUrl === undefined ? {} : { databaseUrl }),
     seed: await readSeedOption(options.seed),

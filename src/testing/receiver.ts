@@ -28,6 +28,7 @@ interface ReceiverState {
 const nothing: ReceiverState = { arrivals: [], selected: new Map() }
 
 interface Waiting {
+  readonly bot: string
   take(): boolean
   fail(error: Error): void
 }
@@ -41,6 +42,7 @@ export class Receiver {
   /** Update types that bots had selected before their first `receive`. */
   #selected = new Map<string, readonly UpdateType[]>()
   #arrivals: Arrival[] = []
+  #closed: Error | undefined
   #isPaused = false
   #opening: Promise<{ readonly server: Server; readonly origin: string }> | undefined
 
@@ -56,6 +58,7 @@ export class Receiver {
     const bot = this.#botOf(options.bot)
     const deadline = performance.now() + within
     await this.#deliverHere(bot)
+    if (this.#closed !== undefined) throw this.#closed
     return this.#next(bot, type, within, deadline)
   }
 
@@ -73,17 +76,27 @@ export class Receiver {
       await work()
       this.#arrivals = arrivals.map((it) => ({ ...it }))
       this.#selected = new Map(selected)
+      // The other state lacks the webhooks of calls that wait.
+      for (const bot of new Set([...this.#waiting].map((it) => it.bot))) {
+        await this.#deliverHere(bot).catch((error: Error) => this.#fail(error, bot))
+      }
     } finally {
       this.#isPaused = false
     }
   }
 
   async close(reason: Error): Promise<void> {
-    for (const { fail } of this.#waiting) fail(reason)
+    this.#closed = reason
+    this.#fail(reason)
     if (this.#opening === undefined) return
     const { server } = await this.#opening
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
+  }
+
+  /** Rejects the calls that wait, or those for one bot. */
+  #fail(error: Error, bot?: string): void {
+    for (const it of this.#waiting) if (bot === undefined || it.bot === bot) it.fail(error)
   }
 
   #botOf(named: string | undefined): string {
@@ -119,6 +132,7 @@ export class Receiver {
         this.#waiting.delete(waiting)
       }
       const waiting: Waiting = {
+        bot,
         take: () => {
           const found = this.#arrivals.find((it) => it.bot === bot && isOf(type, it.update) && !it.isReturned)
           if (found === undefined) return false

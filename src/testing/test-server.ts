@@ -24,7 +24,19 @@ export async function startTestServer(options: StartOptions): Promise<TestServer
   const requireOpen = () => {
     if (closing !== undefined) throw closed()
   }
+  /** Runs a call that the end of the server may interrupt. */
+  const whileOpen = async <T>(call: () => Promise<T>): Promise<T> => {
+    requireOpen()
+    try {
+      return await call()
+    } catch (error) {
+      requireOpen()
+      throw error
+    }
+  }
   const close = async () => {
+    // A call that a fault delays responds now: its client may no longer wait for it.
+    deps.faults.hold()
     await receiver.close(closed())
     await running.close()
   }
@@ -75,20 +87,14 @@ export async function startTestServer(options: StartOptions): Promise<TestServer
     operator: client.platform,
     transport,
     token,
+    operatorKey: operatorKey ?? '',
     seed,
     clock: controlClock(deps.clock, requireOpen),
     faults: controlFaults(deps.faults, requireOpen),
-    receive: async (type, options) => {
-      requireOpen()
-      return receiver.receive(type, options)
-    },
-    async reset() {
-      requireOpen()
-      await receiver.replace(() => deps.snapshots.reset())
-    },
+    receive: (type, options) => whileOpen(() => receiver.receive(type, options)),
+    reset: () => whileOpen(() => receiver.replace(() => deps.snapshots.reset())),
     async snapshot() {
-      requireOpen()
-      const { name, clock } = await deps.snapshots.save(`test-${++saved}`)
+      const { name, clock } = await whileOpen(() => deps.snapshots.save(`test-${++saved}`))
       const snapshot = { time: new Date(clock) }
       // Copy now: what the store has as delivered has arrived.
       snapshots.set(snapshot, { name, state: receiver.save() })
@@ -98,7 +104,8 @@ export async function startTestServer(options: StartOptions): Promise<TestServer
       requireOpen()
       const held = snapshots.get(snapshot)
       if (held === undefined) throw wrongType('snapshot', 'a snapshot of this server', snapshot)
-      await receiver.replace(async () => void (await deps.snapshots.restore(held.name)), held.state)
+      const restore = async () => void (await deps.snapshots.restore(held.name))
+      await whileOpen(() => receiver.replace(restore, held.state))
     },
     close: () => {
       closing ??= close()
@@ -107,5 +114,7 @@ export async function startTestServer(options: StartOptions): Promise<TestServer
     // Jest's globals lack this symbol on Node 20; compilers of `await using` then take the other.
     [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]: () => server.close(),
   }
+  // Otherwise copying the members of a server without a port would throw.
+  if (baseUrl === null) Object.defineProperty(server, 'baseUrl', { enumerable: false })
   return server
 }

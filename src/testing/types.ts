@@ -47,6 +47,8 @@ export interface TestServer extends AsyncDisposable {
   readonly transport: Transport
   /** First application token of the seed, for the program under test; empty without one. */
   readonly token: string
+  /** Key of the operator API, for the program under test. */
+  readonly operatorKey: string
   /** The records that the server began with. */
   readonly seed: Seed
   readonly clock: ClockControl

@@ -23,11 +23,7 @@ export const snapshots: Group = {
       endpoint: contract.snapshots,
       notes,
       examples: [{ command: 'voucherctl platform snapshots list' }],
-      view: {
-        members,
-        key: 'name',
-        empty: `There are no snapshots. Save one: ${suggested`platform snapshots save seeded`}`,
-      },
+      view: { members, empty: `There are no snapshots. Save one: ${suggested`platform snapshots save seeded`}` },
       input: () => ({}),
     }),
     leaf({
