@@ -6,11 +6,11 @@ import { open, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { startServer } from '../../src/testing/index.js'
 import { built, firstLine } from '../support/built-cli.js'
 import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { pageOf, redemption, template } from '../support/cli-samples.js'
 import { listen } from '../support/listen.js'
-import { liveServer } from '../support/server.js'
 
 test('--version prints the version of the package', async () => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -105,7 +105,7 @@ test('templates list exits 0 without an error if the reader closes the pipe earl
 
 test('the OpenAPI document describes the /healthz and /readyz responses of a real server', async () => {
   const { paths } = JSON.parse((await cli('server openapi --json')).stdout)
-  const server = await liveServer()
+  const server = await startServer()
   for (const path of ['/healthz', '/readyz']) {
     const { properties } = paths[path].get.responses['200'].content['application/json'].schema
     const { data } = (await (await fetch(server.baseUrl + path)).json()) as { data: Record<string, unknown> }

@@ -2,7 +2,7 @@ import Fastify from 'fastify'
 import { expect, test } from 'vitest'
 import { createClient, createPoolTransport } from '../../src/client/index.js'
 import { endpoints } from '../../src/contract/index.js'
-import { createInjectTransport } from '../support/inject-transport.js'
+import { createInProcessTransport } from '../../src/testing/transport.js'
 import { rawServer } from '../support/listen.js'
 
 const baseUrl = 'http://voucher.test'
@@ -27,7 +27,8 @@ test('a client method sends path, body and idempotency key through the given tra
       sent: request.body,
     },
   }))
-  const client = createClient({ baseUrl, token: 'sop_x', transport: createInjectTransport(app) })
+  await app.ready()
+  const client = createClient({ baseUrl, token: 'sop_x', transport: createInProcessTransport(app.routing) })
   expect(await client.vouchers.reverse({ redemptionId: 'rdm_1', reason: 'x' }, { idempotencyKey: 'k' })).toMatchObject({
     ok: true,
     data: { id: 'rdm_1', key: 'k', sent: { reason: 'x' } },
@@ -80,7 +81,8 @@ test('the inject transport reports lost connections, timeouts and aborts as tran
     request.raw.destroy(new Error('dropped'))
   })
   app.get('/silent', () => {})
-  const send = createInjectTransport(app)
+  await app.ready()
+  const send = createInProcessTransport(app.routing)
   const get = { method: 'GET', headers: {} }
   await expect(send({ ...get, path: '/drop' })).rejects.toMatchObject({ kind: 'lost' })
   await expect(send({ ...get, path: '/silent', timeoutMs: 20 })).rejects.toMatchObject({ kind: 'timeout' })

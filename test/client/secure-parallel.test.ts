@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createClient, createPoolTransport } from '../../src/client/index.js'
 import type { Transport } from '../../src/client/transport.js'
 import { paths, RENEW_BEFORE_MS, SESSION_LIFETIME_MS } from '../../src/secure/index.js'
-import { createInjectTransport } from '../support/inject-transport.js'
+import { createInProcessTransport } from '../../src/testing/transport.js'
 import { inFolder, liveServer } from '../support/server.js'
 import { type TestApp, testApp } from '../support/server-app.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
@@ -41,7 +41,7 @@ test('40 parallel client calls share one negotiation at first use, and one at th
   const server = testApp()
   const tenant = await newTenant(server)
   const credential = codeOf(await tenant.issue())
-  const { send, take } = counted(createInjectTransport(server))
+  const { send, take } = counted(createInProcessTransport(server.app.respond))
   const client = clientOf(send, tenant.token, () => server.clock.now())
 
   await callAll(client, credential)
@@ -60,7 +60,7 @@ test('40 parallel client calls across the renewal time negotiate once and resend
   const server = testApp()
   const tenant = await newTenant(server)
   const credential = codeOf(await tenant.issue())
-  const { send, take } = counted(createInjectTransport(server))
+  const { send, take } = counted(createInProcessTransport(server.app.respond))
   let dispatches = 0
   const moving: Transport = async (request) => {
     if (request.path === paths.dispatch) dispatches += 1
@@ -84,12 +84,13 @@ test('40 parallel client calls during a server restart negotiate once and resend
   const credential = codeOf(await tenant.issue())
   // A restarted server has the same database but no encrypted sessions.
   const after = testApp({ store: before.deps.store, clock: before.clock })
+  await after.app.ready()
   const servers: Record<'before' | 'after', TestApp> = { before, after }
   let dispatches = 0
   const at = (): TestApp => servers[dispatches > CALLS / 2 ? 'after' : 'before']
   const transport: Transport = async (request) => {
     if (request.path === paths.dispatch) dispatches += 1
-    return createInjectTransport(at())(request)
+    return createInProcessTransport(at().app.respond)(request)
   }
   const { send, take } = counted(transport)
   const client = clientOf(send, tenant.token, () => before.clock.now())

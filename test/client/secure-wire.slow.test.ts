@@ -4,26 +4,23 @@ import { createClient, createHttpTransport } from '../../src/client/index.js'
 import { createPoolTransport } from '../../src/client/pool.js'
 import type { Transport } from '../../src/client/transport.js'
 import { paths } from '../../src/secure/index.js'
+import { type CliServer, cliServer } from '../support/cli-server.js'
 import { listen } from '../support/listen.js'
 import { type RecordingProxy, recordingProxy } from '../support/recording-proxy.js'
 import { type SecureFault, secureFaults } from '../support/secure-faults.js'
-import { type LiveServer, liveServer } from '../support/server.js'
-import { codeOf, newTenant, type Tenant } from '../support/server-tenant.js'
 
-let server: LiveServer
-let tenant: Tenant
+let server: CliServer
 let code: string
 beforeAll(async () => {
-  server = await liveServer()
-  tenant = await newTenant(server)
-  code = codeOf(await tenant.issue()).value
+  server = await cliServer()
+  code = (await server.issue()).value
 })
 afterAll(() => server.close())
 
 const key = 'canary-key-1'
 /** Values that must not appear in the network traffic: verbatim, in base64 and percent-encoded. */
 const canaries = () =>
-  [tenant.token, code, code.replaceAll('-', ''), key, 'open-platform', 'redeem', 'Bearer', 'idempotency', 'canary-till']
+  [server.token, code, code.replaceAll('-', ''), key, 'open-platform', 'redeem', 'Bearer', 'idempotency', 'canary-till']
     .flatMap((it) => [it, Buffer.from(it).toString('base64').slice(1, -4), encodeURIComponent(it)])
     .filter((it) => it.length > 5)
 
@@ -48,7 +45,7 @@ const transports = [
 const clientOf = (proxy: RecordingProxy, create: (baseUrl: string) => Transport) =>
   createClient({
     baseUrl: proxy.baseUrl,
-    token: tenant.token,
+    token: server.token,
     transport: create(proxy.baseUrl),
     retry: { tries: 1 },
     secure: { mode: 'required' },
@@ -72,10 +69,10 @@ test.each(transports)(
 
 test('the search for readable content finds every value in an unencrypted request', async () => {
   const proxy = await recordingProxy(server.baseUrl)
-  const client = createClient({ baseUrl: proxy.baseUrl, token: tenant.token })
+  const client = createClient({ baseUrl: proxy.baseUrl, token: server.token })
   expect(await redeem(client)).toMatchObject({ ok: true })
   const sent = proxy.sent().toLowerCase()
-  for (const it of [tenant.token, code, key, 'open-platform', 'redeem', 'canary-till']) {
+  for (const it of [server.token, code, key, 'open-platform', 'redeem', 'canary-till']) {
     expect(sent).toContain(it.toLowerCase())
   }
 })
@@ -119,7 +116,7 @@ test('a client in mode required sends no request body to a server without encryp
 test('a client with a wrong pin sends nothing after the bootstrap request', async () => {
   const proxy = await recordingProxy(server.baseUrl)
   const secure = { mode: 'required', pins: [`sha256:${'A'.repeat(43)}`] } as const
-  const client = createClient({ baseUrl: proxy.baseUrl, token: tenant.token, secure })
+  const client = createClient({ baseUrl: proxy.baseUrl, token: server.token, secure })
   expect(await redeem(client)).toMatchObject({ ok: false, code: 'SECURE_PIN_MISMATCH', outcomeUnknown: false })
   expect(proxy.requests).toEqual([`GET ${paths.bootstrap}`])
   expectNothingReadable(proxy)

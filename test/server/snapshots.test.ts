@@ -6,8 +6,8 @@ import { createLimits } from '../../src/server/limits.js'
 import type { ServerOptions } from '../../src/server/options.js'
 import { Snapshots } from '../../src/server/snapshots.js'
 import { all, run } from '../../src/store/operation.js'
+import { createInProcessTransport } from '../../src/testing/transport.js'
 import { onPostgres } from '../support/engine-name.js'
-import { createInjectTransport } from '../support/inject-transport.js'
 import { seed, seedBotToken, seedToken } from '../support/seed.js'
 import { type LiveServer, liveServer } from '../support/server.js'
 import { DAY_MS, START_MS, type TestApp, testApp, testDeps } from '../support/server-app.js'
@@ -196,8 +196,9 @@ describe('calls in flight', () => {
   })
 
   it('a client of the encrypted transport repeats a call after a reset ended its session', async () => {
-    const send = createInjectTransport(server)
-    const options = { baseUrl: 'http://127.0.0.1', token: seedToken, transport: send, retry: { tries: 1 } }
+    await server.app.ready()
+    const transport = createInProcessTransport(server.app.respond)
+    const options = { baseUrl: 'http://127.0.0.1', token: seedToken, transport, retry: { tries: 1 } }
     const client = createClient({ ...options, secure: { mode: 'required' } })
     await snapshots.save('one')
     const list = async () => (await client.templates.list()).ok

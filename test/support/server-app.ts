@@ -55,7 +55,7 @@ export interface TestApp {
   /** The clock of the server, which only the test advances. */
   readonly clock: TestClock
   readonly send: Send
-  /** Like `send`, but with the request and response types of Fastify, for createInjectTransport(). */
+  /** Like `send`, but with the request and response types of Fastify. */
   inject(options: InjectOptions): Promise<Response>
   readonly operatorKey: string
   readonly errors: unknown[]

@@ -39,6 +39,7 @@ const wrong: readonly (readonly [options: object | string | null, kind: typeof T
     'options.clock must be absent or false with options.databaseUrl',
   ],
   [{ rateLimit: 5 }, TypeError, 'options.rateLimit must be true, false or an object, got 5'],
+  [{ rateLimit: null }, TypeError, 'options.rateLimit must be true, false or an object, got null'],
   [{ rateLimit: { read: {} } }, TypeError, 'options.rateLimit.read is unknown: did you mean reads?'],
   [{ rateLimit: { reads: 5 } }, TypeError, 'options.rateLimit.reads must be an object, got 5'],
   [

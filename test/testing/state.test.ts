@@ -79,3 +79,21 @@ test('restore refuses what is no snapshot of this server', async () => {
   await expect(other.snapshot()).rejects.toMatchObject({ code: 'SERVER_CLOSED' })
   await expect(other.restore(foreign)).rejects.toMatchObject({ code: 'SERVER_CLOSED' })
 })
+
+test('receive that waits during a reset gets an update that is made afterwards', async () => {
+  const waiting = server.receive('ping')
+  await server.receive('ping', { within: 0 }).catch(() => {})
+  await server.reset()
+  await server.operator.addUpdate({ botId: 'bot_shop', type: 'ping' })
+  expect(await waiting).toMatchObject({ type: 'ping' })
+})
+
+test('reset, restore and receive that a close interrupts say that the server was closed', async () => {
+  const closing = await startServer({ listen: false })
+  const saved = await closing.snapshot()
+  const calls = [closing.receive('ping'), closing.reset(), closing.restore(saved), closing.snapshot()]
+  const settled = Promise.allSettled(calls)
+  await closing.close()
+  const refused = (await settled).flatMap((it) => (it.status === 'rejected' ? [it.reason.code] : []))
+  expect(new Set(refused)).toEqual(new Set(['SERVER_CLOSED']))
+})

@@ -95,6 +95,12 @@ test('server without a port explains why it has no base URL and no streams', asy
   await expect(server.operator.requests()).rejects.toMatchObject({ code: 'NO_PORT' })
 })
 
+test('members of a server without a port can be copied', async () => {
+  const copied = { ...(await startServer({ listen: false })) }
+  expect((await copied.client.templates.list()).ok).toBe(true)
+  await copied.close()
+})
+
 test('servers of one process run side by side with separate data', async () => {
   const [one, other] = await Promise.all([start({}), start({})])
   expect(one.baseUrl).not.toBe(other.baseUrl)

@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startServer } from '../../../../src/testing/index.js'
+import type { TestServer } from '../../../../src/testing/types.js'
 import { Bulk, idsOf, issuer } from '../../../support/bulk.js'
 import { cli, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
-import { type LiveServer, liveServer } from '../../../support/server.js'
-import { newTenant } from '../../../support/server-tenant.js'
 
 /** The same server under an address that voucherctl treats as remote. */
 const remote = (baseUrl: string) => baseUrl.replace('127.0.0.1', '0.0.0.0')
@@ -23,9 +23,9 @@ function withProfile(profile: object): string {
   return home
 }
 
-let server: LiveServer
+let server: TestServer
 beforeAll(async () => {
-  server = await liveServer()
+  server = await startServer()
 })
 afterAll(() => server.close())
 
@@ -91,12 +91,11 @@ test('a command with a production profile sends no token over http to another ma
 })
 
 test('a command with --secure required sends an encrypted token over http without a warning', async () => {
-  const tenant = await newTenant(server)
   const home = withProfile({ base_url: remote(server.baseUrl), production: true, secure: { mode: 'required' } })
   const { exit, stderr } = await cli('templates list --json', {
     home,
     now: Date.now(),
-    env: { VOUCHERCTL_TOKEN: tenant.token },
+    env: { VOUCHERCTL_TOKEN: server.token },
   })
   expect([exit, stderr]).toEqual([0, ''])
 })

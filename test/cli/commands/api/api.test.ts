@@ -9,23 +9,15 @@ import { page } from '../../../../src/cli/program.js'
 import { endpoints } from '../../../../src/contract/index.js'
 import { cli, redeemCode, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
 import { leafCalls } from '../../../support/cli-samples.js'
+import { type CliServer, cliServer } from '../../../support/cli-server.js'
 import { listen } from '../../../support/listen.js'
 import { recordingProxy } from '../../../support/recording-proxy.js'
-import { type LiveServer, liveServer } from '../../../support/server.js'
-import { codeOf, newTenant, type Tenant } from '../../../support/server-tenant.js'
 
-let server: LiveServer
-let tenant: Tenant
-let env: Record<string, string>
+let server: CliServer
+let env: CliServer['env']
 beforeAll(async () => {
-  server = await liveServer()
-  tenant = await newTenant({ send: server.send, operatorKey: server.operatorKey })
-  env = {
-    VOUCHERCTL_BASE_URL: server.baseUrl,
-    VOUCHERCTL_TOKEN: tenant.token,
-    VOUCHERCTL_JWT: tenant.jwt,
-    VOUCHERCTL_OPERATOR_KEY: server.operatorKey,
-  }
+  server = await cliServer()
+  env = server.env
 })
 afterAll(() => server.close())
 
@@ -46,16 +38,16 @@ describe('api METHOD PATH', () => {
   test('api sends the kind of credential that the route requires and prints the data as JSON', async () => {
     const templates = await cli('api GET /open-platform/vouchers/templates?limit=1', { env })
     expect([templates.exit, templates.stderr]).toEqual([0, ''])
-    expect(JSON.parse(templates.stdout)).toMatchObject({ items: [], pagination: { limit: 1 } })
+    expect(JSON.parse(templates.stdout)).toMatchObject({ items: [{ id: 'tpl_coffee' }], pagination: { limit: 1 } })
     const apps = await cli('api get open-platform/applications', { env })
-    expect(JSON.parse(apps.stdout).items[0].id).toBe(tenant.appId)
+    expect(JSON.parse(apps.stdout).items[0].id).toBe('app_shop')
     const reviews = await cli('api GET /_platform/v1/reviews -o yaml', { env })
     expect([reviews.exit, reviews.stdout]).toEqual([0, 'items: []\n'])
   })
 
   test('api applies --output and --fields like every command', async () => {
     const ran = await cli('api GET /open-platform/applications -o csv --fields id', { env })
-    expect(ran.stdout).toBe(`id\n${tenant.appId}\n`)
+    expect(ran.stdout).toBe('id\napp_shop\n')
     const table = await cli('api GET /open-platform/applications -o table', { env })
     expect(table.stdout).toContain('ALLOWED ORIGINS')
   })
@@ -63,7 +55,7 @@ describe('api METHOD PATH', () => {
   test('api applies --jq to data, -i output and --curl output, and --fields refuses unknown names', async () => {
     const apps = 'api GET /open-platform/applications'
     const id = await cli([...apps.split(' '), '--jq', '.items[0].id'], { env })
-    expect([id.exit, id.stdout]).toEqual([0, `${tenant.appId}\n`])
+    expect([id.exit, id.stdout]).toEqual([0, 'app_shop\n'])
     const status = await cli([...apps.split(' '), '-i', '--jq', '.status'], { env })
     expect([status.exit, status.stdout]).toEqual([0, '200\n'])
     const curl = await cli([...apps.split(' '), '--curl', '--jq', '.variables[0].name'], { env })
@@ -157,7 +149,7 @@ describe('api METHOD PATH', () => {
   })
 
   test('api sends an Idempotency-Key where the route accepts one', async () => {
-    const credential = codeOf(await tenant.issue())
+    const credential = await server.issue()
     const redeem = ['api', 'POST', '/open-platform/vouchers/redeem', '--input', '-', '--idempotency-key', 'again']
     const given = { env, stdin: JSON.stringify({ credential }) }
     const first = await cli(redeem, given)
@@ -386,7 +378,7 @@ describe('api --secure', () => {
     const list = await cli('api GET /open-platform/vouchers/templates?limit=1 --secure required', given)
     expect(JSON.parse(list.stdout).pagination.limit).toBe(1)
     expect(proxy.requests.at(-1)).toBe('POST /api/v1/secure/dispatch')
-    expect(proxy.sent()).not.toContain(tenant.token)
+    expect(proxy.sent()).not.toContain(server.token)
     for (const path of ['/healthz', '/_platform/v1/reviews', '/api/v1/secure/bootstrap']) {
       const plain = await cli(`api GET ${path} --secure required`, given)
       expect([path, plain.exit]).toEqual([path, 0])

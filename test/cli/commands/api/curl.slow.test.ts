@@ -5,8 +5,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { shellWord } from '../../../../src/cli/host/shell.js'
 import { cli, type Received, redeemCode, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
-import { type LiveServer, liveServer } from '../../../support/server.js'
-import { codeOf, newTenant, type Tenant } from '../../../support/server-tenant.js'
+import { type CliServer, cliServer } from '../../../support/cli-server.js'
 
 const has = (program: string) => {
   try {
@@ -62,18 +61,11 @@ describe(`words for bash${reason}`, () => {
 })
 
 describe(`api --curl${reason}`, () => {
-  let server: LiveServer
-  let tenant: Tenant
-  let env: Record<string, string>
+  let server: CliServer
+  let env: CliServer['env']
   beforeAll(async () => {
-    server = await liveServer()
-    tenant = await newTenant({ send: server.send, operatorKey: server.operatorKey })
-    env = {
-      VOUCHERCTL_BASE_URL: server.baseUrl,
-      VOUCHERCTL_TOKEN: tenant.token,
-      VOUCHERCTL_JWT: tenant.jwt,
-      VOUCHERCTL_OPERATOR_KEY: server.operatorKey,
-    }
+    server = await cliServer()
+    env = server.env
   })
   afterAll(() => server.close())
 
@@ -153,7 +145,7 @@ describe(`api --curl${reason}`, () => {
   })
 
   inBash('the command of api --curl reads codes, secrets and webhook URLs from variables', async () => {
-    const credential = codeOf(await tenant.issue())
+    const credential = await server.issue()
     const stdin = JSON.stringify({ metadata: { note: "till '4' $X" }, credential })
     const shown = await cli(
       'api POST /open-platform/vouchers/redeem --input - --idempotency-key till-4 --curl --json',

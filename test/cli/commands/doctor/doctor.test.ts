@@ -17,17 +17,14 @@ import { clockOf } from '../../../../src/cli/commands/doctor/server.js'
 import { checkTls } from '../../../../src/cli/commands/doctor/tls.js'
 import { expiredHooksExampleCom } from '../../../server/delivery/certificates.js'
 import { cli, type Given, type Ran, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
+import { type CliServer, cliServer } from '../../../support/cli-server.js'
 import { closedPort } from '../../../support/closed-port.js'
 import { listen, rawServer } from '../../../support/listen.js'
 import { selfSigned } from '../../../support/self-signed.js'
-import { type LiveServer, liveServer } from '../../../support/server.js'
-import { newTenant, type Tenant } from '../../../support/server-tenant.js'
 
-let server: LiveServer
-let tenant: Tenant
+let server: CliServer
 beforeAll(async () => {
-  server = await liveServer()
-  tenant = await newTenant({ send: server.send, operatorKey: server.operatorKey })
+  server = await cliServer()
 })
 afterAll(() => server.close())
 
@@ -78,35 +75,30 @@ describe('doctor', () => {
   })
 
   test('doctor reports ok for server, clock, encryption, credentials and scopes of a working setup', async () => {
-    const env = at(server.baseUrl, {
-      VOUCHERCTL_TOKEN: tenant.token,
-      VOUCHERCTL_JWT: tenant.jwt,
-      VOUCHERCTL_OPERATOR_KEY: server.operatorKey,
-    })
-    const found = await doctor({ env })
+    const found = await doctor({ env: server.env })
     for (const name of ['server', 'TLS', 'clock', 'encrypted transport', 'account JWT', 'operator key'])
       expect([name, found.check(name)?.status]).toEqual([name, 'ok'])
     expect(found.check('server')?.message).toContain('the reference server')
     expect(found.check('account JWT')?.message).toMatch(/accepted, account \S+, until \d{4}-/)
     expect(found.check('application token')).toMatchObject({ status: 'ok' })
     expect(found.check('application token')?.message).toMatch(/vouchers:read.*vouchers:reverse\.$/)
-    for (const secret of [tenant.token, tenant.jwt, server.operatorKey]) expect(found.stdout).not.toContain(secret)
+    for (const secret of [server.token, server.jwt, server.operatorKey]) expect(found.stdout).not.toContain(secret)
   })
 
   test('doctor detects missing token scopes with requests that change nothing', async () => {
-    const env = at(server.baseUrl, { VOUCHERCTL_JWT: tenant.jwt })
+    const env = at(server.baseUrl, { VOUCHERCTL_JWT: server.jwt })
     const scopes = '--scope vouchers:verify --scope vouchers:redeem'
-    const created = await cli(`tokens create --app ${tenant.appId} --name till ${scopes} --json`, { env })
+    const created = await cli(`tokens create --app app_shop --name till ${scopes} --json`, { env })
     const { token } = JSON.parse(created.stdout) as { token: string }
     const before = await cli('api GET /open-platform/vouchers/templates', {
-      env: at(server.baseUrl, { VOUCHERCTL_TOKEN: tenant.token }),
+      env: at(server.baseUrl, { VOUCHERCTL_TOKEN: server.token }),
     })
     const found = await doctor({ env: at(server.baseUrl, { VOUCHERCTL_TOKEN: token }) })
     expect(found.check('application token')?.message).toBe(
       'From environment VOUCHERCTL_TOKEN, accepted for vouchers:verify, vouchers:redeem; without vouchers:read, vouchers:templates:write, vouchers:issue, vouchers:reverse.',
     )
     const after = await cli('api GET /open-platform/vouchers/templates', {
-      env: at(server.baseUrl, { VOUCHERCTL_TOKEN: tenant.token }),
+      env: at(server.baseUrl, { VOUCHERCTL_TOKEN: server.token }),
     })
     expect(after.stdout).toBe(before.stdout)
   })
@@ -116,7 +108,7 @@ describe('doctor', () => {
     const file = join(configDir(home), 'config.json')
     const { readFileSync } = await import('node:fs')
     const before = readFileSync(file, 'utf8')
-    const found = await doctor({ home, env: { VOUCHERCTL_TOKEN: tenant.token } })
+    const found = await doctor({ home, env: { VOUCHERCTL_TOKEN: server.token } })
     expect(found.check('application token')?.status).toBe('ok')
     expect(readFileSync(file, 'utf8')).toBe(before)
   })

@@ -2,24 +2,18 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { paths } from '../../../../src/secure/index.js'
+import { startServer } from '../../../../src/testing/index.js'
 import { cli, stub, success, temporaryDir } from '../../../support/cli.js'
+import { type CliServer, cliServer } from '../../../support/cli-server.js'
 import { closedPort } from '../../../support/closed-port.js'
 import { recordingProxy } from '../../../support/recording-proxy.js'
 import { secureFaults } from '../../../support/secure-faults.js'
-import { securely } from '../../../support/secure-send.js'
-import { type LiveServer, liveServer } from '../../../support/server.js'
-import type { Send } from '../../../support/server-client.js'
-import { codeOf, newTenant, type Tenant } from '../../../support/server-tenant.js'
 
-let server: LiveServer
-let tenant: Tenant
+let server: CliServer
 let code: string
 beforeAll(async () => {
-  server = await liveServer({ requireSecure: true })
-  const secured = securely(server.send, { now: Date.now })
-  const send: Send = (request) => (request.path.startsWith('/_platform') ? server.send : secured)(request)
-  tenant = await newTenant({ send, operatorKey: server.operatorKey })
-  code = codeOf(await tenant.issue()).value
+  server = await cliServer({ secure: 'required' })
+  code = (await server.issue()).value
 })
 afterAll(() => server.close())
 
@@ -33,7 +27,7 @@ function withProfile(profile: object): string {
   return home
 }
 
-const env = () => ({ VOUCHERCTL_TOKEN: tenant.token, VOUCHERCTL_BASE_URL: server.baseUrl })
+const env = () => ({ VOUCHERCTL_TOKEN: server.token, VOUCHERCTL_BASE_URL: server.baseUrl })
 const dispatched = [`GET ${paths.bootstrap}`, `POST ${paths.session}`, `POST ${paths.dispatch}`]
 
 describe('--secure', () => {
@@ -108,7 +102,7 @@ describe('--secure', () => {
     async (args, more, says, secure: object | undefined = {}) => {
       const proxy = await recordingProxy(server.baseUrl)
       const home = withProfile({ base_url: proxy.baseUrl, secure })
-      const ran = await cli(`templates list ${args}`, { home, env: { VOUCHERCTL_TOKEN: tenant.token, ...more } })
+      const ran = await cli(`templates list ${args}`, { home, env: { VOUCHERCTL_TOKEN: server.token, ...more } })
       expect([ran.exit, ran.stdout]).toEqual([2, ''])
       expect(ran.stderr).toMatch(says)
       expect(proxy.requests).toEqual([])
@@ -134,7 +128,7 @@ describe('--secure', () => {
       outer: `POST ${proxy.baseUrl}${paths.dispatch}`,
       origin: null,
     })
-    expect(shown.stdout).not.toContain(tenant.token)
+    expect(shown.stdout).not.toContain(server.token)
     expect(shown.stdout).not.toContain(code)
     expect(proxy.requests).toEqual([])
   })
@@ -144,31 +138,31 @@ describe('--secure', () => {
     expect(exit).toBe(0)
     for (const path of Object.values(paths)) expect(stderr).toContain(`${server.baseUrl}${path}`)
     expect(stderr).toContain('debug: > encrypted: GET /api/v1/open-platform/vouchers/templates')
-    expect(stderr).toContain(`debug: > encrypted: authorization: Bearer ${tenant.token.slice(0, 8)}…`)
-    expect(stderr).not.toContain(tenant.token)
+    expect(stderr).toContain(`debug: > encrypted: authorization: Bearer ${server.token.slice(0, 8)}…`)
+    expect(stderr).not.toContain(server.token)
   })
 
   test('a command that sends several encrypted requests negotiates one session', async () => {
     const proxy = await recordingProxy(server.baseUrl)
-    const more = { ...env(), VOUCHERCTL_JWT: tenant.jwt, VOUCHERCTL_BASE_URL: proxy.baseUrl }
+    const more = { ...env(), VOUCHERCTL_JWT: server.jwt, VOUCHERCTL_BASE_URL: proxy.baseUrl }
     const ran = await cli('whoami --json --secure required', { env: more })
     expect(JSON.parse(ran.stdout).credentials).toMatchObject([{ accepted: true }, { accepted: true }])
     expect(proxy.requests).toEqual([...dispatched, `POST ${paths.dispatch}`])
-    expect(proxy.sent()).not.toContain(tenant.jwt)
+    expect(proxy.sent()).not.toContain(server.jwt)
   })
 
   test('login --secure required never sends the credential unencrypted', async () => {
     const proxy = await recordingProxy(server.baseUrl)
     const home = temporaryDir()
-    const given = { home, stdin: tenant.token }
+    const given = { home, stdin: server.token }
     const args = `login --with-token - --secure required --base-url ${proxy.baseUrl}`
     expect((await cli(args, given)).exit).toBe(0)
     expect(proxy.requests).toEqual(dispatched)
-    expect(proxy.sent()).not.toContain(tenant.token)
+    expect(proxy.sent()).not.toContain(server.token)
     const down = await recordingProxy(`http://127.0.0.1:${await closedPort()}`)
     const failed = await cli(`login --with-token - --secure required --retries 0 --base-url ${down.baseUrl}`, given)
     expect(failed.exit).toBe(9)
-    expect(down.sent()).not.toContain(tenant.token)
+    expect(down.sent()).not.toContain(server.token)
   })
 
   test('bots updates --secure required refuses a --timeout above 10 s', async () => {
@@ -204,10 +198,9 @@ describe('downgrade protection', () => {
   })
 
   test('--secure auto falls back to plain text unless the profile has downgrade protection', async () => {
-    const off = await liveServer({ secure: false })
-    const there = await newTenant(off)
+    const off = await startServer({ secure: false })
     const home = withProfile({ base_url: off.baseUrl })
-    const given = { home, env: { VOUCHERCTL_TOKEN: there.token } }
+    const given = { home, env: { VOUCHERCTL_TOKEN: off.token } }
     expect((await cli('templates list --secure auto --json', given)).exit).toBe(0)
     expect((await cli('templates list --secure required --json', given)).exit).toBe(10)
     const latched = withProfile({ base_url: off.baseUrl, secure: { latched: [off.baseUrl] } })
@@ -237,7 +230,7 @@ describe('--secure required through a faulty proxy', () => {
       expect(error.hint).toBeTruthy()
       const known = dispatched
       expect(proxy.requests.filter((it) => !known.includes(it))).toEqual([])
-      for (const canary of [tenant.token, code, 'open-platform', 'key-1']) expect(proxy.sent()).not.toContain(canary)
+      for (const canary of [server.token, code, 'open-platform', 'key-1']) expect(proxy.sent()).not.toContain(canary)
     },
   )
 
@@ -245,7 +238,7 @@ describe('--secure required through a faulty proxy', () => {
     const proxy = await recordingProxy(server.baseUrl)
     const secure = { mode: 'required', pins: [`sha256:${'A'.repeat(43)}`] }
     const home = withProfile({ base_url: proxy.baseUrl, secure })
-    const ran = await cli('templates list', { home, env: { VOUCHERCTL_TOKEN: tenant.token } })
+    const ran = await cli('templates list', { home, env: { VOUCHERCTL_TOKEN: server.token } })
     expect([ran.exit, ran.stdout]).toEqual([10, ''])
     expect(ran.stderr).toMatch(/none of the pinned ones.*\n.*\nhint: Nothing was sent\..*secure pin/)
     expect(proxy.requests).toEqual([`GET ${paths.bootstrap}`])
@@ -255,7 +248,7 @@ describe('--secure required through a faulty proxy', () => {
 describe('secure bootstrap, session, pin', () => {
   test('secure bootstrap prints the members of the response, the pin and the clock offset', async () => {
     const shown = JSON.parse((await cli('secure bootstrap --json', { env: env() })).stdout)
-    const answer = (await server.send({ method: 'GET', path: paths.bootstrap })).text
+    const answer = await (await fetch(server.baseUrl + paths.bootstrap)).text()
     const { serverTime: _now, ...fields } = JSON.parse(answer)
     expect(shown).toMatchObject({ ...fields, pinned: null, pin: expect.stringMatching(/^sha256:.{43}$/) })
     expect(shown.clockOffsetMs).toBeTypeOf('number')
@@ -263,7 +256,7 @@ describe('secure bootstrap, session, pin', () => {
   })
 
   test('secure bootstrap reports disabled encryption, and secure session and pin exit 10', async () => {
-    const off = await liveServer({ secure: false })
+    const off = await startServer({ secure: false })
     const given = { env: { VOUCHERCTL_BASE_URL: off.baseUrl } }
     expect(JSON.parse((await cli('secure bootstrap --json', given)).stdout)).toEqual({ enabled: false })
     for (const command of ['session', 'pin', 'pin --save']) {
@@ -333,18 +326,18 @@ describe('secure call', () => {
 
   test('secure call encrypts its request even with --secure off and prints the response data', async () => {
     const proxy = await recordingProxy(server.baseUrl)
-    const more = { ...env(), VOUCHERCTL_BASE_URL: proxy.baseUrl, VOUCHERCTL_JWT: tenant.jwt }
+    const more = { ...env(), VOUCHERCTL_BASE_URL: proxy.baseUrl, VOUCHERCTL_JWT: server.jwt }
     const templates = await cli(`${list} --query limit=1 --secure off --json`, { env: more })
     expect(JSON.parse(templates.stdout)).toMatchObject({ pagination: { limit: 1 } })
     const apps = await cli('secure call get /api/v1/open-platform/applications --json', { env: more })
-    expect(JSON.parse(apps.stdout).items[0].id).toBe(tenant.appId)
+    expect(JSON.parse(apps.stdout).items[0].id).toBe('app_shop')
     expect(proxy.requests).toEqual([...dispatched, ...dispatched])
     const sent = proxy.sent()
-    for (const secret of [tenant.token, tenant.jwt, 'open-platform']) expect(sent).not.toContain(secret)
+    for (const secret of [server.token, server.jwt, 'open-platform']) expect(sent).not.toContain(secret)
   })
 
   test('secure call reads the body from stdin and sends the value of --idempotency-key', async () => {
-    const credential = codeOf(await tenant.issue())
+    const credential = await server.issue()
     const redeem = 'secure call POST /api/v1/open-platform/vouchers/redeem --body - --json'
     const given = { env: env(), stdin: JSON.stringify({ credential }) }
     const first = await cli(`${redeem} --idempotency-key mine`, given)
@@ -381,7 +374,7 @@ describe('secure call', () => {
     const given = { env: env(), stdin: JSON.stringify({ credential: { type: 'redeem_code', value: code } }) }
     const ran = await cli('secure call POST /api/v1/open-platform/vouchers/verify --body - --dry-run', given)
     expect(ran.stdout).toContain('All of it encrypted')
-    expect(ran.stdout).not.toContain(tenant.token)
+    expect(ran.stdout).not.toContain(server.token)
     expect(ran.stdout).not.toContain(code)
   })
 })
@@ -408,7 +401,7 @@ describe('secure check', () => {
     expect(data.steps.map((it: { step: string }) => it.step)).toEqual(steps)
     for (const it of data.steps) expect(it).toMatchObject({ ok: true, code: null, ms: expect.any(Number) })
     expect(data.steps.at(-1).result).toContain('inner status 200')
-    expect(ran.stdout).not.toContain(tenant.token)
+    expect(ran.stdout).not.toContain(server.token)
     expect((await cli('secure check', { env: env() })).stdout).toContain('all 10 steps passed')
   })
 
@@ -422,8 +415,8 @@ describe('secure check', () => {
 
   test('secure check sends an account JWT, an application token or the content of a token file', async () => {
     for (const [args, more, words] of [
-      ['', { VOUCHERCTL_JWT: tenant.jwt }, 'with the account JWT'],
-      ['--as token', { VOUCHERCTL_TOKEN: tenant.token }, 'with the application token'],
+      ['', { VOUCHERCTL_JWT: server.jwt }, 'with the account JWT'],
+      ['--as token', { VOUCHERCTL_TOKEN: server.token }, 'with the application token'],
     ] as const) {
       const ran = await cli(`secure check --json ${args}`, { env: { VOUCHERCTL_BASE_URL: server.baseUrl, ...more } })
       const { steps: walked } = JSON.parse(ran.stdout)
@@ -432,7 +425,7 @@ describe('secure check', () => {
         expect.stringContaining('inner status 200'),
       ])
     }
-    const file = await cli(`secure check --json --token-file - --base-url ${server.baseUrl}`, { stdin: tenant.jwt })
+    const file = await cli(`secure check --json --token-file - --base-url ${server.baseUrl}`, { stdin: server.jwt })
     expect(JSON.parse(file.stdout).steps[9].result).toContain('inner status 200')
     const missing = await cli(`secure check --as jwt --base-url ${server.baseUrl}`)
     expect(missing.exit).toBe(3)
@@ -462,7 +455,7 @@ describe('secure check', () => {
       return path === at && seen === count ? how : 'pass'
     }
     const ran = await cli(`secure check --json --base-url ${proxy.baseUrl}`, {
-      env: { VOUCHERCTL_TOKEN: tenant.token },
+      env: { VOUCHERCTL_TOKEN: server.token },
     })
     expect([ran.exit, ran.stderr]).toEqual([10, ''])
     const { ok, steps: walked } = JSON.parse(ran.stdout)
@@ -479,7 +472,7 @@ describe('secure check', () => {
     const proxy = await recordingProxy(server.baseUrl)
     proxy.meddle = (path) => (path === at ? how : 'pass')
     const ran = await cli(`secure check --json --base-url ${proxy.baseUrl}`, {
-      env: { VOUCHERCTL_TOKEN: tenant.token },
+      env: { VOUCHERCTL_TOKEN: server.token },
     })
     expect([ran.exit, JSON.parse(ran.stdout).ok]).toEqual([exit, false])
   })

@@ -2,8 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { createClient } from '../../../../src/client/index.js'
 import { cli, redeemCode, refusal, secrets, stub, success } from '../../../support/cli.js'
 import { issuedVoucher, redemption } from '../../../support/cli-samples.js'
-import { liveServer } from '../../../support/server.js'
-import { newTenant } from '../../../support/server-tenant.js'
+import { cliServer } from '../../../support/cli-server.js'
 
 const replayed = { 'idempotent-replayed': 'true' }
 
@@ -15,18 +14,16 @@ describe('replays on the reference server', () => {
   let bearer = ''
 
   beforeAll(async () => {
-    const server = await liveServer()
-    const tenant = await newTenant(server)
+    const server = await cliServer()
     baseUrl = server.baseUrl
-    bearer = tenant.token
-    run = (command) => cli(`${command} --base-url ${baseUrl}`, { env: { VOUCHERCTL_TOKEN: bearer } })
+    bearer = server.token
+    run = (command) => cli(command, { env: server.env })
     json = async (command) => {
       const { stdout, stderr } = await run(`${command} --json`)
       expect(stderr).toBe('')
       return JSON.parse(stdout)
     }
-    const { credentials } = await tenant.issue((await tenant.template()).id)
-    code = credentials.find((it) => it.type === 'redeem_code')?.value ?? ''
+    code = (await server.issue()).value
     return () => server.close()
   })
 
