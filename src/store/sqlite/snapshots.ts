@@ -44,8 +44,13 @@ export class SqliteSnapshots {
           'insert into snapshots.entries (name, saved_at, clock, schema, vouchers) values (?, ?, ?, ?, ?) returning id',
         )
         .get(...entry) as { id: number }
-      for (const { type, sql } of this.#schema()) this.#db.exec(type === 'table' ? tableOf(id, sql) : indexOf(id, sql))
-      for (const table of stateTables) {
+      // Creating the copy of a table takes longer than copying a few rows: skip empty tables.
+      const tables = stateTables.filter(
+        (it) => this.#db.prepare(`select 1 from main.${it} limit 1`).get() !== undefined,
+      )
+      for (const { type, sql } of this.#schema(tables))
+        this.#db.exec(type === 'table' ? tableOf(id, sql) : indexOf(id, sql))
+      for (const table of tables) {
         this.#db.exec(`insert into ${copyOf(id, table)} select * from main.${table}`)
         const overrides = Object.entries(columnOverrides[table] ?? {})
         if (overrides.length === 0) continue
@@ -61,8 +66,11 @@ export class SqliteSnapshots {
       const found = this.#find(name)
       if (found === undefined) return 'missing'
       if (found.schema !== migrations.length) return 'outdated'
+      const copies = this.#copies(found)
       for (const table of stateTables) {
-        this.#db.exec(`delete from main.${table}; insert into main.${table} select * from ${copyOf(found.id, table)}`)
+        this.#db.exec(`delete from main.${table}`)
+        if (!copies.includes(`${prefixOf(found.id)}${table}`)) continue
+        this.#db.exec(`insert into main.${table} select * from ${copyOf(found.id, table)}`)
       }
       return recordOf(found)
     })
@@ -141,18 +149,23 @@ export class SqliteSnapshots {
 
   #drop(entry: Entry | undefined): void {
     if (entry === undefined) return
-    const sql = "select name from snapshots.sqlite_master where type = 'table' and name like ? escape '!'"
-    const copies = this.#db.prepare(sql).all(`${prefixOf(entry.id)}%`.replaceAll('_', '!_')) as { name: string }[]
-    for (const { name } of copies) this.#db.exec(`drop table snapshots.${name}`)
+    for (const name of this.#copies(entry)) this.#db.exec(`drop table snapshots.${name}`)
     this.#db.prepare('delete from snapshots.entries where id = ?').run(entry.id)
   }
 
-  /** Tables and indexes of the state, tables first. */
-  #schema(): SchemaObject[] {
+  /** Names of the tables with the copy. */
+  #copies({ id }: Entry): string[] {
+    const sql = "select name from snapshots.sqlite_master where type = 'table' and name like ? escape '!'"
+    const found = this.#db.prepare(sql).all(`${prefixOf(id)}%`.replaceAll('_', '!_')) as { name: string }[]
+    return found.map(({ name }) => name)
+  }
+
+  /** These tables and their indexes, tables first. */
+  #schema(tables: readonly string[]): SchemaObject[] {
     const objects = this.#db
       .prepare("select type, tbl_name, sql from main.sqlite_master where sql is not null order by type = 'index'")
       .all() as (SchemaObject & { tbl_name: string })[]
-    return objects.filter(({ tbl_name }) => stateTables.some((it) => it === tbl_name))
+    return objects.filter(({ tbl_name }) => tables.includes(tbl_name))
   }
 }
 

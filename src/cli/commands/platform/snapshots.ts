@@ -23,7 +23,11 @@ export const snapshots: Group = {
       endpoint: contract.snapshots,
       notes,
       examples: [{ command: 'voucherctl platform snapshots list' }],
-      view: { members, empty: `There are no snapshots. Save one: ${suggested`platform snapshots save seeded`}` },
+      view: {
+        members,
+        key: 'name',
+        empty: `There are no snapshots. Save one: ${suggested`platform snapshots save seeded`}`,
+      },
       input: () => ({}),
     }),
     leaf({
