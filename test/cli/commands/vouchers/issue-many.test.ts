@@ -507,7 +507,7 @@ test.each([
 })
 
 test.each([
-  ['nowhere.csv', 'ENOENT'],
+  ['nowhere.csv', 'There is no file'],
   ['.', 'is a folder'],
 ])('issue-many exits 2 for the unreadable FILE %s', async (name, message) => {
   const bulk = Bulk.of(['a'])
