@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs'
 import { columnOverrides, stateTables } from '../move/tables.js'
 import type { StoredSnapshot } from '../snapshots.js'
+import { StoreUnavailable } from '../store.js'
 import { rollBack, type SqliteDatabase } from './engine.js'
 import { migrations } from './migrations.js'
 
@@ -129,12 +130,16 @@ export class SqliteSnapshots {
 
   #attach(): void {
     if (this.#isAttached) return
-    // SQLite would create the file with the mode of the process.
-    if (this.#file !== null) closeSync(openSync(this.#file, 'a', 0o600))
-    this.#db.exec(
-      `attach '${(this.#file ?? ':memory:').replaceAll("'", "''")}' as snapshots;
-       pragma snapshots.locking_mode = normal; pragma snapshots.synchronous = full`,
-    )
+    try {
+      // SQLite would create the file with the mode of the process.
+      if (this.#file !== null) closeSync(openSync(this.#file, 'a', 0o600))
+      this.#db.exec(
+        `attach '${(this.#file ?? ':memory:').replaceAll("'", "''")}' as snapshots;
+         pragma snapshots.locking_mode = normal; pragma snapshots.synchronous = full`,
+      )
+    } catch (cause) {
+      throw new StoreUnavailable('the file of the snapshots cannot be opened', { cause })
+    }
     this.#isAttached = true
   }
 

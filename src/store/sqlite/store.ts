@@ -191,16 +191,22 @@ export function openSqliteStore(path: string): Store {
     return step.value
   }
 
-  /** Runs the queued operations, then `work`, which uses the connection without a transaction of the store. */
-  async function runAlone<T>(work: () => T): Promise<T> {
+  /**
+   * Runs the queued operations, then `work`, which uses the connection without a transaction of the store.
+   * @param writesStore false if `work` writes only snapshots, whose damage leaves the store usable
+   */
+  async function runAlone<T>(work: () => T, writesStore = false): Promise<T> {
     if (closed) throw new StoreUnavailable('the database is closed')
     while (reads.length + writes.length > 0) drain()
     try {
       if (broken !== null) throw broken
       return work()
     } catch (cause) {
-      if (sqliteProblemOf(cause) === null) throw cause
-      abandon(cause)
+      const problem = sqliteProblemOf(cause)
+      if (problem === null) throw cause
+      // The next operation of the store finds damage of the store itself.
+      if (writesStore && problem === 'io') broken = cause as Error
+      rollBack(db)
       throw new StoreUnavailable('the snapshot could not be written or read', { cause })
     }
   }
@@ -214,7 +220,7 @@ export function openSqliteStore(path: string): Store {
         memo?.clear()
         if (typeof restored === 'object') notifyListeners(STATE_REPLACED)
         return restored
-      }),
+      }, true),
     list: () => runAlone(() => copies.list()),
     remove: (name) => runAlone(() => copies.remove(name)),
     clear: (plant) => enqueue(writes, () => clearState(plant)),

@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { all, inserting, type Op, run } from '../../../src/store/operation.js'
 import { openSqliteStore } from '../../../src/store/sqlite/store.js'
+import { StoreUnavailable } from '../../../src/store/store.js'
 import { templateRow } from '../../support/rows.js'
 import { inFolder } from '../../support/server.js'
 
@@ -55,4 +56,31 @@ it('foreign keys hold after a restore', async () => {
   )
   await expect(orphan).rejects.toMatchObject({ message: expect.stringMatching(/foreign key/i) })
   await store.close()
+})
+
+it.each<[string, (file: string) => void]>([
+  ['truncated', (file) => truncateSync(file, 8_192)],
+  ['no database', (file) => writeFileSync(file, 'no database '.repeat(1_000))],
+  [
+    'a folder',
+    (file) => {
+      rmSync(file)
+      mkdirSync(file)
+    },
+  ],
+])('a file of snapshots that is %s leaves the store usable, and deleting it helps', async (_state, spoil) => {
+  await inFolder(async (folder) => {
+    const file = join(folder, 'voucherctl.db.snapshots')
+    const store = openSqliteStore(join(folder, 'voucherctl.db'))
+    await store.snapshots.save(at('one'))
+    spoil(file)
+    for (const call of [() => store.snapshots.list(), () => store.snapshots.restore('one')]) {
+      await expect(call()).rejects.toBeInstanceOf(StoreUnavailable)
+    }
+    await store.write(() => insertTemplate(templateRow()))
+    rmSync(file, { recursive: true })
+    await store.snapshots.save(at('two'))
+    expect(await store.snapshots.list()).toMatchObject([{ name: 'two' }])
+    await store.close()
+  })
 })
