@@ -216,6 +216,12 @@ test.each([
   expect(existsSync(join(home, 'sheet.html'))).toBe(false)
 })
 
+test('sheet prints a start of the validity that it cannot read', async () => {
+  const { run, read } = folderWith([{ from: 'Monday' }])
+  expect((await run('--out sheet.html')).exit).toBe(0)
+  expect(read('sheet.html')).toContain('Valid from Monday')
+})
+
 test.each(['-', 'sheet.txt', 'sheet'])('sheet refuses --out %s, which names no PDF or HTML file', async (out) => {
   const { exit, stderr } = await folderWith([{}]).run(`--out ${out}`)
   expect([exit, stderr]).toEqual([2, expect.stringContaining('must end in .pdf or .html')])

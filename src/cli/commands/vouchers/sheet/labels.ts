@@ -94,7 +94,8 @@ function withSize(row: InputRow | BadRow, title: string | undefined): InputRow |
 function labelOf({ line, values }: InputRow, title: string | undefined, now: number): Label {
   const { qr_token: qrToken, valid_from: from, valid_until: until } = values
   const recipient = printable(values.recipient_user_id)
-  const isLater = from !== undefined && Date.parse(from) > now
+  // Prints a start that cannot be read: the card must not look valid from now on.
+  const isLater = from !== undefined && !(Date.parse(from) <= now)
   return {
     line,
     qrToken: qrToken as string,
@@ -110,7 +111,7 @@ function labelOf({ line, values }: InputRow, title: string | undefined, now: num
   }
 }
 
-/** Makes a text one line without control characters, and composes letters with their accents: fonts lack accents. */
+/** Makes a text one line without control characters, and composes letters with their accents: the fonts have no combining accents. */
 const printable = (text: string | undefined) =>
   text
     ?.normalize('NFC')
