@@ -11,7 +11,7 @@ export const voucherStatuses = ['issued', 'redeemed', 'expired'] as const
 
 export const voucherEventTypes = ['issued', 'verified', 'redeemed', 'replayed', 'reversed', 'expired'] as const
 
-/** An update that told a bot about the event. */
+/** An update that notified a bot of the event. */
 const voucherUpdate = Type.Object({
   bot_id: Type.String(),
   update_id: Type.Integer(),

@@ -96,7 +96,7 @@ async function readSeedOption(value: StartOptions['seed']): Promise<Seed> {
   if (checked.ok) return checked.seed
   const { issueText } = await import('../server/seed/read.js')
   const mistakes = checked.issues.map((issue) => issueText(issue, 'it'))
-  throw new TypeError(`options.seed is no seed: ${mistakes.join('; ')}`)
+  throw new TypeError(`options.seed has mistakes: ${mistakes.join('; ')}`)
 }
 
 async function readSeedFile(path: string): Promise<Seed> {

@@ -37,7 +37,8 @@ export function createInProcessTransport(respond: RequestListener): Transport {
   }
 }
 
-const lost = (cause?: unknown) => new TransportError('lost', 'The connection broke before an answer arrived', { cause })
+const lost = (cause?: unknown) =>
+  new TransportError('lost', 'The connection broke before a response arrived', { cause })
 
 function textsOf(headers: Readonly<Record<string, number | string | string[] | undefined>>) {
   return Object.fromEntries(

@@ -58,7 +58,7 @@ export interface TestServer extends AsyncDisposable {
    * @throws TestingError UPDATE_NOT_RECEIVED with what did arrive
    */
   receive<T extends UpdateType>(type: T, options?: ReceiveOptions): Promise<ReceivedUpdate<T>>
-  /** Returns to the state of the start: the records of the seed, without faults, at the time of the start plus its age. */
+  /** Returns to the state of the start: the records of the seed, without faults, at the time of the start plus the real time since. */
   reset(): Promise<void>
   /** Saves the state of the server, with the time of its clock, until it closes. */
   snapshot(): Promise<Snapshot>

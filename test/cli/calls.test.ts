@@ -126,6 +126,8 @@ test('vouchers redeem rejects a mistyped code before the request, but only for a
   const ran = await cli(`vouchers redeem --code ${mistyped} --json --base-url ${baseUrl}`, { env: secrets })
   expect([ran.exit, JSON.parse(ran.stderr).error.code, received.length]).toEqual([2, 'REDEEM_CODE_MISTYPED', 0])
   expect(ran.stderr).not.toContain(mistyped)
+  const short = await cli(`vouchers redeem --code nope --base-url ${baseUrl}`, { env: secrets })
+  expect(short.stderr).toContain('This is not a redeem code, which has 16 letters and digits in four groups.')
   const elsewhere = await cli(`vouchers redeem --code ${mistyped} --dry-run --base-url https://vouchers.example`, {
     env: secrets,
   })

@@ -146,7 +146,7 @@ describe('restore', () => {
     expect(await vouchers()).toHaveLength(1)
   })
 
-  it('writes token uses into a snapshot that were not written yet', async () => {
+  it('writes pending token uses before it copies the state', async () => {
     await issue()
     await snapshots.save('one')
     await snapshots.reset()
@@ -214,7 +214,7 @@ describe('calls in flight', () => {
   const jwt = async () => (await operator(contract.platform.issueAccountToken, { accountId: 'acme' })).data.jwt
 })
 
-it('clients that write while resets and restores alternate lose no acknowledged later call', async () => {
+it('keeps the writes of 16 clients that begin after the last of six resets and restores', async () => {
   const { data: kept } = await issue()
   await snapshots.save('one')
   const acknowledged = new Map<string, number>()
@@ -300,7 +300,7 @@ describe('a running server', () => {
     expect((await operate(contract.platform.saveSnapshot, { name })).code).toBe('VALIDATION_FAILED')
   })
 
-  it('allows no reset and no snapshot beyond loopback unless it was started for them', async () => {
+  it('refuses resets and snapshots beyond loopback without --allow-reset', async () => {
     await start({ host: '0.0.0.0', operator: true })
     const calls = () =>
       Promise.all([

@@ -53,7 +53,7 @@ const wrong: readonly (readonly [options: object | string | null, kind: typeof T
     'options.rateLimit.reads.seconds must be a number, got undefined',
   ],
   [{ seed: 5 }, TypeError, 'options.seed must be a seed or the path of a file, got 5'],
-  [{ seed: {} }, TypeError, 'options.seed is no seed: account is required'],
+  [{ seed: {} }, TypeError, 'options.seed has mistakes: account is required'],
   [
     { seed: '/none.yaml' },
     RangeError,
@@ -62,7 +62,7 @@ const wrong: readonly (readonly [options: object | string | null, kind: typeof T
   [
     { seed: { account: 'a', applications: [{ id: 'x', name: 'X' }] } },
     TypeError,
-    'options.seed is no seed: applications[0].id must be app_ and 1 to 40',
+    'options.seed has mistakes: applications[0].id must be app_ and 1 to 40',
   ],
 ]
 

@@ -68,7 +68,7 @@ test('receive after a restore returns again what had arrived when the snapshot w
   expect(await server.receive('voucher_issued')).toEqual(second)
 })
 
-test('restore refuses what is no snapshot of this server', async () => {
+test('restore refuses an argument that is not a snapshot of this server', async () => {
   const other = await startServer({ listen: false })
   const foreign = await other.snapshot()
   await other.close()

@@ -73,7 +73,8 @@ async function emptyText<E extends Endpoint>(
   const first = { ...Object.fromEntries(scope), page: 1, limit: 1 } as InputOf<E>
   const counted = await call(endpoint, first, { timeoutMs: COUNT_MS })
   const total = counted.ok && isList(counted.data) ? counted.data.pagination?.total : undefined
-  const without = total === 0 ? ` There are no ${noun} at all.` : ` Without the filter there are ${total}.`
+  const without =
+    total === 0 ? ` There are no ${noun} at all.` : ` Without the filter there ${total === 1 ? 'is' : 'are'} ${total}.`
   return `No ${noun}${of}${where} match ${filters.join(' ')}.${typeof total === 'number' ? without : ''}`
 }
 

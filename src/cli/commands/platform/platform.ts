@@ -157,10 +157,13 @@ const faults: Group = {
           'Endpoint',
         ),
         kind: required(
-          choice(contract.faultKinds, 'error answers 503; drop_response closes the connection after the work was done'),
+          choice(
+            contract.faultKinds,
+            'error responds 503; drop_response closes the connection after the work was done',
+          ),
           'Kind',
         ),
-        times: integer('N', 'For so many calls, default 1', 1, 1_000_000),
+        times: integer('N', 'Number of calls, default 1', 1, 1_000_000),
         'delay-ms': integer('MS', 'With --kind delay: milliseconds', 0, 60_000),
       },
       examples: [{ command: 'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response' }],

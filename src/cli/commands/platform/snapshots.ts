@@ -33,7 +33,7 @@ export const snapshots: Group = {
     leaf({
       name: 'save',
       endpoint: contract.saveSnapshot,
-      notes: ['A snapshot of the same name is replaced, after a question.', ...notes],
+      notes: ['The command asks before it replaces a snapshot of the same name.', ...notes],
       positional: name,
       examples: [{ command: 'voucherctl platform snapshots save seeded' }],
       view: {
@@ -85,7 +85,7 @@ export const reset: Leaf = leaf({
   ],
   examples: [{ command: 'voucherctl platform reset --yes' }],
   view: {
-    headline: (it: { readonly now: string }) => `The server is as after its start; its clock says ${it.now}.`,
+    headline: (it: { readonly now: string }) => `Reset the server to the state of its start. Its clock says ${it.now}.`,
     members: [],
   },
   run: async (context) => {

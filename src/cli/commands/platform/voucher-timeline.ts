@@ -18,7 +18,7 @@ export function drawHistory(history: VoucherHistory, { paint, width }: Screen): 
   const since =
     log_since === server_started_at
       ? `the server started, ${at(server_started_at)}`
-      : `${at(log_since)}, with which the log of its last 1000 requests begins`
+      : `${at(log_since)}, the beginning of the log of its last 1000 requests`
   const notes = [
     ...(older_redemptions ? ['Only the newest redemptions are shown.'] : []),
     `* Verifications and replays are known since ${since}.`,

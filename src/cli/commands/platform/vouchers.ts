@@ -13,7 +13,7 @@ import { drawHistory } from './voucher-timeline.js'
 
 /** Flag whose value stays as typed, so that an empty list can repeat it. */
 const since: Flag<string | undefined> = {
-  ...one('TIME', 'Only those issued from this time on, or so long ago, such as 10m', (it) =>
+  ...one('TIME', 'Only those issued since this time, or in the last 10m', (it) =>
     durationMs(it) === undefined && parseTime(it) === undefined
       ? { ok: false, message: `${TIME_RULE}, or a duration such as 10m` }
       : { ok: true, value: it },

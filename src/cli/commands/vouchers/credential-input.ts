@@ -111,7 +111,7 @@ function checkCode({ settings }: Context, code: string): Failure | undefined {
   if (check === 'ok') return undefined
   const message =
     check === 'malformed'
-      ? 'This is not a redeem code: 16 symbols, as XXXX-XXXX-XXXX-XXXX.'
+      ? 'This is not a redeem code, which has 16 letters and digits in four groups.'
       : 'The redeem code is mistyped: its check symbol does not fit.'
   return fail('REDEEM_CODE_MISTYPED', message, 'Type it again. QR data goes with --qr-token.')
 }

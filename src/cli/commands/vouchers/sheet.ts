@@ -27,8 +27,8 @@ export const sheet = leaf({
   notes: [
     'FILE is CSV with a header line, or NDJSON, such as the results of issue-many: qr_token, and optionally redeem_code, name, issuer_name, recipient_user_id, external_issue_id, valid_from and valid_until. No server is called.',
     'Each voucher has the size of a business card (89 x 51 mm) with a border to cut along; ten fit on a page. Print at 100 %. Times are in UTC.',
-    'A PDF sheet prints Western European letters (Windows-1252); a file with others is refused, with each row and character. An HTML sheet prints every script: open it in a browser and print it there.',
-    'Anyone who has the sheet can redeem the vouchers: only you can read the file. Delete it once it is printed.',
+    'A PDF sheet prints Western European letters (Windows-1252); for other characters the command writes no file and names their rows. An HTML sheet prints every script: open it in a browser and print it there.',
+    'Anyone who has the sheet can redeem the vouchers. Only you can read the file (mode 0600): delete it once it is printed.',
   ],
   positional: { name: 'FILE', summary: 'CSV or NDJSON with QR data, or - for standard input', ask: 'File' },
   flags: {

@@ -150,7 +150,7 @@ test('history of an open voucher ends with its expiry', async () => {
 test('history says since when the request log is complete, and that older redemptions are missing', async () => {
   const text = await drawn({ ...life, older_redemptions: true, log_since: at(4) })
   expect(text).toContain('Only the newest redemptions are shown.')
-  expect(text.replaceAll('\n', ' ')).toMatch(/known since 2026-11-21 10:00:04Z \(\w+ ago\), with which the log/)
+  expect(text.replaceAll('\n', ' ')).toMatch(/known since 2026-11-21 10:00:04Z \(\w+ ago\), the beginning of the log/)
 })
 
 test('history has colours, and no control sequence of the server', async () => {
@@ -171,7 +171,7 @@ test('platform vouchers list sends its filters and says what an empty list was s
   const filters = '--template tpl_01 --recipient ann --external-id order-1 --status expired --since 10m'
   const given = { env: secrets, now: Date.parse(at(10)) }
   const ran = await cli(`platform vouchers list ${filters} --base-url ${baseUrl}`, given)
-  expect(ran.stdout).toBe(`No vouchers on ${baseUrl} match ${filters}. Without the filter there are 1.\n`)
+  expect(ran.stdout).toBe(`No vouchers on ${baseUrl} match ${filters}. Without the filter there is 1.\n`)
   const { pathname, searchParams } = new URL(received[0]?.path ?? '', baseUrl)
   expect(pathname).toBe('/_platform/v1/vouchers')
   expect(Object.fromEntries(searchParams)).toEqual({

@@ -28,7 +28,7 @@ export interface Sheet {
   readonly paper: Paper
 }
 
-/** Splits the labels into pages. Between pages it lets Ctrl-C through, and ends after it. */
+/** Splits the labels into pages. The event loop runs between pages, so that Ctrl-C can end the work. */
 export async function* pagesOf({ labels }: Sheet, signal: AbortSignal) {
   const total = Math.ceil(labels.length / CARDS_PER_PAGE)
   for (let number = 1; number <= total && !signal.aborted; number += 1) {

@@ -332,9 +332,13 @@ test('redeem-many --resume writes each row once if a line of the journal is dama
 })
 
 test.each([
-  ['verify-many', 'code\nA\n', 'did you mean redeem_code?'],
+  [
+    'verify-many',
+    'code\nA\n',
+    'unknown column "code". (INVALID_INPUT)\nhint: Rename the column to redeem_code, or remove it.',
+  ],
   ['redeem-many', 'reference\na\n', 'no column redeem_code or qr_token'],
-  ['reverse-many', 'id\nrdm_1\n', 'did you mean redemption_id?'],
+  ['reverse-many', 'id\nrdm_1\n', 'Rename the column to redemption_id'],
   ['verify-many', 'qr_token,metadata.a\nT,1\n', 'unknown column "metadata.a"'],
 ])('%s names the missing or unknown column of its input', async (command, input, message) => {
   const { exit, stderr } = await folderWith(input).run(command, 'http://127.0.0.1:1')

@@ -133,7 +133,7 @@ test.each([
   ['a code in place of the header', 'M9S3-46Q3-D25V-T4FJ\n', 'has no header line'],
   ['a missing column', 'external_issue_id\na\n', 'no column recipient_user_id'],
   ['an unknown column', `${head},email\n`, 'unknown column "email"'],
-  ['a misspelt column', 'externalIssueId,recipient_user_id\n', 'did you mean external_issue_id?'],
+  ['a misspelt column', 'externalIssueId,recipient_user_id\n', 'unknown column "externalIssueId"'],
   ['a duplicate column', `${head},external_issue_id\n`, 'external_issue_id twice'],
   ['semicolons instead of commas', 'external_issue_id;recipient_user_id\na;u\n', 'not separated by commas'],
   ['a metadata column and a metadata.a column', `${head},metadata,metadata.a\n`, 'both as one column and as several'],

@@ -78,7 +78,9 @@ function jsonRow(read: ReadLine, known: RowMembers): ReadRow {
   const { named, ignored } = membersOf(known)
   const unknown = Object.keys(row).find((name) => !named.includes(name) && !ignored.includes(name))
   if (unknown === undefined) return rowOf(line, row, known)
-  return bad(line, 'MEMBER_UNKNOWN', `${JSON.stringify(unknown)} is no member of a row${meant(unknown, known)}`)
+  const close = meant(unknown, known)
+  const fix = close === undefined ? '' : `, did you mean ${close}?`
+  return bad(line, 'MEMBER_UNKNOWN', `${JSON.stringify(unknown)} is no member of a row${fix}`)
 }
 
 async function* csvRows(blocks: AsyncIterable<ReadLine[]>, known: RowMembers): AsyncGenerator<ReadRow[]> {
@@ -116,9 +118,12 @@ function headerOf(values: readonly string[], known: RowMembers): readonly string
   }
   for (const name of values.filter((it) => !isKnown(it))) {
     if (mayBeSecret(name)) throw new UnreadableInput('The input has no header line.', headerHint(known))
+    const close = meant(name, known)
     const otherwise = known.metadata ? `, or name it ${METADATA}${name.trim() || 'NAME'} to send it along` : ''
-    const message = `The header has an unknown column ${JSON.stringify(name)}${meant(name, known)}.`
-    throw new UnreadableInput(message, `Take it out${otherwise}.`)
+    throw new UnreadableInput(
+      `The header has an unknown column ${JSON.stringify(name)}.`,
+      close === undefined ? `Remove the column${otherwise}.` : `Rename the column to ${close}, or remove it.`,
+    )
   }
   for (const group of known.needed) {
     if (group.some((name) => values.includes(name))) continue
@@ -136,10 +141,9 @@ function headerOf(values: readonly string[], known: RowMembers): readonly string
 const mayBeSecret = (name: string) => name.length > 15 && (/\d/.test(name) || !/[a-z]/.test(name))
 
 /** Suggests the column whose name is spelled almost like this one. */
-function meant(name: string, known: RowMembers): string {
+function meant(name: string, known: RowMembers): string | undefined {
   const bare = (it: string) => it.toLowerCase().replace(/[^a-z]/g, '')
-  const suggestion = membersOf(known).named.find((it) => bare(it) === bare(name)) ?? known.spellings[bare(name)]
-  return suggestion === undefined ? '' : `, did you mean ${suggestion}?`
+  return membersOf(known).named.find((it) => bare(it) === bare(name)) ?? known.spellings[bare(name)]
 }
 
 function csvRow(
@@ -148,7 +152,11 @@ function csvRow(
   known: RowMembers,
 ): ReadRow {
   if (values.length !== header.length) {
-    return bad(line, 'MALFORMED', `has ${values.length} values where the header has ${header.length}`)
+    return bad(
+      line,
+      'MALFORMED',
+      `has ${values.length} ${values.length === 1 ? 'value' : 'values'} where the header has ${header.length}`,
+    )
   }
   const row: Record<string, unknown> = {}
   const metadata: [string, string][] = []
