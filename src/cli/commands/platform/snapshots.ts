@@ -7,6 +7,7 @@ import { operatorNotes as notes } from './operator-notes.js'
 
 const name = { name: 'NAME', summary: 'Name of the snapshot', ask: 'Name of the snapshot' }
 const members = ['name', 'saved_at', 'clock', 'vouchers']
+const key = 'name'
 const vouchers = (count: number) => `${count} ${count === 1 ? 'voucher' : 'vouchers'}`
 const replacing = [
   'Calls in flight end first, and later ones wait. On PostgreSQL, which other servers may use, it needs --yes.',
@@ -25,7 +26,7 @@ export const snapshots: Group = {
       examples: [{ command: 'voucherctl platform snapshots list' }],
       view: {
         members,
-        key: 'name',
+        key,
         empty: `There are no snapshots. Save one: ${suggested`platform snapshots save seeded`}`,
       },
       input: () => ({}),
@@ -39,6 +40,7 @@ export const snapshots: Group = {
       view: {
         headline: (it: Snapshot) => `Saved ${it.name} with ${vouchers(it.vouchers)}.`,
         members,
+        key,
         next: (it: Snapshot) => `To return to it: ${suggested`platform snapshots restore ${it.name}`}`,
       },
       run: async (context, { positional }) => {
@@ -58,7 +60,7 @@ export const snapshots: Group = {
       notes: replacing,
       positional: name,
       examples: [{ command: 'voucherctl platform snapshots restore seeded --yes' }],
-      view: { headline: (it: Snapshot) => `Restored ${it.name} with ${vouchers(it.vouchers)}.`, members },
+      view: { headline: (it: Snapshot) => `Restored ${it.name} with ${vouchers(it.vouchers)}.`, members, key },
       run: async (context, { positional }) =>
         (await confirmLoss(context, contract.restoreSnapshot.id, positional)) ??
         context.call(contract.restoreSnapshot, { name: positional, ...(context.globals.yes ? { shared: true } : {}) }),
@@ -69,7 +71,7 @@ export const snapshots: Group = {
       notes,
       positional: name,
       examples: [{ command: 'voucherctl platform snapshots remove seeded' }],
-      view: { headline: (it) => `Removed snapshot ${it.name}.`, members: [] },
+      view: { headline: (it) => `Removed snapshot ${it.name}.`, members: [], key },
       loses: ({ positional }) => positional,
       input: ({ positional }) => ({ name: positional }),
     }),
