@@ -6,7 +6,7 @@ import type { ServerSnapshots } from './options.js'
 import { seedRows } from './seed/plant.js'
 import type { Seed } from './seed/schema.js'
 
-/** Work in the background, which must not write into a replaced state what belongs to the previous one. */
+/** Background work, which must write nothing of a replaced state into the new one. */
 export interface BackgroundWork {
   /** Resolves when the work writes nothing until `resume`. */
   pause(): Promise<void>

@@ -216,6 +216,13 @@ test.each([
   expect(existsSync(join(home, 'sheet.html'))).toBe(false)
 })
 
+test('sheet prints the name if --title has only spaces', async () => {
+  const { home, read } = folderWith([{}])
+  const args = ['vouchers', 'sheet', 'codes.csv', '--out', 'sheet.html', '--title', '  ']
+  expect((await cli(args, { home, cwd: home })).exit).toBe(0)
+  expect(read('sheet.html')).toContain('<h2 dir="auto">One free coffee</h2>')
+})
+
 test('sheet prints a start of the validity that it cannot read', async () => {
   const { run, read } = folderWith([{ from: 'Monday' }])
   expect((await run('--out sheet.html')).exit).toBe(0)

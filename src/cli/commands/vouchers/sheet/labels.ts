@@ -99,7 +99,7 @@ function labelOf({ line, values }: InputRow, title: string | undefined, now: num
   return {
     line,
     qrToken: qrToken as string,
-    title: printable(title ?? values.name),
+    title: printable(title) ?? printable(values.name),
     issuer: printable(values.issuer_name),
     code: printable(values.redeem_code),
     details: [
