@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import process from 'node:process'
+import { runInThisContext } from 'node:vm'
 import type { Row, Value } from '../operation.js'
 import { StoreUnusable } from '../store.js'
 
@@ -67,14 +68,16 @@ function loadSqlite(): SqliteLibrary {
 
 /** Loads node:sqlite and suppresses its ExperimentalWarning, which Node 22 prints. */
 function builtInSqlite(): SqliteLibrary | undefined {
-  const emitWarning = process.emitWarning
-  process.emitWarning = ((warning: string | Error, ...rest: never[]) => {
-    if (!/SQLite/.test(String(warning))) emitWarning.call(process, warning, ...rest)
+  // Jest gives each test file a copy of the process object; the warning goes to the original.
+  const original = runInThisContext('process') as typeof process
+  const emitWarning = original.emitWarning
+  original.emitWarning = ((warning: string | Error, ...rest: never[]) => {
+    if (!/SQLite/.test(String(warning))) emitWarning.call(original, warning, ...rest)
   }) as typeof process.emitWarning
   try {
     return process.getBuiltinModule?.('node:sqlite') as SqliteLibrary | undefined
   } finally {
-    process.emitWarning = emitWarning
+    original.emitWarning = emitWarning
   }
 }
 
