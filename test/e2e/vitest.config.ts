@@ -9,6 +9,8 @@ export default defineConfig({
   test: {
     include: ['test/e2e/**/*.test.ts'],
     exclude: process.env.VOUCHERCTL_E2E_MAJOR === '20' ? [] : onOldestNode,
+    // Two, also on a machine with two processors: the longest files wait for processes most of the time.
+    maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },
