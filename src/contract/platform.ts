@@ -324,6 +324,10 @@ export const fault = Type.Object({
   delay_ms: nullable(Type.Integer()),
 })
 
+/** Maximum number of calls that one fault affects. */
+export const FAULT_TIMES_MAX = 1_000_000
+export const FAULT_DELAY_MS_MAX = 60_000
+
 export const addFault = endpoint({
   id: 'platform.addFault',
   summary: 'Inject a fault into the next calls of an endpoint',
@@ -333,8 +337,8 @@ export const addFault = endpoint({
   body: input({
     endpoint: Type.String({ description: 'a contract id such as vouchers.redeem' }),
     kind: oneOf(faultKinds),
-    times: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
-    delay_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 60_000 })),
+    times: Type.Integer({ minimum: 1, maximum: FAULT_TIMES_MAX }),
+    delay_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: FAULT_DELAY_MS_MAX })),
   }),
   status: 200,
   output: fault,

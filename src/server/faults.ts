@@ -1,7 +1,11 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { type Refusal, refuse } from '../contract/errors.js'
+import { endpoints } from '../contract/index.js'
 import type { faultKinds } from '../contract/platform.js'
+
+/** Ids of the endpoints that can have faults: all but those of the operator. */
+export const faultable: readonly string[] = endpoints.filter(({ caller }) => caller !== 'operator').map(({ id }) => id)
 
 interface Fault {
   readonly endpoint: string

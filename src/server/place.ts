@@ -17,7 +17,7 @@ import {
   writeServerFile,
 } from './folder.js'
 import type { ServerOptions } from './options.js'
-import { LazyKeys, type SecureKeyFile, SecureKeys, secureKeyFile, type TransportKeys } from './transport/keys.js'
+import { keyFileInMemory, LazyKeys, SecureKeys, secureKeyFile, type TransportKeys } from './transport/keys.js'
 
 /** Where a server keeps its keys and shows that it runs: a folder, or only the memory of the process. */
 export interface ServerPlace {
@@ -73,19 +73,8 @@ export function placeInMemory(): ServerPlace {
     operatorKeyFile: null,
     loadKeys: async (random) => makeKeys(random),
     loadOperatorKey: (random) => makeToken('opk_', random),
-    openTransportKeys: (random, clock) => new LazyKeys(() => new SecureKeys(fileInMemory(), random, clock.now())),
+    openTransportKeys: (random, clock) => new LazyKeys(() => new SecureKeys(keyFileInMemory(), random, clock.now())),
     announce: () => () => {},
     remove() {},
-  }
-}
-
-function fileInMemory(): SecureKeyFile {
-  let text: string | null = null
-  return {
-    name: 'secure-keys.json',
-    read: () => text,
-    write: (written) => {
-      text = written
-    },
   }
 }

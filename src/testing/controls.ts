@@ -1,9 +1,8 @@
 import { closest } from '../contract/closest.js'
 import { durationMs } from '../contract/duration.js'
-import { endpoints } from '../contract/index.js'
-import { faultKinds } from '../contract/platform.js'
+import { FAULT_DELAY_MS_MAX, FAULT_TIMES_MAX, faultKinds } from '../contract/platform.js'
 import { type Clock, LATEST_TEST_TIME, TestClock } from '../server/clock.js'
-import type { Faults } from '../server/faults.js'
+import { type Faults, faultable } from '../server/faults.js'
 import { readInstant, readInteger, requireMembers, wrongType, wrongValue } from './arguments.js'
 import { TestingError } from './errors.js'
 import type { ClockControl, FaultControl, NewFault } from './types.js'
@@ -46,9 +45,6 @@ export function controlClock(clock: Clock, requireOpen: () => void): ClockContro
 
 const DURATION = 'a duration such as 31d, 12h, 5m, 30s or 500ms, or a number of ms'
 
-const TIMES_MAX = 1_000_000
-const DELAY_MS_MAX = 60_000
-
 /** @param requireOpen throws when the server is closed */
 export function controlFaults(faults: Faults, requireOpen: () => void): FaultControl {
   return {
@@ -66,18 +62,17 @@ export function controlFaults(faults: Faults, requireOpen: () => void): FaultCon
 function readFault(fault: NewFault) {
   requireMembers('fault', fault, ['endpoint', 'kind', 'times', 'delay_ms'])
   const { endpoint, kind } = fault
-  const known = endpoints.filter(({ caller }) => caller !== 'operator').map(({ id }) => id as string)
-  if (!known.includes(endpoint)) {
-    const close = closest(String(endpoint), known)
+  if (!faultable.includes(endpoint)) {
+    const close = closest(String(endpoint), faultable)
     const expected = `the id of an endpoint such as ${close ?? 'vouchers.redeem'}`
     throw typeof endpoint === 'string'
       ? wrongValue('fault.endpoint', expected, endpoint)
       : wrongType('fault.endpoint', expected, endpoint)
   }
   if (!faultKinds.includes(kind)) throw wrongValue('fault.kind', `one of ${faultKinds.join(', ')}`, kind)
-  const times = readInteger('fault.times', fault.times, 1, TIMES_MAX) ?? 1
-  const delay = readInteger('fault.delay_ms', fault.delay_ms, 0, DELAY_MS_MAX) ?? null
+  const times = readInteger('fault.times', fault.times, 1, FAULT_TIMES_MAX) ?? 1
+  const delay = readInteger('fault.delay_ms', fault.delay_ms, 0, FAULT_DELAY_MS_MAX) ?? null
   if (kind === 'delay' && delay === null)
-    throw wrongType('fault.delay_ms', `a number of ms up to ${DELAY_MS_MAX}`, undefined)
+    throw wrongType('fault.delay_ms', `a number of ms up to ${FAULT_DELAY_MS_MAX}`, undefined)
   return { endpoint, kind, times, delay_ms: delay }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { type UpdateType, updateTypes } from '../contract/updates.js'
 import type { Deps } from '../server/deps.js'
 import { deliverTo } from '../server/receiving-bot.js'
@@ -169,7 +170,7 @@ export class Receiver {
   async #listen(): Promise<{ readonly server: Server; readonly origin: string }> {
     const server = createServer(async (request, response) => {
       try {
-        const body = await bodyOf(request)
+        const body = await buffer(request)
         if (this.#isPaused) response.destroy()
         else response.writeHead(this.#take(request, body)).end()
       } catch {
@@ -204,9 +205,3 @@ export class Receiver {
 }
 
 const isOf = (type: UpdateType, update: Arrival['update']) => typeof update !== 'string' && update.type === type
-
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-  return Buffer.concat(chunks)
-}

@@ -18,7 +18,7 @@ import { createMetrics } from '../../src/server/observe/metrics.js'
 import { RequestLog } from '../../src/server/observe/request-log.js'
 import { Polls } from '../../src/server/polls.js'
 import { Snapshots } from '../../src/server/snapshots.js'
-import { type SecureKeyFile, SecureKeys } from '../../src/server/transport/keys.js'
+import { keyFileInMemory, SecureKeys } from '../../src/server/transport/keys.js'
 import { sessionSealing } from '../../src/server/transport/session-sealing.js'
 import { memorySessions } from '../../src/store/sessions.js'
 import { sharedSessions } from '../../src/store/shared-sessions.js'
@@ -60,18 +60,6 @@ export interface TestApp {
   readonly operatorKey: string
   readonly errors: unknown[]
   close(): Promise<void>
-}
-
-/** A key file of the encrypted transport that exists only in memory. */
-export function keyFileInMemory(): SecureKeyFile {
-  let text: string | null = null
-  return {
-    name: 'secure-keys.json',
-    read: () => text,
-    write: (written) => {
-      text = written
-    },
-  }
 }
 
 /** Snapshots whose reset and restore change nothing, because most tests of a file share one server. */

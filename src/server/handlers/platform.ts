@@ -1,6 +1,6 @@
 import { closest } from '../../contract/closest.js'
 import { refuse } from '../../contract/errors.js'
-import { type Contract, endpoints } from '../../contract/index.js'
+import type { Contract } from '../../contract/index.js'
 import type { Review } from '../../contract/platform.js'
 import { platformPayload, platformUpdateIssues } from '../../domain/bot/platform-update.js'
 import { formatInstant, parseInstant } from '../../domain/time.js'
@@ -10,6 +10,7 @@ import * as chats from '../../store/bots/chats.js'
 import * as updates from '../../store/delivery/updates.js'
 import * as templates from '../../store/templates.js'
 import { LATEST_TEST_TIME, TestClock } from '../clock.js'
+import { faultable } from '../faults.js'
 import { invalid, type MakeHandlers } from '../handler.js'
 import type { SnapshotEndpoint } from './snapshots.js'
 
@@ -121,9 +122,8 @@ export const platformHandlers: MakeHandlers<'platform', Exclude<keyof Contract['
     },
 
     addFault: async ({ endpoint, kind, times, delay_ms }) => {
-      const known = endpoints.filter((it) => it.caller !== 'operator').map((it) => it.id as string)
-      if (!known.includes(endpoint)) {
-        const close = closest(endpoint, known)
+      if (!faultable.includes(endpoint)) {
+        const close = closest(endpoint, faultable)
         const issue = {
           pointer: '/endpoint',
           code: 'enum',

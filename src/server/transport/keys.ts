@@ -61,6 +61,18 @@ export function secureKeyFile(path: string, flush: boolean): SecureKeyFile {
   }
 }
 
+/** A key file that exists only in memory. */
+export function keyFileInMemory(): SecureKeyFile {
+  let text: string | null = null
+  return {
+    name: 'secure-keys.json',
+    read: () => text,
+    write: (written) => {
+      text = written
+    },
+  }
+}
+
 type LoadedKey = StoredKey & { readonly key: ServerKey }
 
 /**
