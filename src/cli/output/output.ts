@@ -148,13 +148,12 @@ export class Output {
   warn(text: string): void {
     if (this.#warnings.has(text)) return
     this.#warnings.add(text)
-    if (!this.isJson) this.#tell(`${this.#fit(`warning: ${plain(this.#suggest(text))}`)}\n`)
+    if (!this.isJson) this.tell(`warning: ${text}`)
   }
 
   /** Prints the warnings that waited until the command succeeded. */
   flushWarnings(): void {
-    if (this.isJson)
-      for (const text of this.#warnings) this.#tell(`${this.#fit(`warning: ${plain(this.#suggest(text))}`)}\n`)
+    if (this.isJson) for (const text of this.#warnings) this.tell(`warning: ${text}`)
   }
 
   /** True if stderr must hold only the error object of a failure. */
