@@ -218,6 +218,9 @@ const withIds: Readonly<Partial<Record<string, (id: Ids) => string | undefined>>
         `See its review: ${suggested`bots get ${it}`}; on a local server you decide: ${suggested`platform bots approve ${it}`}.`,
     ),
   BOT_STATE_CONFLICT: (id) => join(id('botId'), (it) => `Its review_status and status: ${suggested`bots get ${it}`}.`),
+  // Only the operator names a voucher by its id; all others by its code.
+  VOUCHER_NOT_FOUND: (id) =>
+    join(id('voucherId'), () => `The vouchers of this server: ${suggested`platform vouchers list`}.`),
   DELIVERY_NOT_RETRYABLE: (id) =>
     join(
       id('botId'),

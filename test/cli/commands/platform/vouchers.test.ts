@@ -31,6 +31,8 @@ test('platform vouchers show names the kind of an id that is not that of a vouch
   expect(ran.exit).toBe(5)
   expect(ran.stderr).toContain('tpl_01 is the id of a template; that of a voucher begins with vch_.')
   expect(received[0]?.method).toBe('GET')
+  // An id is neither scanned nor typed, and the operator sees the vouchers of all applications.
+  expect(ran.stderr).toContain('hint: The vouchers of this server: `voucherctl platform vouchers list')
 })
 
 const [issued, verified] = voucherHistory.events
