@@ -1,0 +1,87 @@
+import { endpoint } from './endpoint.js'
+import { input, instant, nullable, oneOf } from './fields.js'
+import { requestLogEntry } from './platform.js'
+import { type Static, Type } from './schema.js'
+
+// What a server does, as it happens (DECISIONS.md#activity).
+
+/** Bodies of an exchange are cut at this length. */
+export const CAPTURED_BYTES_MAX = 65_536
+
+/** Text that replaces a secret in an exchange. */
+export const HIDDEN = '[hidden]'
+
+const headers = Type.Array(
+  Type.Unsafe<[name: string, value: string]>({
+    type: 'array',
+    items: { type: 'string' },
+    minItems: 2,
+    maxItems: 2,
+    description: 'name and value',
+  }),
+)
+const body = nullable(Type.String({ description: 'base64, at most 64 KiB; null if empty, not captured or not shown' }))
+const body_bytes = Type.Integer({ description: 'length of the body before secrets were replaced' })
+
+/** Request and response with secrets replaced by HIDDEN. */
+export const exchange = Type.Object({
+  request: Type.Object({ method: Type.String(), url: Type.String(), headers, body, body_bytes }),
+  response: nullable(Type.Object({ status: nullable(Type.Integer()), headers, body, body_bytes })),
+})
+export type Exchange = Static<typeof exchange>
+
+/** One attempt of a delivery, or one delivery that a listener received. */
+export const deliveryActivity = Type.Object({
+  delivery_id: Type.String(),
+  update_id: Type.Unsafe<number | string | null>({ type: ['integer', 'string', 'null'] }),
+  update_type: nullable(Type.String()),
+  bot_id: nullable(Type.String()),
+  voucher_id: nullable(Type.String()),
+  at: instant,
+  attempt: nullable(Type.Integer()),
+  manual: Type.Boolean(),
+  replay: Type.Boolean(),
+  status: nullable(Type.Integer()),
+  error: nullable(Type.Object({ code: Type.String(), message: Type.String() })),
+  duration_ms: Type.Number(),
+  verdict: nullable(oneOf(['ok', 'duplicate', 'refused'])),
+  reason: nullable(Type.String({ description: 'why a listener refused it' })),
+  explanation: nullable(Type.String({ description: 'the sentence of `webhook verify --explain`' })),
+})
+export type DeliveryActivity = Static<typeof deliveryActivity>
+
+const seq = Type.Integer({ description: 'increases with each line of this process' })
+
+/** One line of the stream of activity. */
+export const activityLine = Type.Union([
+  Type.Object({ seq, kind: Type.Literal('request'), request: requestLogEntry, exchange: nullable(exchange) }),
+  Type.Object({ seq, kind: Type.Literal('delivery'), delivery: deliveryActivity, exchange: nullable(exchange) }),
+  Type.Object({
+    seq,
+    kind: Type.Literal('state'),
+    what: oneOf(['clock', 'faults', 'reviews', 'reset']),
+    at: instant,
+  }),
+  Type.Object({
+    seq,
+    kind: Type.Literal('omitted'),
+    count: Type.Integer({ description: 'lines that a burst left out' }),
+  }),
+])
+export type ActivityLine = Static<typeof activityLine>
+export type StateChange = Extract<ActivityLine, { kind: 'state' }>['what']
+
+const flag = Type.Optional(oneOf(['true', 'false']))
+
+export const activity = endpoint({
+  id: 'platform.activity',
+  summary: 'Read requests, deliveries and changes as NDJSON; follow=true keeps it open, bodies=true adds exchanges',
+  method: 'GET',
+  path: '/_platform/v1/activity',
+  caller: 'operator',
+  query: input({ follow: flag, bodies: flag }),
+  status: 200,
+  output: activityLine,
+  streams: true,
+  failures: [],
+})
