@@ -8,6 +8,8 @@ const FILES_PER_LINE = 25
 export default class Reporter extends DefaultReporter {
   #seconds = new Map<string, number>()
   #tests = 0
+  /** Skipped tests by their reason, which names what is missing on this machine. */
+  #skipped = new Map<string, number>()
 
   protected override printTestModule(module: TestModule): void {
     if (module.state() === 'failed') super.printTestModule(module)
@@ -23,7 +25,12 @@ export default class Reporter extends DefaultReporter {
     super.onTestModuleEnd(module)
     const { collectDuration, duration } = module.diagnostic()
     this.#seconds.set(`${module.relativeModuleId} (${module.project.name})`, (collectDuration + duration) / 1000)
-    for (const _ of module.children.allTests()) this.#tests += 1
+    for (const test of module.children.allTests()) {
+      this.#tests += 1
+      const result = test.result()
+      if (result.state === 'skipped' && result.note !== undefined)
+        this.#skipped.set(result.note, (this.#skipped.get(result.note) ?? 0) + 1)
+    }
     const files = this.#seconds.size
     if (!this.isTTY && files % FILES_PER_LINE === 0) this.log(`${files} files, ${this.#tests} tests`)
   }
@@ -32,6 +39,7 @@ export default class Reporter extends DefaultReporter {
     const slowest = [...this.#seconds].sort(([, a], [, b]) => b - a).slice(0, SLOWEST)
     this.log('Slowest files:')
     for (const [file, seconds] of slowest) this.log(`${seconds.toFixed(1).padStart(7)} s  ${file}`)
+    for (const [reason, tests] of this.#skipped) this.log(`Skipped ${tests} tests: ${reason}`)
     super.reportTestSummary(...summary)
   }
 }

@@ -1,0 +1,41 @@
+import { createServer } from 'node:http'
+import { expect, it } from 'vitest'
+import { axeViolations } from '../support/axe.js'
+import { REBOUND_DOMAIN, useBrowser } from '../support/browser.js'
+import { listen } from '../support/listen.js'
+
+const browser = useBrowser()
+
+/** Headers as strict as those of the inspector's page. */
+const headers = {
+  'Content-Type': 'text/html',
+  'Content-Security-Policy': "default-src 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+}
+
+async function serve(html: string): Promise<number> {
+  return listen(createServer((_, response) => response.writeHead(200, headers).end(html)))
+}
+
+it('axe reports an image without a text alternative on a page with a strict policy', async () => {
+  const port = await serve(
+    '<html lang=en><title>A page</title><main><h1>A page</h1><img src=missing.png></main></html>',
+  )
+  const page = await browser.page()
+  await page.goto(`http://127.0.0.1:${port}/`)
+  expect(await axeViolations(page)).toEqual([expect.stringContaining('image-alt')])
+})
+
+it('a page collects violations of its policy as errors', async () => {
+  const port = await serve('<html lang=en><title>A page</title><script>document.title = "Changed"</script></html>')
+  const page = await browser.page()
+  await page.goto(`http://127.0.0.1:${port}/`)
+  expect(page.errors).toEqual([expect.stringContaining('Content Security Policy')])
+  expect(await page.title()).toBe('A page')
+})
+
+it('a rebound name reaches the server on 127.0.0.1', async () => {
+  const port = await serve('<html lang=en><title>Reached</title></html>')
+  const page = await browser.page()
+  await page.goto(`http://page.${REBOUND_DOMAIN}:${port}/`)
+  expect(await page.title()).toBe('Reached')
+})

@@ -1,0 +1,18 @@
+import axe, { type AxeResults } from 'axe-core'
+import type { Page } from 'playwright-core'
+
+/** Runs axe on the page as it is shown, and returns each violation with the elements it concerns. */
+export async function axeViolations(page: Page): Promise<string[]> {
+  const devTools = await page.context().newCDPSession(page)
+  // Evaluated by the browser's own protocol: the page's policy allows no other script.
+  await devTools.send('Runtime.evaluate', { expression: axe.source })
+  const { result, exceptionDetails } = await devTools.send('Runtime.evaluate', {
+    expression: 'axe.run().then(({ violations }) => ({ violations }))',
+    awaitPromise: true,
+    returnByValue: true,
+  })
+  await devTools.detach()
+  if (exceptionDetails !== undefined) throw new Error(exceptionDetails.exception?.description)
+  const { violations } = result.value as Pick<AxeResults, 'violations'>
+  return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' ')}`)
+}
