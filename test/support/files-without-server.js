@@ -1,5 +1,5 @@
 /** Matches modules of the server, and those of the PDF library, which only a PDF sheet loads. */
-const excluded = /^(?:src\/server|node_modules\/@cantoo\/pdf-lib)\//
+const excluded = /^(?:src\/server|node_modules\/@pdfme\/pdf-lib)\//
 
 /** Paths of the bundled files of the command line without the server and the PDF library. */
 export function filesWithoutServer(program) {

@@ -12,7 +12,7 @@ import {
   pushGraphicsState,
   StandardFonts,
   setFillingGrayscaleColor,
-} from '@cantoo/pdf-lib'
+} from '@pdfme/pdf-lib'
 import type { ValidationIssue } from '../../../../contract/envelope.js'
 import { darkRuns, modulesOf } from '../../../output/qr.js'
 import { card, type Label, LONG_CODE, pagesOf, papers, type Sheet } from './layout.js'
