@@ -117,16 +117,20 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     expect(await store.read(notes)).toEqual(['a', 'c'])
   })
 
-  it('1,000 concurrent write operations, more than one commit takes, all complete', async () => {
-    const ids = Array.from({ length: 1_000 }, (_, index) => `n${String(index).padStart(4, '0')}`)
+  // On SQLite more operations than one commit takes, on PostgreSQL more than there are connections. PostgreSQL gets fewer,
+  // because an operation fails that waits too long for a connection, as 1,000 would on a busy machine.
+  const many = hasOneWriter ? 1_000 : 100
+
+  it(`${many} concurrent write operations, more than one commit takes, all complete`, async () => {
+    const ids = Array.from({ length: many }, (_, index) => `n${String(index).padStart(4, '0')}`)
     expect(await Promise.all(ids.map((id) => store.write(() => note(id))))).toEqual(ids)
     expect(await store.read(notes)).toEqual(ids)
   })
 
-  it('read of a store completes before 1,000 queued writes have committed', async () => {
+  it(`read of a store completes before ${many} queued writes have committed`, async () => {
     let pending = true
     const writing = Promise.all(
-      Array.from({ length: 1_000 }, (_, index) => store.write(() => note(`n${index}`))),
+      Array.from({ length: many }, (_, index) => store.write(() => note(`n${index}`))),
     ).finally(() => {
       pending = false
     })
@@ -137,7 +141,7 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
       seen = (await store.read(notes)).length
     }
     expect(seen).toBeGreaterThan(0)
-    expect(seen).toBeLessThan(1_000)
+    expect(seen).toBeLessThan(many)
     await writing
   })
 
