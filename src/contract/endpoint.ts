@@ -80,6 +80,8 @@ export interface Endpoint {
   readonly body?: Schema
   /** Set if an empty body counts as `{}`. */
   readonly bodyOptional?: true
+  /** Maximum length of the body, unless it is 64 KiB (DECISIONS.md#bodies). */
+  readonly bodyBytesMax?: number
   /** Status of a success; `statuses` lists further statuses of successes. */
   readonly status: 200 | 201
   readonly statuses?: readonly (200 | 201)[]

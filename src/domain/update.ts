@@ -25,3 +25,21 @@ export function chosenTypes(chosen: readonly UpdateType[] | undefined, previous:
 export function updateBody(updateId: number, type: UpdateType, payload: UpdatePayload, now: number): string {
   return JSON.stringify({ update_id: updateId, type, created_at: formatInstant(now), [type]: payload })
 }
+
+/** Type and voucher of an update; null if unknown. */
+export interface UpdateSubject {
+  readonly type: string | null
+  readonly voucherId: string | null
+}
+
+interface ReadUpdate {
+  readonly type?: string
+  readonly [payload: string]: unknown
+}
+
+/** Reads what a stored update is about. @param body JSON text of `updateBody` */
+export function updateSubject(body: string): UpdateSubject {
+  const { type = '', ...update } = JSON.parse(body) as ReadUpdate
+  const payload = update[type] as { voucher?: { id: string }; redemption?: { voucherId: string } } | undefined
+  return { type, voucherId: payload?.voucher?.id ?? payload?.redemption?.voucherId ?? null }
+}

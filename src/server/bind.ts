@@ -84,7 +84,7 @@ export function bind({ app, deps, idempotentCalls }: Binding, endpoint: Endpoint
       sendFailure(request, reply, refusal)
     }
     codec ??= (await import('./http/endpoint-codec.js')).codecOf(endpoint, query)
-    const reading = readJson(request)
+    const reading = readJson(request, endpoint.bodyBytesMax)
     const read = reading instanceof Promise ? await reading : reading
     if (!read.ok) {
       sendBodyFailure(request, reply, read)

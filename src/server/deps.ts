@@ -8,7 +8,9 @@ import type { BotCalls } from './background/bot-calls.js'
 import type { TokenUses } from './background/token-uses.js'
 import type { ClientAddresses } from './client-address.js'
 import type { Clock } from './clock.js'
+import type { AttemptLog } from './delivery/attempt-log.js'
 import type { Lookup } from './delivery/guard.js'
+import type { Sender } from './delivery/sender.js'
 import type { Faults } from './faults.js'
 import type { Gate } from './gate.js'
 import type { Limits } from './limits.js'
@@ -72,6 +74,10 @@ export interface Deps {
     follow(): () => void
   }
   readonly webhooks: WebhookPolicy
+  /** Sends deliveries and replays of the operator. */
+  readonly sender: Sender
+  /** Latest attempts of the deliveries of this process. */
+  readonly attempts: AttemptLog
   readonly secure: SecureSettings
   readonly autoApprove: boolean
   /** Random id of this start, by which clients detect another server at the same address. */

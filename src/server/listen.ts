@@ -23,6 +23,7 @@ import { ExpirySweeper } from './background/expiry-sweeper.js'
 import { TokenUses } from './background/token-uses.js'
 import { createClientAddresses } from './client-address.js'
 import { type Clock, systemClock, TestClock } from './clock.js'
+import { AttemptLog } from './delivery/attempt-log.js'
 import { createLookup } from './delivery/guard.js'
 import { createSender } from './delivery/sender.js'
 import { DeliveryWorker } from './delivery/worker.js'
@@ -164,6 +165,11 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
   const logsRequests = log.isLevelEnabled('info')
   const requestLog = new RequestLog(clock.now())
   const tokenUses = new TokenUses(store)
+  const webhooks = {
+    loopbackPorts: options.loopbackPorts ?? new Set(options.webhookLoopbackPorts),
+    egressIps: options.egressIps ?? [],
+    lookup: createLookup(),
+  }
   const parts: Omit<Deps, 'snapshots'> = {
     store,
     clock,
@@ -187,11 +193,9 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
     tokenUses,
     botCalls: new BotCalls(store),
     polls: new Polls({ across: options.databaseUrl !== undefined }),
-    webhooks: {
-      loopbackPorts: options.loopbackPorts ?? new Set(options.webhookLoopbackPorts),
-      egressIps: options.egressIps ?? [],
-      lookup: createLookup(),
-    },
+    webhooks,
+    sender: createSender(webhooks),
+    attempts: new AttemptLog(),
     secure: {
       enabled: options.secure ?? true,
       required: options.requireSecure ?? false,
@@ -226,7 +230,9 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
     store,
     clock,
     keys: deps.keys,
-    sender: createSender(deps.webhooks),
+    sender: deps.sender,
+    // Without an operator nobody could read the attempts.
+    attempts: operatorKey === null ? undefined : deps.attempts,
     onError: (error) => log.error({ err: error }, 'deliveries failed'),
   })
   return { app, log, target, deps, snapshots, operatorKey, deliveries }

@@ -105,7 +105,8 @@ export class Snapshots implements ServerSnapshots {
   }
 
   #forget(): void {
-    const { faults, limits, requestLog, tokenUses, botCalls, secure } = this.#deps
+    const { attempts, faults, limits, requestLog, tokenUses, botCalls, secure } = this.#deps
+    attempts.clear()
     faults.clear()
     limits.clear()
     requestLog.clear()

@@ -10,6 +10,8 @@ import { BotCalls } from '../../src/server/background/bot-calls.js'
 import { TokenUses } from '../../src/server/background/token-uses.js'
 import { createClientAddresses } from '../../src/server/client-address.js'
 import { TestClock } from '../../src/server/clock.js'
+import { AttemptLog } from '../../src/server/delivery/attempt-log.js'
+import { createSender } from '../../src/server/delivery/sender.js'
 import type { Deps } from '../../src/server/deps.js'
 import { Faults } from '../../src/server/faults.js'
 import { Gate } from '../../src/server/gate.js'
@@ -97,6 +99,8 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
       egressIps: [],
       lookup: async () => ['93.184.215.14'],
     },
+    sender: createSender(overrides.webhooks),
+    attempts: new AttemptLog(),
     secure: {
       enabled: true,
       required: false,
@@ -130,6 +134,7 @@ export function testApp(overrides: Partial<Deps> = {}, events: Partial<AppEvents
   const close = async () => {
     deps.requestLog.close()
     await app.close()
+    await deps.sender.close(0)
     if (overrides.store === undefined) await deps.store.close()
   }
   return {

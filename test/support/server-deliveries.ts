@@ -19,7 +19,9 @@ export interface Received {
   readonly updateId: number
 }
 
-export type ReceiverAnswer = number | { readonly status: number; readonly headers: Record<string, string> }
+export type ReceiverAnswer =
+  | number
+  | { readonly status: number; readonly headers: Record<string, string>; readonly body?: string | Buffer }
 
 export interface Receiver {
   readonly port: number
@@ -48,7 +50,7 @@ export async function newReceiver(): Promise<Receiver> {
       const answer = await receiver.answer(call)
       held.now -= 1
       if (typeof answer === 'number') response.writeHead(answer).end()
-      else response.writeHead(answer.status, answer.headers).end()
+      else response.writeHead(answer.status, answer.headers).end(answer.body)
     })
   })
   const port = await listen(server)
@@ -94,9 +96,12 @@ export class DeliveryScene {
 
   async startWorker({ slots, ...options }: SenderOptions & { readonly slots?: number } = {}): Promise<void> {
     const sender: Sender = createSender({ loopbackPorts: this.ports, ...options })
-    const { store, clock, keys } = this.server.deps
+    const { store, clock, keys, attempts } = this.server.deps
     const onError = (error: unknown) => this.workerErrors.push(error)
-    this.#worker = new DeliveryWorker({ store, clock, keys, sender, slots, trueNow: () => this.trueNow, onError })
+    this.#worker = new DeliveryWorker({
+      ...{ store, clock, keys, sender, slots, attempts, onError },
+      trueNow: () => this.trueNow,
+    })
     await this.#worker.start({ alone: true })
   }
 

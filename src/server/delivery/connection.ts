@@ -27,11 +27,21 @@ interface ResponseHead {
   readonly status: number
   /** When the final response head arrived, by `performance.now()`. */
   readonly at: number
+  readonly headers: readonly Buffer[]
+}
+
+/** What the endpoint returned, as far as it was read. */
+export interface EndpointResponse {
+  readonly headers: [name: string, value: string][]
+  /** The first `maxBodyBytes` of the body. */
+  readonly body: Buffer
+  /** Bytes of the body that arrived; more than `body` has if the body is too long. */
+  readonly bodyBytes: number
 }
 
 /** The response or the failure of an exchange. `unsent`: no byte of the request was written. */
 export type Exchange =
-  | { readonly response: ResponseHead }
+  | { readonly response: Pick<ResponseHead, 'status' | 'at'> & EndpointResponse }
   | { readonly response: null; readonly unsent: boolean; readonly failure: ExchangeErrorCode }
 
 /** Maximum bytes to read of a response body (DECISIONS.md#delivery-attempts). */
@@ -114,13 +124,17 @@ export class Connection {
       let bodyTimer: NodeJS.Timeout | undefined
       let settled = false
       let bodyBytes = 0
+      const chunks: Buffer[] = []
 
       const settle = (failure: ExchangeErrorCode) => {
         if (settled) return
         settled = true
         clearTimeout(bodyTimer)
         limit.unlisten(stop)
-        resolve(head === undefined ? { response: null, unsent: !sent, failure } : { response: head })
+        if (head === undefined) return resolve({ response: null, unsent: !sent, failure })
+        // Copies the chunks, which are parts of larger buffers of the socket.
+        const body = Buffer.concat(chunks, Math.min(bodyBytes, maxBodyBytes))
+        resolve({ response: { ...head, headers: pairsOf(head.headers), body, bodyBytes } })
       }
       // The sender destroys a connection that is not reusable, which ends the running exchange.
       const stop = () => settle(limit.reached ?? 'response_timeout')
@@ -133,12 +147,13 @@ export class Connection {
             sent = true
             limit.waitsFor = 'response'
           },
-          onResponseStart: (_controller, status) => {
+          onResponseStart: ({ rawHeaders }, status) => {
             if (status < 200) return
-            head = { status, at: performance.now() }
+            head = { status, at: performance.now(), headers: rawHeaders as Buffer[] }
             bodyTimer = setTimeout(stop, bodyWaitMs)
           },
           onResponseData: (_controller, chunk) => {
+            chunks.push(chunk)
             bodyBytes += chunk.byteLength
             if (bodyBytes > maxBodyBytes) stop()
           },
@@ -171,6 +186,11 @@ export class Connection {
     })
     return socket
   }
+}
+
+function pairsOf(raw: readonly Buffer[]): EndpointResponse['headers'] {
+  const texts = raw.map((it) => it.toString('latin1'))
+  return texts.flatMap((name, at) => (at % 2 === 0 ? [[name, texts[at + 1] ?? '']] : []))
 }
 
 /** Hides Node's connect errors from undici, which handles some of them specially. */

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { AttemptLimit } from './attempt-limit.js'
-import type { Connection, Exchange, Post } from './connection.js'
+import type { Connection, EndpointResponse, Exchange, Post } from './connection.js'
 import { type DeliveryError, deliveryError, refusedUrl, statusError } from './errors.js'
 import { type CheckedUrl, checkUrl, createLookup, type Lookup, resolve } from './guard.js'
 
@@ -22,6 +22,8 @@ export interface AttemptResult {
   readonly durationMs: number
   /** Address of the connection, or the first address tried; null if no address was allowed. */
   readonly ipAddress: string | null
+  /** Headers and body of the final response, if any. */
+  readonly response: EndpointResponse | null
 }
 
 export interface SenderOptions {
@@ -62,6 +64,7 @@ export function createSender(options: SenderOptions = {}): Sender {
       error,
       durationMs: Math.round(performance.now() - startedAt),
       ipAddress,
+      response: null,
     })
 
     const checked = checkUrl(delivery.url, { allowedIps: delivery.allowedIps, loopbackPorts })
@@ -80,9 +83,9 @@ export function createSender(options: SenderOptions = {}): Sender {
       const connectTimeoutMs = isLast ? null : (timeoutMs - (performance.now() - startedAt)) / 2
       const exchange = await post(Connection, delivery, checked, address, { limit, connectTimeoutMs })
       if (exchange.response !== null) {
-        const { status, at } = exchange.response
+        const { status, at, ...response } = exchange.response
         const durationMs = Math.round(at - startedAt)
-        return { statusCode: status, error: statusError(status), durationMs, ipAddress: address }
+        return { statusCode: status, error: statusError(status), durationMs, ipAddress: address, response }
       }
       const failure = failed(deliveryError(exchange.failure), address)
       // Try no second address if the delivery may have arrived at the first.

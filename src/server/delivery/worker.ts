@@ -1,7 +1,6 @@
 import type { WebhookRow } from '../../domain/bot/rows.js'
 import { DELIVERY_SLOTS, slotsFor } from '../../domain/delivery.js'
 import type { Keyring } from '../../domain/keyring.js'
-import { unseal } from '../../domain/sealing.js'
 import { BACKLOG } from '../../store/delivery/backlog.js'
 import {
   type Attempt,
@@ -13,9 +12,10 @@ import {
 } from '../../store/delivery/worker-pass.js'
 import { STATE_REPLACED } from '../../store/snapshots.js'
 import type { Store } from '../../store/store.js'
-import { signWebhook } from '../../webhook/signature.js'
 import { type Clock, steadyNow } from '../clock.js'
+import type { AttemptLog, MadeAttempt } from './attempt-log.js'
 import type { Sender } from './sender.js'
+import { deliveryHeaders, type OpenWebhook, openWebhook, signingSecrets } from './signing.js'
 
 interface DeliveryWorkerOptions {
   readonly store: Store
@@ -27,6 +27,8 @@ interface DeliveryWorkerOptions {
   readonly trueNow?: (() => number) | undefined
   /** Maximum of concurrent attempts across all bots; default DELIVERY_SLOTS. */
   readonly slots?: number | undefined
+  /** Holds the latest attempts; absent if nobody may read them. */
+  readonly attempts?: Pick<AttemptLog, 'add'> | undefined
   /** Called with internal errors, which contain nothing from a webhook or its endpoint. */
   readonly onError: (error: unknown) => void
 }
@@ -39,13 +41,7 @@ const TIMER_MS_MAX = 60_000
 
 const ALWAYS = Number.MAX_SAFE_INTEGER
 
-interface SigningSettings {
-  readonly row: WebhookRow
-  readonly url: string
-  readonly allowedIps: readonly string[]
-  readonly secret: string
-  readonly oldSecret: string | null
-}
+type ReportedAttempt = EndedAttempt & { readonly made?: MadeAttempt }
 
 /**
  * Delivers updates to webhooks (DECISIONS.md#delivery-order). A crash loses no delivery, because the store holds the
@@ -56,11 +52,11 @@ export class DeliveryWorker {
   readonly #trueNow: () => number
   #leaseNow: () => number
   readonly #stops: (() => unknown)[] = []
-  readonly #signing = new Map<string, SigningSettings>()
+  readonly #webhooks = new Map<string, OpenWebhook>()
   #botIds = new Set<string>()
   /** Bots with due deliveries that found no free slot, with their accounts if known. */
   readonly #waiting = new Map<string, string | null>()
-  #ended: EndedAttempt[] = []
+  #ended: ReportedAttempt[] = []
   /** Claims that may be committed: the store failed before it reported the result of the commit. */
   #unconfirmed: readonly Attempt[] = []
   readonly #slots: number
@@ -128,7 +124,7 @@ export class DeliveryWorker {
     this.#unconfirmed = []
     this.#botIds.clear()
     this.#waiting.clear()
-    this.#signing.clear()
+    this.#webhooks.clear()
     clearTimeout(this.#dueTimer)
   }
 
@@ -221,6 +217,7 @@ export class DeliveryWorker {
       this.#unconfirmed = result.begun
       return
     }
+    this.#report(ended)
     for (const botId of result.unfinished) this.#botIds.add(botId)
     for (const [botId, accountId] of result.waiting) this.#waiting.set(botId, accountId)
     if (result.moreLost) this.#expiresLeases = true
@@ -262,15 +259,26 @@ export class DeliveryWorker {
     this.#inFlight.add(making)
   }
 
-  async #attempt(attempt: Attempt): Promise<EndedAttempt> {
+  async #attempt(attempt: Attempt): Promise<ReportedAttempt> {
     const { sender, clock, onError } = this.#options
     const startedAt = performance.now()
     try {
-      const { url, allowedIps, ...signing } = this.#signingOf(attempt.webhook)
+      const webhook = this.#webhookOf(attempt.webhook)
+      const { url, allowedIps } = webhook
       const body = Buffer.from(attempt.body)
-      const headers = this.#headers(attempt, body, signing)
-      const { statusCode, error, durationMs, ipAddress } = await sender.send({ url, body, headers, allowedIps })
-      return { attempt, outcome: { statusCode, error, durationMs }, ipAddress, endedAt: clock.now() }
+      const secrets = signingSecrets(webhook, clock.now())
+      const headers = deliveryHeaders(body, attempt.updateId, secrets, Math.floor(this.#trueNow() / 1000))
+      const result = await sender.send({ url, body, headers, allowedIps })
+      const { deliveryId, updateId, botId, manual } = attempt
+      const made: MadeAttempt = {
+        ...{ deliveryId, updateId, botId, manual, url, headers, body, secrets, result },
+        startedAt: attempt.startedAt,
+        endedAt: this.#trueNow(),
+        attempt: manual ? null : attempt.claimed.attempt_count + 1,
+        replay: false,
+      }
+      const { statusCode, error, durationMs, ipAddress } = result
+      return { attempt, outcome: { statusCode, error, durationMs }, ipAddress, endedAt: clock.now(), made }
     } catch (error) {
       onError(error)
       const outcome = { statusCode: null, error: notMade, durationMs: Math.round(performance.now() - startedAt) }
@@ -278,37 +286,28 @@ export class DeliveryWorker {
     }
   }
 
-  #headers(
-    { updateId }: Attempt,
-    rawBody: Uint8Array,
-    { row, secret, oldSecret }: Pick<SigningSettings, 'row' | 'secret' | 'oldSecret'>,
-  ): Record<string, string> {
-    const both = oldSecret !== null && (row.old_secret_until ?? 0) > this.#options.clock.now()
-    const timestamp = Math.floor(this.#trueNow() / 1000)
-    const secrets = both ? [secret, oldSecret] : [secret]
-    return {
-      'Content-Type': 'application/json',
-      'User-Agent': 'voucherctl',
-      ...signWebhook({ rawBody, secrets, timestamp, updateId }),
+  /** Adds attempts to the log once the store holds their results, so that a reader of the log finds both. */
+  #report(ended: readonly ReportedAttempt[]): void {
+    const { attempts, onError } = this.#options
+    if (attempts === undefined) return
+    for (const { made } of ended) {
+      try {
+        if (made !== undefined) attempts.add(made)
+      } catch (error) {
+        onError(error)
+      }
     }
   }
 
-  /** Decrypted webhook settings, cached by bot until the webhook changes. */
-  #signingOf(row: WebhookRow): SigningSettings {
-    const cached = this.#signing.get(row.bot_id)
+  /** Decrypted webhook, cached by bot until the webhook changes. */
+  #webhookOf(row: WebhookRow): OpenWebhook {
+    const cached = this.#webhooks.get(row.bot_id)
     if (cached !== undefined && cached.row.url === row.url && cached.row.secret === row.secret)
       return { ...cached, row }
-    const open = (value: string) => unseal(this.#options.keys, row.bot_id, value)
-    const signing = {
-      row,
-      url: open(row.url),
-      allowedIps: JSON.parse(row.allowed_ips) as string[],
-      secret: open(row.secret),
-      oldSecret: row.old_secret === null ? null : open(row.old_secret),
-    }
-    if (this.#signing.size >= 10_000) this.#signing.clear()
-    this.#signing.set(row.bot_id, signing)
-    return signing
+    const opened = openWebhook(row, this.#options.keys)
+    if (this.#webhooks.size >= 10_000) this.#webhooks.clear()
+    this.#webhooks.set(row.bot_id, opened)
+    return opened
   }
 }
 

@@ -35,7 +35,7 @@ function collect(message: IncomingMessage, limit: number): Promise<BodyBytes> {
 }
 
 /** Reads a JSON body: checks type, size and form (DECISIONS.md#bodies). Undefined for a missing or empty body. */
-export function readJson(request: FastifyRequest): JsonBody | Promise<JsonBody> {
+export function readJson(request: FastifyRequest, bytesMax = BODY_BYTES_MAX): JsonBody | Promise<JsonBody> {
   const { headers, inner, method, raw } = request
   if (method === 'GET' || method === 'HEAD') return { ok: true, value: undefined }
   const isJson = isJsonType(headers['content-type'])
@@ -44,7 +44,7 @@ export function readJson(request: FastifyRequest): JsonBody | Promise<JsonBody> 
     return isJson ? checkInnerBody(inner.body, inner.text, inner.textBytes) : refuse('UNSUPPORTED_MEDIA_TYPE')
   }
   // An empty body needs no JSON type (`curl -d ''` sends a form type); refuse any other body at its first byte.
-  const bytes = isJson ? readBytes(raw, BODY_BYTES_MAX) : readBytes(raw, 0)
+  const bytes = isJson ? readBytes(raw, bytesMax) : readBytes(raw, 0)
   return bytes instanceof Promise ? bytes.then((it) => parse(it, isJson)) : parse(bytes, isJson)
 }
 

@@ -51,6 +51,7 @@ describe('webhook delivery', () => {
       error: null,
       durationMs: expect.any(Number),
       ipAddress: '127.0.0.1',
+      response: expect.anything(),
     })
   })
 

@@ -1,0 +1,158 @@
+import { exchange } from './activity.js'
+import { endpoint } from './endpoint.js'
+import { input, instant, nullable, oneOf, page, pageQuery } from './fields.js'
+import { type Static, Type } from './schema.js'
+import { delivery, deliveryStatuses } from './webhook.js'
+
+// Deliveries as the operator sees them, of every bot (DECISIONS.md#replays-by-the-operator).
+
+/** Maximum length of the bytes that a replay may send instead of the update. */
+export const REPLAY_BYTES_MAX = 1_048_576
+
+/** `as_sent` repeats the headers of the last attempt, `resigned` signs with the present time. */
+export const replayModes = ['as_sent', 'resigned'] as const
+
+const deliveryError = nullable(Type.Object({ code: Type.String(), message: Type.String() }))
+
+/** Request and response of a recent attempt or replay, from the memory of the process that made it. */
+export const attemptExchange = Type.Object({
+  ...exchange.properties,
+  at: instant,
+  attempt: nullable(Type.Integer({ description: 'of the schedule, from 1; null for a manual retry or a replay' })),
+  manual: Type.Boolean(),
+  replay: Type.Boolean(),
+  status: nullable(Type.Integer()),
+  error: deliveryError,
+  duration_ms: Type.Integer(),
+})
+export type AttemptExchange = Static<typeof attemptExchange>
+
+const verification = Type.Object({
+  ok: Type.Boolean(),
+  reason: nullable(Type.String({ description: 'why a receiver with the present secrets refuses it' })),
+  explanation: Type.String({ description: 'the sentence of `webhook verify --explain`' }),
+  fix: nullable(Type.String()),
+})
+export type DeliveryVerification = Static<typeof verification>
+
+/** Likely causes for a refusal by the application, the most certain one first. */
+export const hintCodes = [
+  'body_edited',
+  'stale',
+  'app_clock',
+  'test_clock',
+  'secret_replaced',
+  'webhook_changed',
+  'two_signatures',
+  'previous_secret_ended',
+  'content_type',
+  'other_secret',
+  'raw_body',
+] as const
+const hint = Type.Object({ code: oneOf(hintCodes), text: Type.String() })
+export type DeliveryHint = Static<typeof hint>
+
+export const scheduleStates = ['made', 'running', 'due', 'later', 'never'] as const
+
+const scheduledAttempt = Type.Object({
+  attempt: Type.Integer({ description: 'from 1' }),
+  at: nullable(Type.String({ description: 'when it began or is due; for later ones the earliest time' })),
+  state: oneOf(scheduleStates),
+})
+export type ScheduledAttempt = Static<typeof scheduledAttempt>
+
+const signature = Type.Object({
+  timestamp: Type.Integer({ description: 'X-Platform-Timestamp, Unix seconds' }),
+  prefix: Type.String({ description: 'the timestamp and a dot; the signed bytes are this text and the body' }),
+  signed_bytes: Type.Integer(),
+  algorithm: oneOf(['HMAC-SHA256']),
+  secrets: Type.Array(
+    Type.Object({
+      which: oneOf(['current', 'previous']),
+      signature: Type.String({ description: '64 lower-case hex digits' }),
+      sent: Type.Boolean({ description: 'true if the signature header of `request` holds it' }),
+      until: nullable(instant),
+    }),
+  ),
+  webhook_set_at: instant,
+})
+
+export const deliveryDetail = Type.Object({
+  delivery,
+  bot_name: Type.String(),
+  url: nullable(Type.String({ description: 'null if the bot has no webhook now' })),
+  voucher_id: nullable(Type.String()),
+  body: nullable(Type.String({ description: 'base64 of the update; null once its bytes are deleted' })),
+  request: nullable(
+    Type.Object({
+      of: oneOf(['last_attempt', 'recomputed', 'next_attempt']),
+      headers: exchange.properties.request.properties.headers,
+    }),
+  ),
+  signature: nullable(signature),
+  verification: nullable(verification),
+  schedule: Type.Array(scheduledAttempt),
+  responses: Type.Array(attemptExchange, { description: 'recent attempts and replays, oldest first' }),
+  hints: Type.Array(hint),
+  now: instant,
+  true_now: instant,
+})
+export type DeliveryDetail = Static<typeof deliveryDetail>
+
+export const deliveryReplay = Type.Object({
+  status: nullable(Type.Integer()),
+  error: deliveryError,
+  duration_ms: Type.Integer(),
+  exchange,
+  verification,
+  hints: Type.Array(hint),
+})
+export type DeliveryReplay = Static<typeof deliveryReplay>
+
+const byOperator = { caller: 'operator', status: 200 } as const
+const deliveryId = Type.Object({ deliveryId: Type.String() })
+
+export const listDeliveries = endpoint({
+  ...byOperator,
+  id: 'platform.deliveries',
+  summary: 'List the deliveries of all bots',
+  method: 'GET',
+  path: '/_platform/v1/deliveries',
+  query: input({ ...pageQuery, status: Type.Optional(oneOf(deliveryStatuses)), bot_id: Type.Optional(Type.String()) }),
+  output: page(delivery),
+  failures: [],
+})
+
+export const showDelivery = endpoint({
+  ...byOperator,
+  id: 'platform.delivery',
+  summary: 'Show a delivery with its signature, schedule and responses',
+  method: 'GET',
+  path: '/_platform/v1/deliveries/:deliveryId',
+  params: deliveryId,
+  query: input({}),
+  output: deliveryDetail,
+  failures: ['DELIVERY_NOT_FOUND'],
+})
+
+export const replayDelivery = endpoint({
+  ...byOperator,
+  id: 'platform.replayDelivery',
+  summary: 'Send a delivery once more without changing its state',
+  method: 'POST',
+  path: '/_platform/v1/deliveries/:deliveryId/replay',
+  params: deliveryId,
+  body: input({
+    mode: oneOf(replayModes),
+    body: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z0-9+/]*={0,2}$',
+        maxLength: Math.ceil(REPLAY_BYTES_MAX / 3) * 4,
+        'x-expected': 'base64 of at most 1 MiB',
+      }),
+    ),
+  }),
+  bodyBytesMax: Math.ceil(REPLAY_BYTES_MAX / 3) * 4 + 1024,
+  output: deliveryReplay,
+  failures: ['DELIVERY_NOT_FOUND', 'RATE_LIMITED'],
+})

@@ -1,0 +1,121 @@
+import { CAPTURED_BYTES_MAX, type DeliveryActivity, type Exchange, HIDDEN } from '../../contract/activity.js'
+import type { AttemptExchange } from '../../contract/deliveries.js'
+import { formatInstant } from '../../domain/time.js'
+import { type UpdateSubject, updateSubject } from '../../domain/update.js'
+import type { AttemptResult, Delivery } from './sender.js'
+
+/** An attempt or a replay that has ended. */
+export interface MadeAttempt extends Pick<Delivery, 'url' | 'headers' | 'body'> {
+  readonly deliveryId: string
+  readonly updateId: number
+  readonly botId: string
+  /** What the update is about; undefined if the sent body tells. */
+  readonly subject?: UpdateSubject
+  /** Start by the clock of the server, ms since the epoch. */
+  readonly startedAt: number
+  /** Arrival of the response by the true clock, ms since the epoch. */
+  readonly endedAt: number
+  /** Number in the schedule; null for a manual retry and a replay. */
+  readonly attempt: number | null
+  readonly manual: boolean
+  readonly replay: boolean
+  readonly result: Pick<AttemptResult, 'statusCode' | 'error' | 'durationMs' | 'response'>
+  /** Secrets that signed, which an application may write into its response. */
+  readonly secrets: readonly string[]
+}
+
+export const ATTEMPTS_MAX = 1_000
+export const ATTEMPT_BYTES_MAX = 16 * 1024 * 1024
+
+/** Estimate for the headers and the object of an attempt. */
+const OVERHEAD_BYTES = 2_048
+
+/** The latest attempts of this process with their responses, in memory only (DECISIONS.md#replays-by-the-operator). */
+export class AttemptLog {
+  #made: MadeAttempt[] = []
+  #bytes = 0
+  readonly #listeners = new Set<(made: MadeAttempt) => void>()
+
+  add(made: MadeAttempt): void {
+    this.#made.push(made)
+    this.#bytes += bytesOf(made)
+    while (this.#made.length > ATTEMPTS_MAX || this.#bytes > ATTEMPT_BYTES_MAX) {
+      this.#bytes -= bytesOf(this.#made.shift() as MadeAttempt)
+    }
+    for (const listener of this.#listeners) listener(made)
+  }
+
+  /** Calls `listener` after each attempt and replay. Returns a function that removes it. */
+  listen(listener: (made: MadeAttempt) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Returns the attempts and replays of a delivery, oldest first. */
+  of(deliveryId: string): readonly MadeAttempt[] {
+    return this.#made.filter((it) => it.deliveryId === deliveryId)
+  }
+
+  /** Discards all attempts, because the state that they belong to is replaced. */
+  clear(): void {
+    this.#made = []
+    this.#bytes = 0
+  }
+}
+
+function bytesOf({ body, result }: MadeAttempt): number {
+  return OVERHEAD_BYTES + body.byteLength + (result.response?.body.byteLength ?? 0)
+}
+
+/** The line of an attempt in the stream of activity. */
+export function deliveryActivity(made: MadeAttempt): DeliveryActivity {
+  const { type, voucherId } = made.subject ?? updateSubject(Buffer.from(made.body).toString())
+  const { statusCode: status, error, durationMs } = made.result
+  return {
+    delivery_id: made.deliveryId,
+    update_id: made.updateId,
+    update_type: type,
+    bot_id: made.botId,
+    voucher_id: voucherId,
+    at: formatInstant(made.startedAt),
+    attempt: made.attempt,
+    manual: made.manual,
+    replay: made.replay,
+    status,
+    error,
+    duration_ms: durationMs,
+    verdict: null,
+    reason: null,
+    explanation: null,
+  }
+}
+
+/** Request and response of an attempt. Hides the secrets that an application writes into its response. */
+export function exchangeOf({ url, headers, body, result, secrets }: MadeAttempt): Exchange {
+  const { response, statusCode: status } = result
+  return {
+    request: { method: 'POST', url, headers: Object.entries(headers), ...captured(body, body.byteLength) },
+    response: response && {
+      status,
+      headers: response.headers.map(([name, value]) => [name, hide(value, secrets)]),
+      ...captured(Buffer.from(hide(response.body.toString('latin1'), secrets), 'latin1'), response.bodyBytes),
+    },
+  }
+}
+
+export function attemptExchange(made: MadeAttempt): AttemptExchange {
+  const { at, attempt, manual, replay, status, error, duration_ms } = deliveryActivity(made)
+  return { ...exchangeOf(made), at, attempt, manual, replay, status, error, duration_ms }
+}
+
+function captured(body: Uint8Array, bytes: number): Pick<Exchange['request'], 'body' | 'body_bytes'> {
+  const shown = Buffer.from(body.subarray(0, CAPTURED_BYTES_MAX))
+  return { body: shown.length === 0 ? null : shown.toString('base64'), body_bytes: bytes }
+}
+
+/** Shorter secrets occur in ordinary text. */
+const HIDDEN_LENGTH_MIN = 8
+
+function hide(text: string, secrets: readonly string[]): string {
+  return secrets.filter((it) => it.length >= HIDDEN_LENGTH_MIN).reduce((left, it) => left.replaceAll(it, HIDDEN), text)
+}

@@ -1,0 +1,44 @@
+import type { WebhookRow } from '../../domain/bot/rows.js'
+import type { Keyring } from '../../domain/keyring.js'
+import { unseal } from '../../domain/sealing.js'
+import { signWebhook } from '../../webhook/signature.js'
+
+/** A webhook with its decrypted URL and secrets. */
+export interface OpenWebhook {
+  readonly row: WebhookRow
+  readonly url: string
+  readonly allowedIps: readonly string[]
+  readonly secret: string
+  readonly oldSecret: string | null
+}
+
+/** Decrypts a webhook. @throws for a row that the key ring cannot decrypt */
+export function openWebhook(row: WebhookRow, keys: Keyring): OpenWebhook {
+  const open = (value: string) => unseal(keys, row.bot_id, value)
+  return {
+    row,
+    url: open(row.url),
+    allowedIps: JSON.parse(row.allowed_ips) as string[],
+    secret: open(row.secret),
+    oldSecret: row.old_secret === null ? null : open(row.old_secret),
+  }
+}
+
+/** Returns the secrets that sign: the current one and, during its grace period, the old one. */
+export function signingSecrets({ row, secret, oldSecret }: OpenWebhook, now: number): readonly string[] {
+  return oldSecret !== null && (row.old_secret_until ?? 0) > now ? [secret, oldSecret] : [secret]
+}
+
+/** Returns the headers of a delivery. @param timestamp Unix seconds */
+export function deliveryHeaders(
+  rawBody: Uint8Array,
+  updateId: number | string,
+  secrets: readonly string[],
+  timestamp: number,
+): Record<string, string> {
+  return {
+    'Content-Type': 'application/json',
+    'User-Agent': 'voucherctl',
+    ...signWebhook({ rawBody, secrets, timestamp, updateId }),
+  }
+}
