@@ -91,6 +91,7 @@ export const advice: Readonly<Record<FailureCode | ClientCode, string>> = {
   BOT_NOT_FOUND: 'The bots of the account: `voucherctl bots list`.',
   CHAT_NOT_FOUND:
     'Use a chat that a user has started with this bot; on a local server: `voucherctl platform chats list`.',
+  FAULT_NOT_FOUND: 'List them with `voucherctl platform faults list`.',
   DELIVERY_NOT_FOUND: 'The deliveries of a bot: `voucherctl webhook deliveries`.',
   SNAPSHOT_NOT_FOUND: 'The snapshots of the server: `voucherctl platform snapshots list`.',
   METHOD_NOT_ALLOWED: '`voucherctl api routes` lists the methods of each path.',

@@ -49,6 +49,7 @@ const causes: Readonly<Record<FailureCode, string>> = {
   BOT_NOT_FOUND: 'The id is mistyped, or the bot belongs to another account or server.',
   CHAT_NOT_FOUND: 'The id is mistyped, or the chat belongs to another bot.',
   DELIVERY_NOT_FOUND: 'The id is mistyped, belongs to another bot, or the delivery was deleted by age.',
+  FAULT_NOT_FOUND: 'The id is mistyped, or the fault has affected all of its calls, or a reset removed it.',
   SNAPSHOT_NOT_FOUND: 'The name is mistyped, or the snapshot was saved on another server.',
   METHOD_NOT_ALLOWED: 'The path exists with another method.',
   APPLICATION_LIMIT_REACHED: 'Each account has a limit of applications.',

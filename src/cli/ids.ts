@@ -11,6 +11,7 @@ export const idKinds: Readonly<Record<string, string>> = {
   dlv: 'a delivery',
   chat: 'a chat',
   req: 'a request',
+  flt: 'a fault',
 }
 
 /** Prefix of the ids that a code reports as not found, and the members of a call that hold such an id. */
@@ -23,6 +24,7 @@ const notFound: Readonly<Record<string, readonly [prefix: string, ...members: st
   BOT_NOT_FOUND: ['bot', 'botId', 'bot_id'],
   CHAT_NOT_FOUND: ['chat', 'chatId', 'chat_id'],
   DELIVERY_NOT_FOUND: ['dlv', 'deliveryId'],
+  FAULT_NOT_FOUND: ['flt', 'faultId'],
 }
 
 /** Names the id that was not found, and what it identifies if its prefix belongs to something else. */

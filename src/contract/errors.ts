@@ -78,6 +78,7 @@ export const failures = {
   BOT_NOT_FOUND: rule(404, 'No such bot.', 'List the bots of this account.'),
   CHAT_NOT_FOUND: rule(404, 'No such chat.', 'Use a chat that a user has started with this bot.'),
   SNAPSHOT_NOT_FOUND: rule(404, 'There is no snapshot of this name.', 'List the snapshots of the server.'),
+  FAULT_NOT_FOUND: rule(404, 'No such fault.', 'List the faults of the server.'),
   DELIVERY_NOT_FOUND: rule(404, 'No such delivery.', 'List the deliveries of this bot.'),
   METHOD_NOT_ALLOWED: rule(405, 'This path does not take this method.', 'Use one of the methods in the Allow header.'),
 

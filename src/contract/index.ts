@@ -1,5 +1,6 @@
 import * as apps from './apps.js'
 import * as bots from './bots.js'
+import * as controls from './controls.js'
 import type { Endpoint } from './endpoint.js'
 import * as platform from './platform.js'
 import * as templates from './templates.js'
@@ -56,6 +57,9 @@ export const contract = {
     rejectTemplate: platform.rejectTemplate,
     suspendApp: platform.suspendApp,
     reinstateApp: platform.reinstateApp,
+    applications: platform.applications,
+    templates: platform.listTemplates,
+    totals: platform.countTotals,
     setAppFeatures: platform.setAppFeatures,
     approveBot: platform.approveBot,
     rejectBot: platform.rejectBot,
@@ -70,16 +74,19 @@ export const contract = {
     unblockChat: platform.unblockChat,
     secureKeys: platform.secureKeys,
     rotateSecureKeys: platform.rotateSecureKeys,
-    getClock: platform.getClock,
-    setClock: platform.setClock,
-    advanceClock: platform.advanceClock,
-    addFault: platform.addFault,
-    clearFaults: platform.clearFaults,
-    snapshots: platform.snapshots,
-    saveSnapshot: platform.saveSnapshot,
-    restoreSnapshot: platform.restoreSnapshot,
-    removeSnapshot: platform.removeSnapshot,
-    reset: platform.reset,
+    getClock: controls.getClock,
+    setClock: controls.setClock,
+    advanceClock: controls.advanceClock,
+    forecast: controls.forecastClock,
+    faults: controls.listFaults,
+    addFault: controls.addFault,
+    removeFault: controls.removeFault,
+    clearFaults: controls.clearFaults,
+    snapshots: controls.snapshots,
+    saveSnapshot: controls.saveSnapshot,
+    restoreSnapshot: controls.restoreSnapshot,
+    removeSnapshot: controls.removeSnapshot,
+    reset: controls.reset,
     requests: platform.requests,
     vouchers: voucherHistory.listVouchers,
     voucher: voucherHistory.showVoucher,

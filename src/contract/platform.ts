@@ -16,7 +16,7 @@ import {
   text,
 } from './fields.js'
 import { type Static, Type } from './schema.js'
-import { template } from './templates.js'
+import { template, templateStatuses } from './templates.js'
 import { update } from './updates.js'
 
 // The operator API: not part of the specification, and absent unless switched on (DECISIONS.md#operator-api).
@@ -39,6 +39,10 @@ const botId = Type.Object({ botId: Type.String() })
 const overBot = { ...decision, params: botId, output: bot, failures: ['BOT_NOT_FOUND', 'BOT_STATE_CONFLICT'] } as const
 const chatId = Type.Object({ chatId: Type.String() })
 const overChat = { ...decision, params: chatId, output: chat, failures: ['CHAT_NOT_FOUND'] } as const
+
+/** Maximum number of periods of one chart, such as the days of a year. */
+export const TOTALS_BUCKETS_MAX = 366
+const TOTALS_SECONDS_MAX = 3_153_600_000
 
 export const issueAccountToken = endpoint({
   id: 'platform.issueAccountToken',
@@ -115,6 +119,73 @@ export const reinstateApp = endpoint({
   summary: 'End the suspension of an application',
   path: '/_platform/v1/applications/:appId/reinstate',
   ...noBody,
+})
+
+export const applications = endpoint({
+  id: 'platform.applications',
+  summary: 'List the applications of all accounts',
+  method: 'GET',
+  path: '/_platform/v1/applications',
+  caller: 'operator',
+  query: input(pageQuery),
+  status: 200,
+  output: page(application),
+  failures: [],
+})
+
+export const listedTemplate = Type.Object({
+  ...template.properties,
+  applicationName: nullable(Type.String()),
+})
+export type ListedTemplate = Static<typeof listedTemplate>
+
+export const listTemplates = endpoint({
+  id: 'platform.templates',
+  summary: 'List the templates of all applications, with issued vouchers and quota',
+  method: 'GET',
+  path: '/_platform/v1/templates',
+  caller: 'operator',
+  query: input({
+    ...pageQuery,
+    status: Type.Optional(oneOf(templateStatuses)),
+    application_id: Type.Optional(Type.String()),
+  }),
+  status: 200,
+  output: page(listedTemplate),
+  failures: [],
+})
+
+export const totals = Type.Object({
+  until: instant,
+  items: Type.Array(
+    Type.Object({
+      from: instant,
+      issued: Type.Integer(),
+      redeemed: Type.Integer({ description: 'redemptions, including those that were reversed later' }),
+    }),
+    { description: 'periods of equal length, oldest first' },
+  ),
+  complete: Type.Boolean({ description: 'false if there is too much to count, so that the counts are too low' }),
+})
+export type Totals = Static<typeof totals>
+
+export const countTotals = endpoint({
+  id: 'platform.totals',
+  summary: 'Count issued and redeemed vouchers over time',
+  method: 'GET',
+  path: '/_platform/v1/totals',
+  caller: 'operator',
+  query: input({
+    from: Type.Optional(instantInput),
+    seconds: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: TOTALS_SECONDS_MAX, description: 'instead of from; default 86400' }),
+    ),
+    until: Type.Optional(instantInput),
+    buckets: Type.Optional(Type.Integer({ minimum: 1, maximum: TOTALS_BUCKETS_MAX, description: 'default 24' })),
+  }),
+  status: 200,
+  output: totals,
+  failures: [],
 })
 
 export const setAppFeatures = endpoint({
@@ -275,167 +346,6 @@ export const rotateSecureKeys = endpoint({
   status: 200,
   output: Type.Object({ items: Type.Array(secureKey) }),
   failures: [],
-})
-
-const clock = Type.Object({ now: instant, test_clock: Type.Boolean() })
-
-export const getClock = endpoint({
-  id: 'platform.getClock',
-  summary: 'Read the test clock',
-  method: 'GET',
-  path: '/_platform/v1/clock',
-  caller: 'operator',
-  query: input({}),
-  status: 200,
-  output: clock,
-  failures: ['TEST_CLOCK_OFF'],
-})
-
-export const setClock = endpoint({
-  id: 'platform.setClock',
-  summary: 'Set the test clock; it only moves forward',
-  method: 'PUT',
-  path: '/_platform/v1/clock',
-  caller: 'operator',
-  body: input({ now: instantInput }),
-  status: 200,
-  output: clock,
-  failures: ['TEST_CLOCK_OFF'],
-})
-
-export const advanceClock = endpoint({
-  id: 'platform.advanceClock',
-  summary: 'Advance the test clock',
-  method: 'POST',
-  path: '/_platform/v1/clock/advance',
-  caller: 'operator',
-  body: input({ seconds: Type.Number({ minimum: 0, maximum: 3_153_600_000 }) }),
-  status: 200,
-  output: clock,
-  failures: ['TEST_CLOCK_OFF'],
-})
-
-export const faultKinds = ['drop_response', 'delay', 'error'] as const
-
-export const fault = Type.Object({
-  endpoint: Type.String(),
-  kind: oneOf(faultKinds),
-  times: Type.Integer(),
-  delay_ms: nullable(Type.Integer()),
-})
-
-/** Maximum number of calls that one fault affects. */
-export const FAULT_TIMES_MAX = 1_000_000
-export const FAULT_DELAY_MS_MAX = 60_000
-
-export const addFault = endpoint({
-  id: 'platform.addFault',
-  summary: 'Inject a fault into the next calls of an endpoint',
-  method: 'POST',
-  path: '/_platform/v1/faults',
-  caller: 'operator',
-  body: input({
-    endpoint: Type.String({ description: 'a contract id such as vouchers.redeem' }),
-    kind: oneOf(faultKinds),
-    times: Type.Integer({ minimum: 1, maximum: FAULT_TIMES_MAX }),
-    delay_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: FAULT_DELAY_MS_MAX })),
-  }),
-  status: 200,
-  output: fault,
-  failures: [],
-})
-
-export const clearFaults = endpoint({
-  id: 'platform.clearFaults',
-  summary: 'Remove all faults',
-  method: 'DELETE',
-  path: '/_platform/v1/faults',
-  caller: 'operator',
-  ...noBody,
-  status: 200,
-  output: Type.Object({ removed: Type.Integer() }),
-  failures: [],
-})
-
-export const snapshot = Type.Object({
-  name: Type.String(),
-  saved_at: instant,
-  clock: instant,
-  vouchers: Type.Integer({ description: 'number of vouchers in the snapshot' }),
-})
-export type Snapshot = Static<typeof snapshot>
-
-const snapshotName = Type.Object({
-  name: Type.String({
-    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
-    'x-expected': '1 to 64 of A-Z a-z 0-9 . _ -, beginning with a letter or digit',
-  }),
-})
-
-/** A call that replaces the state. `shared` permits it for a database that other servers may use. */
-const replacing = {
-  method: 'POST',
-  caller: 'operator',
-  body: input({ shared: Type.Optional(Type.Boolean()) }),
-  bodyOptional: true,
-  status: 200,
-} as const
-
-export const snapshots = endpoint({
-  id: 'platform.snapshots',
-  summary: 'List snapshots, oldest first',
-  method: 'GET',
-  path: '/_platform/v1/snapshots',
-  caller: 'operator',
-  query: input({}),
-  status: 200,
-  output: Type.Object({ items: Type.Array(snapshot) }),
-  failures: ['RESET_NOT_ALLOWED'],
-})
-
-export const saveSnapshot = endpoint({
-  id: 'platform.saveSnapshot',
-  summary: 'Save the state of the server; replaces a snapshot of the same name',
-  method: 'PUT',
-  path: '/_platform/v1/snapshots/:name',
-  caller: 'operator',
-  params: snapshotName,
-  ...noBody,
-  status: 200,
-  output: snapshot,
-  failures: ['RESET_NOT_ALLOWED'],
-})
-
-export const restoreSnapshot = endpoint({
-  ...replacing,
-  id: 'platform.restoreSnapshot',
-  summary: 'Return the server to a snapshot',
-  path: '/_platform/v1/snapshots/:name/restore',
-  params: snapshotName,
-  output: snapshot,
-  failures: ['RESET_NOT_ALLOWED', 'DATABASE_SHARED', 'SNAPSHOT_NOT_FOUND', 'SNAPSHOT_OUTDATED'],
-})
-
-export const removeSnapshot = endpoint({
-  id: 'platform.removeSnapshot',
-  summary: 'Remove a snapshot',
-  method: 'DELETE',
-  path: '/_platform/v1/snapshots/:name',
-  caller: 'operator',
-  params: snapshotName,
-  ...noBody,
-  status: 200,
-  output: snapshot,
-  failures: ['RESET_NOT_ALLOWED', 'SNAPSHOT_NOT_FOUND'],
-})
-
-export const reset = endpoint({
-  ...replacing,
-  id: 'platform.reset',
-  summary: 'Return the server to the state of its start',
-  path: '/_platform/v1/reset',
-  output: Type.Object({ now: instant }),
-  failures: ['RESET_NOT_ALLOWED', 'DATABASE_SHARED'],
 })
 
 /** One line of the request log, without query, body and headers of the request. */

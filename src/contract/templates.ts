@@ -97,6 +97,9 @@ export const templateInput = input({
 })
 export type TemplateInput = Static<typeof templateInput>
 
+/** A template file (DECISIONS.md#template-files). */
+export const templateFile = input({ templates: Type.Array(templateInput, { minItems: 1 }) })
+
 export const list = endpoint({
   id: 'templates.list',
   summary: 'List the templates of the application',

@@ -4,7 +4,7 @@ import { ALPHABET, encodeBits } from './crockford.js'
 export type RandomBytes = (size: number) => Uint8Array
 
 /** Kinds of ids (DECISIONS.md#ids). */
-export type IdPrefix = 'app' | 'tok' | 'tpl' | 'vch' | 'rdm' | 'bot' | 'dlv' | 'chat' | 'req'
+export type IdPrefix = 'app' | 'tok' | 'tpl' | 'vch' | 'rdm' | 'bot' | 'dlv' | 'chat' | 'req' | 'flt'
 
 const TIME_SYMBOLS = 10
 const RANDOM_BYTES = 10
@@ -17,6 +17,9 @@ const RANDOM_SYMBOLS = 16
 export function newId(prefix: IdPrefix, nowMs: number, random: RandomBytes): string {
   return `${prefix}_${timeSymbols(nowMs)}${encodeBits(random(RANDOM_BYTES), RANDOM_SYMBOLS)}`
 }
+
+/** The text from which ids of a kind begin that are made at `ms` or later. */
+export const idsSince = (prefix: IdPrefix, ms: number): string => `${prefix}_${timeSymbols(ms)}`
 
 /** Cache of the last timestamp: a busy server makes many ids per millisecond. */
 let lastMs = Number.NaN

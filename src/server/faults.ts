@@ -1,28 +1,32 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
+import type { Fault } from '../contract/controls.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import { endpoints } from '../contract/index.js'
-import type { faultKinds } from '../contract/platform.js'
+import type { RandomBytes } from '../domain/ids.js'
 
 /** Ids of the endpoints that can have faults: all but those of the operator. */
 export const faultable: readonly string[] = endpoints.filter(({ caller }) => caller !== 'operator').map(({ id }) => id)
 
-interface Fault {
-  readonly endpoint: string
-  readonly kind: (typeof faultKinds)[number]
-  readonly times: number
-  readonly delay_ms: number | null
+export type NewFault = Omit<Fault, 'id' | 'left'>
+
+interface FaultSources {
+  newId(prefix: 'flt'): string
+  readonly random: RandomBytes
 }
 
-/** Injects faults into the next calls of an endpoint, by contract id (DECISIONS.md#faults). */
+/** Injects faults into calls of an endpoint, by contract id (DECISIONS.md#faults). */
 export class Faults {
   readonly #ended = new AbortController()
   /** Aborted while a reset or restore waits for delayed calls. */
   #held = new AbortController()
   readonly #calls = new Set<Promise<unknown>>()
-  readonly #queues = new Map<string, { fault: Fault; left: number }[]>()
+  /** Oldest first. */
+  #faults: readonly Fault[] = []
+  readonly #sources: FaultSources
 
-  constructor() {
+  constructor(sources: FaultSources) {
+    this.#sources = sources
     // Each delayed call adds a listener; Node would warn at the eleventh.
     setMaxListeners(0, this.#ended.signal, this.#held.signal)
   }
@@ -37,14 +41,25 @@ export class Faults {
     setMaxListeners(0, this.#held.signal)
   }
 
-  add(fault: Fault): void {
-    const queue = this.#queues.get(fault.endpoint) ?? []
-    queue.push({ fault, left: fault.times })
-    this.#queues.set(fault.endpoint, queue)
+  add(added: NewFault): Fault {
+    const fault = { id: this.#sources.newId('flt'), ...added, left: added.times }
+    this.#faults = [...this.#faults, fault]
+    return fault
+  }
+
+  list(): readonly Fault[] {
+    return this.#faults
+  }
+
+  /** Removes a fault and returns it. */
+  remove(id: string): Fault | undefined {
+    const fault = this.#faults.find((it) => it.id === id)
+    this.#faults = this.#faults.filter((it) => it !== fault)
+    return fault
   }
 
   /**
-   * Runs a call with the next fault of its endpoint, if any.
+   * Runs a call with the oldest fault of its endpoint that affects it, if any.
    * @param drop closes the connection without sending the response
    */
   run<T>(endpoint: string, call: () => Promise<T>, drop: () => void): Promise<T | Refusal<'SERVICE_UNAVAILABLE'>> {
@@ -68,15 +83,20 @@ export class Faults {
     return result
   }
 
-  /** Takes the next fault of an endpoint, decrementing its count. */
+  /** Finds the fault of a call, decrementing its count. */
   #next(endpoint: string): Fault | undefined {
-    const queue = this.#queues.get(endpoint)
-    const entry = queue?.[0]
-    if (queue === undefined || entry === undefined) return undefined
-    entry.left -= 1
-    if (entry.left === 0) queue.shift()
-    if (queue.length === 0) this.#queues.delete(endpoint)
-    return entry.fault
+    const next = this.#faults.find(
+      (it) => it.endpoint === endpoint && (it.rate === null || this.#randomShare() < it.rate),
+    )
+    if (next === undefined || next.left === null) return next
+    const left = next.left - 1
+    this.#faults = this.#faults.flatMap((it) => (it !== next ? it : left === 0 ? [] : { ...next, left }))
+    return next
+  }
+
+  /** A random number from 0 to less than 1. */
+  #randomShare(): number {
+    return Buffer.from(this.#sources.random(4)).readUInt32BE() / 2 ** 32
   }
 
   /** Delays a call. @throws when the server stops before the delay ends */
@@ -99,8 +119,8 @@ export class Faults {
 
   /** Removes all faults; returns their number. */
   clear(): number {
-    const removed = [...this.#queues.values()].reduce((sum, queue) => sum + queue.length, 0)
-    this.#queues.clear()
+    const removed = this.#faults.length
+    this.#faults = []
     return removed
   }
 }

@@ -170,11 +170,12 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
     egressIps: options.egressIps ?? [],
     lookup: createLookup(),
   }
+  const newIdOf = (prefix: IdPrefix) => newId(prefix, clock.now(), random)
   const parts: Omit<Deps, 'snapshots'> = {
     store,
     clock,
     random,
-    newId: (prefix: IdPrefix) => newId(prefix, clock.now(), random),
+    newId: newIdOf,
     keys: keys.credentials,
     accounts:
       options.jwksUrl === undefined
@@ -188,7 +189,7 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
         `requests arrive through a proxy at ${peer} that is not trusted, so all its clients share the limits by address; start the server with --trusted-proxy ${peer}`,
       ),
     ),
-    faults: new Faults(),
+    faults: new Faults({ newId: newIdOf, random }),
     requestLog,
     tokenUses,
     botCalls: new BotCalls(store),

@@ -12,7 +12,7 @@ import type { BotRow } from '../domain/bot/rows.js'
 import type { ApplicationRow } from '../domain/rows.js'
 import { formatInstant } from '../domain/time.js'
 import { owned as ownedBot } from './bots/bots.js'
-import { all, count, inserting, lock, type Op, one, run, updating } from './operation.js'
+import { all, count, inserting, interleave, lock, type Op, one, run, updating } from './operation.js'
 import { listPage, type Page, type PageRequest } from './page.js'
 import * as templates from './templates.js'
 
@@ -51,6 +51,17 @@ export function* list(accountId: string, request: PageRequest): Op<Page<Applicat
     request,
     (row) => applicationRecord(row, linked.filter((bot) => bot.application_id === row.id).map(linkedBot)),
   )
+}
+
+/** Lists the applications of all accounts. */
+export function* listAll(request: PageRequest): Op<Page<Application>> {
+  const { items, pagination } = yield* listPage<ApplicationRow, ApplicationRow>(
+    'applications',
+    [],
+    request,
+    (row) => row,
+  )
+  return { items: yield* interleave(...items.map(record)), pagination }
 }
 
 /** Returns the application if the account owns it; locks its row. */

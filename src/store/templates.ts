@@ -1,10 +1,10 @@
 import { type Refusal, refuse } from '../contract/errors.js'
-import type { Review } from '../contract/platform.js'
+import type { ListedTemplate, Review } from '../contract/platform.js'
 import type { Template } from '../contract/templates.js'
-import type { TemplateRow } from '../domain/rows.js'
+import type { ApplicationRow, TemplateRow } from '../domain/rows.js'
 import { decideReview, decideSubmit, type ReviewDecision, templateRecord } from '../domain/template.js'
 import { formatInstant } from '../domain/time.js'
-import { all, inserting, type Op, one, run, updating, type Value } from './operation.js'
+import { all, inserting, interleave, type Op, one, run, updating, type Value } from './operation.js'
 import { listPage, type Page, type PageRequest } from './page.js'
 
 const insert = inserting<TemplateRow>('templates')
@@ -42,6 +42,33 @@ export function* list(owner: TemplateOwner, filter: TemplateFilter): Op<Page<Tem
     from += ` and external_template_id = $${params.push(filter.external_template_id)}`
   }
   return yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord)
+}
+
+/**
+ * Lists the templates of all owners. Without an application the engine sorts all templates: they are few beside
+ * vouchers, so an index by age alone would cost more than it saves.
+ */
+export function* listAll(
+  filter: PageRequest & Pick<TemplateFilter, 'status'> & { readonly application_id?: string },
+): Op<Page<ListedTemplate>> {
+  const params: Value[] = []
+  const where = (['status', 'application_id'] as const).flatMap((member) => {
+    const value = filter[member]
+    return value === undefined ? [] : [`${member} = $${params.push(value)}`]
+  })
+  const from = where.length === 0 ? 'templates' : `templates where ${where.join(' and ')}`
+  const { items, pagination } = yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord)
+  const ids = [...new Set(items.map((it) => it.applicationId))].filter((it) => it !== null)
+  const rows = yield* interleave(
+    ...ids.map((id) =>
+      one<Pick<ApplicationRow, 'id' | 'name'>>('select id, name from applications where id = $1', [id]),
+    ),
+  )
+  const names = new Map(rows.flatMap((row) => (row === undefined ? [] : [[row.id, row.name] as const])))
+  return {
+    items: items.map((it) => ({ ...it, applicationName: names.get(it.applicationId ?? '') ?? null })),
+    pagination,
+  }
 }
 
 /** Finds the template that uses an external id: an owner has at most one such template that is not rejected. */

@@ -1,6 +1,6 @@
 import { closest } from '../contract/closest.js'
+import { FAULT_DELAY_MS_MAX, FAULT_TIMES_MAX, faultKinds } from '../contract/controls.js'
 import { durationMs } from '../contract/duration.js'
-import { FAULT_DELAY_MS_MAX, FAULT_TIMES_MAX, faultKinds } from '../contract/platform.js'
 import { type Clock, LATEST_TEST_TIME, TestClock } from '../server/clock.js'
 import { type Faults, faultable } from '../server/faults.js'
 import { readInstant, readInteger, requireMembers, wrongType, wrongValue } from './arguments.js'
@@ -60,7 +60,7 @@ export function controlFaults(faults: Faults, requireOpen: () => void): FaultCon
 }
 
 function readFault(fault: NewFault) {
-  requireMembers('fault', fault, ['endpoint', 'kind', 'times', 'delay_ms'])
+  requireMembers('fault', fault, ['endpoint', 'kind', 'times', 'rate', 'delay_ms'])
   const { endpoint, kind } = fault
   if (!faultable.includes(endpoint)) {
     const close = closest(String(endpoint), faultable)
@@ -70,9 +70,18 @@ function readFault(fault: NewFault) {
       : wrongType('fault.endpoint', expected, endpoint)
   }
   if (!faultKinds.includes(kind)) throw wrongValue('fault.kind', `one of ${faultKinds.join(', ')}`, kind)
-  const times = readInteger('fault.times', fault.times, 1, FAULT_TIMES_MAX) ?? 1
+  const rate = readRate(fault.rate)
+  const times = readInteger('fault.times', fault.times, 1, FAULT_TIMES_MAX) ?? (rate === null ? 1 : null)
   const delay = readInteger('fault.delay_ms', fault.delay_ms, 0, FAULT_DELAY_MS_MAX) ?? null
   if (kind === 'delay' && delay === null)
     throw wrongType('fault.delay_ms', `a number of ms up to ${FAULT_DELAY_MS_MAX}`, undefined)
-  return { endpoint, kind, times, delay_ms: delay }
+  return { endpoint, kind, times, rate, delay_ms: delay }
+}
+
+function readRate(value: unknown): number | null {
+  if (value === undefined) return null
+  const expected = 'a number above 0 and up to 1'
+  if (typeof value !== 'number') throw wrongType('fault.rate', expected, value)
+  if (!(value > 0 && value <= 1)) throw wrongValue('fault.rate', expected, value)
+  return value
 }

@@ -1,7 +1,7 @@
 import type { Client } from '../client/index.js'
 import type { Transport } from '../client/transport.js'
 import type { Message } from '../contract/chats.js'
-import type { faultKinds } from '../contract/platform.js'
+import type { faultKinds } from '../contract/controls.js'
 import type { UpdateType } from '../contract/updates.js'
 import type { Redemption, Voucher } from '../contract/vouchers.js'
 import type { RateLimit, RateLimitName } from '../server/options.js'
@@ -108,8 +108,10 @@ export interface NewFault {
   readonly endpoint: string
   /** `drop_response` loses the response after the commit, `error` responds 503, `delay` responds late. */
   readonly kind: (typeof faultKinds)[number]
-  /** Number of calls; default 1. */
+  /** Number of calls that it affects; default 1, or all with a `rate`. */
   readonly times?: number
+  /** Share of the calls that it affects, at random: above 0 and up to 1. Default: each call. */
+  readonly rate?: number
   /** Required for `delay`, in ms, up to 60,000. */
   readonly delay_ms?: number
 }

@@ -128,7 +128,7 @@ test('an id in place of a code is named as what it is, also if the server refuse
 
 test('every kind of id has a name', () => {
   const kinds: Record<IdPrefix, string | undefined> = idKinds as Record<IdPrefix, string>
-  expect(Object.keys(kinds).sort()).toEqual(['app', 'bot', 'chat', 'dlv', 'rdm', 'req', 'tok', 'tpl', 'vch'])
+  expect(Object.keys(kinds).sort()).toEqual(['app', 'bot', 'chat', 'dlv', 'flt', 'rdm', 'req', 'tok', 'tpl', 'vch'])
   expect(missingId('VOUCHER_NOT_FOUND', { credential: { type: 'redeem_code', value: 'rdm_01' } })).toBe(
     'rdm_… is the id of a redemption, not a code.',
   )

@@ -5,7 +5,7 @@ import { type IdPrefix, newId } from '../../src/domain/ids.js'
 
 fc.configureGlobal({ seed: 1 })
 
-const prefixes: IdPrefix[] = ['app', 'tok', 'tpl', 'vch', 'rdm', 'bot', 'dlv', 'chat', 'req']
+const prefixes: IdPrefix[] = ['app', 'tok', 'tpl', 'vch', 'rdm', 'bot', 'dlv', 'chat', 'req', 'flt']
 const time = fc.integer({ min: 0, max: 2 ** 48 - 1 })
 const tenBytes = fc.uint8Array({ minLength: 10, maxLength: 10 })
 

@@ -12,7 +12,7 @@ import { RequestLog } from '../../src/server/observe/request-log.js'
 import { Snapshots } from '../../src/server/snapshots.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
 import { securely } from '../support/secure-send.js'
-import { START_MS, seededRandom, type TestApp, testApp, testDeps } from '../support/server-app.js'
+import { START_MS, seededRandom, type TestApp, testApp, testDeps, testFaultSources } from '../support/server-app.js'
 import { newChat } from '../support/server-chats.js'
 import type { Answer } from '../support/server-client.js'
 import { Scene, samples, unknownCredential } from '../support/server-scene.js'
@@ -121,6 +121,7 @@ const common: Partial<Record<FailureCode, Produce>> = {
     const input = { credential: unknownCredential() }
     return scene.sendTwice({ input, to: scene.limited('credential_failures', 1) })
   },
+  FAULT_NOT_FOUND: (scene) => scene.send({ input: { faultId: 'flt_01ARZ3NDEKTSV4RRFFQ69G5FAV' } }),
   SNAPSHOT_NOT_FOUND: (scene) => scene.send({ input: { name: 'unknown' } }),
   RESET_NOT_ALLOWED: (scene) => scene.send({ to: scene.twin({ stateAccess: { isAllowed: false, isShared: false } }) }),
   DATABASE_SHARED: (scene) => scene.send({ to: scene.twin({ stateAccess: { isAllowed: true, isShared: true } }) }),
@@ -270,6 +271,7 @@ const leavesAll: ReadonlySet<FailureCode> = new Set<FailureCode>([
   'VOUCHER_NOT_FOUND',
   'CREDENTIAL_ATTEMPTS_EXCEEDED',
   'TEST_CLOCK_OFF',
+  'FAULT_NOT_FOUND',
   'SNAPSHOT_NOT_FOUND',
   'RESET_NOT_ALLOWED',
   'DATABASE_SHARED',
@@ -364,7 +366,7 @@ function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
       return fail()
     }
   })()
-  const faults = Object.assign(new Faults(), { add: fail, clear: fail })
+  const faults = Object.assign(new Faults(testFaultSources), { list: fail, add: fail, remove: fail, clear: fail })
   const requestLog = Object.assign(new RequestLog(START_MS), { stream: fail })
   const parts: Readonly<Record<string, Partial<Deps>>> = {
     'platform.issueAccountToken': { clock },
@@ -373,7 +375,9 @@ function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
     'platform.getClock': { clock },
     'platform.setClock': { clock },
     'platform.advanceClock': { clock },
+    'platform.faults': { faults },
     'platform.addFault': { faults },
+    'platform.removeFault': { faults },
     'platform.clearFaults': { faults },
     'platform.requests': { requestLog },
   }

@@ -3,6 +3,7 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { Faults } from '../../src/server/faults.js'
 import { liveServer } from '../support/server.js'
+import { testFaultSources } from '../support/server-app.js'
 import { callerOf } from '../support/server-client.js'
 import { bearerLine, getBytes, RawConnection } from '../support/server-raw.js'
 import { newTenant } from '../support/server-tenant.js'
@@ -11,7 +12,7 @@ it('20 concurrent calls with a delay fault cause no MaxListenersExceededWarning'
   const warnings: Error[] = []
   const note = (it: Error) => warnings.push(it)
   process.on('warning', note)
-  const faults = new Faults()
+  const faults = new Faults(testFaultSources)
   await Promise.all(Array.from({ length: 20 }, () => faults.delay(1)))
   process.off('warning', note)
   expect(warnings).toEqual([])

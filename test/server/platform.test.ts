@@ -9,7 +9,7 @@ import { createMetrics } from '../../src/server/observe/metrics.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
 import { storeName } from '../support/engine-name.js'
 import { type LiveServer, liveServer } from '../support/server.js'
-import { START_MS, type TestApp, testApp } from '../support/server-app.js'
+import { START_MS, type TestApp, testApp, testFaultSources } from '../support/server-app.js'
 import { callerOf, wireOf } from '../support/server-client.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
 
@@ -83,7 +83,7 @@ describe('injected faults', () => {
       kind: 'error',
       times: 2,
     })
-    expect(added.data).toEqual({ endpoint: 'vouchers.redeem', kind: 'error', times: 2, delay_ms: null })
+    expect(added.data).toMatchObject({ endpoint: 'vouchers.redeem', kind: 'error', times: 2, left: 2, rate: null })
     const redeem = () => tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) })
     for (let time = 0; time < 2; time++) {
       const answer = await redeem()
@@ -99,7 +99,7 @@ describe('injected faults', () => {
       await setImmediate()
       order.push('the delay ends')
     }
-    const own = testApp({ faults: Object.assign(new Faults(), { delay }) })
+    const own = testApp({ faults: Object.assign(new Faults(testFaultSources), { delay }) })
     const tenant = await newTenant(own)
     await tenant.operator(contract.platform.addFault, { endpoint: 'apps.list', kind: 'delay', times: 1, delay_ms: 30 })
     order.push((await tenant.console(contract.apps.list, {})).status)
@@ -131,6 +131,9 @@ describe('injected faults', () => {
     [{ endpoint: 'apps.list', kind: 'delay', times: 1 }, { pointer: '/delay_ms' }],
     [{ endpoint: 'apps.list', kind: 'explode', times: 1 }, { pointer: '/kind' }],
     [{ endpoint: 'apps.list', kind: 'error', times: 0 }, { pointer: '/times' }],
+    [{ endpoint: 'apps.list', kind: 'error' }, { pointer: '/times' }],
+    [{ endpoint: 'apps.list', kind: 'error', rate: 0 }, { pointer: '/rate' }],
+    [{ endpoint: 'apps.list', kind: 'error', rate: 1.5 }, { pointer: '/rate' }],
     [{ endpoint: 'apps.list', kind: 'delay', times: 1, delay_ms: 60_001 }, { pointer: '/delay_ms' }],
   ])('invalid fault %j is refused', async (input, issue) => {
     const operator = callerOf(server.send, server.operatorKey)

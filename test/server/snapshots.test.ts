@@ -10,7 +10,7 @@ import { createInProcessTransport } from '../../src/testing/transport.js'
 import { onPostgres } from '../support/engine-name.js'
 import { seed, seedBotToken, seedToken } from '../support/seed.js'
 import { type LiveServer, liveServer } from '../support/server.js'
-import { DAY_MS, START_MS, type TestApp, testApp, testDeps } from '../support/server-app.js'
+import { DAY_MS, START_MS, type TestApp, testApp, testDeps, testFaultSources } from '../support/server-app.js'
 import { type Caller, callerOf } from '../support/server-client.js'
 import { newReceiver, until } from '../support/server-deliveries.js'
 import { codeOf, serial } from '../support/server-tenant.js'
@@ -38,7 +38,7 @@ let bot: Caller
 let operator: Caller
 beforeEach(async () => {
   polls = new WatchedPolls({ across: onPostgres })
-  faults = new WatchedFaults()
+  faults = new WatchedFaults(testFaultSources)
   const deps = testDeps({ polls, faults, limits: createLimits({ verify: { calls: 2, seconds: 60 } }) })
   snapshots = new Snapshots(deps, seed)
   server = testApp({ ...deps, snapshots })

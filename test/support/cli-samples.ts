@@ -278,6 +278,26 @@ const secureKey = {
 }
 const snapshot = { name: 'seeded', saved_at: at, clock: at, vouchers: 3 }
 
+export const fault = {
+  id: 'flt_01',
+  endpoint: 'vouchers.redeem',
+  kind: 'error',
+  times: 1,
+  left: 1,
+  delay_ms: null,
+  rate: null,
+}
+
+export const forecast = {
+  now: at,
+  until: '2026-12-22T10:00:00.000Z',
+  deliveries_due: 3,
+  vouchers_expiring: 12,
+  vouchers_becoming_valid: 0,
+  tokens_expiring: 1,
+  complete: true,
+}
+
 const secureKeys = [
   secureKey,
   { ...secureKey, kid: 'PT2TePNwykronB8N', state: 'next', activated_at: null },
@@ -391,6 +411,9 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
   'platform users unblock': { args: 'chat_01', bare: 'CHAT_ID', data: chat, changes: true },
   'platform chats list': { args: '', data: pageOf(chat) },
   'platform chats messages': { args: 'chat_01', bare: 'CHAT_ID', data: pageOf({ ...message, voucher: null }) },
+  'platform apps list': { args: '', data: pageOf(app) },
+  'platform templates list': { args: '', data: pageOf({ ...template, applicationName: 'Shop' }) },
+  'platform totals': { args: '', data: { until: at, items: [{ from: at, issued: 3, redeemed: 1 }], complete: true } },
   'platform vouchers list': { args: '', data: pageOf(voucher) },
   'platform vouchers show': { args: 'vch_01', bare: 'ID|CODE', data: voucherHistory },
   'platform reviews': {
@@ -428,12 +451,15 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
     data: { now: at, test_clock: true },
     changes: true,
   },
+  'platform clock forecast': { args: '--in 31d', bare: '--until', data: forecast },
   'platform faults add': {
     args: '--endpoint vouchers.redeem --kind error',
     bare: '--kind',
-    data: { endpoint: 'vouchers.redeem', kind: 'error', times: 1, delay_ms: null },
+    data: fault,
     changes: true,
   },
+  'platform faults list': { args: '', data: { items: [fault] } },
+  'platform faults remove': { args: 'flt_01', bare: 'FAULT_ID', data: fault, changes: true },
   'platform snapshots list': { args: '', data: { items: [snapshot] } },
   'platform snapshots save': { args: 'seeded --yes', bare: 'NAME', data: snapshot, changes: true },
   'platform snapshots restore': { args: 'seeded --yes', bare: 'NAME', data: snapshot, changes: true },

@@ -64,6 +64,9 @@ export interface TestApp {
   close(): Promise<void>
 }
 
+/** Sources of a `Faults` without a server. */
+export const testFaultSources = { newId: () => 'flt_1', random: seededRandom('faults') }
+
 /** Snapshots whose reset and restore change nothing, because most tests of a file share one server. */
 class HarmlessSnapshots extends Snapshots {
   override async reset(): Promise<void> {}
@@ -79,17 +82,18 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
   // Two servers on one store need different seeds, or they would create the same ids.
   const random = seededRandom(overrides.store === undefined ? 'server' : `server ${++onSharedStore}`)
   const store = overrides.store ?? openTestStore()
+  const newTestId = (prefix: IdPrefix) => newId(prefix, clock.now(), random)
   const deps = {
     store,
     clock,
     random,
-    newId: (prefix: IdPrefix) => newId(prefix, clock.now(), random),
+    newId: newTestId,
     keys: { current: testKey, all: [testKey] },
     accounts: ownAccountKeys(accountKey),
     operatorKeyHash: hashToken(operatorKey),
     limits: createLimits('off'),
     addresses: createClientAddresses(),
-    faults: new Faults(),
+    faults: new Faults({ newId: newTestId, random }),
     requestLog: new RequestLog(START_MS),
     tokenUses: new TokenUses(store),
     botCalls: new BotCalls(store),

@@ -101,9 +101,18 @@ export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => 
   'platform.getClock': async () => ({}),
   'platform.setClock': async () => ({ now: new Date(START_MS).toISOString() }),
   'platform.advanceClock': async () => ({ seconds: 0 }),
+  'platform.forecast': async () => ({ seconds: 60 }),
+  'platform.faults': async () => ({}),
   'platform.addFault': async () => ({ endpoint: 'apps.list', kind: 'error', times: 1 }),
+  'platform.removeFault': async (tenant) => {
+    const fault = { endpoint: 'apps.list', kind: 'delay', times: 1, delay_ms: 0 } as const
+    return { faultId: (await tenant.operator(contract.platform.addFault, fault)).data.id }
+  },
   'platform.clearFaults': async () => ({}),
   'platform.requests': async () => ({}),
+  'platform.applications': async () => ({}),
+  'platform.templates': async () => ({}),
+  'platform.totals': async () => ({}),
   'platform.vouchers': async () => ({}),
   'platform.voucher': async (tenant) => ({ voucherId: (await tenant.issue()).id }),
   'platform.findVoucher': async (tenant) => ({ credential: codeOf(await tenant.issue()) }),

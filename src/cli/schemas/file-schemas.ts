@@ -1,4 +1,4 @@
-import { templateFile } from '../../contract/template-file.js'
+import { templateFile } from '../../contract/templates.js'
 import { scenarioSchema } from './scenario-schema.js'
 
 const DRAFT = { $schema: 'http://json-schema.org/draft-07/schema#' }

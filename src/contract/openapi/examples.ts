@@ -21,6 +21,7 @@ const ids = {
   botId: `bot_${ulid('B')}`,
   chatId: `chat_${ulid('C')}`,
   deliveryId: `dlv_${ulid('D')}`,
+  faultId: `flt_${ulid('F')}`,
   accountId: 'acme',
 } as const
 const USER = 'user-42'
@@ -340,7 +341,33 @@ const records: Readonly<Record<string, JsonObject>> = {
     grace_until: null,
   },
   Snapshot: { name: 'seeded', saved_at: at, clock: at, vouchers: 12 },
-  Fault: { endpoint: 'vouchers.redeem', kind: 'error', times: 1, delay_ms: null },
+  Fault: {
+    id: ids.faultId,
+    endpoint: 'vouchers.redeem',
+    kind: 'drop_response',
+    times: null,
+    left: null,
+    delay_ms: null,
+    rate: 0.05,
+  },
+  Forecast: {
+    now: at,
+    until: '2026-12-22T10:00:00.000Z',
+    deliveries_due: 3,
+    vouchers_expiring: 12,
+    vouchers_becoming_valid: 0,
+    tokens_expiring: 0,
+    complete: true,
+  },
+  ListedTemplate: { ...template, applicationName: 'Coffee shop' },
+  Totals: {
+    until: '2026-11-21T12:00:00.000Z',
+    items: [
+      { from: at, issued: 12, redeemed: 3 },
+      { from: '2026-11-21T11:00:00.000Z', issued: 4, redeemed: 0 },
+    ],
+    complete: true,
+  },
   RequestLogEntry: {
     time: at,
     request_id: requestId,
@@ -423,7 +450,7 @@ const bodies: Readonly<Record<string, JsonObject>> = {
   'platform.sendAsUser': { text: 'Hello, one coffee please' },
   'platform.setClock': { now: '2027-01-31T00:00:00Z' },
   'platform.advanceClock': { seconds: 86_400 },
-  'platform.addFault': { endpoint: 'vouchers.redeem', kind: 'error', times: 1 },
+  'platform.addFault': { endpoint: 'vouchers.redeem', kind: 'drop_response', rate: 0.05 },
   'secure.session': { clientPublicKey: publicKey },
   'secure.dispatch': envelope,
 }

@@ -1,9 +1,10 @@
 import { application } from '../apps.js'
 import { bot, botDetail, botMetrics, deliveredVoucher } from '../bots.js'
 import { chat, chatTypes, message, transcriptMessage } from '../chats.js'
+import { fault, forecast, snapshot } from '../controls.js'
 import { type FailureCode, failures } from '../errors.js'
 import { oneOf } from '../fields.js'
-import { fault, requestLogEntry, review, secureKey, snapshot } from '../platform.js'
+import { listedTemplate, requestLogEntry, review, secureKey, totals } from '../platform.js'
 import { type Schema, Type } from '../schema.js'
 import { template, validity } from '../templates.js'
 import { createdToken, token } from '../tokens.js'
@@ -40,6 +41,9 @@ const records: Readonly<Record<string, Schema>> = {
   SecureKey: secureKey,
   Snapshot: snapshot,
   Fault: fault,
+  Forecast: forecast,
+  ListedTemplate: listedTemplate,
+  Totals: totals,
   RequestLogEntry: requestLogEntry,
   VoucherEvent: voucherEvent,
   VoucherHistory: voucherHistory,

@@ -3,6 +3,7 @@ import { type Handlers, repliesOf } from '../handler.js'
 import { appHandlers } from './apps.js'
 import { botRuntimeHandlers } from './bot-runtime.js'
 import { botConsoleHandlers } from './bots.js'
+import { controlHandlers } from './controls.js'
 import { platformHandlers } from './platform.js'
 import { snapshotHandlers } from './snapshots.js'
 import { templateHandlers } from './templates.js'
@@ -23,6 +24,7 @@ export function makeHandlers(deps: Deps): Handlers {
     webhook: webhookHandlers(deps, replies),
     platform: {
       ...platformHandlers(deps, replies),
+      ...controlHandlers(deps, replies),
       ...snapshotHandlers(deps, replies),
       ...voucherHistoryHandlers(deps, replies),
     },

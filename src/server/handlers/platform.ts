@@ -1,5 +1,3 @@
-import { closest } from '../../contract/closest.js'
-import { refuse } from '../../contract/errors.js'
 import type { Contract } from '../../contract/index.js'
 import type { Review } from '../../contract/platform.js'
 import { platformPayload, platformUpdateIssues } from '../../domain/bot/platform-update.js'
@@ -9,28 +7,29 @@ import * as bots from '../../store/bots/bots.js'
 import * as chats from '../../store/bots/chats.js'
 import * as updates from '../../store/delivery/updates.js'
 import * as templates from '../../store/templates.js'
-import { LATEST_TEST_TIME, TestClock } from '../clock.js'
-import { faultable } from '../faults.js'
+import { totals } from '../../store/totals.js'
 import { invalid, type MakeHandlers } from '../handler.js'
+import type { ControlEndpoint } from './controls.js'
 import type { SnapshotEndpoint } from './snapshots.js'
 
 const JWT_LIFETIME_SECONDS = 86_400
+const TOTALS_SECONDS = 86_400
+const TOTALS_BUCKETS = 24
 
 /** Compares reviews, oldest first. All instants have the same format, so their text sorts by time. */
 function byAge(one: Review, other: Review): number {
   if (one.submitted_at !== other.submitted_at) return one.submitted_at < other.submitted_at ? -1 : 1
   return one.id < other.id ? -1 : 1
 }
-type OfOtherFiles = SnapshotEndpoint | 'vouchers' | 'voucher' | 'findVoucher'
+type OfOtherFiles = ControlEndpoint | SnapshotEndpoint | 'vouchers' | 'voucher' | 'findVoucher'
 
-/** The operator API (DECISIONS.md#operator-api), except its vouchers (voucher-history.ts) and snapshots (snapshots.ts). */
+/** The operator API (DECISIONS.md#operator-api), except the endpoints of controls.ts, snapshots.ts and voucher-history.ts. */
 export const platformHandlers: MakeHandlers<'platform', Exclude<keyof Contract['platform'], OfOtherFiles>> = (
   deps,
   { read, write },
 ) => {
-  const { store, clock, newId, random, keys, accounts, faults, requestLog } = deps
+  const { store, clock, newId, random, keys, accounts, requestLog } = deps
   const newDeliveryId = () => newId('dlv')
-  const clockState = () => ({ ok: true, data: { now: formatInstant(clock.now()), test_clock: true } }) as const
   const secureKeys = () => ({ ok: true, data: { items: deps.secure.keys.list(clock.now()) } }) as const
   const setBlocked = ({ chatId }: { chatId: string }, blocked: boolean) =>
     write(() => chats.setBlocked(chatId, blocked, { now: clock.now(), newDeliveryId }))
@@ -59,6 +58,17 @@ export const platformHandlers: MakeHandlers<'platform', Exclude<keyof Contract['
     approveTemplate: ({ templateId }) => write(() => templates.review(templateId, { approve: true }, clock.now())),
     rejectTemplate: ({ templateId, code, reason }) =>
       write(() => templates.review(templateId, { approve: false, code, reason }, clock.now())),
+
+    applications: (page) => read(() => apps.listAll(page)),
+    templates: (filter) => read(() => templates.listAll(filter)),
+    totals: async ({ from, seconds = TOTALS_SECONDS, until, buckets = TOTALS_BUCKETS }) => {
+      const end = until === undefined ? clock.now() : parseInstant(until)
+      if (end === null) return invalid({ pointer: '/until', code: 'format', message: 'is not a time that exists' })
+      const begin = from === undefined ? Math.max(0, end - seconds * 1000) : parseInstant(from)
+      if (begin === null) return invalid({ pointer: '/from', code: 'format', message: 'is not a time that exists' })
+      if (begin >= end) return invalid({ pointer: '/from', code: 'maximum', message: 'must lie before the end' })
+      return read(() => totals({ from: begin, until: end, buckets }))
+    },
 
     suspendApp: ({ appId }) => write(() => apps.updateByOperator(appId, { suspended: true }, clock.now())),
     reinstateApp: ({ appId }) => write(() => apps.updateByOperator(appId, { suspended: false }, clock.now())),
@@ -94,51 +104,6 @@ export const platformHandlers: MakeHandlers<'platform', Exclude<keyof Contract['
       await deps.secure.keys.rotate(clock.now())
       return secureKeys()
     },
-
-    getClock: async () => (clock instanceof TestClock ? clockState() : refuse('TEST_CLOCK_OFF')),
-    setClock: async ({ now }) => {
-      if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
-      const target = parseInstant(now)
-      if (target === null) return invalid({ pointer: '/now', code: 'format', message: 'is not a time that exists' })
-      const forward = target - clock.now()
-      if (forward < 0)
-        return invalid({
-          pointer: '/now',
-          code: 'minimum',
-          message: 'lies in the past; the test clock only moves forward',
-        })
-      if (target > LATEST_TEST_TIME)
-        return invalid({ pointer: '/now', code: 'maximum', message: 'must lie before the year 9990' })
-      clock.advance(forward)
-      return clockState()
-    },
-    advanceClock: async ({ seconds }) => {
-      if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
-      if (clock.now() + seconds * 1000 > LATEST_TEST_TIME) {
-        return invalid({ pointer: '/seconds', code: 'maximum', message: 'must keep the clock before the year 9990' })
-      }
-      clock.advance(seconds * 1000)
-      return clockState()
-    },
-
-    addFault: async ({ endpoint, kind, times, delay_ms }) => {
-      if (!faultable.includes(endpoint)) {
-        const close = closest(endpoint, faultable)
-        const issue = {
-          pointer: '/endpoint',
-          code: 'enum',
-          message: 'is not the contract id of a runtime or console endpoint, such as vouchers.redeem',
-        }
-        return invalid(close === undefined ? issue : { ...issue, suggestion: `did you mean ${close}?` })
-      }
-      if (kind === 'delay' && delay_ms === undefined) {
-        return invalid({ pointer: '/delay_ms', code: 'required', message: 'is required for a delay' })
-      }
-      const fault = { endpoint, kind, times, delay_ms: delay_ms ?? null }
-      faults.add(fault)
-      return { ok: true, data: fault }
-    },
-    clearFaults: async () => ({ ok: true, data: { removed: faults.clear() } }),
 
     requests: async ({ follow }) => ({ ok: true, data: requestLog.stream(follow === 'true') }),
   }

@@ -125,7 +125,8 @@ export function* retry(
 export function* deleteOldDeliveries(before: number, limit: number): Op<number> {
   const old = yield* all<{ id: string; bot_id: string; update_id: number }>(
     `select id, bot_id, update_id from deliveries
-     where created_at < $1 and lease_until is null order by created_at limit $2`,
+     where created_at < $1 and lease_until is null and not (status = 'failed'
+       and exists (select 1 from bots b where b.id = deliveries.bot_id and b.status = 'active')) order by created_at limit $2`,
     [before, limit],
     'skip',
   )

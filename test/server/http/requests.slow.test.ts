@@ -31,7 +31,7 @@ const kept: Readonly<Record<string, readonly string[]>> = {
   'apps.create': ['allowed_origins'],
   'apps.update': ['allowed_origins'],
   'platform.addUpdate': ['payload', 'type'],
-  'platform.addFault': ['endpoint', 'kind', 'delay_ms'],
+  'platform.addFault': ['endpoint', 'kind', 'times', 'delay_ms'],
   // The test clock refuses to move backwards.
   'platform.setClock': ['now'],
 }

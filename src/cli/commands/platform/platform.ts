@@ -1,14 +1,15 @@
-import { durationMs } from '../../../contract/duration.js'
 import * as contract from '../../../contract/platform.js'
+import { templateStatuses } from '../../../contract/templates.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
-import { usage } from '../../failure.js'
+import { fetchList, pageFlags } from '../../command/paging.js'
 import { defined } from '../../flags/defined.js'
-import { choice, integer, list, one, required, text } from '../../flags/flags.js'
-import { parseTime, TIME_RULE } from '../../flags/time.js'
+import { choice, list, required, text } from '../../flags/flags.js'
 import { platformBots } from './bots.js'
 import { platformChats, platformUsers } from './chats.js'
+import { clock, faults } from './controls.js'
 import { operatorNotes as notes } from './operator-notes.js'
 import { reset, snapshots } from './snapshots.js'
+import { totals } from './totals.js'
 import { platformVouchers } from './vouchers.js'
 
 const templateId = { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…', ask: 'Template id' }
@@ -20,8 +21,23 @@ const features = ['vouchers'] as const
 const templates: Group = {
   name: 'templates',
   alias: 'template',
-  summary: 'Decide on templates',
+  summary: 'List templates with their quota, and decide on them',
   commands: [
+    leaf({
+      name: 'list',
+      endpoint: contract.listTemplates,
+      notes,
+      flags: {
+        app: text('ID', 'Only those of this application, app_…'),
+        status: choice(templateStatuses, 'Only these'),
+        ...pageFlags,
+      },
+      members: { app: 'application_id' },
+      examples: [{ command: 'voucherctl platform templates list --status active' }],
+      view: { members: ['id', 'name', 'applicationName', 'status', 'issuedCount', 'issueLimit'] },
+      run: (context, { flags }) =>
+        fetchList(context, flags, contract.listTemplates, defined({ application_id: flags.app, status: flags.status })),
+    }),
     callLeaf({
       name: 'approve',
       endpoint: contract.approveTemplate,
@@ -52,8 +68,17 @@ const templates: Group = {
 const apps: Group = {
   name: 'apps',
   alias: 'app',
-  summary: 'Suspend applications and set their features',
+  summary: 'List applications, suspend them and set their features',
   commands: [
+    leaf({
+      name: 'list',
+      endpoint: contract.applications,
+      notes,
+      flags: pageFlags,
+      examples: [{ command: 'voucherctl platform apps list' }],
+      view: { members: ['id', 'name', 'status', 'features', 'createdAt'] },
+      run: (context, { flags }) => fetchList(context, flags, contract.applications, {}),
+    }),
     callLeaf({
       name: 'suspend',
       endpoint: contract.suspendApp,
@@ -94,104 +119,6 @@ const apps: Group = {
   ],
 }
 
-const clockView = { headline: (it: { now: string }) => `The test clock says ${it.now}.`, members: [] }
-
-const clock: Group = {
-  name: 'clock',
-  summary: 'The test clock of a server started with --test-clock',
-  commands: [
-    callLeaf({
-      name: 'show',
-      endpoint: contract.getClock,
-      notes,
-      examples: [{ command: 'voucherctl platform clock show' }],
-      view: clockView,
-      input: () => ({}),
-    }),
-    leaf({
-      name: 'set',
-      endpoint: contract.setClock,
-      notes,
-      positional: { name: 'TIME', summary: 'Date or time, such as 2027-01-31 (UTC)', ask: 'Time', member: 'now' },
-      examples: [{ command: 'voucherctl platform clock set 2027-01-31' }],
-      view: clockView,
-      run: async ({ call }, { positional }) => {
-        const time = parseTime(positional)
-        return time === undefined ? usage(`TIME ${TIME_RULE}.`) : call(contract.setClock, { now: time.instant })
-      },
-    }),
-    callLeaf({
-      name: 'advance',
-      endpoint: contract.advanceClock,
-      notes,
-      flags: {
-        seconds: required(
-          one('DURATION', 'How far: seconds, or 30m, 2h, 5d', (it) => {
-            const ms = durationMs(it)
-            return ms === undefined
-              ? { ok: false, message: 'must be seconds, or a duration such as 2h' }
-              : { ok: true, value: ms / 1000 }
-          }),
-          'How far, such as 2h',
-        ),
-      },
-      examples: [{ command: 'voucherctl platform clock advance --seconds 30d' }],
-      view: clockView,
-      input: ({ flags }) => ({ seconds: flags.seconds }),
-    }),
-  ],
-}
-
-const faults: Group = {
-  name: 'faults',
-  alias: 'fault',
-  summary: 'Failures on purpose, to test what your application does',
-  commands: [
-    callLeaf({
-      name: 'add',
-      endpoint: contract.addFault,
-      notes,
-      flags: {
-        endpoint: required(
-          text('ID', 'Endpoint such as vouchers.redeem; `voucherctl server openapi` names them'),
-          'Endpoint',
-        ),
-        kind: required(
-          choice(
-            contract.faultKinds,
-            'error responds 503; drop_response closes the connection after the work was done',
-          ),
-          'Kind',
-        ),
-        times: integer('N', 'Number of calls, default 1', 1, 1_000_000),
-        'delay-ms': integer('MS', 'With --kind delay: milliseconds', 0, 60_000),
-      },
-      examples: [{ command: 'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response' }],
-      view: {
-        headline: (it) => `The next ${it.times === 1 ? 'call' : `${it.times} calls`} of ${it.endpoint}: ${it.kind}.`,
-        members: [],
-      },
-      input: ({ flags: { endpoint, kind, times = 1, 'delay-ms': delay_ms } }) => ({
-        endpoint,
-        kind,
-        times,
-        ...defined({ delay_ms }),
-      }),
-    }),
-    callLeaf({
-      name: 'clear',
-      endpoint: contract.clearFaults,
-      notes,
-      examples: [{ command: 'voucherctl platform faults clear' }],
-      view: {
-        headline: (it) => `Removed ${it.removed} ${it.removed === 1 ? 'fault' : 'faults'}.`,
-        members: [],
-      },
-      input: () => ({}),
-    }),
-  ],
-}
-
 export const platform: Group = {
   name: 'platform',
   summary: "The operator's side of a local server",
@@ -211,6 +138,7 @@ export const platform: Group = {
     platformUsers,
     platformChats,
     platformVouchers,
+    totals,
     clock,
     faults,
     snapshots,

@@ -1,8 +1,8 @@
 import { createCall, sendPrepared } from '../../../../client/call.js'
 import { failureOfInput } from '../../../../client/failure.js'
 import type { CallResult } from '../../../../client/result.js'
+import { advanceClock } from '../../../../contract/controls.js'
 import type { CredentialKind } from '../../../../contract/endpoint.js'
-import * as platform from '../../../../contract/platform.js'
 import { pause } from '../../../../workbench/pause.js'
 import type { Context } from '../../../command/context.js'
 import { defined } from '../../../flags/defined.js'
@@ -77,7 +77,7 @@ export class StepRunner {
 
   async #advance({ seconds }: AdvanceStep, signal: AbortSignal): Promise<Problems> {
     const caller = { as: 'operator', idempotencyKey: null } as const
-    const outcome = await this.#send(platform.advanceClock, { seconds }, caller, signal)
+    const outcome = await this.#send(advanceClock, { seconds }, caller, signal)
     return outcome.ok ? [] : [outcomeOf(outcome)]
   }
 

@@ -1,0 +1,182 @@
+import * as contract from '../../../contract/controls.js'
+import { durationMs } from '../../../contract/duration.js'
+import { callLeaf, type Group, leaf } from '../../command/leaf.js'
+import { usage } from '../../failure.js'
+import { defined } from '../../flags/defined.js'
+import { choice, integer, one, required, requiredUnless, text } from '../../flags/flags.js'
+import { instant, parseTime, TIME_RULE } from '../../flags/time.js'
+import { suggested } from '../../output/suggestions.js'
+import { foretell } from './forecast.js'
+import { operatorNotes as notes } from './operator-notes.js'
+
+const clockView = { headline: (it: { now: string }) => `The test clock says ${it.now}.`, members: [] }
+
+export const clock: Group = {
+  name: 'clock',
+  summary: 'The test clock of a server started with --test-clock',
+  commands: [
+    callLeaf({
+      name: 'show',
+      endpoint: contract.getClock,
+      notes,
+      examples: [{ command: 'voucherctl platform clock show' }],
+      view: clockView,
+      input: () => ({}),
+    }),
+    leaf({
+      name: 'set',
+      endpoint: contract.setClock,
+      notes,
+      positional: { name: 'TIME', summary: 'Date or time, such as 2027-01-31 (UTC)', ask: 'Time', member: 'now' },
+      examples: [{ command: 'voucherctl platform clock set 2027-01-31' }],
+      view: clockView,
+      run: async ({ call }, { positional }) => {
+        const time = parseTime(positional)
+        return time === undefined ? usage(`TIME ${TIME_RULE}.`) : call(contract.setClock, { now: time.instant })
+      },
+    }),
+    callLeaf({
+      name: 'advance',
+      endpoint: contract.advanceClock,
+      notes,
+      flags: {
+        seconds: required(
+          one('DURATION', 'How far: seconds, or 30m, 2h, 5d', (it) => {
+            const ms = durationMs(it)
+            return ms === undefined
+              ? { ok: false, message: 'must be seconds, or a duration such as 2h' }
+              : { ok: true, value: ms / 1000 }
+          }),
+          'How far, such as 2h',
+        ),
+      },
+      examples: [{ command: 'voucherctl platform clock advance --seconds 30d' }],
+      view: clockView,
+      input: ({ flags }) => ({ seconds: flags.seconds }),
+    }),
+    leaf({
+      name: 'forecast',
+      endpoint: contract.forecastClock,
+      notes: ['If there are too many vouchers, tokens or deliveries to count, the forecast says "at least".', ...notes],
+      flags: {
+        until: requiredUnless('in', instant('Until when, such as 2027-01-31'), 'Until when'),
+        in: one('DURATION', 'How far ahead: seconds, or 30m, 2h, 31d', (it) => {
+          const ms = durationMs(it)
+          return ms === undefined || ms % 1000 !== 0
+            ? { ok: false, message: 'must be whole seconds, or a duration such as 2h' }
+            : { ok: true, value: ms / 1000 }
+        }),
+      },
+      members: { in: 'seconds' },
+      examples: [
+        { command: 'voucherctl platform clock forecast --in 31d' },
+        { command: 'voucherctl platform clock forecast --until 2027-01-31' },
+      ],
+      view: {
+        headline: foretell,
+        members: [],
+        next: (it) => `To go there: ${suggested`platform clock set ${it.until}`}`,
+      },
+      run: async ({ call }, { flags: { until, in: seconds } }) =>
+        until !== undefined && seconds !== undefined
+          ? usage('Give --until or --in, not both.')
+          : call(contract.forecastClock, defined({ until, seconds })),
+    }),
+  ],
+}
+
+const faultMembers = ['id', 'endpoint', 'kind', 'rate', 'times', 'left', 'delay_ms']
+const faultId = { name: 'FAULT_ID', summary: 'Id of the fault, flt_…', ask: 'Fault id' }
+
+/** Says which calls a fault affects, and how. */
+function effectOf({ endpoint, kind, rate, times }: contract.Fault): string {
+  if (rate === null) return `The next ${times === 1 ? 'call' : `${times} calls`} of ${endpoint}: ${kind}.`
+  const share = `${Number((rate * 100).toPrecision(3))} % of the calls of ${endpoint}: ${kind}`
+  return times === null ? `${share}.` : `${share}, at most ${times} ${times === 1 ? 'time' : 'times'}.`
+}
+
+export const faults: Group = {
+  name: 'faults',
+  alias: 'fault',
+  summary: 'Failures on purpose, to test what your application does',
+  commands: [
+    callLeaf({
+      name: 'list',
+      endpoint: contract.listFaults,
+      notes,
+      examples: [{ command: 'voucherctl platform faults list' }],
+      view: { members: faultMembers, empty: 'There are no faults.' },
+      input: () => ({}),
+    }),
+    callLeaf({
+      name: 'add',
+      endpoint: contract.addFault,
+      notes,
+      flags: {
+        endpoint: required(
+          text('ID', 'Endpoint such as vouchers.redeem; `voucherctl server openapi` names them'),
+          'Endpoint',
+        ),
+        kind: required(
+          choice(
+            contract.faultKinds,
+            'error responds 503; drop_response closes the connection after the work was done',
+          ),
+          'Kind',
+        ),
+        times: integer(
+          'N',
+          'Number of calls that it affects, default 1, or all with --rate',
+          1,
+          contract.FAULT_TIMES_MAX,
+        ),
+        rate: one('SHARE', 'Share of the calls, chosen at random: 0.05 is one in twenty', (it) => {
+          const share = /^\d*\.?\d+$/.test(it) ? Number(it) : Number.NaN
+          return share > 0 && share <= 1
+            ? { ok: true, value: share }
+            : { ok: false, message: 'must be a number above 0 and up to 1, such as 0.05' }
+        }),
+        'delay-ms': integer('MS', 'With --kind delay: milliseconds', 0, contract.FAULT_DELAY_MS_MAX),
+      },
+      examples: [
+        { command: 'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response' },
+        {
+          command: 'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response --rate 0.05',
+          comment: '5 % of the redeems lose their response',
+        },
+      ],
+      view: {
+        headline: effectOf,
+        members: ['id'],
+        next: (it) => `To end it: ${suggested`platform faults remove ${it.id}`}`,
+      },
+      input: ({
+        flags: { endpoint, kind, rate, times = rate === undefined ? 1 : undefined, 'delay-ms': delay_ms },
+      }) => ({
+        endpoint,
+        kind,
+        ...defined({ times, rate, delay_ms }),
+      }),
+    }),
+    callLeaf({
+      name: 'remove',
+      endpoint: contract.removeFault,
+      notes,
+      positional: faultId,
+      examples: [{ command: 'voucherctl platform faults remove flt_01JC…' }],
+      view: { headline: (it) => `Removed the fault ${it.kind} of ${it.endpoint}.`, members: [] },
+      input: ({ positional }) => ({ faultId: positional }),
+    }),
+    callLeaf({
+      name: 'clear',
+      endpoint: contract.clearFaults,
+      notes,
+      examples: [{ command: 'voucherctl platform faults clear' }],
+      view: {
+        headline: (it) => `Removed ${it.removed} ${it.removed === 1 ? 'fault' : 'faults'}.`,
+        members: [],
+      },
+      input: () => ({}),
+    }),
+  ],
+}

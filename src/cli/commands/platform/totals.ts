@@ -1,0 +1,61 @@
+import { durationMs } from '../../../contract/duration.js'
+import * as contract from '../../../contract/platform.js'
+import { callLeaf } from '../../command/leaf.js'
+import { defined } from '../../flags/defined.js'
+import { integer, one } from '../../flags/flags.js'
+import { parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
+import { withTimes } from '../../output/time.js'
+import { operatorNotes as notes } from './operator-notes.js'
+
+const BAR_COLUMNS = 18
+
+/** A beginning, or seconds before the end, which is the present time of the server's clock. */
+type Since = { readonly from: string } | { readonly seconds: number }
+
+function parseSince(text: string): Since | undefined {
+  const ms = durationMs(text)
+  if (ms !== undefined) return ms >= 1000 ? { seconds: Math.round(ms / 1000) } : undefined
+  const time = parseTime(text)
+  return time === undefined ? undefined : { from: time.instant }
+}
+
+export const totals = callLeaf({
+  name: 'totals',
+  endpoint: contract.countTotals,
+  notes: ['A redemption counts even if it was reversed later.', ...notes],
+  flags: {
+    since: {
+      ...one('TIME', 'Since this time, or in the last 7d; default 24h', (it) => {
+        const value = parseSince(it)
+        return value === undefined
+          ? { ok: false, message: `${TIME_RULE}, or a duration such as 7d` }
+          : { ok: true, value }
+      }),
+      remark: zoneNotice,
+    },
+    buckets: integer('N', 'Number of periods, default 24', 1, contract.TOTALS_BUCKETS_MAX),
+  },
+  members: { since: 'from' },
+  examples: [{ command: 'voucherctl platform totals --since 7d --buckets 7' }],
+  view: { headline: sum, body: chart, members: ['from', 'issued', 'redeemed'] },
+  input: ({ flags: { since, buckets } }) => ({ ...since, ...defined({ buckets }) }),
+})
+
+function sum({ items, until, complete }: contract.Totals): string {
+  const all = (member: 'issued' | 'redeemed') => items.reduce((total, it) => total + it[member], 0)
+  const counts = `${all('issued')} issued and ${all('redeemed')} redeemed until ${until}.`
+  return complete ? counts : `At least ${counts} There are too many to count all.`
+}
+
+/** Draws the periods as two columns of bars with one scale. */
+function chart({ items }: contract.Totals): string {
+  const largest = Math.max(1, ...items.flatMap((it) => [it.issued, it.redeemed]))
+  const digits = Math.max('REDEEMED'.length, String(largest).length)
+  const column = (count: number) => {
+    const bar = '█'.repeat(count === 0 ? 0 : Math.max(1, Math.round((count / largest) * BAR_COLUMNS)))
+    return `${String(count).padStart(digits)}  ${bar.padEnd(BAR_COLUMNS)}`
+  }
+  const head = `${'FROM'.padEnd(20)}  ${'ISSUED'.padStart(digits)}  ${' '.repeat(BAR_COLUMNS)}${'REDEEMED'.padStart(digits)}`
+  const rows = items.map((it) => `${withTimes(it.from)}  ${column(it.issued)}${column(it.redeemed)}`)
+  return [head, ...rows].map((it) => it.trimEnd()).join('\n')
+}

@@ -1,0 +1,229 @@
+import { endpoint } from './endpoint.js'
+import { input, instant, instantInput, noBody, nullable, oneOf } from './fields.js'
+import { type Static, Type } from './schema.js'
+
+// What the operator does to a server under test: its clock, faults, snapshots and reset.
+
+/** Maximum seconds of one advance of the test clock: 100 years. */
+const ADVANCE_SECONDS_MAX = 3_153_600_000
+
+const clock = Type.Object({ now: instant, test_clock: Type.Boolean() })
+
+export const getClock = endpoint({
+  id: 'platform.getClock',
+  summary: 'Read the test clock',
+  method: 'GET',
+  path: '/_platform/v1/clock',
+  caller: 'operator',
+  query: input({}),
+  status: 200,
+  output: clock,
+  failures: ['TEST_CLOCK_OFF'],
+})
+
+export const setClock = endpoint({
+  id: 'platform.setClock',
+  summary: 'Set the test clock; it only moves forward',
+  method: 'PUT',
+  path: '/_platform/v1/clock',
+  caller: 'operator',
+  body: input({ now: instantInput }),
+  status: 200,
+  output: clock,
+  failures: ['TEST_CLOCK_OFF'],
+})
+
+export const advanceClock = endpoint({
+  id: 'platform.advanceClock',
+  summary: 'Advance the test clock',
+  method: 'POST',
+  path: '/_platform/v1/clock/advance',
+  caller: 'operator',
+  body: input({ seconds: Type.Number({ minimum: 0, maximum: ADVANCE_SECONDS_MAX }) }),
+  status: 200,
+  output: clock,
+  failures: ['TEST_CLOCK_OFF'],
+})
+
+export const forecast = Type.Object({
+  now: instant,
+  until: instant,
+  deliveries_due: Type.Integer({ description: 'failed deliveries whose next attempt falls due' }),
+  vouchers_expiring: Type.Integer(),
+  vouchers_becoming_valid: Type.Integer(),
+  tokens_expiring: Type.Integer({ description: 'application tokens' }),
+  complete: Type.Boolean({ description: 'false if there is too much to count, so that more may happen' }),
+})
+export type Forecast = Static<typeof forecast>
+
+export const forecastClock = endpoint({
+  id: 'platform.forecast',
+  summary: 'Count what happens if the test clock is advanced',
+  method: 'GET',
+  path: '/_platform/v1/clock/forecast',
+  caller: 'operator',
+  query: input({
+    until: Type.Optional(instantInput),
+    seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: ADVANCE_SECONDS_MAX, description: 'instead of until' })),
+  }),
+  status: 200,
+  output: forecast,
+  failures: ['TEST_CLOCK_OFF'],
+})
+
+export const faultKinds = ['drop_response', 'delay', 'error'] as const
+
+export const fault = Type.Object({
+  id: Type.String(),
+  endpoint: Type.String(),
+  kind: oneOf(faultKinds),
+  times: nullable(Type.Integer({ description: 'calls that it affects; null for all until it is removed' })),
+  left: nullable(Type.Integer({ description: 'of these, how many are still to come' })),
+  delay_ms: nullable(Type.Integer()),
+  rate: nullable(Type.Number({ description: 'share of the calls that it affects; null for each call' })),
+})
+export type Fault = Static<typeof fault>
+
+/** Maximum number of calls that one fault affects. */
+export const FAULT_TIMES_MAX = 1_000_000
+export const FAULT_DELAY_MS_MAX = 60_000
+
+export const listFaults = endpoint({
+  id: 'platform.faults',
+  summary: 'List faults, oldest first',
+  method: 'GET',
+  path: '/_platform/v1/faults',
+  caller: 'operator',
+  query: input({}),
+  status: 200,
+  output: Type.Object({ items: Type.Array(fault) }),
+  failures: [],
+})
+
+export const addFault = endpoint({
+  id: 'platform.addFault',
+  summary: 'Inject a fault into the next calls of an endpoint, or into a share of them',
+  method: 'POST',
+  path: '/_platform/v1/faults',
+  caller: 'operator',
+  body: input({
+    endpoint: Type.String({ description: 'a contract id such as vouchers.redeem' }),
+    kind: oneOf(faultKinds),
+    times: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: FAULT_TIMES_MAX, description: 'required without a rate' }),
+    ),
+    rate: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, maximum: 1, 'x-expected': 'a number above 0 and up to 1, such as 0.05' }),
+    ),
+    delay_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: FAULT_DELAY_MS_MAX })),
+  }),
+  status: 200,
+  output: fault,
+  failures: [],
+})
+
+export const removeFault = endpoint({
+  id: 'platform.removeFault',
+  summary: 'Remove a fault',
+  method: 'DELETE',
+  path: '/_platform/v1/faults/:faultId',
+  caller: 'operator',
+  params: Type.Object({ faultId: Type.String() }),
+  ...noBody,
+  status: 200,
+  output: fault,
+  failures: ['FAULT_NOT_FOUND'],
+})
+
+export const clearFaults = endpoint({
+  id: 'platform.clearFaults',
+  summary: 'Remove all faults',
+  method: 'DELETE',
+  path: '/_platform/v1/faults',
+  caller: 'operator',
+  ...noBody,
+  status: 200,
+  output: Type.Object({ removed: Type.Integer() }),
+  failures: [],
+})
+
+export const snapshot = Type.Object({
+  name: Type.String(),
+  saved_at: instant,
+  clock: instant,
+  vouchers: Type.Integer({ description: 'number of vouchers in the snapshot' }),
+})
+export type Snapshot = Static<typeof snapshot>
+
+const snapshotName = Type.Object({
+  name: Type.String({
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+    'x-expected': '1 to 64 of A-Z a-z 0-9 . _ -, beginning with a letter or digit',
+  }),
+})
+
+/** A call that replaces the state. `shared` permits it for a database that other servers may use. */
+const replacing = {
+  method: 'POST',
+  caller: 'operator',
+  body: input({ shared: Type.Optional(Type.Boolean()) }),
+  bodyOptional: true,
+  status: 200,
+} as const
+
+export const snapshots = endpoint({
+  id: 'platform.snapshots',
+  summary: 'List snapshots, oldest first',
+  method: 'GET',
+  path: '/_platform/v1/snapshots',
+  caller: 'operator',
+  query: input({}),
+  status: 200,
+  output: Type.Object({ items: Type.Array(snapshot) }),
+  failures: ['RESET_NOT_ALLOWED'],
+})
+
+export const saveSnapshot = endpoint({
+  id: 'platform.saveSnapshot',
+  summary: 'Save the state of the server; replaces a snapshot of the same name',
+  method: 'PUT',
+  path: '/_platform/v1/snapshots/:name',
+  caller: 'operator',
+  params: snapshotName,
+  ...noBody,
+  status: 200,
+  output: snapshot,
+  failures: ['RESET_NOT_ALLOWED'],
+})
+
+export const restoreSnapshot = endpoint({
+  ...replacing,
+  id: 'platform.restoreSnapshot',
+  summary: 'Return the server to a snapshot',
+  path: '/_platform/v1/snapshots/:name/restore',
+  params: snapshotName,
+  output: snapshot,
+  failures: ['RESET_NOT_ALLOWED', 'DATABASE_SHARED', 'SNAPSHOT_NOT_FOUND', 'SNAPSHOT_OUTDATED'],
+})
+
+export const removeSnapshot = endpoint({
+  id: 'platform.removeSnapshot',
+  summary: 'Remove a snapshot',
+  method: 'DELETE',
+  path: '/_platform/v1/snapshots/:name',
+  caller: 'operator',
+  params: snapshotName,
+  ...noBody,
+  status: 200,
+  output: snapshot,
+  failures: ['RESET_NOT_ALLOWED', 'SNAPSHOT_NOT_FOUND'],
+})
+
+export const reset = endpoint({
+  ...replacing,
+  id: 'platform.reset',
+  summary: 'Return the server to the state of its start',
+  path: '/_platform/v1/reset',
+  output: Type.Object({ now: instant }),
+  failures: ['RESET_NOT_ALLOWED', 'DATABASE_SHARED'],
+})

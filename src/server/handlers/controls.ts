@@ -1,0 +1,91 @@
+import { closest } from '../../contract/closest.js'
+import { refuse } from '../../contract/errors.js'
+import { formatInstant, parseInstant } from '../../domain/time.js'
+import { forecast } from '../../store/forecast.js'
+import { LATEST_TEST_TIME, TestClock } from '../clock.js'
+import { faultable } from '../faults.js'
+import { invalid, type MakeHandlers } from '../handler.js'
+
+export type ControlEndpoint =
+  | 'getClock'
+  | 'setClock'
+  | 'advanceClock'
+  | 'forecast'
+  | 'faults'
+  | 'addFault'
+  | 'removeFault'
+  | 'clearFaults'
+
+/** The test clock (DECISIONS.md#test-clock) and faults (DECISIONS.md#faults). */
+export const controlHandlers: MakeHandlers<'platform', ControlEndpoint> = ({ clock, faults, store }) => {
+  const clockState = () => ({ ok: true, data: { now: formatInstant(clock.now()), test_clock: true } }) as const
+  /** Checks a time to which the test clock can be moved. */
+  const futureTime = (member: string, text: string) => {
+    const refused = (code: string, message: string) => invalid({ pointer: `/${member}`, code, message })
+    const target = parseInstant(text)
+    if (target === null) return refused('format', 'is not a time that exists')
+    if (target < clock.now()) return refused('minimum', 'lies in the past; the test clock only moves forward')
+    if (target > LATEST_TEST_TIME) return refused('maximum', 'must lie before the year 9990')
+    return target
+  }
+  const afterSeconds = (seconds: number) => {
+    const target = clock.now() + seconds * 1000
+    return target <= LATEST_TEST_TIME
+      ? target
+      : invalid({ pointer: '/seconds', code: 'maximum', message: 'must keep the clock before the year 9990' })
+  }
+  return {
+    getClock: async () => (clock instanceof TestClock ? clockState() : refuse('TEST_CLOCK_OFF')),
+    setClock: async ({ now }) => {
+      if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
+      const target = futureTime('now', now)
+      if (typeof target === 'object') return target
+      clock.advance(Math.max(0, target - clock.now()))
+      return clockState()
+    },
+    advanceClock: async ({ seconds }) => {
+      if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
+      const target = afterSeconds(seconds)
+      if (typeof target === 'object') return target
+      clock.advance(seconds * 1000)
+      return clockState()
+    },
+    forecast: async ({ until, seconds }) => {
+      if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
+      if ((until === undefined) === (seconds === undefined)) {
+        return invalid({ pointer: '/until', code: 'required', message: 'is required, or seconds instead of it' })
+      }
+      const now = clock.now()
+      const target = until === undefined ? afterSeconds(seconds ?? 0) : futureTime('until', until)
+      if (typeof target === 'object') return target
+      const counted = await store.read(() => forecast(now, target))
+      return { ok: true, data: { now: formatInstant(now), until: formatInstant(target), ...counted } }
+    },
+
+    faults: async () => ({ ok: true, data: { items: [...faults.list()] } }),
+    addFault: async ({ endpoint, kind, times, rate, delay_ms }) => {
+      if (!faultable.includes(endpoint)) {
+        const close = closest(endpoint, faultable)
+        const issue = {
+          pointer: '/endpoint',
+          code: 'enum',
+          message: 'is not the contract id of a runtime or console endpoint, such as vouchers.redeem',
+        }
+        return invalid(close === undefined ? issue : { ...issue, suggestion: `did you mean ${close}?` })
+      }
+      if (times === undefined && rate === undefined) {
+        return invalid({ pointer: '/times', code: 'required', message: 'is required without a rate' })
+      }
+      if (kind === 'delay' && delay_ms === undefined) {
+        return invalid({ pointer: '/delay_ms', code: 'required', message: 'is required for a delay' })
+      }
+      const added = { endpoint, kind, times: times ?? null, rate: rate ?? null, delay_ms: delay_ms ?? null }
+      return { ok: true, data: faults.add(added) }
+    },
+    removeFault: async ({ faultId }) => {
+      const removed = faults.remove(faultId)
+      return removed === undefined ? refuse('FAULT_NOT_FOUND') : { ok: true, data: removed }
+    },
+    clearFaults: async () => ({ ok: true, data: { removed: faults.clear() } }),
+  }
+}
