@@ -1,7 +1,7 @@
 import { updateTypes } from '../../../contract/updates.js'
 import { asMembers, parseJson } from '../../../secure/json.js'
-import { pairsOf } from '../../../workbench/header-pairs.js'
 import type { StoredDelivery } from '../../../workbench/inbox.js'
+import { withoutContentLength } from '../../../workbench/replay.js'
 import { applyOverride, readOverride } from '../../../workbench/synthetic.js'
 import type { Ok } from '../../command/context.js'
 import { type Failure, fail, usage } from '../../failure.js'
@@ -22,10 +22,6 @@ export function changedDelivery(stored: StoredDelivery, texts: readonly string[]
     applyOverride(changed, read.override)
   }
   const body = Buffer.from(JSON.stringify(changed))
-  // A recorded Content-Length would be wrong for the changed body; the forwarder sends the right one.
-  const headers = pairsOf(stored.headers)
-    .filter(([name]) => name.toLowerCase() !== 'content-length')
-    .flat()
   const update_id = typeof changed.update_id === 'number' ? String(changed.update_id) : stored.update_id
-  return { ok: true, value: { ...stored, headers, body, update_id } }
+  return { ok: true, value: { ...stored, headers: withoutContentLength(stored.headers), body, update_id } }
 }

@@ -5,6 +5,7 @@ import { updateTypes } from '../../../contract/updates.js'
 import { parseJson } from '../../../secure/json.js'
 import { pairsOf } from '../../../workbench/header-pairs.js'
 import { clearInbox, type DeliverySummary, type InboxVerdict, type StoredDelivery } from '../../../workbench/inbox.js'
+import { updateIdOf } from '../../../workbench/update-id.js'
 import type { Context } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failure.js'
@@ -14,7 +15,6 @@ import { plain, plainLine } from '../../output/plain.js'
 import { suggested } from '../../output/suggestions.js'
 import type { OpenedInbox } from './inbox-dir.js'
 import { inboxDirOf, inboxFailure, inboxFlag, missingInbox, openInbox, recordedDelivery } from './inbox-dir.js'
-import { updateIdOf } from './update-id.js'
 
 const LIST_DEFAULT = 20
 const LIST_MAX = 10_000

@@ -2,12 +2,12 @@ import { asMembers, parseJson } from '../../../secure/json.js'
 import { explainMismatch } from '../../../webhook/explain.js'
 import { pairsOf } from '../../../workbench/header-pairs.js'
 import type { RequestEvent } from '../../../workbench/listener.js'
+import { updateIdOf } from '../../../workbench/update-id.js'
 import type { Context } from '../../command/context.js'
 import type { Out } from '../../host/host.js'
 import type { Paint } from '../../output/colour.js'
 import { plainLine } from '../../output/plain.js'
 import { wrap } from '../../output/wrap.js'
-import { updateIdOf } from './update-id.js'
 
 /** Maximum queued lines; above it the listener pauses until half are printed, so a slow reader slows the senders. */
 const WAITING_MAX = 1_000

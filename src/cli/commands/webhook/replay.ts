@@ -1,7 +1,8 @@
-import { DEFAULT_TOLERANCE_SECONDS, signWebhook, webhookHeaders } from '../../../webhook/signature.js'
-import { pairsOf } from '../../../workbench/header-pairs.js'
-import type { DeliverySummary, StoredDelivery } from '../../../workbench/inbox.js'
+import { DEFAULT_TOLERANCE_SECONDS } from '../../../webhook/signature.js'
+import type { DeliverySummary } from '../../../workbench/inbox.js'
 import { InboxWriter } from '../../../workbench/inbox-writer.js'
+import { resign, sendReplay } from '../../../workbench/replay.js'
+import { updateIdOf } from '../../../workbench/update-id.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failure.js'
@@ -12,7 +13,6 @@ import { sinceFlag, timeOf } from './inbox.js'
 import { inboxFailure, inboxFlag, notRecorded, type OpenedInbox, openInbox } from './inbox-dir.js'
 import { receiverUrl } from './receiver-url.js'
 import { sharedStdin, signingSecrets } from './secrets.js'
-import { updateIdOf } from './update-id.js'
 
 const replayFlags = {
   ...inboxFlag,
@@ -192,14 +192,11 @@ async function replayAll(
       if (!changed.ok) return changed
       const headers = flags.resign ? resign(changed.value, secret, timestamp) : changed.value.headers
       if (headers === undefined) return notRecorded(id, dir)
-      const started = performance.now()
-      const response = await forwarder.send(to, { headers, body: changed.value.body })
-      const duration_ms = Math.round(performance.now() - started)
+      const tools = { forwarder, inbox: writer, now: host.now }
+      const { response, duration_ms } = await sendReplay(tools, to, id, { headers, body: changed.value.body })
       const { status, failure } = response
       const outcome = { to: to.href, status, duration_ms, error: failure?.message ?? null }
       statuses.push(status)
-      const content = { headers: response.headers, body: response.body }
-      await writer.recordResponse({ of: id, at: host.now(), ...outcome, replay: true, ...content })
       await output.printLine({ id, update_id: updateIdOf(update_id), type, ...outcome }, replay.view)
     }
   } finally {
@@ -217,26 +214,3 @@ function exitOf(statuses: readonly (number | null)[]): number {
 /** True if the timestamp was too old when the delivery arrived, or is too old now. */
 const isStale = ({ at, reason }: DeliverySummary, now: number) =>
   reason === 'stale' || Math.abs(now - at) > DEFAULT_TOLERANCE_SECONDS * 1000
-
-/**
- * Signs a recorded delivery again: replaces its signature and timestamp headers in place and appends missing ones.
- * Undefined if its update_id is unknown.
- * @param timestamp Unix seconds
- */
-function resign({ headers, body, update_id }: StoredDelivery, secret: string, timestamp: number): string[] | undefined {
-  const pairs = pairsOf(headers)
-  const header = pairs.find(([name]) => name.toLowerCase() === webhookHeaders.updateId.toLowerCase())?.[1]
-  const updateId = update_id ?? header
-  if (updateId === undefined || !/^\d+$/.test(updateId)) return undefined
-  const signed = signWebhook({ rawBody: body, secrets: [secret], timestamp, updateId })
-  const fresh = new Map(Object.entries(signed).map((pair) => [pair[0].toLowerCase(), pair]))
-  const names = [...fresh.keys()]
-  const replaced = pairs.flatMap((pair) => {
-    const name = pair[0].toLowerCase()
-    if (!names.includes(name)) return pair
-    const first = fresh.get(name) ?? []
-    fresh.delete(name)
-    return first
-  })
-  return [...replaced, ...[...fresh.values()].flat()]
-}

@@ -6,6 +6,7 @@ import { faultRules, faults, sendOrder, signWithFault, updatesNeeded } from '../
 import { isInvalidResponse } from '../../../workbench/final-response.js'
 import { isDelivered, POST_TIMEOUT_MS, type PostResult, post } from '../../../workbench/post.js'
 import { type Override, readOverride, syntheticUpdate } from '../../../workbench/synthetic.js'
+import { updateIdOf } from '../../../workbench/update-id.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { askFor } from '../../command/prompts.js'
@@ -18,7 +19,6 @@ import { receiverUrl } from './receiver-url.js'
 import { sharedStdin, signingSecrets } from './secrets.js'
 import { secondsOf } from './sign.js'
 import { makeUpdates, type RequestedUpdate } from './trigger-server.js'
-import { updateIdOf } from './update-id.js'
 
 /** URL of `webhook listen` with its default port. */
 const DEFAULT_URL = 'http://127.0.0.1:8787'

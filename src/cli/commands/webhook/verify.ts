@@ -1,6 +1,8 @@
 import { explainMismatch } from '../../../webhook/explain.js'
 import { DEFAULT_TOLERANCE_SECONDS, type VerifyWebhookInput, verifyWebhook } from '../../../webhook/signature.js'
+import { NO_KNOWN_MISTAKE } from '../../../workbench/explain-delivery.js'
 import { pairsOf } from '../../../workbench/header-pairs.js'
+import { updateIdOf } from '../../../workbench/update-id.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail } from '../../failure.js'
@@ -9,7 +11,6 @@ import { readBytes, readTextFile } from '../../host/files.js'
 import { recordedDelivery, recordedFlags, refuseConflictingSource } from './inbox-dir.js'
 import { sharedStdin, verifyingSecrets } from './secrets.js'
 import { secondsOf, timestampFlag } from './sign.js'
-import { updateIdOf } from './update-id.js'
 
 /** Result of `webhook verify`. */
 interface VerifyReport {
@@ -140,7 +141,7 @@ const verdictOf = ({ valid, reason, message }: VerifyReport) =>
 function causeOf({ valid, cause, explanation, fix }: VerifyReport): string | undefined {
   if (cause === undefined || (valid && cause === null)) return undefined
   if (cause !== null) return `Cause: ${cause}. ${explanation}\nFix: ${fix}`
-  return `No known mistake makes it fit: another secret signed it, or the body was changed in another way.`
+  return NO_KNOWN_MISTAKE
 }
 
 type HeaderPairs = readonly (readonly [name: string, value: string])[]

@@ -1,0 +1,69 @@
+import { signWebhook, type WebhookSecret, webhookHeaders } from '../webhook/signature.js'
+import type { AppResponse, ForwardedDelivery, Forwarder } from './forwarding.js'
+import { pairsOf } from './header-pairs.js'
+import type { RecordedResponse, StoredDelivery } from './inbox.js'
+
+interface ReplayTools {
+  readonly forwarder: Forwarder
+  readonly inbox: { recordResponse(response: RecordedResponse): Promise<void> }
+  /** Current time in milliseconds since 1970. */
+  now(): number
+}
+
+export interface ReplayOutcome {
+  readonly response: AppResponse
+  /** Milliseconds until the application had responded. */
+  readonly duration_ms: number
+  /** When the response had arrived, in milliseconds since 1970. */
+  readonly at: number
+}
+
+/** Sends a recorded delivery to an application, and records the response in the inbox. */
+export async function sendReplay(
+  { forwarder, inbox, now }: ReplayTools,
+  to: URL,
+  id: string,
+  delivery: ForwardedDelivery,
+): Promise<ReplayOutcome> {
+  const started = performance.now()
+  const response = await forwarder.send(to, delivery)
+  const duration_ms = Math.round(performance.now() - started)
+  const at = now()
+  const { status, failure, headers, body } = response
+  const error = failure?.message ?? null
+  await inbox.recordResponse({ of: id, at, to: to.href, status, duration_ms, error, replay: true, headers, body })
+  return { response, duration_ms, at }
+}
+
+/** Removes Content-Length, which is wrong for a changed body; the forwarder sends the right one. */
+export const withoutContentLength = (headers: readonly string[]) =>
+  pairsOf(headers)
+    .filter(([name]) => name.toLowerCase() !== 'content-length')
+    .flat()
+
+/**
+ * Signs a recorded delivery again: replaces its signature and timestamp headers in place and appends missing ones.
+ * Undefined if its update_id is unknown.
+ * @param timestamp Unix seconds
+ */
+export function resign(
+  { headers, body, update_id }: Pick<StoredDelivery, 'headers' | 'body' | 'update_id'>,
+  secret: WebhookSecret,
+  timestamp: number,
+): string[] | undefined {
+  const pairs = pairsOf(headers)
+  const header = pairs.find(([name]) => name.toLowerCase() === webhookHeaders.updateId.toLowerCase())?.[1]
+  const updateId = update_id ?? header
+  if (updateId === undefined || !/^\d+$/.test(updateId)) return undefined
+  const signed = signWebhook({ rawBody: body, secrets: [secret], timestamp, updateId })
+  const fresh = new Map(Object.entries(signed).map((pair) => [pair[0].toLowerCase(), pair]))
+  const names = [...fresh.keys()]
+  const replaced = pairs.flatMap((pair) => {
+    const name = pair[0].toLowerCase()
+    if (!names.includes(name)) return pair
+    const first = fresh.get(name) ?? []
+    fresh.delete(name)
+    return first
+  })
+  return [...replaced, ...[...fresh.values()].flat()]
+}
