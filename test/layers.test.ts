@@ -16,11 +16,12 @@ const layers: Readonly<Record<string, { readonly rooms: readonly string[]; reado
   contract: { rooms: [], packages: /^$/ },
   domain: { rooms: ['contract'], packages: /^node:/ },
   store: { rooms: ['domain', 'contract'], packages: /^(node:|pg$)/ },
-  server: { rooms: ['store', 'domain', 'contract', 'webhook', 'secure', 'files'] },
+  server: { rooms: ['store', 'domain', 'contract', 'webhook', 'secure', 'inspector', 'files'] },
   client: { rooms: ['contract', 'secure', 'files'], packages: /^(node:|undici(?:\/|$))/ },
   secure: { rooms: [], packages: /^(node:|@noble\/)/ },
   webhook: { rooms: [], packages: /^node:/ },
-  workbench: { rooms: ['contract', 'webhook', 'files'], packages: /^(node:|undici(?:\/|$))/ },
+  inspector: { rooms: ['contract'], packages: /^(node:|preact$|htm\/preact$|@preact\/signals$)/ },
+  workbench: { rooms: ['contract', 'webhook', 'inspector', 'files'], packages: /^(node:|undici(?:\/|$))/ },
   testing: { rooms: ['server', 'client', 'webhook', 'domain', 'contract'] },
   files: { rooms: [], packages: /^(node:|yaml$)/ },
   cli: { rooms: ['client', 'contract', 'webhook', 'workbench', 'secure', 'files'] },
@@ -36,6 +37,12 @@ function breach({ from, to, kind }: Import): string | undefined {
   if (layer === undefined) return `${room}/ has no place among the layers`
   if (from === 'server/delivery/guard.ts' && !to.startsWith('node:')) {
     return 'one file decides where deliveries go, so that it can be audited'
+  }
+  if (from.startsWith('inspector/page/') && kind !== 'type' && /^(?:node:|inspector\/(?!page\/))/.test(to)) {
+    return 'the page runs in a browser'
+  }
+  if (from.startsWith('inspector/') && !from.startsWith('inspector/page/') && /preact/.test(to)) {
+    return 'only the page renders'
   }
   if (!to.endsWith('.ts')) {
     return layer.packages === undefined || layer.packages.test(to) ? undefined : `${room}/ must not import this package`
@@ -144,6 +151,10 @@ test.each([
   ['webhook/signature.ts', "import { x } from '../contract/errors.js'", 'contract/errors.ts'],
   ['server/delivery/guard.ts', "import { x } from './sender.js'", 'server/delivery/sender.ts'],
   ['server/delivery/guard.ts', "import { x } from 'undici'", 'undici'],
+  ['inspector/wall.ts', "import { x } from '../server/app.js'", 'server/app.ts'],
+  ['inspector/wall.ts', "import { h } from 'preact'", 'preact'],
+  ['inspector/page/main.ts', "import { x } from '../wall.js'", 'inspector/wall.ts'],
+  ['inspector/page/main.ts', "import { x } from 'node:fs'", 'node:fs'],
   ['workbench/listener.ts', "import { x } from 'fastify'", 'fastify'],
   ['workbench/listener.ts', "import { x } from '../server/clock.js'", 'server/clock.ts'],
   ['cli/main.ts', "import { x } from '../server/listen.js'", 'server/listen.ts'],

@@ -1,7 +1,7 @@
 // Bundles the programs in dist/. The CLI and the server that it starts share one set of CommonJS files, because Node 20
 // takes 5 ms to start its ES module loader and 1 ms per file. Each module imported on demand gets its own file, and no
 // module is in two files: two copies of a class would be different classes.
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
@@ -43,6 +43,7 @@ const programs = [
   },
   // The webhook library is a single file that other servers can import; it loads only node:crypto.
   { input: { 'webhook/index': src('webhook/index.ts') }, output: { format: 'esm' } },
+  { input: { 'inspector/app': src('inspector/page/main.ts') }, output: { format: 'esm' }, platform: 'browser' },
 ]
 
 /** Writes the files of all programs; returns the modules in each file and the files that it loads, by program. */
@@ -50,8 +51,8 @@ export async function bundle(outdir) {
   const plugins = [withoutChildProcess, parsedOnce]
   // With a newer target, the compressor would replace the functions of `parsedOnce` with arrow functions.
   const minify = { compress: { target: 'es2015' }, mangle: true, codegen: true }
-  const bundling = programs.map(async ({ input, output }) => {
-    const settings = { platform: 'node', plugins, external, transform: { target: 'node20.19' } }
+  const bundling = programs.map(async ({ input, output, platform = 'node' }) => {
+    const settings = { platform, plugins, external, transform: { target: 'node20.19' } }
     const built = await build({ ...settings, input, output: { ...output, dir: outdir, minify, comments: false } })
     return Object.fromEntries(built.output.map((file) => [file.fileName, contentsOf(file)]))
   })
@@ -59,6 +60,11 @@ export async function bundle(outdir) {
   // jq-wasm looks for jq.wasm next to its worker script; only --jq loads it.
   mkdirSync(join(outdir, 'chunks/build'), { recursive: true })
   copyFileSync(new URL(import.meta.resolve('jq-wasm/jq.wasm')), join(outdir, 'chunks/build/jq.wasm'))
+  for (const file of ['index.html', 'icon.svg']) {
+    copyFileSync(src(`inspector/page/${file}`), join(outdir, 'inspector', file))
+  }
+  const styles = readFileSync(src('inspector/page/page.css'), 'utf8')
+  writeFileSync(join(outdir, 'inspector/app.css'), styles.replaceAll(/\/\*.*?\*\/|^\s+/gms, ''))
   // One implementation for `import` and `require`, so that their classes and servers are the same.
   writeFileSync(
     join(outdir, 'testing/index.js'),

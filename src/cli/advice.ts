@@ -63,6 +63,10 @@ export const advice: Readonly<Record<FailureCode | ClientCode, string>> = {
   TOKEN_REVOKED: NEW_CREDENTIAL,
   TOKEN_TYPE_NOT_ACCEPTED: '`voucherctl whoami` shows the credentials at hand and their kinds.',
 
+  PAGE_SESSION_REQUIRED: 'Open the page again: `voucherctl open`.',
+  HOST_NOT_ALLOWED:
+    'Name the server as it names itself, with its own port: `voucherctl server list` shows its URL. A proxy or a forwarded port must keep this name.',
+  CROSS_SITE_REQUEST: 'Open the page again: `voucherctl open`. A program sends the operator key and no Origin.',
   RESET_NOT_ALLOWED: 'Start the server with `voucherctl server start --allow-reset` and its other flags.',
   APPLICATION_DISABLED:
     'Its owner enables a disabled application with `voucherctl apps update --status active`; the platform lifts a suspension, on a local server `voucherctl platform apps reinstate`.',
@@ -132,6 +136,7 @@ export const advice: Readonly<Record<FailureCode | ClientCode, string>> = {
     'Repeat it: each call is encrypted anew. If it fails again, something between sends requests twice.',
   SNAPSHOT_OUTDATED: 'Remove it and save another one: `voucherctl platform snapshots list`.',
   DATABASE_SHARED: 'Stop the other servers of the database, or accept that they change too, and repeat with --yes.',
+  PAGE_OFF: 'Start the server on this machine only, without --host: `voucherctl server start`.',
   TEST_CLOCK_OFF: 'Start the server with a test clock: `voucherctl server start --test-clock`.',
 
   PAYLOAD_TOO_LARGE: 'Send less: at most 64 KiB.',

@@ -29,6 +29,11 @@ const causes: Readonly<Record<FailureCode, string>> = {
   TOKEN_REVOKED: 'Somebody revoked the token, or regenerated the token of the bot.',
   TOKEN_TYPE_NOT_ACCEPTED:
     'For example an application token for an endpoint of the account, from --token-file or an environment variable.',
+  PAGE_SESSION_REQUIRED:
+    'The link was opened before, is older than two minutes, or the server has restarted; a page ends with its server.',
+  HOST_NOT_ALLOWED:
+    'The request came through a proxy, a forwarded port or another name, or a website tried to reach the local server.',
+  CROSS_SITE_REQUEST: 'Another website made the browser send it, or the browser does not send Sec-Fetch-Site.',
   RESET_NOT_ALLOWED: 'Other machines can reach the server, and it was started without --allow-reset.',
   APPLICATION_DISABLED: 'Its owner disabled it, or the platform suspended it.',
   FEATURE_UNAVAILABLE: 'The platform has not given the feature to the application, or has taken it away.',
@@ -83,6 +88,7 @@ const causes: Readonly<Record<FailureCode, string>> = {
   REQUEST_REPLAYED: 'Something between sent the same encrypted request twice.',
   SNAPSHOT_OUTDATED: 'The tables of the server have changed since, with an update of voucherctl.',
   DATABASE_SHARED: 'The server stores its data on PostgreSQL, which other servers may share.',
+  PAGE_OFF: 'The server is bound beyond loopback, so other machines could read the page.',
   TEST_CLOCK_OFF: 'The server keeps real time.',
   PAYLOAD_TOO_LARGE: 'The body has more than 64 KiB.',
   SECURE_ENVELOPE_TOO_LARGE: 'The encrypted body has more than 262,144 bytes.',

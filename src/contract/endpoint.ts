@@ -132,6 +132,7 @@ export function failuresOf(it: Endpoint): readonly FailureCode[] {
   if (it.caller === 'token' || it.caller === 'jwt') codes.add('TOKEN_EXPIRED')
   if (it.caller === 'token' || it.caller === 'bot') codes.add('TOKEN_REVOKED').add('INSUFFICIENT_SCOPE')
   if (it.caller === 'bot') codes.add('BOT_DISABLED')
+  if (it.caller === 'operator') codes.add('PAGE_SESSION_REQUIRED').add('HOST_NOT_ALLOWED').add('CROSS_SITE_REQUEST')
   if (isRuntime(it)) codes.add('APPLICATION_DISABLED').add('FEATURE_UNAVAILABLE')
   if (isRuntime(it)) codes.add('SECURE_TRANSPORT_REQUIRED').add('ORIGIN_NOT_ALLOWED')
   if (it.linked) codes.add('BOT_NOT_LINKED')

@@ -56,7 +56,10 @@ export const failures = {
   TOKEN_EXPIRED: rule(401, 'The credential has expired.', 'Create a new token, or log in again.'),
   TOKEN_REVOKED: rule(401, 'The token was revoked.', 'Create a new token, or regenerate the one of the bot.'),
   TOKEN_TYPE_NOT_ACCEPTED: rule(401, 'This kind of credential is not accepted here.', 'Use the credential kind named in details.accepted.'),
+  PAGE_SESSION_REQUIRED: rule(401, 'The page has no session: its link was used or has expired, or the server has restarted.', 'Run voucherctl open; each link opens the page once, within two minutes.'),
 
+  HOST_NOT_ALLOWED: rule(403, 'The header Host does not name this server.', 'Use a name in details.allowed; the operator API and the page of a local server accept no other name and no other port.'),
+  CROSS_SITE_REQUEST: rule(403, 'The request does not come from the page of this server.', 'Open the page with voucherctl open; programs send the operator key, without the header in details.header.'),
   RESET_NOT_ALLOWED: rule(403, 'This server is bound beyond loopback and does not let its state be replaced.', 'Start it with --allow-reset.'),
   APPLICATION_DISABLED: rule(403, 'The application is not active.', 'Its owner can enable it with a PATCH; a suspension is lifted by the platform.'),
   FEATURE_UNAVAILABLE: rule(403, 'The application does not have the vouchers feature.', 'Ask the platform to switch the feature on.'),
@@ -112,6 +115,7 @@ export const failures = {
   REQUEST_REPLAYED: secure(rule(409, 'This envelope was already processed.', 'Use a new rid and a new IV for every request.')),
   SNAPSHOT_OUTDATED: rule(409, 'Another version of the server saved this snapshot.', 'Remove it and save another one.'),
   DATABASE_SHARED: rule(409, 'Other servers may use this database.', 'Send shared: true to replace the state of all of them.'),
+  PAGE_OFF: rule(409, 'This server has no page.', 'Start it without --host: a page is for a server that only its own machine reaches.'),
   TEST_CLOCK_OFF: rule(409, 'This server does not run on a test clock.', 'Start it with --test-clock.'),
 
   PAYLOAD_TOO_LARGE: rule(413, 'The body is too large.', 'Send at most 64 KiB.'),

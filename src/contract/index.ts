@@ -2,6 +2,7 @@ import * as apps from './apps.js'
 import * as bots from './bots.js'
 import * as controls from './controls.js'
 import type { Endpoint } from './endpoint.js'
+import * as page from './page.js'
 import * as platform from './platform.js'
 import * as templates from './templates.js'
 import * as tokens from './tokens.js'
@@ -88,6 +89,7 @@ export const contract = {
     removeSnapshot: controls.removeSnapshot,
     reset: controls.reset,
     requests: platform.requests,
+    openPage: page.openPage,
     vouchers: voucherHistory.listVouchers,
     voucher: voucherHistory.showVoucher,
     findVoucher: voucherHistory.findVoucher,

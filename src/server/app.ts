@@ -16,6 +16,7 @@ import { refuseWithoutHost, targetOf } from './http/request-target.js'
 import { allowedMethods } from './http/routes.js'
 import type { Metrics } from './observe/metrics.js'
 import { type CompletedRequest, entryOf } from './observe/request-log.js'
+import { bindPage, refuseAtWall } from './page.js'
 import { createDispatchListener, isDispatch } from './transport/dispatch.js'
 import { bindSecureGateway } from './transport/gateway.js'
 import { InnerMessage } from './transport/inner-exchange.js'
@@ -81,6 +82,8 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     const raw: unknown = request.raw
     request.inner = raw instanceof InnerMessage ? raw : null
     deps.addresses.checkProxy(request)
+    const outside = refuseAtWall(deps, request, reply)
+    if (outside !== undefined) return sendFailure(request, reply, outside)
     if (request.is404) return respondOutsideRoutes(request, reply)
     const refusal = request.inner === null ? refuseWithoutHost(request.raw) : undefined
     if (refusal === undefined) done()
@@ -113,7 +116,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
 
   // Responds with 404 or 405 before reading a body (DECISIONS.md#order-of-checks).
   const respondOutsideRoutes = (request: FastifyRequest, reply: FastifyReply) => {
-    const allowed = allowedMethods(request.url, deps.operatorKeyHash !== null)
+    const allowed = allowedMethods(request.url, deps)
     if (allowed.length === 0) return sendFailure(request, reply, refuse('ROUTE_NOT_FOUND'))
     return sendFailure(request, reply.header('allow', allowed.join(', ')), refuse('METHOD_NOT_ALLOWED'))
   }
@@ -128,6 +131,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   )
 
   bindHealth(app, deps, metrics)
+  if (deps.inspector !== null) bindPage(app, deps.inspector)
   // Wake the open poll of a bot after a commit that concerns the bot.
   const stopListening = deps.store.listen(
     (botId) => deps.polls.changed(botId),

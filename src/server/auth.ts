@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { type CredentialKind, type Endpoint, isRuntime } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
+import { openPage } from '../contract/page.js'
 import { refuseRuntimeCall } from '../domain/application.js'
 import { refuseBotCall } from '../domain/bot/caller.js'
 import { hashToken, isWellFormedToken, tokenKind, tokenPrefixOf } from '../domain/tokens.js'
@@ -9,6 +10,7 @@ import * as bots from '../store/bots/bots.js'
 import * as tokens from '../store/tokens.js'
 import type { Deps } from './deps.js'
 import { headerValues } from './http/headers.js'
+import { refusePageSession } from './page.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -66,6 +68,12 @@ export function authenticate(
 ): Caller | Refusal | Promise<Caller | Refusal> {
   if (deps.secure.required && request.inner === null && isRuntime(endpoint)) {
     return refuse('SECURE_TRANSPORT_REQUIRED')
+  }
+  if (endpoint.caller === 'operator') {
+    const refusal = refusePageSession(deps, request)
+    if (refusal) return refusal
+    // A page must not outlive its session by creating links for others.
+    if (refusal === null && endpoint.id !== openPage.id) return OPERATOR
   }
   const value = bearerOf(request)
   if (typeof value !== 'string') return value

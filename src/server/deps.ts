@@ -1,5 +1,6 @@
 import type { IdPrefix, RandomBytes } from '../domain/ids.js'
 import type { Keyring } from '../domain/keyring.js'
+import type { Inspector } from '../inspector/inspector.js'
 import type { ServerSession } from '../secure/server/session.js'
 import type { Sessions } from '../store/sessions.js'
 import type { Store } from '../store/store.js'
@@ -59,6 +60,8 @@ export interface Deps {
   readonly accounts: AccountKeys
   /** SHA-256 of the operator key, base64url; null when the operator API is off. */
   readonly operatorKeyHash: string | null
+  /** The page of this server; null without a port on loopback or without the operator API. */
+  readonly inspector: Inspector | null
   readonly limits: Limits
   readonly addresses: ClientAddresses
   readonly faults: Faults

@@ -8,6 +8,7 @@ import { type IdPrefix, newId, type RandomBytes } from '../domain/ids.js'
 import type { Keyring } from '../domain/keyring.js'
 import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
+import { Inspector } from '../inspector/inspector.js'
 import { applyBacklog, BACKLOG } from '../store/delivery/backlog.js'
 import { hasNoKeys, lockKeys, registerKeys, unknownKeys } from '../store/keys.js'
 import type { Op } from '../store/operation.js'
@@ -22,7 +23,7 @@ import { BotCalls } from './background/bot-calls.js'
 import { ExpirySweeper } from './background/expiry-sweeper.js'
 import { TokenUses } from './background/token-uses.js'
 import { createClientAddresses } from './client-address.js'
-import { type Clock, systemClock, TestClock } from './clock.js'
+import { type Clock, steadyNow, systemClock, TestClock } from './clock.js'
 import { AttemptLog } from './delivery/attempt-log.js'
 import { createLookup } from './delivery/guard.js'
 import { createSender } from './delivery/sender.js'
@@ -182,6 +183,7 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
         ? ownAccountKeys(keys.account)
         : remoteAccountKeys(new URL(options.jwksUrl), (reason) => log.warn({ reason }, 'the key set cannot be read')),
     operatorKeyHash: operatorKey === null ? null : hashToken(operatorKey),
+    inspector: operatorKey !== null && servesPage(options) ? createInspector(random, clock) : null,
     limits: createLimits(options.rateLimits),
     addresses: createClientAddresses(options.trustedProxies, (peer) =>
       log.warn(
@@ -226,6 +228,7 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
     },
     onError: (requestId, error) => log.error({ request_id: requestId, err: error }, 'request failed'),
   })
+  app.server.once('listening', () => deps.inspector?.listen(baseUrlOf(app, options.host) as string))
 
   const deliveries = new DeliveryWorker({
     store,
@@ -343,6 +346,24 @@ async function finishStart(
       return closing
     },
   }
+}
+
+/** The page and the checks of Host are for a port that only this machine reaches (DECISIONS.md#page). */
+const servesPage = ({ host = '127.0.0.1', listens = true }: StartOptions) => listens && isLoopbackHost(host)
+
+function createInspector(random: RandomBytes, clock: Clock): Inspector {
+  const test_clock = clock instanceof TestClock
+  const views = ['requests', 'vouchers', 'deliveries', 'faults', 'reviews', 'templates'] as const
+  return new Inspector({
+    random,
+    now: steadyNow,
+    features: {
+      source: 'server',
+      test_clock,
+      views: test_clock ? [...views, 'clock'] : views,
+      started_at: formatInstant(Date.now()),
+    },
+  })
 }
 
 function baseUrlOf({ server }: FastifyInstance, host = '127.0.0.1'): string | null {

@@ -135,6 +135,7 @@ export const rows: Readonly<Record<string, Row>> = {
   'platform.applications': row(`GET ${platform}/applications`, 'operator'),
   'platform.templates': row(`GET ${platform}/templates`, 'operator'),
   'platform.totals': row(`GET ${platform}/totals`, 'operator'),
+  'platform.openPage': row(`POST ${platform}/page-tickets`, 'operator'),
   'platform.vouchers': row(`GET ${platform}/vouchers`, 'operator'),
   'platform.voucher': row(`GET ${platform}/vouchers/:voucherId`, 'operator', undefined, {
     voucherId: 'VOUCHER_NOT_FOUND',
@@ -143,6 +144,9 @@ export const rows: Readonly<Record<string, Row>> = {
     credential: 'VOUCHER_NOT_FOUND',
   }),
 }
+
+/** Routes of the page as Fastify prints them; their requests pass other checks first (page.test.ts). */
+export const pageRoutes = ['GET /_platform/ui', 'GET /_platform/ui*', 'POST /_platform/ui/session']
 
 /** Routes without a credential: health checks, and the encrypted transport, whose inner calls carry a credential. */
 export const openRoutes = [

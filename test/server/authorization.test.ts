@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { endpoints } from '../../src/contract/index.js'
 import type { TestApp } from '../support/server-app.js'
 import { closeGrid, entries, openGrid, sharedOf, takesHead, tryRoute } from './authorization-grid.js'
-import { openRoutes, rows } from './authorization-table.js'
+import { openRoutes, pageRoutes, rows } from './authorization-table.js'
 
 let server: TestApp
 beforeAll(async () => {
@@ -76,5 +76,5 @@ it('server has exactly the routes of the authorization table and the open routes
     .filter((route) => !route.startsWith('HEAD '))
   // The dispatch route is served before routing (transport/dispatch.ts), so Fastify does not list it.
   served.push('POST /api/v1/secure/dispatch')
-  expect(served.sort()).toEqual([...Object.values(rows).map((it) => it.route), ...openRoutes].sort())
+  expect(served.sort()).toEqual([...Object.values(rows).map((it) => it.route), ...openRoutes, ...pageRoutes].sort())
 })

@@ -12,7 +12,15 @@ import { RequestLog } from '../../src/server/observe/request-log.js'
 import { Snapshots } from '../../src/server/snapshots.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
 import { securely } from '../support/secure-send.js'
-import { START_MS, seededRandom, type TestApp, testApp, testDeps, testFaultSources } from '../support/server-app.js'
+import {
+  START_MS,
+  seededRandom,
+  type TestApp,
+  testApp,
+  testDeps,
+  testFaultSources,
+  testInspector,
+} from '../support/server-app.js'
 import { newChat } from '../support/server-chats.js'
 import type { Answer } from '../support/server-client.js'
 import { Scene, samples, unknownCredential } from '../support/server-scene.js'
@@ -122,6 +130,13 @@ const common: Partial<Record<FailureCode, Produce>> = {
     return scene.sendTwice({ input, to: scene.limited('credential_failures', 1) })
   },
   FAULT_NOT_FOUND: (scene) => scene.send({ input: { faultId: 'flt_01ARZ3NDEKTSV4RRFFQ69G5FAV' } }),
+  HOST_NOT_ALLOWED: (scene) => scene.send({ headers: { host: 'evil.example' } }),
+  CROSS_SITE_REQUEST: (scene) => scene.send({ headers: { origin: 'http://evil.example' } }),
+  PAGE_SESSION_REQUIRED: (scene) => {
+    const headers = { cookie: 'voucherctl_page_80=x', origin: 'http://localhost', 'sec-fetch-site': 'same-origin' }
+    return scene.send({ credential: null, headers })
+  },
+  PAGE_OFF: (scene) => scene.send({ to: scene.twin({ inspector: null }) }),
   SNAPSHOT_NOT_FOUND: (scene) => scene.send({ input: { name: 'unknown' } }),
   RESET_NOT_ALLOWED: (scene) => scene.send({ to: scene.twin({ stateAccess: { isAllowed: false, isShared: false } }) }),
   DATABASE_SHARED: (scene) => scene.send({ to: scene.twin({ stateAccess: { isAllowed: true, isShared: true } }) }),
@@ -272,6 +287,10 @@ const leavesAll: ReadonlySet<FailureCode> = new Set<FailureCode>([
   'CREDENTIAL_ATTEMPTS_EXCEEDED',
   'TEST_CLOCK_OFF',
   'FAULT_NOT_FOUND',
+  'HOST_NOT_ALLOWED',
+  'CROSS_SITE_REQUEST',
+  'PAGE_SESSION_REQUIRED',
+  'PAGE_OFF',
   'SNAPSHOT_NOT_FOUND',
   'RESET_NOT_ALLOWED',
   'DATABASE_SHARED',
@@ -380,6 +399,7 @@ function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
     'platform.removeFault': { faults },
     'platform.clearFaults': { faults },
     'platform.requests': { requestLog },
+    'platform.openPage': { inspector: Object.assign(testInspector(), { newLink: fail }) },
   }
   const broken: Store = {
     name: 'broken',

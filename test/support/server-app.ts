@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { InjectOptions, Response } from 'light-my-request'
 import { type IdPrefix, newId, type RandomBytes } from '../../src/domain/ids.js'
 import { hashToken, makeToken } from '../../src/domain/tokens.js'
+import { Inspector } from '../../src/inspector/inspector.js'
 import type { ServerSession } from '../../src/secure/server/session.js'
 import { ownAccountKeys } from '../../src/server/accounts.js'
 import { type AppEvents, buildApp } from '../../src/server/app.js'
@@ -77,6 +78,19 @@ class HarmlessSnapshots extends Snapshots {
 
 let onSharedStore = 0
 
+/** The page of a server without a socket, whose requests have the Host of light-my-request. */
+export function testInspector(): Inspector {
+  const features = {
+    source: 'server',
+    test_clock: true,
+    views: [],
+    started_at: new Date(START_MS).toISOString(),
+  } as const
+  const inspector = new Inspector({ random: seededRandom('page'), now: () => START_MS, features })
+  inspector.listen('http://localhost:80')
+  return inspector
+}
+
 export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock: TestClock } {
   const clock = new TestClock({ now: () => START_MS })
   // Two servers on one store need different seeds, or they would create the same ids.
@@ -91,6 +105,7 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
     keys: { current: testKey, all: [testKey] },
     accounts: ownAccountKeys(accountKey),
     operatorKeyHash: hashToken(operatorKey),
+    inspector: testInspector(),
     limits: createLimits('off'),
     addresses: createClientAddresses(),
     faults: new Faults({ newId: newTestId, random }),

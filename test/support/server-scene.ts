@@ -113,6 +113,7 @@ export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => 
   'platform.applications': async () => ({}),
   'platform.templates': async () => ({}),
   'platform.totals': async () => ({}),
+  'platform.openPage': async () => ({}),
   'platform.vouchers': async () => ({}),
   'platform.voucher': async (tenant) => ({ voucherId: (await tenant.issue()).id }),
   'platform.findVoucher': async (tenant) => ({ credential: codeOf(await tenant.issue()) }),

@@ -476,6 +476,10 @@ const data: Readonly<Record<string, Json>> = {
   'platform.advanceClock': clock,
   'platform.clearFaults': { removed: 1 },
   'platform.reset': { now: at },
+  'platform.openPage': {
+    url: 'http://127.0.0.1:8420/_platform/ui/#ticket=q83vEiM0RVZneImavN7_EjRWeJq83v8BI0VniavN7_8',
+    expires_at: later,
+  },
   'secure.bootstrap': {
     v: 1,
     suite: envelope.suite,

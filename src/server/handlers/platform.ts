@@ -1,3 +1,4 @@
+import { refuse } from '../../contract/errors.js'
 import type { Contract } from '../../contract/index.js'
 import type { Review } from '../../contract/platform.js'
 import { platformPayload, platformUpdateIssues } from '../../domain/bot/platform-update.js'
@@ -104,6 +105,8 @@ export const platformHandlers: MakeHandlers<'platform', Exclude<keyof Contract['
       await deps.secure.keys.rotate(clock.now())
       return secureKeys()
     },
+
+    openPage: async () => (deps.inspector === null ? refuse('PAGE_OFF') : { ok: true, data: deps.inspector.newLink() }),
 
     requests: async ({ follow }) => ({ ok: true, data: requestLog.stream(follow === 'true') }),
   }

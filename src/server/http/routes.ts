@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../contract/endpoint.js'
 import { contract } from '../../contract/index.js'
 import { openEndpoints } from '../../contract/secure.js'
+import type { Deps } from '../deps.js'
 
 const healthPaths = ['/healthz', '/readyz', '/metrics'] as const
 
@@ -24,12 +25,23 @@ const publishedRoutes = routesOf([
   ...openEndpoints,
 ])
 const operatorRoutes = routesOf(Object.values(platform))
+const pageRoutes: Route[] = [
+  { pattern: /^\/_platform\/ui\/session$/, method: 'POST', headToo: false },
+  { pattern: /^\/_platform\/ui(\/|$)/, method: 'GET', headToo: true },
+]
 
 /** Methods of a path, for the Allow header of a 405; empty for an unknown path. */
-export function allowedMethods(url: string, operatorApi: boolean): string[] {
+export function allowedMethods(
+  url: string,
+  { operatorKeyHash, inspector }: Pick<Deps, 'operatorKeyHash' | 'inspector'>,
+): string[] {
   const path = url.split(/[?#]/, 1)[0] as string
   if ((healthPaths as readonly string[]).includes(path)) return ['GET', 'HEAD']
-  const routes = operatorApi ? [...publishedRoutes, ...operatorRoutes] : publishedRoutes
+  const routes = [
+    ...publishedRoutes,
+    ...(operatorKeyHash === null ? [] : operatorRoutes),
+    ...(inspector === null ? [] : pageRoutes),
+  ]
   const methods = routes
     .filter(({ pattern }) => pattern.test(path))
     .flatMap(({ method, headToo }) => (headToo ? [method, 'HEAD'] : [method]))

@@ -1,0 +1,13 @@
+/** Views that a page can have; a listener has deliveries only. */
+export type PageView = 'requests' | 'vouchers' | 'deliveries' | 'clock' | 'faults' | 'reviews' | 'templates'
+
+/** What the page shows and of which process, from `GET /_platform/ui/features`. */
+export interface PageFeatures {
+  readonly source: 'server' | 'listener'
+  /** Version of the package. */
+  readonly version: string
+  readonly base_url: string
+  readonly test_clock: boolean
+  readonly views: readonly PageView[]
+  readonly started_at: string
+}

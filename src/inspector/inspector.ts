@@ -1,0 +1,104 @@
+import { type Refusal, refuse } from '../contract/errors.js'
+import { emptyResponse, fileResponse, jsonResponse, type PageResponse, packageVersion } from './assets.js'
+import type { PageFeatures } from './features.js'
+import { PageSessions } from './page-sessions.js'
+import { type PageMessage, refuseHost, refuseSite, valuesOf, type Wall, wallOf } from './wall.js'
+
+const UI = '/_platform/ui'
+
+interface InspectorOptions {
+  readonly random: (size: number) => Uint8Array
+  /** The true time in ms, even on a server with a test clock. */
+  readonly now: () => number
+  readonly features: Omit<PageFeatures, 'version' | 'base_url'>
+}
+
+/** The page of one port: who may read it, its tickets and sessions, and its files (DECISIONS.md#page). */
+export class Inspector {
+  readonly #sessions: PageSessions
+  readonly #features: InspectorOptions['features']
+  #baseUrl = ''
+  #wall: Wall | undefined
+
+  constructor({ random, now, features }: InspectorOptions) {
+    this.#sessions = new PageSessions(random, now)
+    this.#features = features
+  }
+
+  /** Sets the address, which is known once the port is open; until then every request is refused. */
+  listen(baseUrl: string): void {
+    this.#baseUrl = baseUrl
+    this.#wall = wallOf(baseUrl)
+  }
+
+  /** A URL that opens the page once. Its secret is in the fragment, which browsers send to no server. */
+  newLink(): { url: string; expires_at: string } {
+    const { secret, expiresAt } = this.#sessions.newTicket()
+    return { url: `${this.#baseUrl}${UI}/#ticket=${secret}`, expires_at: new Date(expiresAt).toISOString() }
+  }
+
+  /** Refuses what did not come from this machine's tools or from the page. For all paths below /_platform. */
+  refuse(message: PageMessage): Refusal | undefined {
+    if (this.#wall === undefined) return refuse('HOST_NOT_ALLOWED')
+    const fromPage = isPagePath(message.url ?? '') || this.usesSession(message)
+    return refuseHost(this.#wall, message) ?? refuseSite(this.#wall, message, fromPage)
+  }
+
+  /** True for a request that has the cookie of a page, and no credential of its own. */
+  usesSession(message: PageMessage): boolean {
+    return valuesOf(message, 'authorization').length === 0 && this.#cookies(message).length > 0
+  }
+
+  /** Refuses a request without a session of this process. Call `refuse` before. */
+  refuseSession(message: PageMessage): Refusal<'PAGE_SESSION_REQUIRED'> | undefined {
+    // Another port of this host can set a cookie of the same name: look at each.
+    const isKnown = this.#cookies(message).some((it) => this.#sessions.has(it))
+    return isKnown ? undefined : refuse('PAGE_SESSION_REQUIRED')
+  }
+
+  /** Responds to a GET below /_platform/ui. */
+  async get(message: PageMessage): Promise<PageResponse | Refusal> {
+    const path = pathOf(message.url ?? '').slice(UI.length + 1)
+    if (path !== 'features') return (await fileResponse(path)) ?? refuse('ROUTE_NOT_FOUND')
+    const version = await packageVersion()
+    return this.refuseSession(message) ?? jsonResponse({ ...this.#features, version, base_url: this.#baseUrl })
+  }
+
+  /** Responds to POST /_platform/ui/session: a cookie for a ticket. */
+  startSession(body: unknown): PageResponse | Refusal {
+    const { ticket } = (body ?? {}) as { ticket?: unknown }
+    const secret = typeof ticket === 'string' ? this.#sessions.exchange(ticket) : undefined
+    if (secret === undefined) return refuse('PAGE_SESSION_REQUIRED')
+    return emptyResponse(`${this.#cookieName}=${secret}; Path=/_platform; HttpOnly; SameSite=Strict`)
+  }
+
+  /** Browsers send the cookies of all ports of a host. */
+  get #cookieName(): string {
+    return `voucherctl_page_${new URL(this.#baseUrl).port || '80'}`
+  }
+
+  #cookies(message: PageMessage): string[] {
+    const prefix = `${this.#cookieName}=`
+    return valuesOf(message, 'cookie')
+      .flatMap((line) => line.split(';'))
+      .map((it) => it.trim())
+      .filter((it) => it.startsWith(prefix))
+      .map((it) => it.slice(prefix.length))
+  }
+}
+
+/** Path of a target, decoded as the router decodes it: `/%5Fplatform` is `/_platform`. */
+export function pathOf(target: string): string {
+  const path = target.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] as string
+  try {
+    return decodeURI(path)
+  } catch {
+    return path
+  }
+}
+
+/** True for the page and the operator API. */
+export const isPlatformPath = (target: string): boolean => /^\/_platform(?:\/|$)/.test(pathOf(target))
+
+/** True for the routes of the page itself. */
+export const isPagePath = (target: string): boolean => /^\/_platform\/ui(?:\/|$)/.test(pathOf(target))

@@ -1,0 +1,64 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { failures, type Refusal, refuse } from '../contract/errors.js'
+import { type PageResponse, platformHeaders } from './assets.js'
+import { type Inspector, isPagePath, isPlatformPath, pathOf } from './inspector.js'
+
+/** A ticket with the rest of its JSON document. */
+const BODY_BYTES_MAX = 1_024
+
+/**
+ * Serves the page on a plain Node server and refuses what may not pass. Returns false for a request that the server
+ * handles: outside /_platform, or one of the page's sessions below /_platform/v1.
+ */
+export async function servePage(
+  inspector: Inspector,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<boolean> {
+  const target = request.url ?? ''
+  if (!isPlatformPath(target)) return false
+  const result = inspector.refuse(request) ?? (isPagePath(target) ? await respond() : inspector.refuseSession(request))
+  if (result === undefined) return false
+  send(response, 'ok' in result ? failureResponse(result) : result)
+  return true
+
+  async function respond(): Promise<PageResponse | Refusal> {
+    const { method } = request
+    const isSession = pathOf(target) === '/_platform/ui/session'
+    if (isSession && method === 'POST') {
+      const body = await readJson(request)
+      return body === undefined ? refuse('INVALID_JSON') : inspector.startSession(body)
+    }
+    return method === 'GET' || method === 'HEAD' ? inspector.get(request) : refuse('METHOD_NOT_ALLOWED')
+  }
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  // Another site cannot send this type without asking first (CORS).
+  if (request.headers['content-type']?.split(';', 1)[0]?.trim() !== 'application/json') return undefined
+  const pieces: Buffer[] = []
+  let length = 0
+  try {
+    for await (const piece of request) {
+      length += (piece as Buffer).length
+      if (length > BODY_BYTES_MAX) return undefined
+      pieces.push(piece as Buffer)
+    }
+    return JSON.parse(Buffer.concat(pieces).toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function failureResponse({ code, details }: Refusal): PageResponse {
+  const { status, message, retryable } = failures[code]
+  const headers = { ...platformHeaders, 'content-type': 'application/json; charset=utf-8' }
+  return { status, headers, body: JSON.stringify({ success: false, code, message, retryable, details }) }
+}
+
+function send(response: ServerResponse, { status, headers, body }: PageResponse): void {
+  // The rest of a refused body is not read, so the connection cannot be used again.
+  const { complete, method } = response.req
+  response.writeHead(status, { ...headers, ...(complete ? {} : { connection: 'close' }) })
+  response.end(method === 'HEAD' ? '' : body)
+}

@@ -1,0 +1,58 @@
+import { type Refusal, refuse } from '../contract/errors.js'
+
+/** What the checks read of a request; an IncomingMessage has these members. */
+export interface PageMessage {
+  readonly method?: string | undefined
+  /** The request target as received. */
+  readonly url?: string | undefined
+  /** Names and values in turn, with repeats: Node drops all Host headers but the first from `headers`. */
+  readonly rawHeaders: readonly string[]
+}
+
+/** What a port accepts: its own names and the origin of its page (DECISIONS.md#page-requests). */
+export interface Wall {
+  readonly origin: string
+  readonly hosts: ReadonlySet<string>
+}
+
+export function wallOf(baseUrl: string): Wall {
+  const { origin, hostname, port } = new URL(baseUrl)
+  const names = ['127.0.0.1', '[::1]', 'localhost', hostname]
+  // Clients leave out the default port.
+  const hosts = names.flatMap((name) => (port === '' ? [name, `${name}:80`] : [`${name}:${port}`]))
+  return { origin, hosts: new Set(hosts) }
+}
+
+/** Every value of a header. @param name in lower case */
+export function valuesOf({ rawHeaders }: PageMessage, name: string): string[] {
+  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name)
+}
+
+/** Refuses a request to another name, such as one that an attacker's DNS resolves to this machine. */
+export function refuseHost({ hosts }: Wall, message: PageMessage): Refusal<'HOST_NOT_ALLOWED'> | undefined {
+  const [host, ...others] = valuesOf(message, 'host')
+  const isOwn = host !== undefined && others.length === 0 && hosts.has(host.toLowerCase())
+  // An absolute target names a host of its own.
+  if (isOwn && message.url?.startsWith('/')) return undefined
+  return refuse('HOST_NOT_ALLOWED', { allowed: [...hosts] })
+}
+
+/**
+ * Refuses a request of another site. Browsers always send the two headers that tell; `fromPage` requires them, for
+ * requests that a browser could send for a user.
+ */
+export function refuseSite(
+  { origin }: Wall,
+  message: PageMessage,
+  fromPage: boolean,
+): Refusal<'CROSS_SITE_REQUEST'> | undefined {
+  const origins = valuesOf(message, 'origin')
+  const originMayLack = !fromPage || message.method === 'GET'
+  if (origins.length === 0 ? !originMayLack : origins.length > 1 || origins[0] !== origin) {
+    return refuse('CROSS_SITE_REQUEST', { header: 'Origin' })
+  }
+  const sites = valuesOf(message, 'sec-fetch-site')
+  const isSame = sites.length === 1 && (sites[0] === 'same-origin' || sites[0] === 'none')
+  if (isSame || (sites.length === 0 && !fromPage)) return undefined
+  return refuse('CROSS_SITE_REQUEST', { header: 'Sec-Fetch-Site' })
+}

@@ -1,0 +1,55 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Refusal } from '../contract/errors.js'
+import { type PageResponse, platformHeaders } from '../inspector/assets.js'
+import { type Inspector, isPlatformPath } from '../inspector/inspector.js'
+import type { PageMessage } from '../inspector/wall.js'
+import type { Deps } from './deps.js'
+import { sendBodyFailure, sendFailure } from './http/envelope.js'
+import { readJson } from './http/read-body.js'
+
+/** Refuses a request below /_platform that is for another name or from another site (DECISIONS.md#page-requests). */
+export function refuseAtWall(
+  { inspector }: Pick<Deps, 'inspector'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Refusal | undefined {
+  // The encrypted transport has checks of its own.
+  if (inspector === null || request.inner !== null) return undefined
+  if (!isPlatformPath(request.routeOptions.url ?? request.originalUrl)) return undefined
+  reply.headers(platformHeaders)
+  return inspector.refuse(messageOf(request))
+}
+
+/** Whether a request has the session of a page; undefined for a request without a page's cookie. */
+export function refusePageSession(
+  { inspector }: Pick<Deps, 'inspector'>,
+  request: FastifyRequest,
+): Refusal | null | undefined {
+  if (inspector === null || request.inner !== null || !inspector.usesSession(request.raw)) return undefined
+  return inspector.refuseSession(request.raw) ?? null
+}
+
+/** Adds the routes of the page. */
+export function bindPage(app: FastifyInstance, inspector: Inspector): void {
+  const files = { config: { endpoint: { id: 'page.files', path: '/_platform/ui/*' } } } as const
+  for (const path of ['/_platform/ui', '/_platform/ui/*']) {
+    app.get(path, files, async (request, reply) => send(request, reply, await inspector.get(messageOf(request))))
+  }
+  const session = { config: { endpoint: { id: 'page.session', path: '/_platform/ui/session' } } } as const
+  app.post('/_platform/ui/session', session, async (request, reply) => {
+    const read = await readJson(request)
+    return read.ok ? send(request, reply, inspector.startSession(read.value)) : sendBodyFailure(request, reply, read)
+  })
+}
+
+/** The request as received: the router works with a rewritten target. */
+const messageOf = ({ originalUrl, raw: { method, rawHeaders } }: FastifyRequest): PageMessage => ({
+  method,
+  url: originalUrl,
+  rawHeaders,
+})
+
+function send(request: FastifyRequest, reply: FastifyReply, result: PageResponse | Refusal): FastifyReply {
+  if ('ok' in result) return sendFailure(request, reply, result)
+  return reply.code(result.status).headers(result.headers).send(result.body)
+}
