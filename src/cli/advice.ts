@@ -128,6 +128,8 @@ export const advice: Readonly<Record<FailureCode | ClientCode, string>> = {
     'Delete the webhook to poll: `voucherctl webhook delete`. Its updates: `voucherctl webhook deliveries`.',
   POLLING_ACTIVE: 'End the `voucherctl bots updates` that runs, or the program that polls, then set the webhook.',
   POLL_TERMINATED: 'Run one poller for each bot.',
+  DELIVERY_NOT_REPLAYABLE:
+    'Its bot needs a webhook and must be enabled. For a delivery without an attempt use --resign, for deleted bytes --body-file.',
   DELIVERY_NOT_RETRYABLE:
     'Only failed and dead_letter deliveries are retried, delivered ones with --force, and only while a webhook is set: `voucherctl webhook deliveries`.',
   SECURE_SESSION_EXPIRED: 'Repeat it: the next call negotiates a new session.',
@@ -139,7 +141,7 @@ export const advice: Readonly<Record<FailureCode | ClientCode, string>> = {
   PAGE_OFF: 'Start the server on this machine only, without --host: `voucherctl server start`.',
   TEST_CLOCK_OFF: 'Start the server with a test clock: `voucherctl server start --test-clock`.',
 
-  PAYLOAD_TOO_LARGE: 'Send less: at most 64 KiB.',
+  PAYLOAD_TOO_LARGE: 'Send less: at most 64 KiB, as the bytes of a replay 1 MiB.',
   SECURE_ENVELOPE_TOO_LARGE: 'Send less, at most 262,144 bytes encrypted, or use --secure off if the server allows it.',
   UNSUPPORTED_MEDIA_TYPE: 'Check what stands between: a proxy may have changed the Content-Type header.',
   SECURE_TRANSPORT_REQUIRED:

@@ -82,6 +82,8 @@ const causes: Readonly<Record<FailureCode, string>> = {
   WEBHOOK_ACTIVE: 'A bot with a webhook cannot be polled.',
   POLLING_ACTIVE: 'A getUpdates call of this bot is open.',
   POLL_TERMINATED: 'Two programs poll the same bot.',
+  DELIVERY_NOT_REPLAYABLE:
+    'No webhook is set, the bot is disabled, no attempt was made yet, or the bytes were deleted.',
   DELIVERY_NOT_RETRYABLE: 'It is pending, was delivered already, or no webhook is set.',
   SECURE_SESSION_EXPIRED: 'The session was too old, or the server was restarted.',
   SECURE_SESSION_MISMATCH: 'The keys of the server changed since the session was negotiated.',
@@ -90,7 +92,7 @@ const causes: Readonly<Record<FailureCode, string>> = {
   DATABASE_SHARED: 'The server stores its data on PostgreSQL, which other servers may share.',
   PAGE_OFF: 'The server is bound beyond loopback, so other machines could read the page.',
   TEST_CLOCK_OFF: 'The server keeps real time.',
-  PAYLOAD_TOO_LARGE: 'The body has more than 64 KiB.',
+  PAYLOAD_TOO_LARGE: 'The body has more than 64 KiB; that of a replay may have more.',
   SECURE_ENVELOPE_TOO_LARGE: 'The encrypted body has more than 262,144 bytes.',
   UNSUPPORTED_MEDIA_TYPE: 'The Content-Type or Content-Encoding header is not what voucherctl sends.',
   SECURE_TRANSPORT_REQUIRED: 'The server, or the application, takes encrypted calls only.',

@@ -45,6 +45,8 @@ export const hintCodes = [
   'webhook_changed',
   'two_signatures',
   'previous_secret_ended',
+  'login',
+  'csrf',
   'content_type',
   'other_secret',
   'raw_body',
@@ -154,5 +156,5 @@ export const replayDelivery = endpoint({
   }),
   bodyBytesMax: Math.ceil(REPLAY_BYTES_MAX / 3) * 4 + 1024,
   output: deliveryReplay,
-  failures: ['DELIVERY_NOT_FOUND', 'RATE_LIMITED'],
+  failures: ['DELIVERY_NOT_FOUND', 'DELIVERY_NOT_REPLAYABLE', 'RATE_LIMITED'],
 })

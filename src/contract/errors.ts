@@ -109,6 +109,7 @@ export const failures = {
   WEBHOOK_ACTIVE: rule(409, 'Updates go to a webhook.', 'Delete the webhook to poll; until then nothing is confirmed.'),
   POLLING_ACTIVE: rule(409, 'Updates are being polled.', 'End the open getUpdates call, then set the webhook.'),
   POLL_TERMINATED: rule(409, 'A newer getUpdates call took over.', 'Run one poller for each bot.'),
+  DELIVERY_NOT_REPLAYABLE: rule(409, 'The delivery cannot be replayed.', 'See details.reason: its bot needs a webhook and must not be disabled; deleted bytes need a body, and a delivery without an attempt a new signature.'),
   DELIVERY_NOT_RETRYABLE: rule(409, 'The delivery cannot be retried.', 'Only failed and dead_letter deliveries are, and delivered ones with force, while a webhook is set.'),
   SECURE_SESSION_EXPIRED: secure(rule(409, 'The session has ended.', 'Negotiate a new session and repeat once with a new rid and IV.')),
   SECURE_SESSION_MISMATCH: secure(rule(409, 'The session does not belong to this key.', 'Read bootstrap again, negotiate, and repeat once.')),
@@ -118,7 +119,7 @@ export const failures = {
   PAGE_OFF: rule(409, 'This server has no page.', 'Start it without --host: a page is for a server that only its own machine reaches.'),
   TEST_CLOCK_OFF: rule(409, 'This server does not run on a test clock.', 'Start it with --test-clock.'),
 
-  PAYLOAD_TOO_LARGE: rule(413, 'The body is too large.', 'Send at most 64 KiB.'),
+  PAYLOAD_TOO_LARGE: rule(413, 'The body is too large.', 'Send at most 64 KiB; the bytes of a replay may have 1 MiB.'),
   SECURE_ENVELOPE_TOO_LARGE: secure(rule(413, 'The envelope is too large.', 'Send at most 262,144 bytes, or call the endpoint directly.')),
   UNSUPPORTED_MEDIA_TYPE: rule(415, 'The body is not application/json.', 'Send Content-Type: application/json without a content encoding.'),
   SECURE_TRANSPORT_REQUIRED: secure(rule(426, 'Calls must be encrypted here.', 'Send the call through the encrypted transport: --secure required.')),

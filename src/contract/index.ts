@@ -1,6 +1,7 @@
 import * as apps from './apps.js'
 import * as bots from './bots.js'
 import * as controls from './controls.js'
+import * as deliveries from './deliveries.js'
 import type { Endpoint } from './endpoint.js'
 import * as page from './page.js'
 import * as platform from './platform.js'
@@ -93,6 +94,9 @@ export const contract = {
     vouchers: voucherHistory.listVouchers,
     voucher: voucherHistory.showVoucher,
     findVoucher: voucherHistory.findVoucher,
+    deliveries: deliveries.listDeliveries,
+    delivery: deliveries.showDelivery,
+    replayDelivery: deliveries.replayDelivery,
   },
 } as const satisfies Record<string, Record<string, Endpoint>>
 

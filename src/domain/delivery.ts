@@ -1,3 +1,4 @@
+import type { ScheduledAttempt } from '../contract/deliveries.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { UpdateType } from '../contract/updates.js'
 import type { Delivery, DeliveryAttempt } from '../contract/webhook.js'
@@ -155,4 +156,27 @@ function attemptRecord(row: DeliveryAttemptRow): DeliveryAttempt {
     status_code: row.status_code,
     error: errorOf(row.error_code, row.error_message),
   }
+}
+
+/**
+ * Returns the attempts of the schedule: those that were made, the next one, and the earliest times of later ones.
+ * @param attempts the latest attempts in ascending order
+ */
+export function scheduleOf(
+  row: DeliveryState & Pick<DeliveryRow, 'last_attempt_at'>,
+  attempts: readonly DeliveryAttempt[],
+): ScheduledAttempt[] {
+  const { attempt_count: count, status, resume_status: resumed } = row
+  const made = attempts.filter((it) => !it.manual)
+  const isOpen = ['pending', 'delivering', 'failed'].includes(status) && (resumed ?? 'failed') === 'failed'
+  const isRunning = status === 'delivering' && resumed === null
+  let at = isRunning ? row.last_attempt_at : row.next_attempt_at
+  return [0, ...RETRY_DELAYS_SECONDS].map((delaySeconds, before) => {
+    const attempt = before + 1
+    if (before < count) return { attempt, at: made.at(before - count)?.started_at ?? null, state: 'made' }
+    if (!isOpen) return { attempt, at: null, state: 'never' }
+    if (before === count) return { attempt, at: instantOrNull(at), state: isRunning ? 'running' : 'due' }
+    at = at === null ? null : at + delaySeconds * 1000
+    return { attempt, at: instantOrNull(at), state: 'later' }
+  })
 }

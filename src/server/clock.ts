@@ -5,6 +5,9 @@ export interface Clock {
   onMove(listener: () => void): () => void
 }
 
+/** The present time without moves of a test clock. */
+export const trueTime = (clock: Clock): number => (clock instanceof TestClock ? clock.trueNow() : clock.now())
+
 const neverMoved = () => () => {}
 
 export const systemClock: Clock = { now: () => Date.now(), onMove: neverMoved }

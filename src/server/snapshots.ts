@@ -1,6 +1,6 @@
 import { plant } from '../store/seed.js'
 import { STATE_REPLACED, type StoredSnapshot } from '../store/snapshots.js'
-import { TestClock } from './clock.js'
+import { TestClock, trueTime } from './clock.js'
 import type { Deps } from './deps.js'
 import type { ServerSnapshots } from './options.js'
 import { seedRows } from './seed/plant.js'
@@ -48,7 +48,7 @@ export class Snapshots implements ServerSnapshots {
   reset(): Promise<void> {
     const { store, clock } = this.#deps
     return this.#replace(async () => {
-      const now = clock instanceof TestClock ? clock.trueNow() : clock.now()
+      const now = trueTime(clock)
       const rows = this.#seed && seedRows(this.#seed, now)
       await store.snapshots.clear(function* () {
         if (rows !== undefined) yield* plant(rows)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type AttemptOutcome, applyAttempt, decideRetry } from '../../src/domain/delivery.js'
+import { type AttemptOutcome, applyAttempt, decideRetry, scheduleOf } from '../../src/domain/delivery.js'
 
 type DeliveryState = Parameters<typeof applyAttempt>[0]
 
@@ -118,4 +118,58 @@ describe('manual retry', () => {
       expect(decideRetry({ status }, { ...ready, force: true, hasBody: false })).toEqual(refused)
     },
   )
+})
+
+describe('schedule of a delivery', () => {
+  const madeAt = (started_at: string, manual = false) => ({
+    ...{ number: 1, manual, started_at, duration_ms: 1, status_code: 500, error: null },
+  })
+  const shown = (
+    overrides: Partial<Parameters<typeof scheduleOf>[0]>,
+    attempts = [madeAt('first'), madeAt('second')],
+  ) =>
+    scheduleOf({ ...standing({ lease_until: null }), last_attempt_at: 5_000, ...overrides }, attempts).map((it) => [
+      it.state,
+      it.at,
+    ])
+  const later = (ms: number) => ['later', new Date(ms).toISOString()]
+  const never = ['never', null]
+
+  it('schedule has made attempts, the due one, and the earliest times of later ones', () => {
+    const attempts = [madeAt('first'), madeAt('by hand', true), madeAt('second')]
+    expect(shown({ status: 'failed', attempt_count: 2, next_attempt_at: 0 }, attempts)).toEqual([
+      ['made', 'first'],
+      ['made', 'second'],
+      ['due', '1970-01-01T00:00:00.000Z'],
+      later(900_000),
+      later(4_500_000),
+    ])
+  })
+
+  it('schedule has the running attempt of a delivery in flight', () => {
+    expect(shown({ attempt_count: 1 })[1]).toEqual(['running', '1970-01-01T00:00:05.000Z'])
+    expect(shown({ attempt_count: 1 })[2]).toEqual(later(305_000))
+  })
+
+  it('schedule of a failed delivery goes on during a manual retry, that of a dead letter does not', () => {
+    const retried = { attempt_count: 2, next_attempt_at: 0 }
+    expect(shown({ ...retried, resume_status: 'failed' })[2]).toEqual(['due', '1970-01-01T00:00:00.000Z'])
+    expect(shown({ ...retried, resume_status: 'dead_letter' })[2]).toEqual(never)
+  })
+
+  it.each(['delivered', 'dead_letter', 'cancelled'] as const)('schedule of a %s delivery has ended', (status) => {
+    expect(shown({ status, attempt_count: 2 }).slice(1)).toEqual([['made', 'second'], never, never, never])
+  })
+
+  it('schedule leaves out the time of an attempt that is not in the list', () => {
+    expect(shown({ status: 'failed', attempt_count: 3 }).slice(0, 3)).toEqual([
+      ['made', null],
+      ['made', 'first'],
+      ['made', 'second'],
+    ])
+  })
+
+  it('schedule begins again for a delivery whose webhook was set again', () => {
+    expect(shown({ status: 'pending', attempt_count: 0, next_attempt_at: 0 })[0]?.[0]).toBe('due')
+  })
 })

@@ -143,6 +143,13 @@ export const rows: Readonly<Record<string, Row>> = {
   'platform.findVoucher': row(`POST ${platform}/voucher-lookup`, 'operator', undefined, {
     credential: 'VOUCHER_NOT_FOUND',
   }),
+  'platform.deliveries': row(`GET ${platform}/deliveries`, 'operator'),
+  'platform.delivery': row(`GET ${platform}/deliveries/:deliveryId`, 'operator', undefined, {
+    deliveryId: 'DELIVERY_NOT_FOUND',
+  }),
+  'platform.replayDelivery': row(`POST ${platform}/deliveries/:deliveryId/replay`, 'operator', undefined, {
+    deliveryId: 'DELIVERY_NOT_FOUND',
+  }),
 }
 
 /** Routes of the page as Fastify prints them; their requests pass other checks first (page.test.ts). */

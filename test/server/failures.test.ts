@@ -231,6 +231,9 @@ const specific: Readonly<Record<string, Produce>> = {
   'webhook.set POLLING_ACTIVE': pollingActive,
   'webhook.setByBot POLLING_ACTIVE': pollingActive,
   'webhook.retry DELIVERY_NOT_RETRYABLE': (scene) => scene.sendTwice({}),
+  'platform.replayDelivery DELIVERY_NOT_REPLAYABLE': (scene) => scene.send({ input: { mode: 'as_sent' } }),
+  'platform.replayDelivery PAYLOAD_TOO_LARGE': (scene) =>
+    scene.send({ body: JSON.stringify({ a: 'x'.repeat(1_500_000) }) }),
   'bots.updates WEBHOOK_ACTIVE': async (scene) => {
     await scene.server.deps.store.write(() => plantWebhook((scene.bot as TestBot).id))
     return scene.send()

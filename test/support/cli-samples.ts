@@ -240,6 +240,50 @@ export const delivery = {
   ],
 }
 
+const headers = [
+  ['X-Platform-Signature-V2', 'a'.repeat(64)],
+  ['X-Platform-Timestamp', '1795255200'],
+  ['X-Platform-Update-Id', '7'],
+]
+const exchange = {
+  request: { method: 'POST', url: 'https://shop.example/hook', headers, body: 'e30=', body_bytes: 2 },
+  response: { status: 401, headers: [['Date', 'now']], body: 'bm8=', body_bytes: 2 },
+}
+const verified = { ok: true, reason: null, explanation: 'The current secret made this signature.', fix: null }
+const refusedBy = {
+  status: 401,
+  error: { code: 'http_status', message: 'The endpoint answered 401 instead of 2xx.' },
+  duration_ms: 12,
+}
+
+export const deliveryDetail = {
+  delivery,
+  bot_name: 'Coffee',
+  url: 'https://shop.example/hook',
+  voucher_id: null,
+  body: 'e30=',
+  request: { of: 'last_attempt', headers },
+  signature: {
+    timestamp: 1795255200,
+    prefix: '1795255200.',
+    signed_bytes: 13,
+    algorithm: 'HMAC-SHA256',
+    secrets: [{ which: 'current', signature: 'a'.repeat(64), sent: true, until: null }],
+    webhook_set_at: at,
+  },
+  verification: verified,
+  schedule: [
+    { attempt: 1, at, state: 'made' },
+    { attempt: 2, at, state: 'due' },
+  ],
+  responses: [{ ...exchange, ...refusedBy, at, attempt: 1, manual: false, replay: false }],
+  hints: [{ code: 'other_secret', text: 'The signature is right for the secret of this webhook.' }],
+  now: at,
+  true_now: at,
+}
+
+export const deliveryReplay = { ...refusedBy, exchange, verification: verified, hints: deliveryDetail.hints }
+
 const issuedEvent = {
   type: 'issued',
   at,
@@ -414,6 +458,14 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
   'platform apps list': { args: '', data: pageOf(app) },
   'platform templates list': { args: '', data: pageOf({ ...template, applicationName: 'Shop' }) },
   'platform totals': { args: '', data: { until: at, items: [{ from: at, issued: 3, redeemed: 1 }], complete: true } },
+  'platform deliveries list': { args: '', data: pageOf(delivery) },
+  'platform deliveries show': { args: 'dlv_01', bare: 'DELIVERY_ID', data: deliveryDetail },
+  'platform deliveries replay': {
+    args: 'dlv_01 --resign',
+    bare: 'DELIVERY_ID',
+    data: { ...deliveryReplay, status: 204, error: null, hints: [] },
+    changes: true,
+  },
   'platform vouchers list': { args: '', data: pageOf(voucher) },
   'platform vouchers show': { args: 'vch_01', bare: 'ID|CODE', data: voucherHistory },
   'platform reviews': {

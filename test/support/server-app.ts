@@ -12,7 +12,7 @@ import { TokenUses } from '../../src/server/background/token-uses.js'
 import { createClientAddresses } from '../../src/server/client-address.js'
 import { TestClock } from '../../src/server/clock.js'
 import { AttemptLog } from '../../src/server/delivery/attempt-log.js'
-import { createSender } from '../../src/server/delivery/sender.js'
+import type { Sender } from '../../src/server/delivery/sender.js'
 import type { Deps } from '../../src/server/deps.js'
 import { Faults } from '../../src/server/faults.js'
 import { Gate } from '../../src/server/gate.js'
@@ -76,6 +76,12 @@ class HarmlessSnapshots extends Snapshots {
   }
 }
 
+/** Sends nothing: every endpoint responds 200. */
+const offlineSender: Sender = {
+  send: async () => ({ statusCode: 200, error: null, durationMs: 1, ipAddress: null, response: null }),
+  close: async () => {},
+}
+
 let onSharedStore = 0
 
 /** The page of a server without a socket, whose requests have the Host of light-my-request. */
@@ -118,7 +124,7 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
       egressIps: [],
       lookup: async () => ['93.184.215.14'],
     },
-    sender: createSender(overrides.webhooks),
+    sender: offlineSender,
     attempts: new AttemptLog(),
     secure: {
       enabled: true,

@@ -83,7 +83,8 @@ export class DeliveryScene {
   static async open(options: { started?: boolean } = {}): Promise<DeliveryScene> {
     const ports = new Set<number>()
     const lookup = async () => ['93.184.215.14']
-    const server = testApp({ webhooks: { loopbackPorts: ports, egressIps: ['198.51.100.7'], lookup } })
+    const webhooks = { loopbackPorts: ports, egressIps: ['198.51.100.7'], lookup }
+    const server = testApp({ webhooks, sender: createSender(webhooks) })
     const tenant = await newTenant(server)
     const scene = new DeliveryScene(server, ports, tenant, await tenant.bot())
     onTestFinished(async () => {

@@ -10,7 +10,7 @@ import { START_MS, type TestApp, testApp } from './server-app.js'
 import { newChat } from './server-chats.js'
 import { type Answer, freshKey, type WireRequest, wireOf } from './server-client.js'
 import { botBody, codeOf, newTenant, serial, type Tenant, type TestBot, templateBody } from './server-tenant.js'
-import { failedDelivery, HOOK_URL } from './server-webhooks.js'
+import { failedDelivery, HOOK_URL, newDelivery } from './server-webhooks.js'
 
 /** Per endpoint, a function that creates the required objects and returns an input that succeeds. */
 export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => Promise<Record<string, unknown>>>> = {
@@ -117,6 +117,12 @@ export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => 
   'platform.vouchers': async () => ({}),
   'platform.voucher': async (tenant) => ({ voucherId: (await tenant.issue()).id }),
   'platform.findVoucher': async (tenant) => ({ credential: codeOf(await tenant.issue()) }),
+  'platform.deliveries': async () => ({}),
+  'platform.delivery': async (tenant) => ({ deliveryId: (await newDelivery(tenant, await tenant.itsBot())).id }),
+  'platform.replayDelivery': async (tenant) => ({
+    deliveryId: (await newDelivery(tenant, await tenant.itsBot())).id,
+    mode: 'resigned',
+  }),
   'platform.snapshots': async () => ({}),
   'platform.saveSnapshot': async () => ({ name: 'one' }),
   'platform.restoreSnapshot': async (tenant) => savedSnapshot(tenant),

@@ -221,6 +221,34 @@ export const updateExample = (type: UpdateType): JsonObject => ({
   [type]: payloads[type],
 })
 
+const delivery = {
+  id: ids.deliveryId,
+  bot_id: ids.botId,
+  update_id: 17,
+  update_type: 'message',
+  status: 'failed',
+  cancel_reason: null,
+  attempt_count: 1,
+  manual_attempt_count: 0,
+  created_at: at,
+  last_attempt_at: at,
+  next_attempt_at: '2026-11-21T10:01:00.000Z',
+  delivered_at: null,
+  last_status_code: 503,
+  last_error: { code: 'http_status', message: 'The endpoint answered 503 instead of 2xx.' },
+  last_duration_ms: 24,
+  attempts: [
+    {
+      number: 1,
+      manual: false,
+      started_at: at,
+      duration_ms: 24,
+      status_code: 503,
+      error: { code: 'http_status', message: 'The endpoint answered 503 instead of 2xx.' },
+    },
+  ],
+}
+
 /** Examples of records, by the name of the record in the OpenAPI document. */
 const records: Readonly<Record<string, JsonObject>> = {
   Application: application,
@@ -297,33 +325,7 @@ const records: Readonly<Record<string, JsonObject>> = {
     last_success_date: null,
     platform_egress_ips: [],
   },
-  Delivery: {
-    id: ids.deliveryId,
-    bot_id: ids.botId,
-    update_id: 17,
-    update_type: 'message',
-    status: 'failed',
-    cancel_reason: null,
-    attempt_count: 1,
-    manual_attempt_count: 0,
-    created_at: at,
-    last_attempt_at: at,
-    next_attempt_at: '2026-11-21T10:01:00.000Z',
-    delivered_at: null,
-    last_status_code: 503,
-    last_error: { code: 'http_status', message: 'The endpoint answered 503 instead of 2xx.' },
-    last_duration_ms: 24,
-    attempts: [
-      {
-        number: 1,
-        manual: false,
-        started_at: at,
-        duration_ms: 24,
-        status_code: 503,
-        error: { code: 'http_status', message: 'The endpoint answered 503 instead of 2xx.' },
-      },
-    ],
-  },
+  Delivery: delivery,
   Review: {
     kind: 'template',
     id: ids.templateId,
@@ -441,6 +443,7 @@ const bodies: Readonly<Record<string, JsonObject>> = {
   'webhook.setByBot': webhookBody,
   'webhook.delete': { drop_pending_updates: false },
   'webhook.retry': { force: false },
+  'platform.replayDelivery': { mode: 'resigned' },
   'platform.issueAccountToken': { expires_in_seconds: 3600 },
   'platform.rejectTemplate': { code: 'NAME_UNCLEAR', reason: 'Say what the coffee is.' },
   'platform.setAppFeatures': { features: ['vouchers'] },
@@ -453,6 +456,34 @@ const bodies: Readonly<Record<string, JsonObject>> = {
   'platform.addFault': { endpoint: 'vouchers.redeem', kind: 'drop_response', rate: 0.05 },
   'secure.session': { clientPublicKey: publicKey },
   'secure.dispatch': envelope,
+}
+
+const signedHeaders = [
+  ['X-Platform-Signature-V2', 'c0ffee'.padEnd(64, '0')],
+  ['X-Platform-Timestamp', '1801396800'],
+  ['X-Platform-Update-Id', '17'],
+]
+const deliveryExchange = {
+  request: {
+    method: 'POST',
+    url: webhookBody.url,
+    headers: signedHeaders,
+    body: 'eyJ1cGRhdGVfaWQiOjE3fQ==',
+    body_bytes: 16,
+  },
+  response: { status: 401, headers: [['Date', 'Sun, 31 Jan 2027 00:00:00 GMT']], body: 'bm8=', body_bytes: 2 },
+}
+const verification = {
+  ok: true,
+  reason: null,
+  explanation: 'The current secret made this signature over these bytes.',
+  fix: null,
+}
+const hints = [{ code: 'other_secret', text: 'The signature is right for the secret of this webhook.' }]
+const refusedAttempt = {
+  status: 401,
+  error: { code: 'http_status', message: 'The endpoint answered 401 instead of 2xx.' },
+  duration_ms: 24,
 }
 
 const clock = { now: '2027-01-31T00:00:00.000Z', test_clock: true }
@@ -470,6 +501,29 @@ const data: Readonly<Record<string, Json>> = {
     dropped_updates: 0,
     warnings: [],
   },
+  'platform.delivery': {
+    delivery,
+    bot_name: 'Coffee bot',
+    url: webhookBody.url,
+    voucher_id: null,
+    body: 'eyJ1cGRhdGVfaWQiOjE3fQ==',
+    request: { of: 'last_attempt', headers: signedHeaders },
+    signature: {
+      timestamp: 1801396800,
+      prefix: '1801396800.',
+      signed_bytes: 27,
+      algorithm: 'HMAC-SHA256',
+      secrets: [{ which: 'current', signature: 'c0ffee'.padEnd(64, '0'), sent: true, until: null }],
+      webhook_set_at: later,
+    },
+    verification,
+    schedule: [{ attempt: 1, at: later, state: 'made' }],
+    responses: [{ ...deliveryExchange, ...refusedAttempt, at: later, attempt: 1, manual: false, replay: false }],
+    hints,
+    now: later,
+    true_now: later,
+  },
+  'platform.replayDelivery': { ...refusedAttempt, exchange: deliveryExchange, verification, hints },
   'platform.issueAccountToken': { jwt: 'eyJhbGciOiJIUzI1NiJ9.e30.EXAMPLE', expires_at: later },
   'platform.getClock': clock,
   'platform.setClock': clock,

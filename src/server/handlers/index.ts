@@ -4,6 +4,7 @@ import { appHandlers } from './apps.js'
 import { botRuntimeHandlers } from './bot-runtime.js'
 import { botConsoleHandlers } from './bots.js'
 import { controlHandlers } from './controls.js'
+import { deliveryHandlers } from './deliveries.js'
 import { platformHandlers } from './platform.js'
 import { snapshotHandlers } from './snapshots.js'
 import { templateHandlers } from './templates.js'
@@ -25,6 +26,7 @@ export function makeHandlers(deps: Deps): Handlers {
     platform: {
       ...platformHandlers(deps, replies),
       ...controlHandlers(deps, replies),
+      ...deliveryHandlers(deps, replies),
       ...snapshotHandlers(deps, replies),
       ...voucherHistoryHandlers(deps, replies),
     },

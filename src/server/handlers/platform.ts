@@ -11,6 +11,7 @@ import * as templates from '../../store/templates.js'
 import { totals } from '../../store/totals.js'
 import { invalid, type MakeHandlers } from '../handler.js'
 import type { ControlEndpoint } from './controls.js'
+import type { DeliveryEndpoint } from './deliveries.js'
 import type { SnapshotEndpoint } from './snapshots.js'
 
 const JWT_LIFETIME_SECONDS = 86_400
@@ -22,9 +23,9 @@ function byAge(one: Review, other: Review): number {
   if (one.submitted_at !== other.submitted_at) return one.submitted_at < other.submitted_at ? -1 : 1
   return one.id < other.id ? -1 : 1
 }
-type OfOtherFiles = ControlEndpoint | SnapshotEndpoint | 'vouchers' | 'voucher' | 'findVoucher'
+type OfOtherFiles = ControlEndpoint | DeliveryEndpoint | SnapshotEndpoint | 'vouchers' | 'voucher' | 'findVoucher'
 
-/** The operator API (DECISIONS.md#operator-api), except the endpoints of controls.ts, snapshots.ts and voucher-history.ts. */
+/** The operator API (DECISIONS.md#operator-api), except the endpoints of other files. */
 export const platformHandlers: MakeHandlers<'platform', Exclude<keyof Contract['platform'], OfOtherFiles>> = (
   deps,
   { read, write },

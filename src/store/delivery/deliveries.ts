@@ -1,9 +1,10 @@
+import type { ScheduledAttempt } from '../../contract/deliveries.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
 import type { Delivery } from '../../contract/webhook.js'
-import type { DeliveryAttemptRow, DeliveryRow } from '../../domain/bot/rows.js'
-import { decideRetry, deliveryRecord, SHOWN_ATTEMPTS_MAX } from '../../domain/delivery.js'
+import type { BotRow, DeliveryAttemptRow, DeliveryRow, WebhookRow } from '../../domain/bot/rows.js'
+import { decideRetry, deliveryRecord, SHOWN_ATTEMPTS_MAX, scheduleOf } from '../../domain/delivery.js'
 import { approved } from '../bots/bots.js'
-import { all, interleave, notify, type Op, one, run, runEach, type Value } from '../operation.js'
+import { all, count, interleave, notify, type Op, one, run, runEach, type Value } from '../operation.js'
 import { listPage, type Page, type PageRequest } from '../page.js'
 import { type CancelledTo, cancelledTo } from './backlog.js'
 import { webhookOf } from './webhooks.js'
@@ -20,7 +21,7 @@ export function* list(accountId: string, botId: string, filter: DeliveryFilter):
   const cancelled = yield* cancelledTo(botId)
   const params: Value[] = [botId]
   let from = 'deliveries where bot_id = $1'
-  if (filter.status !== undefined) from += ` and ${STATUS_IS}`
+  if (filter.status !== undefined) from += ` and ${statusIs('$2', '$3')}`
   if (filter.status !== undefined) params.push(filter.status, cancelled.cancelledTo)
   // Repeats the condition of the partial index of failed deliveries, so the engine can use it.
   if (filter.status === 'failed' || filter.status === 'dead_letter') from += ` and status in ('failed', 'dead_letter')`
@@ -28,11 +29,75 @@ export function* list(accountId: string, botId: string, filter: DeliveryFilter):
   return { ...page, items: yield* recordsOf(page.items) }
 }
 
-/** $2 is the requested status, $3 the id up to which pending deliveries are cancelled. */
-const STATUS_IS = `(status = $2 and (status not in ('pending', 'failed') or update_id > $3
+/** Lists the deliveries of all bots, or of one. */
+export function* listAll(filter: DeliveryFilter & { readonly bot_id?: string }): Op<Page<Delivery>> {
+  const params: Value[] = []
+  const where: string[] = []
+  if (filter.bot_id !== undefined) where.push(`bot_id = $${params.push(filter.bot_id)}`)
+  if (filter.status !== undefined) where.push(statusIs(`$${params.push(filter.status)}`, CANCELLED_TO))
+  const from = where.length === 0 ? 'deliveries' : `deliveries where ${where.join(' and ')}`
+  const page = yield* listPage<DeliveryRow, DeliveryRow>(from, params, filter, (row) => row)
+  const rows = yield* asCancelledByBot(page.items)
+  return { ...page, items: yield* recordsOf(rows) }
+}
+
+/** SQL for deliveries with a status. @param cancelledTo the id up to which pending deliveries are cancelled */
+const statusIs = (
+  status: string,
+  cancelledTo: string,
+) => `(status = ${status} and (status not in ('pending', 'failed') or update_id > ${cancelledTo}
     or resume_status in ('dead_letter', 'delivered'))
-  or $2 = 'cancelled' and status in ('pending', 'failed') and update_id <= $3
+  or ${status} = 'cancelled' and status in ('pending', 'failed') and update_id <= ${cancelledTo}
     and (resume_status is null or resume_status = 'failed'))`
+
+/** SQL of `cancelledTo` for the bot of a delivery. */
+const CANCELLED_TO = `(select case when w.bot_id is null then q.last_update_id else coalesce(q.confirmed_to, 0) end
+  from update_queues q left join webhooks w on w.bot_id = q.bot_id where q.bot_id = deliveries.bot_id)`
+
+/** Applies the backlogs of all bots of the rows; keeps the order. */
+function* asCancelledByBot(rows: readonly DeliveryRow[]): Op<DeliveryRow[]> {
+  const byBot = new Map<string, CancelledTo>()
+  const shown: DeliveryRow[] = []
+  for (const row of rows) {
+    const cancelled = byBot.get(row.bot_id) ?? (yield* cancelledTo(row.bot_id))
+    byBot.set(row.bot_id, cancelled)
+    shown.push(asCancelled(row, cancelled))
+  }
+  return shown
+}
+
+/** A delivery with all that the operator may see or send of it. */
+export interface DeliveryWithUpdate {
+  readonly delivery: Delivery
+  readonly schedule: readonly ScheduledAttempt[]
+  readonly bot: Pick<BotRow, 'id' | 'name' | 'status'>
+  readonly webhook: WebhookRow | null
+  /** JSON text of the update; null once it is deleted. */
+  readonly body: string | null
+  /** Deliveries of the bot that have a connection to its endpoint. */
+  readonly inFlight: number
+}
+
+export function* show(deliveryId: string): Op<DeliveryWithUpdate | Refusal<'DELIVERY_NOT_FOUND'>> {
+  const stored = yield* one<DeliveryRow>('select * from deliveries where id = $1', [deliveryId])
+  if (stored === undefined) return refuse('DELIVERY_NOT_FOUND')
+  const { bot_id: botId, update_id: updateId } = stored
+  const [row] = yield* asCancelledByBot([stored])
+  const [record] = yield* recordsOf([row as DeliveryRow])
+  const update = yield* one<{ body: string }>('select body from updates where bot_id = $1 and update_id = $2', [
+    botId,
+    updateId,
+  ])
+  const bot = yield* one<BotRow>('select * from bots where id = $1', [botId])
+  return {
+    delivery: record as Delivery,
+    schedule: scheduleOf(row as DeliveryRow, (record as Delivery).attempts),
+    bot: bot as BotRow,
+    webhook: yield* webhookOf(botId),
+    body: update?.body || null,
+    inFlight: yield* count('deliveries where bot_id = $1 and lease_until is not null', [botId]),
+  }
+}
 
 /** Returns a delivery row as it will be after the bot's backlog is applied. */
 function asCancelled(row: DeliveryRow, { cancelledTo, droppedTo }: CancelledTo): DeliveryRow {

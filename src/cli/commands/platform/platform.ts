@@ -7,6 +7,7 @@ import { choice, list, required, text } from '../../flags/flags.js'
 import { platformBots } from './bots.js'
 import { platformChats, platformUsers } from './chats.js'
 import { clock, faults } from './controls.js'
+import { platformDeliveries } from './deliveries.js'
 import { operatorNotes as notes } from './operator-notes.js'
 import { reset, snapshots } from './snapshots.js'
 import { totals } from './totals.js'
@@ -138,6 +139,7 @@ export const platform: Group = {
     platformUsers,
     platformChats,
     platformVouchers,
+    platformDeliveries,
     totals,
     clock,
     faults,

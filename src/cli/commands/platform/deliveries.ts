@@ -1,0 +1,113 @@
+import * as contract from '../../../contract/deliveries.js'
+import { deliveryStatuses } from '../../../contract/webhook.js'
+import { callLeaf, type Group, leaf } from '../../command/leaf.js'
+import { fetchList, pageFlags } from '../../command/paging.js'
+import { usage } from '../../failure.js'
+import { defined } from '../../flags/defined.js'
+import { choice, text, toggle } from '../../flags/flags.js'
+import { readBytes } from '../../host/files.js'
+import { suggested } from '../../output/suggestions.js'
+import { drawDelivery, drawReplay } from './delivery-drawing.js'
+import { operatorNotes as notes } from './operator-notes.js'
+
+const deliveryId = { name: 'DELIVERY_ID', summary: 'Id of the delivery, dlv_…', ask: 'Delivery id' }
+
+/** Exit codes as of `webhook replay` (DECISIONS.md#replay-of-deliveries). */
+function exitOf({ status }: contract.DeliveryReplay): number {
+  if (status === null || status >= 500) return 9
+  return status >= 200 && status < 300 ? 0 : 8
+}
+
+export const platformDeliveries: Group = {
+  name: 'deliveries',
+  alias: 'delivery',
+  summary: 'Webhook deliveries of every bot, their signatures, and replays',
+  commands: [
+    leaf({
+      name: 'list',
+      endpoint: contract.listDeliveries,
+      notes,
+      flags: {
+        status: choice(deliveryStatuses, 'Only these'),
+        bot: text('ID', 'Only those of this bot, bot_…'),
+        ...pageFlags,
+      },
+      members: { bot: 'bot_id' },
+      examples: [
+        { command: 'voucherctl platform deliveries list' },
+        { command: 'voucherctl platform deliveries list --status failed --bot bot_01JC…' },
+      ],
+      view: {
+        members: ['id', 'status', 'update_type', 'update_id', 'last_status_code', 'attempt_count', 'created_at'],
+      },
+      run: (context, { flags: { bot, status, ...page } }) =>
+        fetchList(context, page, contract.listDeliveries, defined({ bot_id: bot, status })),
+    }),
+    callLeaf({
+      name: 'show',
+      endpoint: contract.showDelivery,
+      notes: [
+        'Shows what was signed: the timestamp, a dot and the body, with the HMAC of each secret, but no secret. If the application refused the delivery, the likely causes follow.',
+        ...notes,
+      ],
+      positional: deliveryId,
+      examples: [{ command: 'voucherctl platform deliveries show dlv_01JC…' }],
+      view: {
+        headline: ({ delivery }) => `Delivery ${delivery.id} is ${delivery.status}.`,
+        drawing: drawDelivery,
+        key: 'delivery.id',
+        next: ({ delivery }) => `Send it again: ${suggested`platform deliveries replay ${delivery.id} --resign`}`,
+      },
+      input: ({ positional }) => ({ deliveryId: positional }),
+    }),
+    leaf({
+      name: 'replay',
+      endpoint: contract.replayDelivery,
+      notes: [
+        'The replay is no attempt: status, counters and schedule of the delivery stay. It repeats the headers of the last attempt; after 300 s a receiver refuses them as stale. --resign signs again.',
+        '--body-file sends other bytes and signs them; with --as-sent they keep the old signature, so that a receiver must refuse them.',
+        'Exit code 9 if the response is 5xx or missing, otherwise 8 if it is not 2xx.',
+        ...notes,
+      ],
+      positional: deliveryId,
+      flags: {
+        resign: toggle('Sign again with the present time and secret'),
+        'as-sent': toggle('Keep the headers of the last attempt, also for other bytes'),
+        'body-file': text('FILE|-', 'Send these bytes instead of the update, at most 1 MiB'),
+      },
+      members: { resign: 'mode', 'as-sent': 'mode', 'body-file': 'body' },
+      examples: [
+        { command: 'voucherctl platform deliveries replay dlv_01JC… --resign' },
+        {
+          command: 'voucherctl platform deliveries replay dlv_01JC… --body-file update.json',
+          comment: 'Other bytes, signed',
+        },
+      ],
+      view: {
+        headline: ({ status, error, duration_ms }: contract.DeliveryReplay) =>
+          [status ?? 'no response', `${duration_ms} ms`, status === null ? error?.message : undefined]
+            .filter((it) => it !== undefined)
+            .join('  '),
+        isGood: (it) => it.error === null,
+        drawing: drawReplay,
+        key: 'status',
+      },
+      run: async (context, { positional, flags }) => {
+        if (flags.resign && flags['as-sent']) return usage('--resign and --as-sent exclude each other.')
+        const file = flags['body-file']
+        const read = file === undefined ? undefined : await readBytes(context.host, file)
+        if (read?.ok === false) return read
+        if (read !== undefined && read.bytes.byteLength > contract.REPLAY_BYTES_MAX) {
+          return usage(`${file} has ${read.bytes.byteLength} bytes; a replay sends at most 1 MiB.`)
+        }
+        const isSigned = flags.resign || (file !== undefined && !flags['as-sent'])
+        const outcome = await context.call(contract.replayDelivery, {
+          deliveryId: positional,
+          mode: isSigned ? 'resigned' : 'as_sent',
+          ...defined({ body: read?.bytes.toString('base64') }),
+        })
+        return outcome.ok ? { ...outcome, exit: exitOf(outcome.data) } : outcome
+      },
+    }),
+  ],
+}

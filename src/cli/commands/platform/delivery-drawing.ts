@@ -1,0 +1,94 @@
+import type { Exchange } from '../../../contract/activity.js'
+import type { AttemptExchange, DeliveryDetail, DeliveryHint, DeliveryReplay } from '../../../contract/deliveries.js'
+import type { Paint } from '../../output/colour.js'
+import { plain, plainLine } from '../../output/plain.js'
+import { type Screen, showRecord } from '../../output/show.js'
+import { timeInList } from '../../output/time.js'
+import { wrap } from '../../output/wrap.js'
+import { timeline } from '../webhook/deliveries.js'
+
+const requestTitles = {
+  last_attempt: 'Signature of the last attempt',
+  recomputed: 'Signature of the last attempt, computed again',
+  next_attempt: 'Signature that an attempt would have now',
+}
+
+/** Draws a delivery: its attempts, what was signed, and why the application may have refused it. */
+export function drawDelivery(detail: DeliveryDetail, { paint, width }: Screen): string {
+  const { delivery, bot_name, url, voucher_id, request, schedule, responses, hints } = detail
+  // Distances are from the clock of the server, which may be a test clock.
+  const now = Date.parse(detail.now)
+  const facts = { bot: `${bot_name} (${delivery.bot_id})`, url: url ?? 'none: the bot has no webhook', voucher_id }
+  const due = schedule.flatMap(({ at, attempt, state }) =>
+    state === 'due' && at !== null ? [`  …  ${timeInList(plainLine(at), now)}  attempt ${attempt} of 5`] : [],
+  )
+  const response = responses.findLast((it) => it.response !== null)
+  return [
+    showRecord(facts, undefined, paint, width).trimEnd(),
+    [timeline({ ...delivery, next_attempt_at: null }, now), ...due].join('\n'),
+    ...(request === null ? [] : [section(requestTitles[request.of], drawSignature(detail), { paint, width })]),
+    ...(response === undefined ? [] : [drawResponse(response, responseTitle(response), { paint, width })]),
+    ...drawHints(hints, { paint, width }),
+  ].join('\n\n')
+}
+
+/** Draws the response to a replay, and what a receiver with the secret of the server says about the request. */
+export function drawReplay({ exchange, verification, hints }: DeliveryReplay, { paint, width }: Screen): string {
+  const { explanation, fix } = verification
+  return [
+    ...(exchange.response === null ? [] : [drawResponse(exchange, 'Response', { paint, width })]),
+    section('A receiver with the secret of the webhook says', [explanation, ...(fix === null ? [] : [fix])], {
+      paint,
+      width,
+    }),
+    ...drawHints(hints, { paint, width }),
+  ].join('\n\n')
+}
+
+type Surroundings = { readonly paint: Paint; readonly width: number | undefined }
+
+function drawSignature({ signature, verification }: DeliveryDetail): string[] {
+  if (signature === null) return []
+  const { timestamp, prefix, signed_bytes, algorithm, secrets } = signature
+  const macs = secrets.flatMap(({ which, signature: mac, sent, until }) => [
+    `${which} secret${until === null ? '' : `, until ${until}`}${sent ? '' : ', not sent'}:`,
+    mac,
+  ])
+  return [
+    `${algorithm} of ${prefix} and the ${signed_bytes - prefix.length} bytes of the body; X-Platform-Timestamp is ${timestamp}.`,
+    ...macs,
+    ...(verification === null
+      ? []
+      : [verification.explanation, ...(verification.fix === null ? [] : [verification.fix])]),
+  ]
+}
+
+const responseTitle = ({ at, replay }: AttemptExchange) => `Response to the ${replay ? 'replay' : 'attempt'} of ${at}`
+
+const SHOWN_LINES_MAX = 10
+const SHOWN_TEXT_MAX = 1_000
+
+function drawResponse({ response }: Exchange, title: string, surroundings: Surroundings): string {
+  const body = Buffer.from(response?.body ?? '', 'base64').toString('utf8')
+  const lines = plain(body.slice(0, SHOWN_TEXT_MAX)).split('\n').slice(0, SHOWN_LINES_MAX)
+  const type = response?.headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1]
+  const head = [String(response?.status), type, `${response?.body_bytes} bytes`].filter((it) => it !== undefined)
+  return section(title, [head.join('  '), ...(body === '' ? [] : lines)], surroundings)
+}
+
+function drawHints(hints: readonly DeliveryHint[], surroundings: Surroundings): string[] {
+  if (hints.length === 0) return []
+  return [
+    section(
+      'Likely causes, the most certain one first',
+      hints.map(({ text }) => `- ${text}`),
+      surroundings,
+    ),
+  ]
+}
+
+function section(title: string, lines: readonly string[], { paint, width }: Surroundings): string {
+  const room = width === undefined ? Number.POSITIVE_INFINITY : width - 2
+  const shown = lines.map(plainLine).flatMap((it) => wrap(it, room, it.startsWith('- ') ? '  ' : ''))
+  return [paint.quiet(plainLine(title)), ...shown.map((it) => `  ${it}`.trimEnd())].join('\n')
+}

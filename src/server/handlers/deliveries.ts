@@ -1,0 +1,122 @@
+import { type DeliveryReplay, REPLAY_BYTES_MAX } from '../../contract/deliveries.js'
+import { type Refusal, refuse } from '../../contract/errors.js'
+import { updateSubject } from '../../domain/update.js'
+import * as deliveries from '../../store/delivery/deliveries.js'
+import { readUpdate } from '../../webhook/signature.js'
+import { trueTime } from '../clock.js'
+import { exchangeOf, type MadeAttempt } from '../delivery/attempt-log.js'
+import { deliveryDetail, lastRequest } from '../delivery/delivery-detail.js'
+import { hintsOf, verificationOf } from '../delivery/hints.js'
+import { deliveryHeaders, openWebhook, signingSecrets } from '../delivery/signing.js'
+import { invalid, type MakeHandlers, replyOf } from '../handler.js'
+
+/** Concurrent replays per process. */
+const REPLAYS_MAX = 16
+
+export type DeliveryEndpoint = 'deliveries' | 'delivery' | 'replayDelivery'
+
+/** Deliveries in the operator API (DECISIONS.md#replays-by-the-operator). */
+export const deliveryHandlers: MakeHandlers<'platform', DeliveryEndpoint> = (
+  { store, clock, keys, attempts, sender, gate },
+  { read },
+) => {
+  const times = () => ({ now: clock.now(), trueNow: trueTime(clock) })
+  /** Bots of the running replays, one entry for each replay. */
+  const running: string[] = []
+
+  /** Reads a delivery while no reset runs. A replay itself passes the gate, so that a reset need not wait for it. */
+  const readBetweenResets = async (deliveryId: string) => {
+    while (gate.closed !== null) await gate.closed
+    gate.enter()
+    try {
+      return await store.read(() => deliveries.show(deliveryId))
+    } finally {
+      gate.leave()
+    }
+  }
+
+  return {
+    deliveries: (filter) => read(() => deliveries.listAll(filter)),
+
+    delivery: async ({ deliveryId }) => {
+      const found = await store.read(() => deliveries.show(deliveryId))
+      if ('ok' in found) return found
+      const webhook = found.webhook && openWebhook(found.webhook, keys)
+      return replyOf(deliveryDetail(found, webhook, attempts.of(deliveryId), times()))
+    },
+
+    replayDelivery: {
+      passesGate: true,
+      handle: async ({ deliveryId, mode, body: replacement }) => {
+        const bytes = replacement === undefined ? undefined : Buffer.from(replacement, 'base64')
+        if (bytes !== undefined && (bytes.byteLength > REPLAY_BYTES_MAX || bytes.toString('base64') !== replacement)) {
+          return invalid({ pointer: '/body', code: 'format', message: 'must be base64 of at most 1 MiB, with padding' })
+        }
+        const found = await readBetweenResets(deliveryId)
+        if ('ok' in found) return found
+        const { generation } = gate
+        const { delivery, bot, inFlight } = found
+        const stored = found.body === null ? undefined : Buffer.from(found.body)
+        const body = bytes ?? stored
+        const isSigned = mode === 'resigned'
+        if (found.webhook === null) return notReplayable('no_webhook')
+        if (bot.status !== 'active') return notReplayable('bot_disabled')
+        if (body === undefined || (stored === undefined && !isSigned)) return notReplayable('bytes_deleted')
+        if (!isSigned && delivery.last_attempt_at === null) return notReplayable('not_attempted')
+        const busy = inFlight + running.filter((it) => it === bot.id).length
+        if (running.length >= REPLAYS_MAX || busy >= found.webhook.max_connections) {
+          return { ...refuse('RATE_LIMITED'), retryAfterSeconds: 1 }
+        }
+
+        const webhook = openWebhook(found.webhook, keys)
+        const { now, trueNow } = times()
+        const secrets = signingSecrets(webhook, now)
+        const headers =
+          isSigned || stored === undefined
+            ? deliveryHeaders(body, updateIdOf(body) ?? delivery.update_id, secrets, Math.floor(trueNow / 1000))
+            : lastRequest(found, stored, webhook, attempts.of(deliveryId), { now, trueNow }).headers
+        running.push(bot.id)
+        const { url, allowedIps } = webhook
+        const result = await sender
+          .send({ url, body, headers, allowedIps })
+          .finally(() => running.splice(running.indexOf(bot.id), 1))
+        const made: MadeAttempt = {
+          ...{ deliveryId, updateId: delivery.update_id, botId: bot.id, url, headers, body, result, secrets },
+          subject: found.body === null ? { type: delivery.update_type, voucherId: null } : updateSubject(found.body),
+          startedAt: now,
+          endedAt: trueTime(clock),
+          attempt: null,
+          manual: false,
+          replay: true,
+        }
+        // A reset has replaced the state to which the delivery belongs.
+        if (generation === gate.generation) attempts.add(made)
+        const verification = verificationOf(headers, body, secrets, trueNow)
+        const isEdited = !isSigned && stored?.equals(body) === false
+        const { statusCode: status, response } = result
+        const sent = { ...{ headers, body, status, response, verification, isEdited }, at: now, endedAt: made.endedAt }
+        const data: DeliveryReplay = {
+          status,
+          error: result.error,
+          duration_ms: result.durationMs,
+          exchange: exchangeOf(made),
+          verification,
+          hints: hintsOf({ ...sent, aheadMs: now - trueNow }, webhook),
+        }
+        return replyOf(data)
+      },
+    },
+  }
+}
+
+type NotReplayable = 'no_webhook' | 'bot_disabled' | 'bytes_deleted' | 'not_attempted'
+
+function notReplayable(reason: NotReplayable): Refusal<'DELIVERY_NOT_REPLAYABLE'> {
+  return refuse('DELIVERY_NOT_REPLAYABLE', { reason })
+}
+
+/** Returns the update_id of replaced bytes, which need not be an update. */
+function updateIdOf(body: Uint8Array): string | undefined {
+  const update = readUpdate(body)
+  return update.ok ? update.updateId : undefined
+}
