@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { endpoints } from '../../src/contract/index.js'
 import { defects } from './defects.js'
 
 const fileOf = (path: string) => new URL(`../../${path}`, import.meta.url)
@@ -18,3 +19,10 @@ describe.each(defects.map((it, index) => [index + 1, it.name, it] as const))(
     })
   },
 )
+
+const selecting = defects.flatMap(({ name, tests, match }) => (match === undefined ? [] : [{ name, tests, match }]))
+
+it.each(selecting)('the tests of the planted defect "$name" have the text that selects them', ({ tests, match }) => {
+  const names = [...tests.map((it) => readFileSync(fileOf(it), 'utf8')), ...endpoints.map(({ id }) => id)]
+  expect(names.filter((it) => it.includes(match))).not.toEqual([])
+})

@@ -165,13 +165,28 @@ describe('calls in flight', () => {
       delay_ms: 60_000,
     })
     const order: string[] = []
+    let issued = 0
+    const countIssued = async () => {
+      issued = (await vouchers()).length
+    }
+    snapshots.include({ pause: countIssued, resume: () => {} })
     const early = issue().then((answer) => order.push(`early ${answer.status}`))
     await faults.delayed
     const reset = snapshots.reset().then(() => order.push('reset'))
     const late = issue().then((answer) => order.push(`late ${answer.status}`))
     await Promise.all([early, reset, late])
     expect([order[0], [...order].sort()]).toEqual(['early 201', ['early 201', 'late 201', 'reset']])
-    expect(await vouchers()).toHaveLength(1)
+    expect([issued, (await vouchers()).length]).toEqual([1, 1])
+  })
+
+  it('a reset begins when the work in the background has paused, and ends before that work resumes', async () => {
+    await issue()
+    const order: string[] = []
+    const note = async (text: string) => void order.push(`${text} with ${(await vouchers()).length}`)
+    snapshots.include({ pause: () => note('paused'), resume: () => void order.push('resumed') })
+    await snapshots.reset()
+    await note('done')
+    expect(order).toEqual(['paused with 1', 'resumed', 'done with 0'])
   })
 
   it('a restore ends a waiting poll with an empty result', async () => {
