@@ -128,6 +128,12 @@ export const page: readonly Entry[] = [
     load: async () => (await import('./commands/server/server.js')).server,
   },
   {
+    name: 'open',
+    summary: 'The page of a local server, in the browser',
+    section: operating,
+    load: async () => (await import('./commands/open/open.js')).open,
+  },
+  {
     name: 'platform',
     summary: "The operator's side: reviews, approvals, chats, clock, faults",
     section: operating,

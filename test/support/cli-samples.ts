@@ -517,6 +517,10 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
   'platform snapshots restore': { args: 'seeded --yes', bare: 'NAME', data: snapshot, changes: true },
   'platform snapshots remove': { args: 'seeded --yes', bare: 'NAME', data: snapshot, changes: true },
   'platform reset': { args: '--yes', bare: '--yes', data: { now: at }, changes: true },
+  open: {
+    args: '--no-browser',
+    data: { url: 'http://127.0.0.1:8420/_platform/ui/#ticket=AAAA', expires_at: at },
+  },
   'platform faults clear': { args: '', data: { removed: 1 }, changes: true },
 }
 

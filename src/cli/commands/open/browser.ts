@@ -1,0 +1,27 @@
+import { spawn } from 'node:child_process'
+import process from 'node:process'
+import type { Host } from '../../host/host.js'
+import { withoutSecrets } from '../server/detach.js'
+
+type Command = readonly [program: string, ...args: string[]]
+
+/** The program with which a platform opens a URL in the user's browser, and its arguments. */
+export function openerOf(platform: NodeJS.Platform, url: string): Command {
+  if (platform === 'darwin') return ['open', url]
+  // `start` would need cmd, a shell that interprets & and %.
+  if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler', url]
+  return ['xdg-open', url]
+}
+
+/** Starts the user's browser without waiting for it; false if the program that opens URLs is missing. */
+export function openBrowser({ env }: Host, url: string): Promise<boolean> {
+  const [program, ...args] = openerOf(process.platform, url)
+  const child = spawn(program, args, { detached: true, stdio: 'ignore', env: withoutSecrets(env) })
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(false))
+    child.once('spawn', () => {
+      child.unref()
+      resolve(true)
+    })
+  })
+}

@@ -1,0 +1,74 @@
+import { parseBaseUrl } from '../../../client/base-url.js'
+import type { OutputOf } from '../../../contract/endpoint.js'
+import { isLoopbackHost } from '../../../contract/loopback.js'
+import { openPage } from '../../../contract/page.js'
+import type { Context } from '../../command/context.js'
+import { type Leaf, leaf } from '../../command/leaf.js'
+import { startHint } from '../../command/local-advice.js'
+import { isSilent } from '../../config/server-identity.js'
+import { type Failure, fail } from '../../failure.js'
+import { toggle } from '../../flags/flags.js'
+import { suggested } from '../../output/suggestions.js'
+
+type Link = OutputOf<typeof openPage>
+
+export const open: Leaf = leaf({
+  name: 'open',
+  summary: 'Open the page of a local server in the browser',
+  notes: [
+    'The page shows requests, deliveries, vouchers, reviews, faults and the test clock of a server on this machine. The command prints a link, and opens it if stdout is a terminal.',
+    'The link works once, and for two minutes: whoever opens it controls the server as its operator.',
+  ],
+  flags: { 'no-browser': toggle('Print the link, and do not open it') },
+  examples: [{ command: 'voucherctl open' }, { command: 'voucherctl open --no-browser' }],
+  output: openPage.output,
+  view: {
+    body: (it: Link) => it.url,
+    key: 'url',
+    next: () => 'The link opens the page once, within two minutes.',
+  },
+  run: async (context, { flags }) => {
+    const base = context.baseUrl()
+    if (!base.ok) return base
+    const { hostname, secure } = parseBaseUrl(base.value)
+    if (secure || !isLoopbackHost(hostname)) {
+      return fail(
+        'INVALID_INPUT',
+        `${base.value} is no server of this machine, so it has no page to open.`,
+        'Start a server here: `voucherctl server start --detach`. Then name its URL with --base-url.',
+      )
+    }
+    const result = await context.call(openPage, {})
+    if (!result.ok) return 'plan' in result ? result : explain(context, base.value, result)
+    const { url } = result.data
+    // What a server names is passed to another program.
+    if (!isLink(url)) {
+      return fail('INVALID_RESPONSE', `${base.value} named a page that is not on this machine.`, 'Check the base URL.')
+    }
+    if (!flags['no-browser'] && context.host.stdout.isTTY === true) {
+      const { openBrowser } = await import('./browser.js')
+      if (!(await openBrowser(context.host, url))) context.output.notice('No program opens a browser here.')
+    }
+    return result
+  },
+})
+
+/** The failure with the command that starts a server that has a page. */
+async function explain(context: Context, baseUrl: string, failure: Failure): Promise<Failure> {
+  const { code } = failure
+  if (code === 'ROUTE_NOT_FOUND') {
+    const hint =
+      'The page needs the operator API: stop the server, and start it with `voucherctl server start --operator on`.'
+    return { ...failure, message: `The server on ${baseUrl} has no page.`, hint }
+  }
+  if (!['NETWORK_ERROR', 'CREDENTIAL_REQUIRED'].includes(code) || !(await isSilent(baseUrl))) return failure
+  const start = suggested`server start --detach --port ${String(parseBaseUrl(baseUrl).port)}`
+  const hint = (await startHint(context)) ?? `Start a server there: ${start}.`
+  return fail('LOCAL_SERVER_NOT_RUNNING', `No server answers on ${baseUrl}.`, hint)
+}
+
+function isLink(url: string): boolean {
+  if (!URL.canParse(url)) return false
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'http:' && isLoopbackHost(hostname)
+}

@@ -1,0 +1,152 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { openerOf } from '../../../../src/cli/commands/open/browser.js'
+import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
+import { type CliServer, cliServer } from '../../../support/cli-server.js'
+import { closedPort } from '../../../support/closed-port.js'
+
+let server: CliServer
+beforeAll(async () => {
+  server = await cliServer()
+})
+afterAll(() => server.close())
+
+/** A PATH with programs that write their arguments to a file instead of opening a browser. */
+function fakeOpeners() {
+  const dir = temporaryDir()
+  const opened = join(dir, 'opened')
+  const script = `#!/bin/sh\nprintf '%s\\n' "$#" "$@" >${opened}.part\nenv >>${opened}.part\nmv ${opened}.part ${opened}\n`
+  for (const name of ['open', 'xdg-open']) writeFileSync(join(dir, name), script, { mode: 0o700 })
+  return { opened, path: `${dir}:${process.env.PATH}` }
+}
+
+test('open prints a link that opens the page once, and no operator key', async () => {
+  const { exit, stdout, stderr } = await cli('open', { env: server.env })
+  expect([exit, stderr]).toEqual([0, ''])
+  expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/_platform\/ui\/#ticket=[\w-]{43}\n$/)
+  expect(stdout).not.toContain(server.operatorKey)
+  const ticket = stdout.trim().split('#ticket=')[1]
+  const headers = { origin: server.baseUrl, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' }
+  const exchange = () =>
+    fetch(`${server.baseUrl}/_platform/ui/session`, { method: 'POST', headers, body: JSON.stringify({ ticket }) })
+  expect([(await exchange()).status, (await exchange()).status]).toEqual([204, 401])
+})
+
+test('open --json prints the link and the time until which it is valid', async () => {
+  const { stdout } = await cli('open --json', { env: server.env })
+  expect(JSON.parse(stdout)).toEqual({
+    url: expect.stringContaining(`${server.baseUrl}/_platform/ui/#ticket=`),
+    expires_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+  })
+})
+
+test('open on a terminal starts the browser with the link as one argument and no credential', async () => {
+  const { opened, path } = fakeOpeners()
+  const { exit, stdout, stderr } = await cli('open', { env: { ...server.env, PATH: path }, terminal: true })
+  expect(exit).toBe(0)
+  await vi.waitFor(() => expect(existsSync(opened)).toBe(true), 30_000)
+  const [count, url, ...rest] = readFileSync(opened, 'utf8').split('\n')
+  expect([count, url]).toEqual(['1', stdout.trim()])
+  expect(rest.join('\n')).not.toMatch(/VOUCHERCTL_(TOKEN|JWT|OPERATOR_KEY)/)
+  expect(stderr).toContain('within two minutes')
+})
+
+test('open says that no program opens a browser, and still prints the link', async () => {
+  const { exit, stdout, stderr } = await cli('open', {
+    env: { ...server.env, PATH: temporaryDir() },
+    terminal: true,
+  })
+  expect(exit).toBe(0)
+  expect(stdout).toContain('#ticket=')
+  expect(stderr).toContain('No program opens a browser here.')
+})
+
+test('open --no-browser on a terminal, and open without a terminal, start no browser', async () => {
+  const env = { ...server.env, PATH: temporaryDir() }
+  for (const { stderr, stdout } of [
+    await cli('open --no-browser', { env, terminal: true }),
+    await cli('open', { env }),
+  ]) {
+    expect(stdout).toContain('#ticket=')
+    expect(stderr).not.toContain('No program')
+  }
+})
+
+test.each([
+  ['darwin', ['open']],
+  ['win32', ['rundll32', 'url.dll,FileProtocolHandler']],
+  ['linux', ['xdg-open']],
+  ['freebsd', ['xdg-open']],
+] as const)('opener of %s is a program without a shell, with the link as last argument', (platform, command) => {
+  const url = 'http://127.0.0.1:8420/_platform/ui/#ticket=A&B'
+  expect(openerOf(platform, url)).toEqual([...command, url])
+})
+
+const errorOf = (stderr: string) => (JSON.parse(stderr) as { error: { code: string; hint: string } }).error
+
+test('open with a server that does not run names the command that starts it', async () => {
+  const port = await closedPort()
+  for (const env of [{}, { VOUCHERCTL_OPERATOR_KEY: server.operatorKey }]) {
+    const { exit, stdout, stderr } = await cli(`open --json --retries 0 --base-url http://127.0.0.1:${port}`, { env })
+    expect([exit, stdout]).toEqual([9, ''])
+    expect(errorOf(stderr)).toMatchObject({
+      code: 'LOCAL_SERVER_NOT_RUNNING',
+      hint: `Start a server there: \`voucherctl server start --detach --port ${port}\`.`,
+    })
+  }
+})
+
+test('open without any server names the command that starts one', async () => {
+  const { exit, stderr } = await cli('open --json')
+  expect(exit).toBe(3)
+  expect(errorOf(stderr)).toMatchObject({
+    code: 'BASE_URL_REQUIRED',
+    hint: expect.stringContaining('`voucherctl server start --detach`'),
+  })
+})
+
+test.each(['https://vouchers.example', 'http://192.0.2.1:8420', 'https://127.0.0.1:8420'])(
+  'open refuses %s, which is no local server, before it sends a request',
+  async (url) => {
+    const { exit, stderr } = await cli(`open --json --base-url ${url}`, { env: secrets })
+    expect(exit).toBe(2)
+    expect(errorOf(stderr)).toMatchObject({
+      code: 'INVALID_INPUT',
+      hint: expect.stringContaining('`voucherctl server start --detach`'),
+    })
+  },
+)
+
+test('open with a server beyond loopback says how to start one that has a page', async () => {
+  const { baseUrl } = await stub(() => refusal(409, 'PAGE_OFF'))
+  const { exit, stderr } = await cli(`open --json --base-url ${baseUrl}`, { env: secrets })
+  expect(exit).toBe(6)
+  expect(errorOf(stderr)).toMatchObject({ code: 'PAGE_OFF', hint: expect.stringContaining('voucherctl server start') })
+})
+
+test('open with a server without the operator API says how to start one that has it', async () => {
+  const { baseUrl } = await stub(() => refusal(404, 'ROUTE_NOT_FOUND'))
+  const { exit, stderr } = await cli(`open --json --base-url ${baseUrl}`, { env: secrets })
+  expect(exit).toBe(5)
+  expect(errorOf(stderr)).toMatchObject({ code: 'ROUTE_NOT_FOUND', hint: expect.stringContaining('--operator on') })
+})
+
+test.each([
+  'file:///etc/passwd',
+  'javascript:alert(1)',
+  '--version',
+  'https://127.0.0.1/_platform/ui/',
+  'http://evil.example/_platform/ui/',
+  'http://127.0.0.1.evil.example/',
+])('open passes no %s of a server to the browser', async (url) => {
+  const { opened, path } = fakeOpeners()
+  const { baseUrl } = await stub(() => success({ url, expires_at: '2026-11-21T10:00:00.000Z' }))
+  const { exit, stdout, stderr } = await cli(`open --base-url ${baseUrl}`, {
+    env: { ...secrets, PATH: path },
+    terminal: true,
+  })
+  expect([exit, stdout]).toEqual([9, ''])
+  expect(stderr).toContain('INVALID_RESPONSE')
+  expect(existsSync(opened)).toBe(false)
+})
