@@ -26,6 +26,9 @@ export async function servePage(
     const { method } = request
     const isSession = pathOf(target) === '/_platform/ui/session'
     if (isSession && method === 'POST') {
+      // Another site cannot send this type without asking first (CORS).
+      const type = request.headers['content-type']?.split(';', 1)[0]?.trim()
+      if (type !== 'application/json') return refuse('UNSUPPORTED_MEDIA_TYPE')
       const body = await readJson(request)
       return body === undefined ? refuse('INVALID_JSON') : inspector.startSession(body)
     }
@@ -34,8 +37,6 @@ export async function servePage(
 }
 
 async function readJson(request: IncomingMessage): Promise<unknown> {
-  // Another site cannot send this type without asking first (CORS).
-  if (request.headers['content-type']?.split(';', 1)[0]?.trim() !== 'application/json') return undefined
   const pieces: Buffer[] = []
   let length = 0
   try {

@@ -5,7 +5,6 @@ import { openPage } from '../../../contract/page.js'
 import type { Context } from '../../command/context.js'
 import { type Leaf, leaf } from '../../command/leaf.js'
 import { startHint } from '../../command/local-advice.js'
-import { isSilent } from '../../config/server-identity.js'
 import { type Failure, fail } from '../../failure.js'
 import { toggle } from '../../flags/flags.js'
 import { suggested } from '../../output/suggestions.js'
@@ -61,10 +60,11 @@ async function explain(context: Context, baseUrl: string, failure: Failure): Pro
       'The page needs the operator API: stop the server, and start it with `voucherctl server start --operator on`.'
     return { ...failure, message: `The server on ${baseUrl} has no page.`, hint }
   }
-  if (!['NETWORK_ERROR', 'CREDENTIAL_REQUIRED'].includes(code) || !(await isSilent(baseUrl))) return failure
+  const { hint } = failure
   const start = suggested`server start --detach --port ${String(parseBaseUrl(baseUrl).port)}`
-  const hint = (await startHint(context)) ?? `Start a server there: ${start}.`
-  return fail('LOCAL_SERVER_NOT_RUNNING', `No server answers on ${baseUrl}.`, hint)
+  if (code === 'CREDENTIAL_REQUIRED') return { ...failure, hint: `${hint} If no server runs there: ${start}.` }
+  if (code !== 'NETWORK_ERROR') return failure
+  return { ...failure, hint: (await startHint(context)) ?? `Start a server there: ${start}.` }
 }
 
 function isLink(url: string): boolean {

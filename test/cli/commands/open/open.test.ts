@@ -87,14 +87,17 @@ const errorOf = (stderr: string) => (JSON.parse(stderr) as { error: { code: stri
 
 test('open with a server that does not run names the command that starts it', async () => {
   const port = await closedPort()
-  for (const env of [{}, { VOUCHERCTL_OPERATOR_KEY: server.operatorKey }]) {
-    const { exit, stdout, stderr } = await cli(`open --json --retries 0 --base-url http://127.0.0.1:${port}`, { env })
-    expect([exit, stdout]).toEqual([9, ''])
-    expect(errorOf(stderr)).toMatchObject({
-      code: 'LOCAL_SERVER_NOT_RUNNING',
-      hint: `Start a server there: \`voucherctl server start --detach --port ${port}\`.`,
-    })
-  }
+  const start = `\`voucherctl server start --detach --port ${port}\`.`
+  const args = `open --json --retries 0 --base-url http://127.0.0.1:${port}`
+  const { exit, stdout, stderr } = await cli(args, { env: { VOUCHERCTL_OPERATOR_KEY: server.operatorKey } })
+  expect([exit, stdout]).toEqual([9, ''])
+  expect(errorOf(stderr)).toMatchObject({ code: 'NETWORK_ERROR', hint: `Start a server there: ${start}` })
+  const keyless = await cli(args)
+  expect(keyless.exit).toBe(3)
+  expect(errorOf(keyless.stderr)).toMatchObject({
+    code: 'CREDENTIAL_REQUIRED',
+    hint: expect.stringContaining(`If no server runs there: ${start}`),
+  })
 })
 
 test('open without any server names the command that starts one', async () => {

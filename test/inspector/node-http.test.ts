@@ -1,0 +1,68 @@
+import http from 'node:http'
+import { expect, test } from 'vitest'
+import { Inspector } from '../../src/inspector/inspector.js'
+import { servePage } from '../../src/inspector/node-http.js'
+import { listen } from '../support/listen.js'
+import { seededRandom } from '../support/server-app.js'
+
+/** A server with a page, whose own responses are the text `own`. */
+async function pageServer() {
+  const features = { source: 'listener', test_clock: false, views: ['deliveries'], started_at: '' } as const
+  const inspector = new Inspector({ random: seededRandom('node'), now: () => 1_000, features })
+  const server = http.createServer((request, response) => {
+    servePage(inspector, request, response).then(
+      (isServed) => isServed || response.end('own'),
+      (error) => response.destroy(error),
+    )
+  })
+  const origin = `http://127.0.0.1:${await listen(server)}`
+  inspector.listen(origin)
+  const fromPage = { origin, 'sec-fetch-site': 'same-origin' }
+  const send = (path: string, init: RequestInit = {}) =>
+    fetch(`${origin}${path}`, { ...init, headers: { ...fromPage, ...init.headers } })
+  const exchange = (body: string, type = 'application/json') =>
+    send('/_platform/ui/session', { method: 'POST', body, headers: { 'content-type': type } })
+  const ticket = () => inspector.newLink().url.split('#ticket=')[1]
+  return { origin, send, exchange, ticket }
+}
+
+test('plain server serves the page, its session and what the session may read', async () => {
+  const { origin, send, exchange, ticket } = await pageServer()
+  const page = await send('/_platform/ui/deliveries/1-17')
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+
+  expect((await send('/_platform/v1/activity')).status).toBe(401)
+  const session = await exchange(JSON.stringify({ ticket: ticket() }))
+  expect(session.status).toBe(204)
+  const cookie = session.headers.getSetCookie()[0]?.split(';', 1)[0] as string
+  const features = await send('/_platform/ui/features', { headers: { cookie } })
+  expect(await features.json()).toMatchObject({ source: 'listener', base_url: origin, views: ['deliveries'] })
+  expect(await (await send('/_platform/v1/activity', { headers: { cookie } })).text()).toBe('own')
+})
+
+test('plain server handles requests outside /_platform itself, from everywhere', async () => {
+  const { origin } = await pageServer()
+  const webhook = await fetch(`${origin}/hook`, { method: 'POST', body: '{}', headers: { origin: 'null' } })
+  expect(await webhook.text()).toBe('own')
+})
+
+test.each([
+  ['a ticket of no link', '{"ticket":"x"}', 'application/json', 401, 'PAGE_SESSION_REQUIRED'],
+  ['a malformed body', '{', 'application/json', 400, 'INVALID_JSON'],
+  ['a body over 1 KiB', JSON.stringify({ ticket: 'x'.repeat(2_000) }), 'application/json', 400, 'INVALID_JSON'],
+  ['a type that other sites can send', '{}', 'text/plain', 415, 'UNSUPPORTED_MEDIA_TYPE'],
+])('plain server refuses an exchange with %s', async (_name, body, type, status, code) => {
+  const { exchange } = await pageServer()
+  const refused = await exchange(body, type)
+  expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([status, code])
+})
+
+test('plain server refuses other sites and methods, and files that the page lacks', async () => {
+  const { send } = await pageServer()
+  expect((await send('/_platform/ui/', { headers: { 'sec-fetch-site': 'cross-site' } })).status).toBe(403)
+  expect((await send('/_platform/ui/', { method: 'DELETE' })).status).toBe(405)
+  expect((await send('/_platform/ui/other.js')).status).toBe(404)
+  const head = await send('/_platform/ui/', { method: 'HEAD' })
+  expect([head.status, await head.text()]).toEqual([200, ''])
+})

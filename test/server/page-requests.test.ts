@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type LiveServer, liveServer } from '../support/server.js'
+import { rawAnswer } from '../support/server-raw.js'
+
+let server: LiveServer
+/** Name and value of the cookie of a page's session. */
+let cookie: string
+beforeAll(async () => {
+  server = await liveServer()
+  const json = { 'content-type': 'application/json' }
+  const authorization = `Bearer ${server.operatorKey}`
+  const link = await fetch(`${server.baseUrl}/_platform/v1/page-tickets`, {
+    method: 'POST',
+    headers: { authorization },
+  })
+  const { data } = (await link.json()) as { data: { url: string } }
+  const session = await fetch(`${server.baseUrl}/_platform/ui/session`, {
+    method: 'POST',
+    headers: { ...json, origin: server.baseUrl, 'sec-fetch-site': 'same-origin' },
+    body: JSON.stringify({ ticket: data.url.split('#ticket=')[1] }),
+  })
+  cookie = session.headers.getSetCookie()[0]?.split(';', 1)[0] as string
+})
+afterAll(() => server.close())
+
+/** Header lines of a request, and the failure code with which the server refuses them; undefined for right ones. */
+type Option = readonly [lines: readonly string[], code?: string]
+
+const hosts = (): Option[] => [
+  [[`Host: 127.0.0.1:${server.port}`]],
+  [[`Host: evil.example:${server.port}`], 'HOST_NOT_ALLOWED'],
+  // Resolves to 127.0.0.1, as the name of a rebinding attack does.
+  [[`Host: 127.0.0.1.nip.io:${server.port}`], 'HOST_NOT_ALLOWED'],
+  [[`Host: 127.0.0.1:${server.port - 1}`], 'HOST_NOT_ALLOWED'],
+  [['Host: 127.0.0.1'], 'HOST_NOT_ALLOWED'],
+  [[`Host: 127.0.0.1:${server.port}`, `Host: evil.example:${server.port}`], 'HOST_NOT_ALLOWED'],
+]
+const origins = (): Option[] => [
+  [[`Origin: ${server.baseUrl}`]],
+  [[`Origin: http://evil.example:${server.port}`], 'CROSS_SITE_REQUEST'],
+  [['Origin: null'], 'CROSS_SITE_REQUEST'],
+  [['Origin: http://127.0.0.1:3000'], 'CROSS_SITE_REQUEST'],
+]
+const noOrigin: Option = [[], 'CROSS_SITE_REQUEST']
+const noSite: Option = [[], 'CROSS_SITE_REQUEST']
+const sites: readonly Option[] = [
+  [['Sec-Fetch-Site: same-origin']],
+  [['Sec-Fetch-Site: same-site'], 'CROSS_SITE_REQUEST'],
+  [['Sec-Fetch-Site: cross-site'], 'CROSS_SITE_REQUEST'],
+  noSite,
+]
+const noCookie: Option = [[], 'TOKEN_MISSING']
+const cookies = (): Option[] => [
+  [[`Cookie: ${cookie}`]],
+  [[`Cookie: voucherctl_page_${server.port}=${'A'.repeat(43)}`], 'PAGE_SESSION_REQUIRED'],
+  [[`Cookie: ${cookie.replace(/_\d+=/, '_1=')}`], 'TOKEN_MISSING'],
+  noCookie,
+]
+
+const combinations = (...columns: readonly (readonly Option[])[]): Option[][] =>
+  columns.reduce<Option[][]>((rows, options) => rows.flatMap((row) => options.map((it) => [...row, it])), [[]])
+
+const isOwnCookie = ([lines]: Option) => lines[0]?.includes(`voucherctl_page_${server.port}=`) === true
+
+/** Code of the first column that is not right. Without a cookie of the page, it may leave out the headers. */
+function expectedCode(row: readonly Option[]): string | undefined {
+  const fromPage = row.some(isOwnCookie)
+  const wrong = row.filter(([, code]) => code !== undefined)
+  return (fromPage ? wrong : wrong.filter((it) => it !== noOrigin && it !== noSite))[0]?.[1]
+}
+
+async function codeOf(
+  method: string,
+  target: string,
+  row: readonly Option[],
+  body: string,
+): Promise<string | undefined> {
+  const type = body === '' ? [] : ['Content-Type: application/json', `Content-Length: ${body.length}`]
+  const lines = [`${method} ${target} HTTP/1.1`, ...row.flatMap(([them]) => them), ...type, '', body]
+  const answer = await rawAnswer(server.port, lines.join('\r\n'))
+  return answer.code ?? undefined
+}
+
+async function surprises(method: string, target: string, rows: readonly Option[][], body = ''): Promise<string[]> {
+  const found: string[] = []
+  for (const row of rows) {
+    const code = await codeOf(method, target, row, body)
+    const expected = expectedCode(row)
+    if (code !== expected) found.push(`${row.flatMap(([lines]) => lines).join(', ')}: ${code}, not ${expected}`)
+  }
+  return found
+}
+
+const succeeding = (rows: readonly Option[][]) => rows.filter((row) => expectedCode(row) === undefined)
+
+async function trueOffset(): Promise<number> {
+  const headers = { authorization: `Bearer ${server.operatorKey}` }
+  const response = await fetch(`${server.baseUrl}/_platform/v1/clock`, { headers })
+  const { data } = (await response.json()) as { data: { now: string } }
+  return Date.parse(data.now) - Date.now()
+}
+
+test('of 480 changes of a page with forged headers, the one with the right headers has an effect', async () => {
+  const rows = combinations(hosts(), [...origins(), noOrigin], sites, cookies())
+  expect([rows.length, succeeding(rows).length]).toEqual([480, 1])
+  expect(await surprises('POST', '/_platform/v1/clock/advance', rows, '{"seconds":86400}')).toEqual([])
+  const days = Math.round((await trueOffset()) / 86_400_000)
+  expect(days).toBe(1)
+})
+
+test('of 96 reads of a page with forged headers, the one with the right headers succeeds', async () => {
+  const rows = combinations(hosts(), sites, cookies())
+  expect([rows.length, succeeding(rows).length]).toEqual([96, 1])
+  expect(await surprises('GET', '/_platform/v1/reviews', rows)).toEqual([])
+})
+
+test('of 96 calls with the operator key, those without a forged header succeed', async () => {
+  const bearer: Option = [[`Authorization: Bearer ${server.operatorKey}`]]
+  const rows = combinations(hosts(), origins().slice(0, 2), sites, [[bearer[0]]], [[[]], [[`Cookie: ${cookie}`]]])
+  const judged = rows.map((row) => ({ row, wrong: row.filter((it) => it[1] !== undefined && it !== noSite)[0]?.[1] }))
+  expect([rows.length, judged.filter(({ wrong }) => wrong === undefined).length]).toEqual([96, 4])
+  for (const { row, wrong } of judged) {
+    expect([row.flat(), await codeOf('GET', '/_platform/v1/reviews', row, '')]).toEqual([row.flat(), wrong])
+  }
+  const plain = [hosts()[0] as Option, bearer]
+  expect(await codeOf('POST', '/_platform/v1/page-tickets', plain, '')).toBeUndefined()
+})
