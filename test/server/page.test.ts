@@ -73,7 +73,6 @@ test.each([
   ['app.js', 200, 'text/javascript; charset=utf-8'],
   ['app.css', 200, 'text/css; charset=utf-8'],
   ['icon.svg', 200, 'image/svg+xml'],
-  ['../uix', 404, 'application/json; charset=utf-8'],
   ['other.js', 404, 'application/json; charset=utf-8'],
   ['../../package.json', 404, 'application/json; charset=utf-8'],
   ['%2e%2e/%2e%2e/package.json', 404, 'application/json; charset=utf-8'],
