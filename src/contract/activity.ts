@@ -5,11 +5,7 @@ import { type Static, Type } from './schema.js'
 
 // What a server does, as it happens (DECISIONS.md#activity).
 
-/** Bodies of an exchange are cut at this length. */
-export const CAPTURED_BYTES_MAX = 65_536
-
-/** Text that replaces a secret in an exchange. */
-export const HIDDEN = '[hidden]'
+export { CAPTURED_BYTES_MAX, HIDDEN } from './captured.js'
 
 const headers = Type.Array(
   Type.Unsafe<[name: string, value: string]>({

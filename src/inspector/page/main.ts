@@ -1,14 +1,16 @@
-import { html } from 'htm/preact'
 import { render } from 'preact'
+import { isSessionEnd } from './api.js'
+import { html } from './html.js'
+import { startRouter } from './router.js'
 import { openSession } from './session.js'
+import { Shell } from './shell.js'
+import { features, startClock } from './state.js'
+import { followActivity } from './stream.js'
 
-const root = document.getElementById('page') as HTMLElement
-
-openSession()
-  .then((opened) => {
-    const text = opened.ok
-      ? `Connected to the ${opened.features.source} at ${opened.features.base_url}, version ${opened.features.version}.`
-      : `${opened.message} Run: voucherctl open`
-    render(html`<p>${text}</p>`, root)
-  })
-  .catch(() => render(html`<p>The server does not respond.</p>`, root))
+const opened = await openSession().catch(() => undefined)
+if (opened?.ok) features.value = opened.features
+else if (opened) isSessionEnd(401)
+startRouter()
+startClock()
+render(html`<${Shell} />`, document.getElementById('page') as HTMLElement)
+await followActivity()

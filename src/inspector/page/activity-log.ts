@@ -1,0 +1,129 @@
+import type { ActivityLine } from '../../contract/activity.js'
+
+type Shown = Extract<ActivityLine, { kind: 'request' | 'delivery' }>
+
+/** A request or an attempt of a delivery, with the members by which it is listed and filtered. */
+export interface Entry {
+  /** The same for the same thing, also when a restarted stream sends it again. */
+  readonly key: string
+  readonly kind: Shown['kind']
+  /** Id of the request or the delivery. */
+  readonly id: string
+  readonly at: string
+  /** Contract id of the request, or update type of the delivery. */
+  readonly type: string
+  readonly status: number | null
+  /** Failure code of the request, or error code or reason of the delivery. */
+  readonly code: string | null
+  /** Application of the request, or bot of the delivery. */
+  readonly owner: string | null
+  readonly voucher: string | null
+  readonly replayed: boolean
+  readonly ms: number
+  line: Shown
+}
+
+/** Most entries that the page keeps. */
+export const ENTRIES_MAX = 10_000
+/** Most characters of bodies that the page keeps, in base64; older bodies are dropped first. */
+export const BODIES_MAX = 32 * 1024 * 1024
+
+export function entryOf(line: Shown): Entry {
+  if (line.kind === 'request') {
+    const it = line.request
+    return {
+      key: `r ${it.request_id}`,
+      kind: line.kind,
+      id: it.request_id,
+      at: it.time,
+      type: it.endpoint ?? line.exchange?.request.url ?? it.path ?? 'unknown path',
+      status: it.status,
+      code: it.code,
+      owner: it.application_id,
+      voucher: it.voucher_id,
+      replayed: it.replayed,
+      ms: it.duration_ms,
+      line,
+    }
+  }
+  const it = line.delivery
+  return {
+    key: `d ${it.delivery_id} ${it.attempt} ${it.at}`,
+    kind: line.kind,
+    id: it.delivery_id,
+    at: it.at,
+    type: it.update_type ?? 'unknown type',
+    status: it.status,
+    code: it.error?.code ?? it.reason ?? (it.verdict === 'duplicate' ? it.verdict : null),
+    owner: it.bot_id,
+    voucher: it.voucher_id,
+    replayed: it.replay,
+    ms: it.duration_ms,
+    line,
+  }
+}
+
+const bodyLength = ({ line: { exchange } }: Entry) =>
+  (exchange?.request.body?.length ?? 0) + (exchange?.response?.body?.length ?? 0)
+
+/** Entries in the order of their arrival, bounded in number and in the length of their bodies. */
+export class ActivityLog {
+  entries: Entry[] = []
+  /** Lines that the server left out of a burst. */
+  omitted = 0
+  readonly #byKey = new Map<string, Entry>()
+  #bodies = 0
+  /** Index of the oldest entry that may still have bodies. */
+  #oldestBody = 0
+
+  add(line: ActivityLine): void {
+    if (line.kind === 'omitted') this.omitted += line.count
+    else if (line.kind === 'state') {
+      if (line.what === 'reset') this.clear()
+    } else this.#add(entryOf(line))
+  }
+
+  #add(entry: Entry): void {
+    if (this.#byKey.has(entry.key)) return
+    this.#byKey.set(entry.key, entry)
+    this.entries.push(entry)
+    this.#bodies += bodyLength(entry)
+    while (this.#bodies > BODIES_MAX) this.#dropBodies()
+    // Removing one entry at a time would move all others each time.
+    if (this.entries.length > ENTRIES_MAX * 1.1) this.#dropOldest(this.entries.length - ENTRIES_MAX)
+  }
+
+  #dropBodies(): void {
+    const entry = this.entries[this.#oldestBody++]
+    if (entry === undefined) return
+    this.#bodies -= bodyLength(entry)
+    const { exchange } = entry.line
+    if (exchange === null) return
+    const { request, response } = exchange
+    entry.line = {
+      ...entry.line,
+      exchange: { request: { ...request, body: null }, response: response && { ...response, body: null } },
+    }
+  }
+
+  #dropOldest(count: number): void {
+    for (const entry of this.entries.slice(0, count)) {
+      this.#byKey.delete(entry.key)
+      this.#bodies -= bodyLength(entry)
+    }
+    this.entries = this.entries.slice(count)
+    this.#oldestBody = Math.max(0, this.#oldestBody - count)
+  }
+
+  clear(): void {
+    this.entries = []
+    this.#byKey.clear()
+    this.#bodies = 0
+    this.#oldestBody = 0
+    this.omitted = 0
+  }
+
+  request(id: string): Entry | undefined {
+    return this.#byKey.get(`r ${id}`)
+  }
+}

@@ -1,0 +1,23 @@
+/** Bytes of base64 as the server writes it. */
+export const bytesOf = (base64: string): Uint8Array => Uint8Array.from(atob(base64), (it) => it.charCodeAt(0))
+
+/** Text of UTF-8; null for other bytes. A mark of the byte order stays, because it is part of what was sent. */
+export function textOf(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return null
+  }
+}
+
+/** Offset, 16 bytes in hex and their ASCII characters on each line. */
+export function hexDump(bytes: Uint8Array): string {
+  const lines: string[] = []
+  for (let at = 0; at < bytes.length; at += 16) {
+    const row = [...bytes.subarray(at, at + 16)]
+    const hex = row.map((it) => it.toString(16).padStart(2, '0')).join(' ')
+    const text = row.map((it) => (it > 31 && it < 127 ? String.fromCharCode(it) : '·')).join('')
+    lines.push(`${at.toString(16).padStart(4, '0')}  ${hex.padEnd(47)}  ${text}`)
+  }
+  return lines.join('\n')
+}

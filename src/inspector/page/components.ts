@@ -1,0 +1,195 @@
+import { signal } from '@preact/signals'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { StateChange } from '../../contract/activity.js'
+import { call, type Failure, type Result } from './api.js'
+import { bytesOf, hexDump, textOf } from './bytes.js'
+import { dateTime, relative, size } from './format.js'
+import { type Children, html } from './html.js'
+import { formatJson } from './json-text.js'
+import { announce, changed, serverNow } from './state.js'
+
+export interface Column<Row> {
+  readonly head: string
+  readonly cell: (row: Row) => Children
+  /** `wide` hides the column on a narrow screen, `number` aligns it to the right. */
+  readonly look?: 'wide' | 'number'
+}
+
+interface TableProps<Row> {
+  /** Name of the table for screen readers. */
+  readonly caption: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly keyOf: (row: Row) => string
+  /** Sentence that stands in place of a table without rows. */
+  readonly empty: Children
+}
+
+export function Table<Row>({ caption, columns, rows, keyOf, empty }: TableProps<Row>) {
+  if (rows.length === 0) return html`<p class="empty">${empty}</p>`
+  return html`<div class="scroll"><table>
+    <caption class="unseen">${caption}</caption>
+    <thead><tr>${columns.map((it) => html`<th scope="col" class=${it.look}>${it.head}</th>`)}</tr></thead>
+    <tbody>${rows.map(
+      (row) => html`<tr key=${keyOf(row)}>${columns.map((it) => html`<td class=${it.look}>${it.cell(row)}</td>`)}</tr>`,
+    )}</tbody>
+  </table></div>`
+}
+
+/** Names with their values; a value of null is left out. */
+export function KeyValue({ items }: { readonly items: readonly (readonly [name: string, value: Children])[] }) {
+  const shown = items.filter(([, value]) => value !== null && value !== undefined)
+  return html`<dl>${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+}
+
+/** An instant in UTC, with its distance from the time of the server. */
+export function Time({ at }: { readonly at: string }) {
+  return html`<time datetime=${at} title=${at}>${dateTime(at)} <span class="quiet">${relative(at, serverNow())}</span></time>`
+}
+
+export type Tone = 'good' | 'warn' | 'bad' | 'note' | 'plain'
+
+export function Badge({ tone, children }: { readonly tone: Tone; readonly children?: Children }) {
+  return html`<span class=${`badge ${tone}`}>${children}</span>`
+}
+
+/** Tone of an HTTP status; null stands for a response that never came. */
+export const toneOf = (status: number | null): Tone =>
+  status === null || status >= 500 ? 'bad' : status >= 400 ? 'warn' : status >= 300 ? 'note' : 'good'
+
+export function Status({ status }: { readonly status: number | null }) {
+  return html`<${Badge} tone=${toneOf(status)}>${status ?? 'no response'}<//>`
+}
+
+/** Button that copies a text. */
+export function Copy({ text, label = 'Copy' }: { readonly text: string | (() => string); readonly label?: string }) {
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(typeof text === 'string' ? text : text())
+      announce('Copied.')
+    } catch {
+      announce('The browser did not allow copying: select the text instead.')
+    }
+  }
+  return html`<button type="button" class="small" onClick=${copy}>${label}</button>`
+}
+
+interface ConfirmProps {
+  readonly label: string
+  /** What happens, as a question. */
+  readonly question: string
+  readonly confirm: () => void | Promise<void>
+  readonly class?: string
+}
+
+/** Button that asks in its place before it acts. */
+export function Confirm({ label, question, confirm, class: look = '' }: ConfirmProps) {
+  const [asking, setAsking] = useState(false)
+  const group = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (asking) group.current?.querySelector<HTMLElement>('button:last-child')?.focus()
+  }, [asking])
+  const close = () => setAsking(false)
+  if (!asking) return html`<button type="button" class=${look} onClick=${() => setAsking(true)}>${label}</button>`
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Escape') return
+    event.stopPropagation()
+    close()
+  }
+  const act = () => {
+    close()
+    void confirm()
+  }
+  return html`<span class="confirm" role="group" aria-label=${question} ref=${group} onKeyDown=${onKeyDown}>
+    <span>${question}</span>
+    <button type="button" class="danger" onClick=${act}>${label}</button>
+    <button type="button" onClick=${close}>Cancel</button>
+  </span>`
+}
+
+export const Loading = () => html`<p class="empty" aria-busy="true">Loading …</p>`
+
+export function Failed({ failure, retry }: { readonly failure: Failure; readonly retry?: () => void }) {
+  return html`<div class="failure" role="alert"><p>${failure.sentence}</p>
+    ${retry && html`<button type="button" onClick=${retry}>Try again</button>`}</div>`
+}
+
+/** Reads an endpoint when shown, when its path changes, and after each change of `on`. */
+export function useRead<Data>(path: string, on: readonly StateChange[] = []) {
+  const [state, setState] = useState<{ readonly path: string; readonly result: Result<Data> }>()
+  const [round, setRound] = useState(0)
+  const latest = changed.value
+  const again = latest && on.includes(latest.what) ? latest.times : 0
+  useEffect(() => {
+    let current = true
+    void call<Data>('GET', path).then((result) => current && setState({ path, result }))
+    return () => {
+      current = false
+    }
+  }, [path, round, again])
+  const reload = () => setRound((it) => it + 1)
+  return { result: state?.path === path ? state.result : undefined, reload }
+}
+
+interface LoadedProps<Data> {
+  readonly path: string
+  readonly on?: readonly StateChange[]
+  readonly view: (data: Data, reload: () => void) => Children
+}
+
+/** What `view` makes of the data of an endpoint; says meanwhile that it loads, and otherwise why it failed. */
+export function Loaded<Data>({ path, on, view }: LoadedProps<Data>) {
+  const { result, reload } = useRead<Data>(path, on)
+  if (result === undefined) return Loading()
+  return result.ok ? view(result.data, reload) : Failed({ failure: result, retry: reload })
+}
+
+/** Heading of a view, which gets the focus when the view opens. */
+export function Heading({ children, more }: { readonly children?: Children; readonly more?: Children }) {
+  return html`<div class="heading"><h1 tabindex="-1">${children}</h1>${more}</div>`
+}
+
+/** How bodies are shown; kept while the page is open. */
+const bodyFormat = signal<'pretty' | 'raw' | 'hex'>('pretty')
+const formats = [
+  ['pretty', 'Indented'],
+  ['raw', 'As sent'],
+  ['hex', 'Hex'],
+] as const
+
+interface BytesProps {
+  /** Base64; null if empty or not captured. */
+  readonly body: string | null
+  /** Length before the body was cut. */
+  readonly length: number
+  readonly name: string
+}
+
+/** A body as indented JSON, as the text that was sent, or in hex. Everything in it is a text node. */
+export function Bytes({ body, length, name }: BytesProps) {
+  if (body === null) return html`<p class="quiet">${length ? `${size(length)}, not captured.` : 'No body.'}</p>`
+  const bytes = bytesOf(body)
+  const text = textOf(bytes)
+  const pieces = text === null ? null : formatJson(text)
+  const wanted = bodyFormat.value
+  const format = wanted === 'pretty' && !pieces ? 'raw' : wanted
+  const shown = text === null || format === 'hex' ? hexDump(bytes) : text
+  const choices = formats.filter(([it]) => it === 'hex' || (it === 'raw' ? text !== null : pieces !== null))
+  return html`<div class="bytes">
+    <div class="bar">
+      <span class="quiet">${size(length)}${bytes.length < length && `, the first ${size(bytes.length)} captured`}</span>
+      <span class="choice" role="group" aria-label=${`Format of ${name}`}>${choices.map(
+        ([it, label]) =>
+          html`<button type="button" aria-pressed=${it === (text === null ? 'hex' : format)} onClick=${() => {
+            bodyFormat.value = it
+          }}>${label}</button>`,
+      )}</span>
+      <${Copy} text=${text ?? shown} />
+    </div>
+    <pre tabindex="0" aria-label=${name} role="region">${
+      pieces && format === 'pretty'
+        ? pieces.map((it) => (it.kind === 'mark' ? it.text : html`<span class=${`json-${it.kind}`}>${it.text}</span>`))
+        : shown
+    }</pre>
+  </div>`
+}

@@ -1,0 +1,48 @@
+import type { Entry } from './activity-log.js'
+
+/** Members of the query by which the stream is filtered. */
+export const filterNames = ['find', 'type', 'status', 'application', 'voucher'] as const
+
+/** Values of `type` for all requests and all deliveries; every other value is an endpoint or an update type. */
+export const kinds: Readonly<Record<string, Entry['kind']>> = { requests: 'request', deliveries: 'delivery' }
+
+/** Values of `status` besides a number and a code. */
+export const statuses = {
+  ok: 'Succeeded',
+  failed: 'Failed',
+  '4xx': 'Refused (4xx)',
+  '5xx': 'Server error (5xx)',
+  none: 'No response',
+}
+
+/** True for an entry that worked: a response below 400 without an error, and a verified delivery. */
+const isSuccess = ({ status, code }: Entry) =>
+  status !== null && status < 400 && (code === null || code === 'duplicate')
+
+function hasStatus(entry: Entry, wanted: string): boolean {
+  if (wanted === 'ok') return isSuccess(entry)
+  if (wanted === 'failed') return !isSuccess(entry)
+  if (wanted === 'none') return entry.status === null
+  if (/^\dxx$/.test(wanted)) return Math.floor((entry.status ?? 0) / 100) === Number(wanted[0])
+  return String(entry.status) === wanted || entry.code === wanted
+}
+
+/** Whether an entry passes the filters of a query. */
+export function filterOf(query: URLSearchParams): (entry: Entry) => boolean {
+  const [find = '', type, status, application, voucher] = filterNames.map(
+    (name) => query.get(name)?.trim() || undefined,
+  )
+  const words = find.toLowerCase().split(/\s+/).filter(Boolean)
+  return (it) =>
+    (type === undefined || (kinds[type] ? it.kind === kinds[type] : it.type === type)) &&
+    (status === undefined || hasStatus(it, status)) &&
+    (application === undefined || it.owner === application) &&
+    (voucher === undefined || it.voucher === voucher) &&
+    (words.length === 0 || containsAll(it, words))
+}
+
+function containsAll({ id, type, status, code, owner, voucher, line }: Entry, words: readonly string[]): boolean {
+  const path = line.kind === 'request' ? `${line.request.method} ${line.request.path}` : `${line.delivery.update_id}`
+  const text = `${id} ${type} ${status} ${code} ${owner} ${voucher} ${path}`.toLowerCase()
+  return words.every((it) => text.includes(it))
+}

@@ -1,0 +1,35 @@
+// Instants and numbers as the page writes them. No browser API, so that tests run in Node.
+
+const units = [
+  ['d', 86_400],
+  ['h', 3600],
+  ['min', 60],
+  ['s', 1],
+] as const
+
+/** Time between an instant and now, in its largest unit: `5 s ago`, `in 3 d`. */
+export function relative(at: string, now: number): string {
+  const seconds = Math.round((Date.parse(at) - now) / 1000)
+  const size = Math.abs(seconds)
+  const [unit, length] = units.find((it) => size >= it[1]) ?? ['s', 1]
+  if (size === 0 || Number.isNaN(size)) return 'now'
+  const text = `${Math.floor(size / length)} ${unit}`
+  return seconds < 0 ? `${text} ago` : `in ${text}`
+}
+
+/** Date and time of an instant in UTC, as the command line prints it but without T, fraction and zone. */
+export const dateTime = (at: string): string => at.slice(0, 19).replace('T', ' ')
+
+/** Time of day of an instant with milliseconds. */
+export const timeOfDay = (at: string): string => at.slice(11, 23)
+
+export function duration(ms: number): string {
+  if (ms >= 10_000) return `${(ms / 1000).toFixed(0)} s`
+  if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`
+  return `${ms < 10 ? ms.toFixed(1) : ms.toFixed(0)} ms`
+}
+
+export const size = (bytes: number): string => (bytes < 1024 ? `${bytes} bytes` : `${(bytes / 1024).toFixed(1)} KiB`)
+
+/** Number with a comma between thousands. */
+export const count = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')

@@ -1,0 +1,90 @@
+import type { Exchange } from '../../contract/activity.js'
+import type { RequestLogEntry } from '../../contract/platform.js'
+import type { Entry } from './activity-log.js'
+import { Badge, Bytes, Copy, Heading, KeyValue, Status, Time } from './components.js'
+import { curlOf, missingOf, stepOf, testOf } from './copy-as.js'
+import { duration } from './format.js'
+import { type Children, html } from './html.js'
+import { linkTo } from './router.js'
+import { features } from './state.js'
+import { complete, log, logVersion } from './stream.js'
+import type { ViewProps } from './view.js'
+
+export function RequestView({ params: { id = '' } }: ViewProps) {
+  logVersion.value
+  const entry = log.request(id)
+  if (entry?.line.kind === 'request')
+    return html`<${Request} entry=${entry} call=${entry.line.request} exchange=${entry.line.exchange} />`
+  return html`<section>
+    <${Heading}>Request<//>
+    <p class="empty">${
+      complete.value
+        ? `The log has no request ${id} any more. It keeps the latest requests since the start of the server.`
+        : 'Loading …'
+    }</p>
+  </section>`
+}
+
+interface RequestProps {
+  readonly entry: Entry
+  readonly call: RequestLogEntry
+  readonly exchange: Exchange | null
+}
+
+function Request({ entry, call, exchange }: RequestProps) {
+  const { voucher_id: voucher, application_id: application } = call
+  return html`<article>
+    <${Heading} more=${html`<${Status} status=${call.status} /> ${call.code && html`<span class="code">${call.code}</span>`}
+      ${call.replayed && html`<${Badge} tone="note">replay: the stored response was sent again<//>`}`}>${entry.type}<//>
+    <${KeyValue} items=${[
+      ['Request', html`<code>${call.method} ${exchange?.request.url ?? call.path}</code>`],
+      ['At', html`<${Time} at=${call.time} />`],
+      ['Duration', duration(call.duration_ms)],
+      ['Voucher', voucher && html`<a href=${linkTo(['vouchers', voucher])}>${voucher}</a>`],
+      ['Application', application && html`<a href=${linkTo([], { application })}>${application}</a>`],
+      ['Request id', html`<code>${call.request_id}</code>`],
+    ]} />
+    ${
+      exchange === null
+        ? html`<p class="empty">Headers and bodies were not captured. They are while this page is open, and always with <code>--inspect</code>.</p>`
+        : html`<${CopyAs} call=${call} exchange=${exchange} />
+          <div class="pair">
+            <${Message} title="Request" message=${exchange.request} />
+            ${exchange.response ? html`<${Message} title="Response" message=${exchange.response} />` : html`<section><h2>Response</h2><p class="empty">No response was sent.</p></section>`}
+          </div>`
+    }
+  </article>`
+}
+
+function CopyAs({ call, exchange }: { readonly call: RequestLogEntry; readonly exchange: Exchange }) {
+  const missing = missingOf(exchange)
+  if (missing) return html`<p class="quiet">Not to be copied as a call: ${missing}</p>`
+  const { request } = exchange
+  const step = stepOf(call, request)
+  const asTest = testOf(call, request)
+  return html`<p class="actions">
+    <${Copy} label="Copy as curl" text=${() => curlOf(request, features.value?.base_url ?? location.origin)} />
+    ${step && html`<${Copy} label="as scenario step" text=${step} />`}
+    ${asTest && html`<${Copy} label="as test" text=${asTest} />`}
+  </p>`
+}
+
+interface MessageProps {
+  readonly title: string
+  readonly message: Pick<Exchange['request'], 'headers' | 'body' | 'body_bytes'>
+  readonly more?: Children
+}
+
+/** Headers and body of a request or a response. */
+export function Message({ title, message: { headers, body, body_bytes }, more }: MessageProps) {
+  return html`<section>
+    <h2>${title}</h2>
+    ${more}
+    ${
+      headers.length > 0 &&
+      html`<details class="headers" open><summary>Headers (${headers.length})</summary>
+      <dl>${headers.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></details>`
+    }
+    <${Bytes} name=${`Body of the ${title.toLowerCase()}`} body=${body} length=${body_bytes} />
+  </section>`
+}

@@ -1,0 +1,94 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { SESSION_ENDED, sessionEnded } from './api.js'
+import { Failed, Heading } from './components.js'
+import { html } from './html.js'
+import { matchPath } from './match-path.js'
+import { leave, linkTo, place } from './router.js'
+import { announcement, features } from './state.js'
+import { connection } from './stream.js'
+import { views } from './views.js'
+
+const keys = [
+  ['/', 'Find in the stream'],
+  ['j  ↓', 'Next entry'],
+  ['k  ↑', 'Previous entry'],
+  ['Enter', 'Open the entry'],
+  ['Escape', 'Back'],
+  ['?', 'These keys'],
+] as const
+
+const connectionTexts = { connecting: 'Connecting', live: 'Live', disconnected: 'Disconnected' }
+
+export function Shell() {
+  const { path, query } = place.value
+  const known = features.value
+  const offered = views.filter((it) => !it.name || known?.views.includes(it.name))
+  const found = offered.map((it) => ({ it, params: matchPath(it.path, path) })).find(({ params }) => params)
+  const product = known?.source === 'listener' ? 'voucherctl webhook listen' : 'voucherctl'
+  const local = `local · ${product} :${location.port || '80'}`
+  const title = found?.params && path !== '/' ? `${local} · ${found.it.title(found.params)}` : local
+  const main = useRef<HTMLElement>(null)
+  const dialog = useRef<HTMLDialogElement>(null)
+  const first = useRef(true)
+
+  useEffect(() => {
+    document.title = title
+  }, [title])
+
+  // Like a browser that loads a page: begin at its top, and let a screen reader read the heading.
+  useEffect(() => {
+    if (!first.current) main.current?.querySelector<HTMLElement>('h1')?.focus()
+    first.current = false
+    main.current?.scrollTo(0, 0)
+  }, [path])
+
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || dialog.current?.open) return
+      const target = event.target as HTMLElement
+      const isField = target.matches('input, select, textarea')
+      if (event.key === 'Escape') {
+        if (isField) target.blur()
+        else leave()
+      } else if (isField) return
+      else if (event.key === '?') dialog.current?.showModal()
+      else if (event.key === '/') {
+        event.preventDefault()
+        document.getElementById('filter-find')?.focus()
+      }
+    }
+    addEventListener('keydown', onKeyDown)
+    return () => removeEventListener('keydown', onKeyDown)
+  }, [])
+
+  const section = path.split('/')[1] ?? ''
+  const isHere = (to: string) => (to === '/' ? ['', 'requests'].includes(section) : section === to.slice(1))
+  const state = connection.value
+  return html`
+    <a class="skip" href="#main" onClick=${(event: Event) => {
+      event.preventDefault()
+      main.current?.focus()
+    }}>Skip to the content</a>
+    <header>
+      <a class="brand" href=${linkTo([])}><span class="logo" aria-hidden="true"></span>${product}<span class="local">local :${location.port || '80'}</span></a>
+      <nav aria-label="Views">${offered
+        .filter((it) => it.nav)
+        .map(
+          (it) =>
+            html`<a href=${linkTo(it.path.split('/').filter(Boolean))} aria-current=${isHere(it.path) ? 'page' : null}>${it.nav}</a>`,
+        )}</nav>
+      <p class=${`connection ${state}`} role="status">${connectionTexts[state]}</p>
+      <button type="button" class="help" aria-label="Keys" onClick=${() => dialog.current?.showModal()}>?</button>
+    </header>
+    ${sessionEnded.value && html`<p class="ended" role="alert">${SESSION_ENDED}</p>`}
+    <main id="main" tabindex="-1" ref=${main}>${
+      found?.params
+        ? html`<${found.it.view} key=${path} params=${found.params} query=${query} />`
+        : html`<${Heading}>Not found<//><${Failed} failure=${{ code: 'NOT_FOUND', sentence: 'This page has nothing at this address.' }} />`
+    }</main>
+    <p class=${`toast ${announcement.value ? 'on' : ''}`} role="status">${announcement.value}</p>
+    <dialog ref=${dialog} aria-labelledby="keys"><h2 id="keys">Keys</h2>
+      <dl>${keys.map(([key, text]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${text}</dd></div>`)}</dl>
+      <form method="dialog"><button>Close</button></form>
+    </dialog>`
+}

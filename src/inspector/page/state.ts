@@ -1,0 +1,44 @@
+import { signal } from '@preact/signals'
+import type { StateChange } from '../../contract/activity.js'
+import type { PageFeatures } from '../features.js'
+import { call } from './api.js'
+
+export const features = signal<PageFeatures | null>(null)
+
+/** Latest change that the stream reported; a view loads again what it shows of it. */
+export const changed = signal<{ readonly what: StateChange; readonly times: number } | null>(null)
+
+export function noteChange(what: StateChange): void {
+  changed.value = { what, times: (changed.peek()?.times ?? 0) + 1 }
+}
+
+/** Difference between the clock of the server, which a test may move, and of this browser, in ms. */
+const offset = signal(0)
+const tick = signal(Date.now())
+
+/** Time of the server in ms, renewed every second for a component that reads it. */
+export const serverNow = (): number => tick.value + offset.value
+
+/** Text that a screen reader speaks; it is also shown for a moment. */
+export const announcement = signal('')
+let silence: ReturnType<typeof setTimeout> | undefined
+
+export function announce(text: string): void {
+  clearTimeout(silence)
+  announcement.value = text
+  silence = setTimeout(() => {
+    announcement.value = ''
+  }, 4000)
+}
+
+export async function readClock(): Promise<void> {
+  if (!features.peek()?.test_clock) return
+  const read = await call<{ now: string }>('GET', '/clock')
+  if (read.ok) offset.value = Date.parse(read.data.now) - Date.now()
+}
+
+export function startClock(): void {
+  setInterval(() => {
+    tick.value = Date.now()
+  }, 1000)
+}

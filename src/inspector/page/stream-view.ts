@@ -1,0 +1,198 @@
+import { signal } from '@preact/signals'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { Entry } from './activity-log.js'
+import { Badge, Status } from './components.js'
+import { filterNames, filterOf, statuses } from './filter.js'
+import { count, duration, timeOfDay } from './format.js'
+import { html } from './html.js'
+import { linkTo, place, setQuery } from './router.js'
+import { connection, log, logVersion } from './stream.js'
+
+/** Key of the entry that the keys j and k move from; kept while another view is open. */
+const selected = signal<string | null>(null)
+
+/** Rows above and below the visible ones that are rendered too. */
+const MARGIN = 8
+
+export function StreamView() {
+  const { query } = place.value
+  const version = logVersion.value
+  // Every entry is tested again: 10,000 take less than 2 ms.
+  const entries = useMemo(() => log.entries.filter(filterOf(query)), [version, query])
+  return html`<section class="stream">
+    <h1 class="unseen" tabindex="-1">Stream of requests and deliveries</h1>
+    <${Filters} query=${query} found=${entries.length} />
+    ${entries.length === 0 ? html`<${Empty} />` : html`<${List} entries=${entries} />`}
+  </section>`
+}
+
+function Empty() {
+  if (connection.value === 'connecting') return html`<p class="empty">Connecting …</p>`
+  if (log.entries.length > 0) return html`<p class="empty">No entry passes these filters.</p>`
+  return html`<p class="empty">Nothing happened yet. Calls of the API and deliveries appear here as they happen.</p>`
+}
+
+function Filters({ query, found }: { readonly query: URLSearchParams; readonly found: number }) {
+  const change = (name: string, value: string) => {
+    const next = new URLSearchParams(query)
+    if (value === '') next.delete(name)
+    else next.set(name, value)
+    setQuery(next)
+  }
+  const value = (name: string) => query.get(name) ?? ''
+  const valuesOf = (name: 'type' | 'owner') => {
+    const known = new Set(log.entries.map((it) => it[name]).filter((it) => it !== null))
+    return [...known].sort().map((it) => [it, it] as const)
+  }
+  const types = [['requests', 'All requests'], ['deliveries', 'All deliveries'], ...valuesOf('type')] as const
+  const choice = (name: string, label: string, options: readonly (readonly [string, string])[]) => {
+    const own = value(name)
+    const listed = own === '' || options.some(([it]) => it === own) ? options : [...options, [own, own] as const]
+    return html`<label><span>${label}</span>
+      <select value=${own} onChange=${(event: Event) => change(name, (event.target as HTMLSelectElement).value)}>
+        <option value="">All</option>
+        ${listed.map(([it, text]) => html`<option key=${it} value=${it}>${text}</option>`)}
+      </select></label>`
+  }
+  const input = (name: string, label: string, hint: string) =>
+    html`<label><span>${label}</span>
+      <input type="search" id=${`filter-${name}`} placeholder=${hint} value=${value(name)} autocomplete="off" spellcheck=${false}
+        onInput=${(event: Event) => change(name, (event.target as HTMLInputElement).value)} /></label>`
+  const isFiltered = filterNames.some((name) => query.has(name))
+  const total = log.entries.length
+  return html`<form class="filters" role="search" aria-label="Filter of the stream" onSubmit=${(event: Event) => event.preventDefault()}>
+    ${input('find', 'Find', 'id, path, code …  ( / )')}
+    ${choice('type', 'Type', types)}
+    ${choice('status', 'Status', Object.entries(statuses))}
+    ${choice('application', 'Application or bot', valuesOf('owner'))}
+    ${input('voucher', 'Voucher', 'voucher id')}
+    <p class="quiet">${isFiltered ? `${count(found)} of ${count(total)}` : count(total)}${log.omitted > 0 && ` (${count(log.omitted)} left out)`}
+      ${isFiltered && html` <button type="button" class="small" onClick=${() => setQuery(new URLSearchParams())}>Show all</button>`}</p>
+  </form>`
+}
+
+export const entryLink = (it: Entry): string => linkTo([it.kind === 'request' ? 'requests' : 'deliveries', it.id])
+
+/** A table of which only the rows in sight exist, newest first. */
+function List({ entries }: { readonly entries: readonly Entry[] }) {
+  const box = useRef<HTMLDivElement>(null)
+  const [top, setTop] = useState(0)
+  const [view, setView] = useState({ row: 36, height: 800 })
+  const newest = entries[entries.length - 1]?.key
+  const before = useRef({ newest, length: entries.length })
+  const focusNext = useRef(false)
+
+  useLayoutEffect(() => {
+    const element = box.current
+    if (!element) return
+    const measure = () => {
+      const row = element.querySelector<HTMLElement>('tr.entry')?.offsetHeight
+      setView({ row: row || 36, height: element.clientHeight })
+    }
+    measure()
+    const observer = new ResizeObserver(measure)
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+
+  // Entries that arrive above must not move what somebody reads.
+  useLayoutEffect(() => {
+    const element = box.current
+    const { newest: old } = before.current
+    before.current = { newest, length: entries.length }
+    if (!element || old === newest || (element.scrollTop < view.row && !element.contains(document.activeElement)))
+      return
+    const added = entries.length - 1 - entries.findLastIndex((it) => it.key === old)
+    if (added < entries.length) element.scrollTop += added * view.row
+  }, [newest])
+
+  useLayoutEffect(() => {
+    if (!focusNext.current) return
+    const link = box.current?.querySelector<HTMLElement>('tr.selected a')
+    link?.focus({ preventScroll: true })
+    focusNext.current = !link
+  })
+
+  const moveTo = (index: number) => {
+    const element = box.current
+    const entry = entries[entries.length - 1 - index]
+    if (!element || !entry) return
+    selected.value = entry.key
+    focusNext.current = true
+    const head = element.querySelector('thead')?.clientHeight ?? 0
+    const low = index * view.row
+    if (low < element.scrollTop) element.scrollTop = low
+    else if (low + view.row + head > element.scrollTop + element.clientHeight) {
+      element.scrollTop = low + view.row + head - element.clientHeight
+    }
+  }
+
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      const step = stepOf(event)
+      if (step === 0) return
+      event.preventDefault()
+      const at = entries.findLastIndex((it) => it.key === selected.peek())
+      const index = at === -1 ? -1 : entries.length - 1 - at
+      moveTo(index === -1 ? 0 : Math.min(entries.length - 1, Math.max(0, index + step)))
+    }
+    addEventListener('keydown', onKeyDown)
+    return () => removeEventListener('keydown', onKeyDown)
+  })
+
+  const first = Math.max(0, Math.min(Math.floor(top / view.row), entries.length) - MARGIN)
+  const last = Math.min(entries.length, Math.ceil((top + view.height) / view.row) + MARGIN)
+  const rows = []
+  for (let index = first; index < last; index++) {
+    const entry = entries[entries.length - 1 - index]
+    if (entry) rows.push(html`<${Row} key=${entry.key} entry=${entry} index=${index} />`)
+  }
+  const gap = (height: number) =>
+    height > 0 &&
+    html`<tbody aria-hidden="true"><tr><td colspan="6" style=${{ height: `${height}px` }}></td></tr></tbody>`
+  return html`<div class="list" ref=${box} tabindex="0" role="region" aria-label="Entries, newest first"
+      onScroll=${(event: Event) => setTop((event.target as HTMLElement).scrollTop)}>
+    <table aria-rowcount=${entries.length + 1}>
+      <caption class="unseen">Requests and deliveries, newest first</caption>
+      <thead><tr aria-rowindex="1">
+        <th scope="col" class="time">Time (UTC)</th><th scope="col">Type</th><th scope="col" class="state">Status</th>
+        <th scope="col" class="wide">Voucher</th><th scope="col" class="wide">Application or bot</th><th scope="col" class="wide number ms">Duration</th>
+      </tr></thead>
+      ${gap(first * view.row)}
+      <tbody>${rows}</tbody>
+      ${gap((entries.length - last) * view.row)}
+    </table>
+  </div>
+  ${top > view.row * 3 && html`<button type="button" class="newest" onClick=${() => box.current?.scrollTo({ top: 0 })}>↑ Newest</button>`}`
+}
+
+function stepOf(event: KeyboardEvent): number {
+  if (
+    event.ctrlKey ||
+    event.metaKey ||
+    event.altKey ||
+    (event.target as Element).closest('input, select, textarea, dialog')
+  )
+    return 0
+  if (event.key === 'j' || event.key === 'ArrowDown') return 1
+  return event.key === 'k' || event.key === 'ArrowUp' ? -1 : 0
+}
+
+function Row({ entry, index }: { readonly entry: Entry; readonly index: number }) {
+  const { kind, line } = entry
+  const isSelected = selected.value === entry.key
+  return html`<tr class=${`entry ${isSelected ? 'selected' : ''}`} aria-rowindex=${index + 2}>
+    <td class="time"><time datetime=${entry.at}>${timeOfDay(entry.at)}</time></td>
+    <td class="type"><span class=${`kind ${kind}`} title=${kind}>${kind === 'request' ? '→' : '↗'}<span class="unseen">${kind}</span></span>
+      <a href=${entryLink(entry)} onFocus=${() => {
+        selected.value = entry.key
+      }}>${entry.type}</a>
+      ${line.kind === 'request' && html`<span class="quiet path"> ${line.request.method}</span>`}
+      ${line.kind === 'delivery' && line.delivery.attempt !== null && html`<span class="quiet"> attempt ${line.delivery.attempt}</span>`}
+      ${entry.replayed && html` <${Badge} tone="note">replay<//>`}</td>
+    <td class="state"><${Status} status=${entry.status} /> ${entry.code && html`<span class="code">${entry.code}</span>`}</td>
+    <td class="wide id">${entry.voucher}</td>
+    <td class="wide id">${entry.owner}</td>
+    <td class="wide number ms">${duration(entry.ms)}</td>
+  </tr>`
+}

@@ -1,0 +1,77 @@
+import { signal } from '@preact/signals'
+import type { ActivityLine } from '../../contract/activity.js'
+import { ActivityLog } from './activity-log.js'
+import { API, isSessionEnd, sessionEnded } from './api.js'
+import { lineSplitter } from './ndjson.js'
+import { announce, noteChange, readClock } from './state.js'
+
+export const log = new ActivityLog()
+/** Changes with every addition to `log`, at most once per frame. */
+export const logVersion = signal(0)
+export const connection = signal<'connecting' | 'live' | 'disconnected'>('connecting')
+/** True once the stored entries were received, after which a missing entry is known to be missing. */
+export const complete = signal(false)
+
+const FIRST_WAIT = 250
+const LONGEST_WAIT = 5000
+
+/** Follows the activity of the server for the life of the page; connects again after an interruption. */
+export async function followActivity(): Promise<never> {
+  let wait = FIRST_WAIT
+  for (;;) {
+    await readActivity(() => {
+      if (connection.peek() === 'disconnected') announce('Reconnected.')
+      connection.value = 'live'
+      wait = FIRST_WAIT
+      void readClock()
+    })
+    if (connection.peek() === 'live' && !sessionEnded.peek())
+      announce('Disconnected. The page connects again by itself.')
+    connection.value = 'disconnected'
+    await new Promise((resolve) => setTimeout(resolve, wait))
+    wait = Math.min(LONGEST_WAIT, wait * 2)
+  }
+}
+
+/** Reads the stream until it ends or breaks. */
+async function readActivity(onOpen: () => void): Promise<void> {
+  try {
+    const response = await fetch(`${API}/activity?follow=true&bodies=true`)
+    if (isSessionEnd(response.status) || !response.ok || !response.body) return
+    onOpen()
+    // Stored entries come in the first pieces; the server has no mark for their end.
+    const settled = setTimeout(() => {
+      complete.value = true
+    }, 500)
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+    const split = lineSplitter()
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return clearTimeout(settled)
+      for (const line of split(value)) receive(JSON.parse(line))
+      show()
+    }
+  } catch {
+    // A stream that breaks ends like one that the server closes.
+  }
+}
+
+function receive(line: ActivityLine): void {
+  log.add(line)
+  if (line.kind !== 'state') return
+  noteChange(line.what)
+  if (line.what === 'clock' || line.what === 'reset') void readClock()
+  if (line.what === 'reset') announce('The server was reset.')
+}
+
+let shown = true
+
+/** Renders once for all pieces that arrive within a frame. */
+function show(): void {
+  if (!shown) return
+  shown = false
+  setTimeout(() => {
+    shown = true
+    logVersion.value++
+  }, 16)
+}
