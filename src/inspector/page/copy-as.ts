@@ -1,4 +1,5 @@
-import { CAPTURED_BYTES_MAX, type Exchange, HIDDEN } from '../../contract/activity.js'
+import type { Exchange } from '../../contract/activity.js'
+import { CAPTURED_BYTES_MAX, HIDDEN } from '../../contract/captured.js'
 import type { RequestLogEntry } from '../../contract/platform.js'
 import { bytesOf, textOf } from './bytes.js'
 
