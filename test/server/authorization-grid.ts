@@ -41,7 +41,8 @@ export async function openGrid(): Promise<TestApp> {
   const own = (seed: string, clock: TestClock) => {
     const random = seededRandom(seed)
     // Two servers on one store must not generate the same ids.
-    return { store, clock, random, newId: (prefix: IdPrefix) => newId(prefix, clock.now(), random) }
+    const { faults } = server.deps
+    return { store, faults, clock, random, newId: (prefix: IdPrefix) => newId(prefix, clock.now(), random) }
   }
   yesterday = testApp(own('yesterday', new TestClock({ now: () => START_MS - DAY_MS })))
   strict = testApp({ ...own('strict', server.clock), secure: { ...server.deps.secure, required: true } })

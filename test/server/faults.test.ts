@@ -8,6 +8,29 @@ import { callerOf } from '../support/server-client.js'
 import { bearerLine, getBytes, RawConnection } from '../support/server-raw.js'
 import { newTenant } from '../support/server-tenant.js'
 
+it('fault with a rate affects the calls whose random number is below it, and is not used up', async () => {
+  const shares = [0.1, 0.2499, 0.25, 0.9, 0]
+  const random = () => {
+    const bytes = Buffer.alloc(4)
+    bytes.writeUInt32BE(Math.floor((shares.shift() ?? 1) * 2 ** 32))
+    return bytes
+  }
+  const faults = new Faults({ ...testFaultSources, random })
+  const quarter = { endpoint: 'apps.list', kind: 'error', times: null, delay_ms: null, rate: 0.25 } as const
+  faults.add(quarter)
+  const call = async () =>
+    'code' in
+    (await faults.run(
+      'apps.list',
+      async () => ({ ok: true }),
+      () => {},
+    ))
+      ? 503
+      : 200
+  expect([await call(), await call(), await call(), await call(), await call()]).toEqual([503, 503, 200, 200, 503])
+  expect(faults.list()).toEqual([{ ...quarter, id: 'flt_1', left: null }])
+})
+
 it('20 concurrent calls with a delay fault cause no MaxListenersExceededWarning', async () => {
   const warnings: Error[] = []
   const note = (it: Error) => warnings.push(it)

@@ -74,6 +74,30 @@ describe('test clock', () => {
   })
 })
 
+describe('lists of the operator', () => {
+  it('applications and templates of all accounts are listed, with the bots and names of applications', async () => {
+    const own = testApp()
+    const [one, two] = [await newTenant(own), await newTenant(own)]
+    await one.linkedBot()
+    const template = await one.template({ issue_limit: 5 })
+    await one.issue(template.id)
+    await two.draft()
+    const { applications, templates } = contract.platform
+    const apps = (await one.operator(applications, {})).data.items
+    const ofOne = (await one.console(contract.apps.get, { appId: one.appId })).data
+    expect(apps.find((it) => it.id === one.appId)).toEqual(ofOne)
+    expect([apps.length, ofOne.linkedBots.length]).toEqual([2, 1])
+    const all = (await one.operator(templates, {})).data
+    expect([all.pagination.total, all.items.map((it) => it.applicationName)]).toEqual([2, ['Shop', 'Shop']])
+    const filter = { application_id: one.appId, status: 'active' } as const
+    expect((await one.operator(templates, filter)).data.items).toMatchObject([
+      { id: template.id, issuedCount: 1, issueLimit: 5, applicationName: 'Shop' },
+    ])
+    expect((await one.operator(templates, { application_id: two.appId, status: 'active' })).data.items).toEqual([])
+    await own.close()
+  })
+})
+
 describe('injected faults', () => {
   it('error fault returns 503 without an effect for the given number of calls', async () => {
     const tenant = await newTenant(server)
@@ -120,6 +144,23 @@ describe('injected faults', () => {
     expect((await tenant.operator(contract.platform.clearFaults, {})).data).toEqual({ removed: 2 })
     expect(await list()).toBe(200)
     expect((await tenant.operator(contract.platform.clearFaults, {})).data).toEqual({ removed: 0 })
+  })
+
+  it('faults are listed with the calls that are left, and removed one by one', async () => {
+    const tenant = await newTenant(server)
+    const fault = { endpoint: 'apps.list', kind: 'error', times: 2, rate: 1 } as const
+    const one = (await tenant.operator(contract.platform.addFault, fault)).data
+    const two = (await tenant.operator(contract.platform.addFault, { ...fault, kind: 'delay', delay_ms: 0 })).data
+    const list = async () => (await tenant.operator(contract.platform.faults, {})).data.items
+    expect((await tenant.console(contract.apps.list, {})).status).toBe(503)
+    expect(await list()).toEqual([{ ...one, left: 1 }, two])
+    expect((await tenant.operator(contract.platform.removeFault, { faultId: one.id })).data).toEqual({
+      ...one,
+      left: 1,
+    })
+    expect((await tenant.console(contract.apps.list, {})).status).toBe(200)
+    expect(await list()).toEqual([{ ...two, left: 1 }])
+    await tenant.operator(contract.platform.clearFaults, {})
   })
 
   it.each([

@@ -26,8 +26,8 @@ export interface Example {
   readonly comment?: string
 }
 
-/** Members by flag name. */
-export type Members<F extends Flags> = { readonly [Name in keyof F]?: string }
+/** Members by flag name; a flag that supplies one of several names all of them. */
+export type Members<F extends Flags> = { readonly [Name in keyof F]?: string | readonly string[] }
 
 interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data> {
   readonly name: string

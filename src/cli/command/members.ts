@@ -42,8 +42,8 @@ function withPart(name: string, flag: Flag<unknown>, rest: string, texts: readon
 
 /** Members that a flag supplies: as the command declares them, else those whose name is that of the flag. */
 function memberOf({ members = {} }: Leaf, name: string, { repeatable }: Flag<unknown>): readonly string[] {
-  const declared: string | undefined = members[name]
-  if (declared !== undefined) return [declared]
+  const declared: string | readonly string[] | undefined = members[name]
+  if (declared !== undefined) return [declared].flat()
   const snake = name.replaceAll('-', '_')
   return [...memberNames(snake), ...(repeatable ? [`${snake}s`] : [])]
 }

@@ -362,14 +362,6 @@ const records: Readonly<Record<string, JsonObject>> = {
     complete: true,
   },
   ListedTemplate: { ...template, applicationName: 'Coffee shop' },
-  Totals: {
-    until: '2026-11-21T12:00:00.000Z',
-    items: [
-      { from: at, issued: 12, redeemed: 3 },
-      { from: '2026-11-21T11:00:00.000Z', issued: 4, redeemed: 0 },
-    ],
-    complete: true,
-  },
   RequestLogEntry: {
     time: at,
     request_id: requestId,
@@ -528,6 +520,14 @@ const data: Readonly<Record<string, Json>> = {
   'platform.getClock': clock,
   'platform.setClock': clock,
   'platform.advanceClock': clock,
+  'platform.totals': {
+    until: '2026-11-21T12:00:00.000Z',
+    items: [
+      { from: at, issued: 12, redeemed: 3 },
+      { from: '2026-11-21T11:00:00.000Z', issued: 4, redeemed: 0 },
+    ],
+    complete: true,
+  },
   'platform.clearFaults': { removed: 1 },
   'platform.reset': { now: at },
   'platform.openPage': {

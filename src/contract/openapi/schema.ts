@@ -4,7 +4,7 @@ import { chat, chatTypes, message, transcriptMessage } from '../chats.js'
 import { fault, forecast, snapshot } from '../controls.js'
 import { type FailureCode, failures } from '../errors.js'
 import { oneOf } from '../fields.js'
-import { listedTemplate, requestLogEntry, review, secureKey, totals } from '../platform.js'
+import { listedTemplate, requestLogEntry, review, secureKey } from '../platform.js'
 import { type Schema, Type } from '../schema.js'
 import { template, validity } from '../templates.js'
 import { createdToken, token } from '../tokens.js'
@@ -43,7 +43,6 @@ const records: Readonly<Record<string, Schema>> = {
   Fault: fault,
   Forecast: forecast,
   ListedTemplate: listedTemplate,
-  Totals: totals,
   RequestLogEntry: requestLogEntry,
   VoucherEvent: voucherEvent,
   VoucherHistory: voucherHistory,

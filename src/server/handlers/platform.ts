@@ -63,10 +63,13 @@ export const platformHandlers: MakeHandlers<'platform', Exclude<keyof Contract['
 
     applications: (page) => read(() => apps.listAll(page)),
     templates: (filter) => read(() => templates.listAll(filter)),
-    totals: async ({ from, seconds = TOTALS_SECONDS, until, buckets = TOTALS_BUCKETS }) => {
+    totals: async ({ from, seconds: given, until, buckets = TOTALS_BUCKETS }) => {
       const end = until === undefined ? clock.now() : parseInstant(until)
       if (end === null) return invalid({ pointer: '/until', code: 'format', message: 'is not a time that exists' })
-      const begin = from === undefined ? Math.max(0, end - seconds * 1000) : parseInstant(from)
+      if (from !== undefined && given !== undefined) {
+        return invalid({ pointer: '/from', code: 'conflict', message: 'stands instead of seconds, not beside it' })
+      }
+      const begin = from === undefined ? Math.max(0, end - (given ?? TOTALS_SECONDS) * 1000) : parseInstant(from)
       if (begin === null) return invalid({ pointer: '/from', code: 'format', message: 'is not a time that exists' })
       if (begin >= end) return invalid({ pointer: '/from', code: 'maximum', message: 'must lie before the end' })
       return read(() => totals({ from: begin, until: end, buckets }))

@@ -3,7 +3,7 @@ import * as contract from '../../../contract/platform.js'
 import { callLeaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { integer, one } from '../../flags/flags.js'
-import { parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
+import { instant, parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
 import { withTimes } from '../../output/time.js'
 import { operatorNotes as notes } from './operator-notes.js'
 
@@ -33,12 +33,13 @@ export const totals = callLeaf({
       }),
       remark: zoneNotice,
     },
+    until: instant('Until this time; default now'),
     buckets: integer('N', 'Number of periods, default 24', 1, contract.TOTALS_BUCKETS_MAX),
   },
-  members: { since: 'from' },
+  members: { since: ['from', 'seconds'] },
   examples: [{ command: 'voucherctl platform totals --since 7d --buckets 7' }],
   view: { headline: sum, body: chart, members: ['from', 'issued', 'redeemed'] },
-  input: ({ flags: { since, buckets } }) => ({ ...since, ...defined({ buckets }) }),
+  input: ({ flags: { since, until, buckets } }) => ({ ...since, ...defined({ until, buckets }) }),
 })
 
 function sum({ items, until, complete }: contract.Totals): string {
