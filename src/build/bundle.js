@@ -86,7 +86,10 @@ const withoutChildProcess = {
   load: (id) => (id === NO_MODULE ? 'export {}' : undefined),
 }
 
-/** Node 20 parses arrow functions, in which Rolldown wraps CommonJS modules, twice; functions in parentheses once. */
+/**
+ * Node 20 parses arrow functions, in which Rolldown wraps CommonJS modules, twice; functions in parentheses once. No
+ * option of Rolldown avoids the arrow functions, which cost `--help` about 4 % (1.6 ms).
+ */
 const parsedOnce = {
   name: 'parsed-once',
   renderChunk: (code) => code.replaceAll(/(rolldown_runtime\.\w+\(\()\((.*?)\) => \{/g, '$1function($2) {'),
