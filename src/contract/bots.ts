@@ -11,6 +11,7 @@ import {
   oneOf,
   page,
   pageQuery,
+  secret,
   text,
   withoutDuplicates,
 } from './fields.js'
@@ -78,7 +79,7 @@ export const botDetail = Type.Object({
   profile: botProfile,
   webhook: nullable(webhookSettings),
   command_menus: Type.Array(menuEntry),
-  one_time_token: Type.Optional(Type.String({ description: 'shown once' })),
+  one_time_token: Type.Optional(Type.String({ description: 'shown once', ...secret })),
 })
 export type BotDetail = Static<typeof botDetail>
 
@@ -183,7 +184,7 @@ export const regenerateToken = endpoint({
   params: botId,
   ...noBody,
   status: 200,
-  output: Type.Object({ bot_id: Type.String(), one_time_token: Type.String(), token_prefix: Type.String() }),
+  output: Type.Object({ bot_id: Type.String(), one_time_token: Type.String(secret), token_prefix: Type.String() }),
   evidence: { bot_id: { input: 'botId' }, one_time_token: 'text' },
   failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
 })

@@ -1,5 +1,5 @@
 import { credentialTypes } from './endpoint.js'
-import { instant, nullable, oneOf } from './fields.js'
+import { instant, nullable, oneOf, secret } from './fields.js'
 import { type Static, Type } from './schema.js'
 
 export const chatTypes = ['private', 'group'] as const
@@ -33,7 +33,7 @@ export const transcriptMessage = Type.Object({
     Type.Object({
       id: Type.String(),
       name: Type.String(),
-      credentials: Type.Array(Type.Object({ type: oneOf(credentialTypes), value: Type.String() })),
+      credentials: Type.Array(Type.Object({ type: oneOf(credentialTypes), value: Type.String(secret) })),
     }),
   ),
 })

@@ -54,6 +54,9 @@ export function nullable<S extends Schema>(schema: S) {
   })
 }
 
+/** Marks a member whose value is a secret, which no observer of calls may see (DECISIONS.md#secrets-of-exchanges). */
+export const secret = { 'x-secret': true } as const
+
 export const metadataInput = Type.Unsafe<Record<string, string>>({
   type: 'object',
   propertyNames: text(1, 40),

@@ -1,3 +1,4 @@
+import * as activity from './activity.js'
 import * as apps from './apps.js'
 import * as bots from './bots.js'
 import * as controls from './controls.js'
@@ -91,6 +92,7 @@ export const contract = {
     reset: controls.reset,
     requests: platform.requests,
     openPage: page.openPage,
+    activity: activity.activity,
     vouchers: voucherHistory.listVouchers,
     voucher: voucherHistory.showVoucher,
     findVoucher: voucherHistory.findVoucher,

@@ -1,5 +1,5 @@
 import { endpoint } from './endpoint.js'
-import { instant, noBody } from './fields.js'
+import { instant, noBody, secret } from './fields.js'
 import { Type } from './schema.js'
 
 export const openPage = endpoint({
@@ -12,7 +12,7 @@ export const openPage = endpoint({
   ...noBody,
   status: 200,
   output: Type.Object({
-    url: Type.String({ description: 'the one-time secret is in the fragment' }),
+    url: Type.String({ description: 'the one-time secret is in the fragment', ...secret }),
     expires_at: instant,
   }),
   evidence: { url: 'text' },

@@ -13,6 +13,7 @@ import {
   oneOf,
   page,
   pageQuery,
+  secret,
   text,
 } from './fields.js'
 import { type Static, Type } from './schema.js'
@@ -56,7 +57,7 @@ export const issueAccountToken = endpoint({
   body: input({ expires_in_seconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 31_536_000 })) }),
   bodyOptional: true,
   status: 200,
-  output: Type.Object({ jwt: Type.String(), expires_at: instant }),
+  output: Type.Object({ jwt: Type.String(secret), expires_at: instant }),
   evidence: { jwt: 'text' },
   failures: [],
 })

@@ -1,5 +1,5 @@
 import { byAccount, endpoint, scopes } from './endpoint.js'
-import { input, instant, noBody, nullable, oneOf, page, pageQuery, text, withoutDuplicates } from './fields.js'
+import { input, instant, noBody, nullable, oneOf, page, pageQuery, secret, text, withoutDuplicates } from './fields.js'
 import { type Static, Type } from './schema.js'
 
 const appId = Type.Object({ appId: Type.String() })
@@ -21,7 +21,7 @@ const record = {
 export const token = Type.Object(record)
 export type Token = Static<typeof token>
 
-export const createdToken = Type.Object({ ...record, token: Type.String({ description: 'shown once' }) })
+export const createdToken = Type.Object({ ...record, token: Type.String({ description: 'shown once', ...secret }) })
 export type CreatedToken = Static<typeof createdToken>
 
 export const list = endpoint({

@@ -8,6 +8,7 @@ import {
   metadataInput,
   nullable,
   oneOf,
+  secret,
   text,
 } from './fields.js'
 import { type Static, Type } from './schema.js'
@@ -15,7 +16,7 @@ import { type Static, Type } from './schema.js'
 /** A credential (DECISIONS.md#credentials). domain/credentials.ts checks the format of the value. */
 export const credential = input({
   type: oneOf(credentialTypes),
-  value: Type.String({ minLength: 1, maxLength: 256 }),
+  value: Type.String({ minLength: 1, maxLength: 256, ...secret }),
 })
 export type Credential = Static<typeof credential>
 
@@ -50,7 +51,7 @@ export type Voucher = Static<typeof voucher>
 
 export const issuedVoucher = Type.Object({
   ...voucherFields,
-  credentials: Type.Array(Type.Object({ type: oneOf(credentialTypes), value: Type.String() })),
+  credentials: Type.Array(Type.Object({ type: oneOf(credentialTypes), value: Type.String(secret) })),
 })
 export type IssuedVoucher = Static<typeof issuedVoucher>
 

@@ -1,5 +1,5 @@
 import { byAccount, endpoint } from './endpoint.js'
-import { input, instant, nullable, oneOf, page, pageQuery } from './fields.js'
+import { input, instant, nullable, oneOf, page, pageQuery, secret } from './fields.js'
 import { type Static, Type } from './schema.js'
 import { allowedUpdates, updateTypes } from './updates.js'
 
@@ -29,15 +29,15 @@ export const deliveryMode = Type.Object({
   dropped_updates: Type.Integer(),
   warnings: Type.Array(oneOf(webhookWarnings)),
   one_time_secret_token: Type.Optional(
-    Type.String({ description: 'generated because the call named none; shown once' }),
+    Type.String({ description: 'generated because the call named none; shown once', ...secret }),
   ),
 })
 export type DeliveryMode = Static<typeof deliveryMode>
 
 const setInput = input({
-  url: Type.String({ minLength: 1, description: 'https, a public host, port 443, 8443 or from 1024' }),
+  url: Type.String({ minLength: 1, description: 'https, a public host, port 443, 8443 or from 1024', ...secret }),
   secret_token: Type.Optional(
-    Type.String({ pattern: '^[A-Za-z0-9_-]{1,256}$', 'x-expected': '1 to 256 of A-Z a-z 0-9 _ -' }),
+    Type.String({ pattern: '^[A-Za-z0-9_-]{1,256}$', 'x-expected': '1 to 256 of A-Z a-z 0-9 _ -', ...secret }),
   ),
   secret_grace_seconds: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 86_400, description: 'how long the server signs with the old secret too' }),
@@ -95,7 +95,7 @@ export const remove = endpoint({
 
 /** Response of getWebhookInfo. Includes the full URL, because every holder of the bot token may set the URL. */
 export const webhookInfo = Type.Object({
-  url: nullable(Type.String()),
+  url: nullable(Type.String(secret)),
   delivery_mode: oneOf(['webhook', 'polling']),
   has_secret_token: Type.Boolean(),
   pending_update_count: Type.Integer(),

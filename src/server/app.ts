@@ -14,6 +14,7 @@ import { HttpServer } from './http/http-server.js'
 import { IdempotentCalls } from './http/idempotent-calls.js'
 import { refuseWithoutHost, targetOf } from './http/request-target.js'
 import { allowedMethods } from './http/routes.js'
+import type { CapturedCall, CapturedRoute } from './observe/exchange.js'
 import type { Metrics } from './observe/metrics.js'
 import { type CompletedRequest, entryOf } from './observe/request-log.js'
 import { bindPage, refuseAtWall } from './page.js'
@@ -23,7 +24,11 @@ import { InnerMessage } from './transport/inner-exchange.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    endpoint?: Pick<Endpoint, 'id' | 'path'>
+    endpoint?: CapturedRoute
+  }
+  interface FastifyRequest {
+    /** Set while exchanges are captured. */
+    sentBody: string | null
   }
   interface FastifyInstance {
     /** Handles every HTTP request: dispatches of the encrypted transport directly, all others by Fastify's routes. */
@@ -71,6 +76,8 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   app.decorateRequest('voucher', null)
   app.decorateRequest('replayed', false)
   app.decorateRequest('inner', null)
+  app.decorateRequest('receivedBody', null)
+  app.decorateRequest('sentBody', null)
 
   // Stop Fastify from reading bodies: a route reads its body after the checks that need none (read-body.ts).
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
@@ -89,10 +96,12 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     if (refusal === undefined) done()
     else sendFailure(request, reply, refusal)
   })
-  const recordRequest = (it: CompletedRequest) => {
+  const recordRequest = (it: CompletedRequest, captured: CapturedCall | null) => {
     const { endpoint, method, status, code, elapsedMs } = it
     metrics.observe({ endpoint: endpoint?.id ?? 'none', method, status, code, seconds: elapsedMs / 1000 })
-    events.onRequestDone(entryOf(it, deps.clock.now()), it.voucher)
+    const entry = entryOf(it, deps.clock.now())
+    events.onRequestDone(entry, it.voucher)
+    if (!it.carries && deps.operatorKeyHash !== null) deps.activity.addRequest(entry, captured)
   }
   const recordReply = (request: FastifyRequest, reply: FastifyReply) => {
     const { botId, failureCode: code, applicationId, voucher, replayed } = request
@@ -102,7 +111,8 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
       deps.botCalls.note({ botId, path: endpoint.path, status, code }, deps.clock.now())
     }
     const { id, method } = request
-    recordRequest({ id, endpoint, method, status, code, applicationId, voucher, replayed, elapsedMs })
+    const captured = deps.activity.captures ? capturedCall(request, reply) : null
+    recordRequest({ id, endpoint, method, status, code, applicationId, voucher, replayed, elapsedMs }, captured)
   }
   app.addHook('onResponse', (request, reply, done) => {
     recordReply(request, reply)
@@ -110,6 +120,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   })
   // onResponse never runs if the client has disconnected, but the request took effect: record it here.
   app.addHook('onSend', (request, reply, payload, done) => {
+    if (deps.activity.captures && typeof payload === 'string') request.sentBody = payload
     if (reply.raw.destroyed) recordReply(request, reply)
     done(null, payload)
   })
@@ -142,9 +153,16 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     done()
   })
   const stopFollowing = deps.snapshots.follow()
+  const { activity } = deps
+  const stopReporting = [
+    deps.attempts.listen((made) => activity.addDelivery(made)),
+    deps.clock.onMove(() => activity.changed('clock')),
+    deps.faults.onChange(() => activity.changed('faults')),
+  ]
   app.addHook('onClose', async () => {
     stopListening()
     stopFollowing()
+    for (const stop of stopReporting) stop()
   })
   bindSecureGateway(app, deps)
   const routing = app.routing as RequestListener
@@ -163,6 +181,21 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     }
   }
   return app
+}
+
+/** Keeps references to the parts of a call; most calls of a busy server are never shown. */
+function capturedCall(request: FastifyRequest, reply: FastifyReply): CapturedCall {
+  const { inner, raw, originalUrl: url, method, receivedBody, sentBody: responseBody } = request
+  return {
+    route: request.routeOptions.config.endpoint,
+    method,
+    url,
+    rawHeaders: raw.rawHeaders,
+    body: inner === null ? receivedBody : { json: inner.body },
+    status: reply.raw.destroyed ? null : reply.statusCode,
+    responseHeaders: reply.getHeaders(),
+    responseBody,
+  }
 }
 
 function notUsed(): never {

@@ -243,7 +243,12 @@ function sendResult(
   codec: EndpointCodec,
 ): FastifyReply {
   if (!result.ok) return sendFailure(request, reply, result)
-  if (endpoint.streams) return reply.type('application/x-ndjson').send(result.data)
+  if (endpoint.streams) {
+    reply.type('application/x-ndjson').send(result.data)
+    // A stream without a line yet would keep its reader waiting for the head.
+    if (request.inner === null) reply.raw.flushHeaders()
+    return reply
+  }
   if (result.replayed) {
     request.replayed = true
     reply.header('idempotent-replayed', 'true')

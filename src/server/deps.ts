@@ -15,6 +15,7 @@ import type { Sender } from './delivery/sender.js'
 import type { Faults } from './faults.js'
 import type { Gate } from './gate.js'
 import type { Limits } from './limits.js'
+import type { Activity } from './observe/activity.js'
 import type { RequestLog } from './observe/request-log.js'
 import type { ServerSnapshots } from './options.js'
 import type { Polls } from './polls.js'
@@ -66,6 +67,7 @@ export interface Deps {
   readonly addresses: ClientAddresses
   readonly faults: Faults
   readonly requestLog: RequestLog
+  readonly activity: Activity
   readonly tokenUses: TokenUses
   readonly botCalls: BotCalls
   readonly polls: Polls

@@ -23,6 +23,7 @@ export class Faults {
   readonly #calls = new Set<Promise<unknown>>()
   /** Oldest first. */
   #faults: readonly Fault[] = []
+  readonly #listeners = new Set<() => void>()
   readonly #sources: FaultSources
 
   constructor(sources: FaultSources) {
@@ -43,8 +44,14 @@ export class Faults {
 
   add(added: NewFault): Fault {
     const fault = { id: this.#sources.newId('flt'), ...added, left: added.times }
-    this.#faults = [...this.#faults, fault]
+    this.#change([...this.#faults, fault])
     return fault
+  }
+
+  /** Calls `listener` after each change, also of what is left of a fault. Returns a function that removes it. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   list(): readonly Fault[] {
@@ -54,7 +61,7 @@ export class Faults {
   /** Removes a fault and returns it. */
   remove(id: string): Fault | undefined {
     const fault = this.#faults.find((it) => it.id === id)
-    this.#faults = this.#faults.filter((it) => it !== fault)
+    if (fault !== undefined) this.#change(this.#faults.filter((it) => it !== fault))
     return fault
   }
 
@@ -90,8 +97,13 @@ export class Faults {
     )
     if (next === undefined || next.left === null) return next
     const left = next.left - 1
-    this.#faults = this.#faults.flatMap((it) => (it !== next ? it : left === 0 ? [] : { ...next, left }))
+    this.#change(this.#faults.flatMap((it) => (it !== next ? it : left === 0 ? [] : { ...next, left })))
     return next
+  }
+
+  #change(faults: readonly Fault[]): void {
+    this.#faults = faults
+    for (const listener of this.#listeners) listener()
   }
 
   /** A random number from 0 to less than 1. */
@@ -120,7 +132,7 @@ export class Faults {
   /** Removes all faults; returns their number. */
   clear(): number {
     const removed = this.#faults.length
-    this.#faults = []
+    if (removed > 0) this.#change([])
     return removed
   }
 }

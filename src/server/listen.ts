@@ -33,6 +33,7 @@ import { Faults } from './faults.js'
 import { KeysUnusable, keyChecks, registerServer } from './folder.js'
 import { Gate } from './gate.js'
 import { createLimits } from './limits.js'
+import { Activity } from './observe/activity.js'
 import { createMetrics } from './observe/metrics.js'
 import { RequestLog, requestLine } from './observe/request-log.js'
 import { StderrLog } from './observe/stderr-log.js'
@@ -165,6 +166,7 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
   const log = pino({ level: options.logLevel ?? 'info', base: null, timestamp: pino.stdTimeFunctions.isoTime }, target)
   const logsRequests = log.isLevelEnabled('info')
   const requestLog = new RequestLog(clock.now())
+  const activity = new Activity({ now: () => clock.now(), inspect: options.inspect ?? false })
   const tokenUses = new TokenUses(store)
   const webhooks = {
     loopbackPorts: options.loopbackPorts ?? new Set(options.webhookLoopbackPorts),
@@ -193,6 +195,7 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
     ),
     faults: new Faults({ newId: newIdOf, random }),
     requestLog,
+    activity,
     tokenUses,
     botCalls: new BotCalls(store),
     polls: new Polls({ across: options.databaseUrl !== undefined }),
@@ -316,6 +319,7 @@ async function finishStart(
     stopFollowingClock()
     stopListening()
     deps.requestLog.close()
+    deps.activity.close()
     const overdue = setTimeout(() => {
       void deps.faults.end()
       app.server.closeAllConnections()

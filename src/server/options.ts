@@ -34,6 +34,8 @@ export interface ServerOptions {
   /** Lets the operator API reset the server and restore snapshots. Default: when bound to loopback. */
   readonly allowReset?: boolean
   readonly autoApprove?: boolean
+  /** Captures exchanges from the start, although nobody follows the activity. */
+  readonly inspect?: boolean
   readonly testClock?: boolean
   /** `off`, or rate limits that replace the default limits of the same names. */
   readonly rateLimits?: 'off' | Partial<Record<RateLimitName, RateLimit>>

@@ -105,11 +105,12 @@ export class Snapshots implements ServerSnapshots {
   }
 
   #forget(): void {
-    const { attempts, faults, limits, requestLog, tokenUses, botCalls, secure } = this.#deps
+    const { attempts, faults, limits, requestLog, activity, tokenUses, botCalls, secure } = this.#deps
     attempts.clear()
     faults.clear()
     limits.clear()
     requestLog.clear()
+    activity.clear()
     tokenUses.clear()
     botCalls.clear()
     secure.sessions.clear()

@@ -12,6 +12,7 @@ import { measureDispatch } from './dispatch.js'
 import { measureInProcess } from './in-process.js'
 import { measureInstall } from './install.js'
 import { measureListener } from './listener.js'
+import { measurePage } from './page.js'
 import { measurePartitions } from './partitions.js'
 import { measurePostgres } from './postgres.js'
 import { measureSize } from './size.js'
@@ -98,6 +99,9 @@ if (wanted('P14')) {
   rows.push(...(await measureListener({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))
 }
 if (wanted('P15')) rows.push(...(await measureInProcess({ rounds: flags.quick ? 3 : 9, say })))
+if (wanted('P16')) {
+  rows.push(...(await measurePage({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))
+}
 printTable(rows)
 const machine = {
   node: process.version,

@@ -136,6 +136,7 @@ export const rows: Readonly<Record<string, Row>> = {
   'platform.templates': row(`GET ${platform}/templates`, 'operator'),
   'platform.totals': row(`GET ${platform}/totals`, 'operator'),
   'platform.openPage': row(`POST ${platform}/page-tickets`, 'operator'),
+  'platform.activity': row(`GET ${platform}/activity`, 'operator'),
   'platform.vouchers': row(`GET ${platform}/vouchers`, 'operator'),
   'platform.voucher': row(`GET ${platform}/vouchers/:voucherId`, 'operator', undefined, {
     voucherId: 'VOUCHER_NOT_FOUND',
@@ -166,7 +167,7 @@ export const openRoutes = [
 ]
 
 /** GET routes that do not support HEAD. No route supports OPTIONS. */
-export const withoutHead = [`GET ${platform}/requests`]
+export const withoutHead = [`GET ${platform}/requests`, `GET ${platform}/activity`]
 
 export type Transport = 'plain' | 'dispatch' | 'plain, server wants encryption'
 

@@ -8,6 +8,7 @@ import { makeToken } from '../../src/domain/tokens.js'
 import { TestClock } from '../../src/server/clock.js'
 import type { Deps } from '../../src/server/deps.js'
 import { Faults } from '../../src/server/faults.js'
+import { Activity } from '../../src/server/observe/activity.js'
 import { RequestLog } from '../../src/server/observe/request-log.js'
 import { Snapshots } from '../../src/server/snapshots.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
@@ -389,6 +390,7 @@ function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
     }
   })()
   const faults = Object.assign(new Faults(testFaultSources), { list: fail, add: fail, remove: fail, clear: fail })
+  const activity = Object.assign(new Activity({ now: () => START_MS }), { stream: fail })
   const requestLog = Object.assign(new RequestLog(START_MS), { stream: fail })
   const parts: Readonly<Record<string, Partial<Deps>>> = {
     'platform.issueAccountToken': { clock },
@@ -403,6 +405,7 @@ function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
     'platform.clearFaults': { faults },
     'platform.requests': { requestLog },
     'platform.openPage': { inspector: Object.assign(testInspector(), { newLink: fail }) },
+    'platform.activity': { activity },
   }
   const broken: Store = {
     name: 'broken',

@@ -60,6 +60,7 @@ const others: Readonly<Record<string, MatrixRow>> = {
   'server status': { args: '', local: true, verdict: true, exits: { ok: 1 } },
   'server stop': { args: '', local: true },
   'server logs': { args: '', stream: true },
+  'platform activity': { args: '', stream: true },
   'server openapi': { args: '', local: true },
   // Exits 2 because no database URL is given.
   'server migrate': { args: '', local: true, exits: { ok: 2 } },

@@ -527,6 +527,7 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
 /** Commands that send no or several API requests; their own test files test them. */
 export const otherLeaves = [
   'scenario run',
+  'platform activity',
   'commands',
   'completion bash',
   'completion zsh',

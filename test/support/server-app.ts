@@ -17,6 +17,7 @@ import type { Deps } from '../../src/server/deps.js'
 import { Faults } from '../../src/server/faults.js'
 import { Gate } from '../../src/server/gate.js'
 import { createLimits } from '../../src/server/limits.js'
+import { Activity } from '../../src/server/observe/activity.js'
 import { createMetrics } from '../../src/server/observe/metrics.js'
 import { RequestLog } from '../../src/server/observe/request-log.js'
 import { Polls } from '../../src/server/polls.js'
@@ -116,6 +117,7 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
     addresses: createClientAddresses(),
     faults: new Faults({ newId: newTestId, random }),
     requestLog: new RequestLog(START_MS),
+    activity: new Activity({ now: () => clock.now() }),
     tokenUses: new TokenUses(store),
     botCalls: new BotCalls(store),
     polls: new Polls({ across: onPostgres }),
@@ -158,6 +160,7 @@ export function testApp(overrides: Partial<Deps> = {}, events: Partial<AppEvents
   })
   const close = async () => {
     deps.requestLog.close()
+    deps.activity.close()
     await app.close()
     await deps.sender.close(0)
     if (overrides.store === undefined) await deps.store.close()

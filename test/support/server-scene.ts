@@ -114,6 +114,7 @@ export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => 
   'platform.templates': async () => ({}),
   'platform.totals': async () => ({}),
   'platform.openPage': async () => ({}),
+  'platform.activity': async () => ({}),
   'platform.vouchers': async () => ({}),
   'platform.voucher': async (tenant) => ({ voucherId: (await tenant.issue()).id }),
   'platform.findVoucher': async (tenant) => ({ credential: codeOf(await tenant.issue()) }),

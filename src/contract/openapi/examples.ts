@@ -156,6 +156,20 @@ const issuedEvent = {
   message: null,
   updates: [],
 }
+const loggedRequest = {
+  time: at,
+  request_id: requestId,
+  endpoint: 'vouchers.redeem',
+  method: 'POST',
+  path: '/api/v1/open-platform/vouchers/redeem',
+  status: 200,
+  code: null,
+  application_id: ids.appId,
+  voucher_id: ids.voucherId,
+  replayed: false,
+  duration_ms: 3.2,
+}
+
 const verifiedEvent = {
   ...issuedEvent,
   type: 'verified',
@@ -362,18 +376,12 @@ const records: Readonly<Record<string, JsonObject>> = {
     complete: true,
   },
   ListedTemplate: { ...template, applicationName: 'Coffee shop' },
-  RequestLogEntry: {
-    time: at,
-    request_id: requestId,
-    endpoint: 'vouchers.redeem',
-    method: 'POST',
-    path: '/api/v1/open-platform/vouchers/redeem',
-    status: 200,
-    code: null,
-    application_id: ids.appId,
-    voucher_id: ids.voucherId,
-    replayed: false,
-    duration_ms: 3.2,
+  RequestLogEntry: loggedRequest,
+  ActivityLine: {
+    seq: 12,
+    kind: 'request',
+    request: loggedRequest,
+    exchange: null,
   },
   VoucherHistory: {
     voucher,

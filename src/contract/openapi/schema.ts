@@ -1,3 +1,4 @@
+import { activityLine } from '../activity.js'
 import { application } from '../apps.js'
 import { bot, botDetail, botMetrics, deliveredVoucher } from '../bots.js'
 import { chat, chatTypes, message, transcriptMessage } from '../chats.js'
@@ -44,6 +45,7 @@ const records: Readonly<Record<string, Schema>> = {
   Forecast: forecast,
   ListedTemplate: listedTemplate,
   RequestLogEntry: requestLogEntry,
+  ActivityLine: activityLine,
   VoucherEvent: voucherEvent,
   VoucherHistory: voucherHistory,
 }
@@ -56,7 +58,8 @@ const refTo = (name: string): JsonObject => ({ $ref: `#/components/schemas/${nam
 
 /**
  * Converts a schema of the contract to JSON Schema 2020-12: named records become references, `x-expected` the
- * description, and `x-openapi` the constraints that the server checks outside of the schema.
+ * description, `x-secret` the format `password`, and `x-openapi` the constraints that the server checks outside of the
+ * schema.
  */
 export function schemaOf(schema: unknown): Json {
   const name = nameOf(schema)
@@ -67,8 +70,9 @@ function inlineSchemaOf(schema: unknown): Json {
   if (Array.isArray(schema)) return schema.map(schemaOf)
   if (typeof schema !== 'object' || schema === null) return schema as Json
   const members = Object.entries(schema).map(([name, value]) => [name, schemaOf(value)] as const)
-  const { 'x-expected': expected, 'x-openapi': more, ...rest } = Object.fromEntries(members)
-  return { ...(expected === undefined ? {} : { description: expected }), ...rest, ...(more as JsonObject) }
+  const { 'x-expected': expected, 'x-openapi': more, 'x-secret': isSecret, ...rest } = Object.fromEntries(members)
+  const described = expected === undefined ? {} : { description: expected }
+  return { ...described, ...rest, ...(isSecret ? { format: 'password' } : {}), ...(more as JsonObject) }
 }
 
 const chatParty = Type.Object({ id: Type.String(), type: oneOf(chatTypes) })

@@ -30,7 +30,7 @@ export const platformHandlers: MakeHandlers<'platform', Exclude<keyof Contract['
   deps,
   { read, write },
 ) => {
-  const { store, clock, newId, random, keys, accounts, requestLog } = deps
+  const { store, clock, newId, random, keys, accounts, requestLog, activity } = deps
   const newDeliveryId = () => newId('dlv')
   const secureKeys = () => ({ ok: true, data: { items: deps.secure.keys.list(clock.now()) } }) as const
   const setBlocked = ({ chatId }: { chatId: string }, blocked: boolean) =>
@@ -112,6 +112,10 @@ export const platformHandlers: MakeHandlers<'platform', Exclude<keyof Contract['
 
     openPage: async () => (deps.inspector === null ? refuse('PAGE_OFF') : { ok: true, data: deps.inspector.newLink() }),
 
+    activity: async ({ follow, bodies }) => ({
+      ok: true,
+      data: activity.stream({ follow: follow === 'true', bodies: bodies === 'true' }),
+    }),
     requests: async ({ follow }) => ({ ok: true, data: requestLog.stream(follow === 'true') }),
   }
 }

@@ -6,6 +6,13 @@ import { BODY_BYTES_MAX, checkInnerBody, type ParsedBody, parseBody } from './bo
 /** Bytes of a body. `too_large`: over the limit. `broken`: the client disconnected before the end of the body. */
 type BodyBytes = Buffer | 'too_large' | 'broken'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The body as it arrived; null if it was not read. */
+    receivedBody: Buffer | null
+  }
+}
+
 type JsonBody = ParsedBody | Refusal<'UNSUPPORTED_MEDIA_TYPE' | 'PAYLOAD_TOO_LARGE'>
 
 /**
@@ -45,12 +52,13 @@ export function readJson(request: FastifyRequest, bytesMax = BODY_BYTES_MAX): Js
   }
   // An empty body needs no JSON type (`curl -d ''` sends a form type); refuse any other body at its first byte.
   const bytes = isJson ? readBytes(raw, bytesMax) : readBytes(raw, 0)
-  return bytes instanceof Promise ? bytes.then((it) => parse(it, isJson)) : parse(bytes, isJson)
+  return bytes instanceof Promise ? bytes.then((it) => parse(request, it, isJson)) : parse(request, bytes, isJson)
 }
 
-function parse(bytes: BodyBytes, isJson: boolean): JsonBody {
+function parse(request: FastifyRequest, bytes: BodyBytes, isJson: boolean): JsonBody {
   if (bytes === 'broken') return refuse('INVALID_JSON')
   if (bytes === 'too_large') return refuse(isJson ? 'PAYLOAD_TOO_LARGE' : 'UNSUPPORTED_MEDIA_TYPE')
+  request.receivedBody = bytes
   return parseBody(bytes)
 }
 

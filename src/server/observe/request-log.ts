@@ -1,14 +1,13 @@
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import type { Endpoint } from '../../contract/endpoint.js'
 import type { FailureCode } from '../../contract/errors.js'
 import type { RequestLogEntry } from '../../contract/platform.js'
 import type { Redemption, Verification, Voucher } from '../../contract/vouchers.js'
 import type { IdempotencyKey } from '../../domain/idempotency.js'
 import { formatInstant } from '../../domain/time.js'
+import { LineStream } from './line-stream.js'
 
 const KEPT = 1000
-/** Close the stream of a log follower that leaves more bytes than this unread. */
-const UNREAD_BYTES_MAX = 1024 * 1024
 
 interface LoggedRequest {
   readonly entry: RequestLogEntry
@@ -21,7 +20,7 @@ export class RequestLog {
   #requests: LoggedRequest[] = []
   /** True if requests since the start are missing. */
   #isCut = false
-  readonly #followers = new Set<Readable>()
+  readonly #followers = new Set<LineStream<RequestLogEntry>>()
 
   /** @param startedAt start of the server, ms since the epoch */
   constructor(readonly startedAt: number) {}
@@ -31,21 +30,14 @@ export class RequestLog {
     this.#requests.push({ entry, voucher })
     this.#isCut ||= this.#requests.length > KEPT
     if (this.#requests.length >= 2 * KEPT) this.#requests = this.#requests.slice(-KEPT)
-    if (this.#followers.size === 0) return
-    const line = `${JSON.stringify(entry)}\n`
-    for (const follower of this.#followers) {
-      if (!follower.push(line) && follower.readableLength > UNREAD_BYTES_MAX) follower.destroy()
-    }
+    for (const follower of this.#followers) follower.add(entry)
   }
 
   /** Streams the stored entries as NDJSON; if `follow`, the stream stays open for new entries. */
   stream(follow: boolean): Readable {
-    const stream = new Readable({ read() {} })
-    for (const { entry } of this.#kept) stream.push(`${JSON.stringify(entry)}\n`)
-    if (!follow) {
-      stream.push(null)
-      return stream
-    }
+    const entries = this.#kept.map(({ entry }) => entry)
+    const stream = new LineStream(entries, follow, (entry) => JSON.stringify(entry))
+    if (!follow) return stream
     this.#followers.add(stream)
     stream.once('close', () => this.#followers.delete(stream))
     return stream
@@ -72,7 +64,7 @@ export class RequestLog {
   }
 
   close(): void {
-    for (const follower of this.#followers) follower.push(null)
+    for (const follower of this.#followers) follower.finish()
     this.#followers.clear()
   }
 }
@@ -89,6 +81,8 @@ export interface CompletedRequest {
   readonly voucher: VoucherCall | null
   readonly replayed: boolean
   readonly elapsedMs: number
+  /** True for an envelope whose decrypted request is recorded itself. */
+  readonly carries?: boolean
 }
 
 /** The voucher of a successful call, with details for its history (DECISIONS.md#voucher-history). */

@@ -34,8 +34,16 @@ function splitTarget(url: string): { readonly path: string; readonly query: stri
   return { path, query: target.slice(path.length + 1) }
 }
 
+interface OpenedDispatch {
+  readonly id: string
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** True once the decrypted request has been passed to its route. */
+  passed: boolean
+}
+
 interface DispatchEvents {
-  recordRequest(it: CompletedRequest): void
+  recordRequest(it: CompletedRequest, captured: null): void
   /** Logs a bug or an unusable store and returns the refusal for the client. */
   refusalOfError(id: string, error: unknown): Refusal
 }
@@ -50,22 +58,25 @@ export function createDispatchListener(deps: Deps, routing: RequestListener, eve
   return (request, response) => {
     const id = deps.newId('req')
     const started = performance.now()
-    const send = (outer: HttpResponse, code: FailureCode | null) => {
-      write(response, outer, id)
-      events.recordRequest({
+    const outer = { id, request, response, passed: false }
+    const send = (sent: HttpResponse, code: FailureCode | null) => {
+      write(response, sent, id)
+      const done = {
         id,
         endpoint,
         method: endpoint.method,
-        status: outer.status,
+        status: sent.status,
         code,
         applicationId: null,
         voucher: null,
         replayed: false,
         elapsedMs: performance.now() - started,
-      })
+        carries: outer.passed,
+      }
+      events.recordRequest(done, null)
     }
     const refused = (refusal: Refusal) => send(failureResponse(refusal, id, response.shouldKeepAlive), refusal.code)
-    dispatch(request, response, id).then(
+    dispatch(outer).then(
       (outcome) =>
         typeof outcome === 'string' ? send({ status: 200, headers: sealed, body: outcome }, null) : refused(outcome),
       (error: unknown) => refused(events.refusalOfError(id, error)),
@@ -73,7 +84,8 @@ export function createDispatchListener(deps: Deps, routing: RequestListener, eve
   }
 
   /** Returns the encrypted response. Records the request id (rid) as used only after verifying the tag. */
-  async function dispatch(request: IncomingMessage, response: ServerResponse, id: string): Promise<string | Refusal> {
+  async function dispatch(outer: OpenedDispatch): Promise<string | Refusal> {
+    const { id, request, response } = outer
     const early =
       refuseWithoutHost(request) ??
       (secure.enabled ? undefined : refuse('SECURE_TRANSPORT_DISABLED')) ??
@@ -99,7 +111,7 @@ export function createDispatchListener(deps: Deps, routing: RequestListener, eve
     if (use === 'ended') return refuse('SECURE_SESSION_EXPIRED')
     const text = decodeUtf8(plaintext) ?? ''
     const inner = readInnerText(text)
-    const outer = { id, request, response }
+    outer.passed = inner.ok
     const reply = inner.ok
       ? await exchangeInside(routing, new InnerMessage(inner.request, text, plaintext.length, session.origin, outer))
       : refusedInside(refuse(inner.code, { part: inner.part }), id)

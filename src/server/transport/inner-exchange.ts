@@ -76,6 +76,10 @@ class InnerResponse {
   /** Ignores `Connection: close`, which Fastify sets while it closes: the outer response has that header too. */
   setHeader(): void {}
 
+  getHeaders(): Readonly<Record<string, string>> {
+    return this.#headers
+  }
+
   /** @param headers names in lower case */
   writeHead(status: number, headers: Readonly<Record<string, string>>): void {
     this.statusCode = status

@@ -4,6 +4,7 @@ import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { defined } from '../../flags/defined.js'
 import { choice, list, required, text } from '../../flags/flags.js'
+import { activity } from './activity.js'
 import { platformBots } from './bots.js'
 import { platformChats, platformUsers } from './chats.js'
 import { clock, faults } from './controls.js'
@@ -143,6 +144,7 @@ export const platform: Group = {
     totals,
     clock,
     faults,
+    activity,
     snapshots,
     reset,
   ],

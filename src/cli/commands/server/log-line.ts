@@ -41,7 +41,7 @@ function messageLine({ time, level, msg, err }: LogEntry, paint: Paint, isShort:
 }
 
 /** Formats the time of an entry; without the year if short. */
-function shownTime(time: unknown, isShort: boolean): string {
+export function shownTime(time: unknown, isShort: boolean): string {
   const text = plainLine(String(time))
   return isInstant(text) ? withTimes(text).slice(isShort ? YEAR.length : 0) : text
 }

@@ -1,10 +1,9 @@
-import { isTrustedChannel } from '../../../client/base-url.js'
-import { refusePlain } from '../../../client/secure.js'
-import { isTransportError, type TransportError } from '../../../client/transport.js'
+import { isTransportError } from '../../../client/transport.js'
 import { closest } from '../../../contract/closest.js'
 import { requestLogEntry, requests } from '../../../contract/platform.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
+import { brokenOff, openStream, untilBroken } from '../../command/stream-lines.js'
 import { readOperatorKey } from '../../config/local-server.js'
 import { identify } from '../../config/server-identity.js'
 import { isGivenForCall } from '../../config/setting.js'
@@ -93,34 +92,27 @@ function announceSource({ host, output }: Context, { dir, baseUrl }: LogTarget):
 }
 
 async function readRequests(
-  { host, settings, globals }: Context,
+  context: Context,
   baseUrl: string,
   token: string,
   { follow, tail, matches }: Wanted,
 ): Promise<Outcome<LogEntry>> {
-  const unknown = globals.fields && refuseUnknownInContract(globals.fields, requestLogEntry)
+  const { fields } = context.globals
+  const unknown = fields && refuseUnknownInContract(fields, requestLogEntry)
   if (unknown !== undefined) return unknown
-  const refusal = refusePlain({
-    mode: settings.secure.mode.value,
-    trustedChannel: isTrustedChannel(baseUrl),
-  })
-  if (refusal !== undefined) return fail('SECURE_PLAIN_REFUSED', refusal.message, 'Use an https base URL for it.')
-  const { createStream } = await import('../../../client/stream.js')
-  const { fromCall } = await import('../../call-failure.js')
-  const options = { signal: host.signal, timeoutMs: settings.timeoutMs.value }
-  const stream = createStream(baseUrl, { token })
+  const target = { baseUrl, token }
   // The stream of a follower does not mark where the past ends, so read the past for --tail separately.
-  const past = follow && tail === undefined ? undefined : await stream(requests, {}, options)
-  if (past?.ok === false) return fromCall(past)
-  const known = past === undefined ? [] : await readAll(past.data)
+  const past = follow && tail === undefined ? undefined : await openStream(context, target, requests, {})
+  if (past?.ok === false) return past
+  const known = past === undefined ? [] : await readAll(past.value)
   if ('ok' in known) return known
   const shown = lastOf(known.filter(matches), tail)
   if (!follow) return { ok: true, lines: linesOf(shown) }
-  const opened = await stream(requests, { follow: 'true' }, options)
-  if (!opened.ok) return fromCall(opened)
+  const opened = await openStream(context, target, requests, { follow: 'true' })
+  if (!opened.ok) return opened
   const ids = new Set(known.map((it) => it.request_id))
   const isNew = (it: LogEntry) => !ids.has(it.request_id) && matches(it)
-  return { ok: true, lines: untilBroken(shown, opened.data, isNew, host.signal) }
+  return { ok: true, lines: withNew(shown, untilBroken(opened.value, context.host.signal), isNew) }
 }
 
 const lastOf = (entries: readonly LogEntry[], tail = Number.POSITIVE_INFINITY) =>
@@ -137,23 +129,17 @@ async function readAll(entries: AsyncIterable<LogEntry>): Promise<readonly LogEn
   }
 }
 
-const brokenOff = (error: TransportError) => fail('NETWORK_ERROR', `${error.message}.`, 'The server may have stopped.')
-
-/** Yields past entries, then those of a stream that match; if the stream breaks, it ends and returns the failure. */
-async function* untilBroken(
+/** Yields past entries, then those of a stream that match. */
+async function* withNew(
   past: readonly LogEntry[],
-  entries: AsyncIterable<LogEntry>,
+  entries: AsyncGenerator<LogEntry, Failure | undefined>,
   matches: (entry: LogEntry) => boolean,
-  signal: AbortSignal,
 ): AsyncGenerator<LogEntry, Failure | undefined> {
   yield* past
-  try {
-    for await (const entry of entries) if (matches(entry)) yield entry
-    return undefined
-  } catch (error) {
-    if (signal.aborted) return undefined
-    if (isTransportError(error)) return brokenOff(error)
-    throw error
+  for (;;) {
+    const { value, done } = await entries.next()
+    if (done) return value
+    if (matches(value)) yield value
   }
 }
 

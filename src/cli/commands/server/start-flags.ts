@@ -91,6 +91,7 @@ export const startFlags = {
   detach: toggle('In the background, with its log in server.log'),
   'allow-reset': toggle('Let operators beyond loopback reset it'),
   'auto-approve': toggle('Approve what is submitted at once'),
+  inspect: toggle('Keep bodies of calls, in memory'),
   'test-clock': toggle('Run on a clock that `platform clock` moves'),
   'rate-limit': rateLimit,
   'trusted-proxy': listOf(
@@ -148,6 +149,7 @@ export function optionsOf(flags: StartFlags): ServerOptions {
     }),
     ...(flags['allow-reset'] ? { allowReset: true } : {}),
     autoApprove: flags['auto-approve'],
+    inspect: flags.inspect,
     secure: !flags['no-secure'],
     requireSecure: flags['require-secure'],
     testClock: flags['test-clock'],

@@ -22,7 +22,7 @@ export const start = leaf({
   name: 'start',
   summary: 'Start the reference server',
   notes: [
-    'It runs until Ctrl-C or SIGTERM and finishes what is in flight. Its log goes to stderr, readable on a terminal, else JSON. With --json it prints one line when it accepts connections.',
+    'It runs until Ctrl-C or SIGTERM and finishes what is in flight. Its log on stderr is JSON without a terminal. --json prints one line at its start.',
     '`voucherctl help reference-server` describes seeds (mode 0600 if they hold tokens), servers that share PostgreSQL and --key-file, and exit codes.',
   ],
   flags: startFlags,

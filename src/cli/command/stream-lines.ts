@@ -1,0 +1,44 @@
+import { isTrustedChannel } from '../../client/base-url.js'
+import { refusePlain } from '../../client/secure.js'
+import { isTransportError, type TransportError } from '../../client/transport.js'
+import type { Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
+import { type Failure, fail } from '../failure.js'
+import type { Context, Ok } from './context.js'
+
+type Streaming = Endpoint & { readonly streams: true }
+
+/** Opens an endpoint that responds with NDJSON; such a response cannot be encrypted. */
+export async function openStream<E extends Streaming>(
+  { host, settings }: Pick<Context, 'host' | 'settings'>,
+  target: { readonly baseUrl: string; readonly token: string },
+  endpoint: E,
+  input: InputOf<E>,
+): Promise<Ok<AsyncIterable<OutputOf<E>>> | Failure> {
+  const { baseUrl, token } = target
+  const refusal = refusePlain({ mode: settings.secure.mode.value, trustedChannel: isTrustedChannel(baseUrl) })
+  if (refusal !== undefined) return fail('SECURE_PLAIN_REFUSED', refusal.message, 'Use an https base URL for it.')
+  const { createStream } = await import('../../client/stream.js')
+  const options = { signal: host.signal, timeoutMs: settings.timeoutMs.value }
+  const opened = await createStream(baseUrl, { token })(endpoint, input, options)
+  if (opened.ok) return { ok: true, value: opened.data }
+  const { fromCall } = await import('../call-failure.js')
+  return fromCall(opened)
+}
+
+/** Yields the documents of a stream; if the stream breaks, it ends and returns the failure. Ctrl-C ends it. */
+export async function* untilBroken<Line>(
+  documents: AsyncIterable<Line>,
+  signal: AbortSignal,
+): AsyncGenerator<Line, Failure | undefined> {
+  try {
+    yield* documents
+    return undefined
+  } catch (error) {
+    if (signal.aborted) return undefined
+    if (isTransportError(error)) return brokenOff(error)
+    throw error
+  }
+}
+
+export const brokenOff = (error: TransportError) =>
+  fail('NETWORK_ERROR', `${error.message}.`, 'The server may have stopped.')

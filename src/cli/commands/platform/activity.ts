@@ -1,0 +1,66 @@
+import * as contract from '../../../contract/activity.js'
+import { leaf } from '../../command/leaf.js'
+import { openStream, untilBroken } from '../../command/stream-lines.js'
+import { toggle } from '../../flags/flags.js'
+import type { Paint } from '../../output/colour.js'
+import type { Outcome } from '../../output/outcome.js'
+import { plainLine } from '../../output/plain.js'
+import { logLine, shownTime } from '../server/log-line.js'
+import { operatorNotes } from './operator-notes.js'
+
+type Line = contract.ActivityLine
+
+export const activity = leaf({
+  name: 'activity',
+  endpoint: contract.activity,
+  summary: 'Show the requests and deliveries of the server as they happen',
+  notes: [
+    'Requests with their responses, attempts of deliveries, and changes of clock, faults and reviews. Of a burst, some lines are left out and counted.',
+    `--bodies adds headers and bodies, with ${contract.HIDDEN} in place of secrets. The server keeps them in memory while someone reads them, or from its start with --inspect.`,
+    ...operatorNotes,
+  ],
+  flags: { follow: toggle('Go on until Ctrl-C'), bodies: toggle('With headers and bodies') },
+  members: { follow: 'follow', bodies: 'bodies' },
+  examples: [
+    { command: 'voucherctl platform activity --follow' },
+    { command: 'voucherctl platform activity --follow --bodies -o jsonl' },
+  ],
+  streams: true,
+  view: { line: describe },
+  run: async (context, { flags }): Promise<Outcome<Line>> => {
+    const server = context.baseUrl()
+    if (!server.ok) return server
+    const credential = await context.credential('operator', server.value)
+    if (!credential.ok) return credential
+    const target = { baseUrl: server.value, token: credential.value }
+    const input = { follow: flags.follow ? 'true' : 'false', bodies: flags.bodies ? 'true' : 'false' } as const
+    const opened = await openStream(context, target, contract.activity, input)
+    return opened.ok ? { ok: true, lines: untilBroken(opened.value, context.host.signal) } : opened
+  },
+})
+
+const changes = { clock: 'clock moved', faults: 'faults changed', reviews: 'reviews changed', reset: 'state replaced' }
+
+/** Formats a line for a person, with its bodies below. */
+function describe(line: Line, paint: Paint, width = Number.POSITIVE_INFINITY): string {
+  const isShort = Number.isFinite(width)
+  if (line.kind === 'omitted') return paint.quiet(`${line.count} more`)
+  if (line.kind === 'state') return `${paint.quiet(shownTime(line.at, isShort))} ${changes[line.what]}`
+  if (line.kind === 'request')
+    return [logLine(line.request, paint, width), ...bodiesOf(line.exchange, width)].join('\n')
+  return [deliveryLine(line.delivery, paint, isShort), ...bodiesOf(line.exchange, width)].join('\n')
+}
+
+function deliveryLine(it: contract.DeliveryActivity, paint: Paint, isShort: boolean): string {
+  const colour = it.error === null ? paint.done : paint.error
+  const parts = [it.update_type, it.delivery_id, it.attempt === null ? null : `attempt ${it.attempt}`, it.error?.code]
+  const text = parts.flatMap((part) => (part == null ? [] : plainLine(String(part)))).join(' ')
+  const head = [paint.quiet(shownTime(it.at, isShort)), colour(String(it.status ?? '---')), 'SENT  ']
+  return `${head.join(' ')} ${paint.quiet(`${it.duration_ms.toFixed(1)} ms`.padStart(9))} ${text}`
+}
+
+function bodiesOf(exchange: contract.Exchange | null, width: number): string[] {
+  const shown = ([mark, body]: readonly [string, string | null | undefined]) =>
+    body == null ? [] : `  ${mark} ${plainLine(Buffer.from(body, 'base64').toString())}`.slice(0, width)
+  return [['>', exchange?.request.body] as const, ['<', exchange?.response?.body] as const].flatMap(shown)
+}

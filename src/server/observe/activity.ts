@@ -1,0 +1,199 @@
+import type { Readable } from 'node:stream'
+import type { ActivityLine, StateChange } from '../../contract/activity.js'
+import type { RequestLogEntry } from '../../contract/platform.js'
+import { formatInstant } from '../../domain/time.js'
+import { deliveryActivity, type MadeAttempt } from '../delivery/attempt-log.js'
+import { type Captured, type CapturedCall, exchangeOf, sizeOf } from './exchange.js'
+import { LineStream } from './line-stream.js'
+
+const KEPT = 1_000
+/** Captured exchanges in memory; the oldest are dropped first. */
+const CAPTURED_BYTES = 16 * 1024 * 1024
+
+/**
+ * Live lines: a burst of this many, then so many in each window. A line with its exchange takes about 60 us, so a busy
+ * server spends at most 1 % of its time on them.
+ */
+const BURST = 300
+const WINDOW_MS = 100
+const LINES_PER_WINDOW = 15
+
+/** Requests by which health checks, pages and commands watch the server, or whose effect has a line of its own. */
+function isWatching({ endpoint, method }: RequestLogEntry): boolean {
+  if (endpoint === null) return false
+  if (endpoint.startsWith('health.') || endpoint.startsWith('page.')) return true
+  return endpoint.startsWith('platform.') && (method === 'GET' || watching.has(endpoint))
+}
+const watching = new Set(['platform.openPage', 'platform.replayDelivery'])
+
+/** Calls that change the list of reviews. */
+const reviewing = new Set([
+  'templates.submit',
+  'bots.submitTemplate',
+  'bots.apply',
+  'platform.approveTemplate',
+  'platform.rejectTemplate',
+  'platform.approveBot',
+  'platform.rejectBot',
+])
+
+type Event =
+  | { readonly kind: 'request'; readonly entry: RequestLogEntry }
+  | { readonly kind: 'delivery'; readonly made: MadeAttempt }
+  | { readonly kind: 'state'; readonly what: StateChange; readonly at: number }
+  | { readonly kind: 'omitted'; readonly count: number }
+type Item = Event & { readonly seq: number; captured: Captured | null }
+
+interface ActivityOptions {
+  /** Time of the server, ms since 1970. */
+  readonly now: () => number
+  /** True to capture exchanges although nobody reads them. */
+  readonly inspect?: boolean
+  /** Monotonic time in ms. */
+  readonly elapsed?: () => number
+}
+
+/** What the server does, for those who follow it (DECISIONS.md#activity). */
+export class Activity {
+  readonly #now: () => number
+  readonly #inspect: boolean
+  readonly #elapsed: () => number
+  #items: Item[] = []
+  #seq = 0
+  #capturedBytes = 0
+  /** Items before this index of `#items` have lost their exchange. */
+  #evicted = 0
+  readonly #followers = new Set<LineStream<Item>>()
+  #readers = 0
+  #left = BURST
+  #windowAt = 0
+  #omitted = 0
+  #lastOmitted = 0
+  /** Kinds of changes in the present window; true for one that has changed again. */
+  readonly #changes = new Map<StateChange, boolean>()
+  #omittedTimer: NodeJS.Timeout | undefined
+
+  constructor({ now, inspect = false, elapsed = () => performance.now() }: ActivityOptions) {
+    this.#now = now
+    this.#inspect = inspect
+    this.#elapsed = elapsed
+  }
+
+  /** True while exchanges are captured: someone reads them, or the server was started so. */
+  get captures(): boolean {
+    return this.#readers > 0 || this.#inspect
+  }
+
+  addRequest(entry: RequestLogEntry, captured: CapturedCall | null): void {
+    const { endpoint, status } = entry
+    if (isWatching(entry)) return
+    this.#add({ kind: 'request', entry, seq: ++this.#seq, captured })
+    if (endpoint !== null && status < 300 && reviewing.has(endpoint)) this.changed('reviews')
+  }
+
+  addDelivery(made: MadeAttempt): void {
+    this.#add({ kind: 'delivery', made, seq: ++this.#seq, captured: this.captures ? made : null })
+  }
+
+  /** Adds a line for a change, for followers one for all changes of a window. */
+  changed(what: StateChange): void {
+    if (this.#changes.has(what)) {
+      this.#changes.set(what, true)
+      return
+    }
+    this.#addChange(what)
+    if (this.#followers.size === 0) return
+    this.#changes.set(what, false)
+    setTimeout(() => {
+      const again = this.#changes.get(what)
+      this.#changes.delete(what)
+      if (again) this.changed(what)
+    }, WINDOW_MS).unref()
+  }
+
+  /** Streams what is kept; if `follow`, the stream stays open. Exchanges are captured while it is open. */
+  stream({ follow, bodies }: { readonly follow: boolean; readonly bodies: boolean }): Readable {
+    const stream = new LineStream(this.#items.slice(-KEPT), follow, (it) => JSON.stringify(lineOf(it, bodies)))
+    if (!follow) return stream
+    this.#followers.add(stream)
+    if (bodies) this.#readers += 1
+    stream.once('close', () => {
+      this.#followers.delete(stream)
+      if (bodies) this.#readers -= 1
+    })
+    return stream
+  }
+
+  /** Discards what belongs to a replaced state; followers stay. */
+  clear(): void {
+    this.#items = []
+    this.#capturedBytes = 0
+    this.#evicted = 0
+    this.#addChange('reset')
+  }
+
+  close(): void {
+    this.#sendOmitted()
+    for (const follower of this.#followers) follower.finish()
+    this.#followers.clear()
+  }
+
+  #addChange(what: StateChange): void {
+    this.#add({ kind: 'state', what, at: this.#now(), seq: ++this.#seq, captured: null })
+  }
+
+  #add(item: Item): void {
+    this.#items.push(item)
+    if (item.captured !== null) this.#capturedBytes += sizeOf(item.captured)
+    while (this.#capturedBytes > CAPTURED_BYTES) this.#evict(this.#items[this.#evicted++] as Item)
+    if (this.#items.length >= 2 * KEPT) {
+      for (const old of this.#items.slice(this.#evicted, KEPT)) this.#evict(old)
+      this.#items = this.#items.slice(KEPT)
+      this.#evicted = Math.max(0, this.#evicted - KEPT)
+    }
+    if (this.#followers.size === 0) return
+    if (item.kind !== 'state' && !this.#mayTake()) {
+      this.#omitted += 1
+      this.#lastOmitted = item.seq
+      this.#omittedTimer ??= setTimeout(() => this.#sendOmitted(), WINDOW_MS).unref()
+      return
+    }
+    this.#sendOmitted()
+    for (const follower of this.#followers) follower.add(item)
+  }
+
+  #evict(item: Item): void {
+    if (item.captured !== null) this.#capturedBytes -= sizeOf(item.captured)
+    item.captured = null
+  }
+
+  /** Takes a line of the present window, if any is left. */
+  #mayTake(): boolean {
+    const windows = Math.floor((this.#elapsed() - this.#windowAt) / WINDOW_MS)
+    if (windows > 0) {
+      this.#windowAt += windows * WINDOW_MS
+      this.#left = Math.min(BURST, this.#left + windows * LINES_PER_WINDOW)
+    }
+    if (this.#left === 0) return false
+    this.#left -= 1
+    return true
+  }
+
+  #sendOmitted(): void {
+    clearTimeout(this.#omittedTimer)
+    this.#omittedTimer = undefined
+    if (this.#omitted === 0) return
+    const item: Item = { kind: 'omitted', count: this.#omitted, seq: this.#lastOmitted, captured: null }
+    this.#omitted = 0
+    for (const follower of this.#followers) follower.add(item)
+  }
+}
+
+function lineOf(it: Item, bodies: boolean): ActivityLine {
+  const { seq } = it
+  if (it.kind === 'omitted') return { seq, kind: 'omitted', count: it.count }
+  if (it.kind === 'state') return { seq, kind: 'state', what: it.what, at: formatInstant(it.at) }
+  const exchange = bodies && it.captured !== null ? exchangeOf(it.captured) : null
+  if (it.kind === 'request') return { seq, kind: 'request', request: it.entry, exchange }
+  return { seq, kind: 'delivery', delivery: deliveryActivity(it.made), exchange }
+}

@@ -1,0 +1,210 @@
+import { isUtf8 } from 'node:buffer'
+import { CAPTURED_BYTES_MAX, type Exchange, HIDDEN } from '../../contract/activity.js'
+import { type Endpoint, membersOf } from '../../contract/endpoint.js'
+import { type Schema, Type } from '../../contract/schema.js'
+import type { MadeAttempt } from '../delivery/attempt-log.js'
+import { hasSecret, hideForms, isWord, Masking } from './masking.js'
+
+/** What a route declares about its calls; routes outside the contract have no schemas. */
+export type CapturedRoute = Pick<Endpoint, 'id' | 'path'> &
+  Partial<Pick<Endpoint, 'params' | 'query' | 'body' | 'output'>>
+
+/** References to the parts of a call, from which `exchangeOf` makes what is shown. */
+export interface CapturedCall {
+  readonly route: CapturedRoute | undefined
+  readonly method: string
+  readonly url: string
+  /** Names and values in turn. */
+  readonly rawHeaders: readonly string[]
+  /** Bytes, or the parsed body of a decrypted request; null if it was not read. */
+  readonly body: Buffer | { readonly json: unknown } | null
+  /** Null if the client got no response. */
+  readonly status: number | null
+  readonly responseHeaders: Readonly<Record<string, unknown>>
+  readonly responseBody: string | null
+}
+
+export type Captured = CapturedCall | MadeAttempt
+
+/** Length of the headers, at most and in most calls. */
+const HEADERS_BYTES = 1_024
+
+/** Bytes that a captured exchange keeps in memory, roughly. */
+export function sizeOf(it: Captured): number {
+  const response = 'result' in it ? it.result.response?.body : it.responseBody
+  return (it.body instanceof Uint8Array ? it.body.length : 0) + (response?.length ?? 0) + HEADERS_BYTES
+}
+
+/** The exchange without its secrets (DECISIONS.md#secrets-of-exchanges). */
+export const exchangeOf = (it: Captured): Exchange => ('result' in it ? ofDelivery(it) : ofCall(it))
+
+type Header = [name: string, value: string]
+interface Part {
+  readonly headers: Header[]
+  /** Null if the body is empty or not shown. */
+  readonly text: string | null
+  readonly bytes: number
+}
+
+function ofCall(it: CapturedCall): Exchange {
+  const masking = new Masking()
+  const sent = showHeaders(pairsOf(it.rawHeaders), masking)
+  const url = showUrl(it.url, it.route, masking)
+  const body = showRequestBody(it.body, it.route, masking)
+  const request = { headers: sent, ...body }
+  if (it.status === null) return finish(masking, it.method, url, request, null)
+  const headers = showHeaders(
+    Object.entries(it.responseHeaders).map(([name, value]) => [name, String(value)]),
+    masking,
+  )
+  const response = { status: it.status, headers, ...showResponseBody(it.responseBody, it.route, masking) }
+  return finish(masking, it.method, url, request, response)
+}
+
+function ofDelivery({ url, headers, body, result, secrets }: MadeAttempt): Exchange {
+  const masking = new Masking()
+  const { origin, pathname, search } = new URL(url)
+  for (const secret of [...secrets, pathname + search, pathname.slice(1)]) masking.remember(secret)
+  const request = { headers: Object.entries(headers), text: textOf(body), bytes: body.length }
+  const { response: received, statusCode } = result
+  const response = received && {
+    status: statusCode,
+    headers: showHeaders(received.headers, masking),
+    text: textOf(received.body),
+    bytes: received.bodyBytes,
+  }
+  return finish(masking, 'POST', `${origin}/…`, request, response)
+}
+
+/** Removes the secrets that any part had from all parts. */
+function finish(
+  masking: Masking,
+  method: string,
+  url: string,
+  request: Part,
+  response: (Part & { readonly status: number | null }) | null,
+): Exchange {
+  const part = ({ headers, text, bytes }: Part) => ({
+    headers: headers.map(([name, value]): Header => [name, masking.finish(value)]),
+    body: text === null || text === '' ? null : base64Of(masking.finish(text)),
+    body_bytes: bytes,
+  })
+  return {
+    request: { method, url: masking.finish(url), ...part(request) },
+    response: response && { status: response.status, ...part(response) },
+  }
+}
+
+const base64Of = (text: string) => Buffer.from(text).subarray(0, CAPTURED_BYTES_MAX).toString('base64')
+
+/** Text of a body whose members no schema describes; null for other bytes. */
+const textOf = (bytes: Uint8Array): string | null => (isUtf8(bytes) ? hideForms(Buffer.from(bytes).toString()) : null)
+
+function pairsOf(raw: readonly string[]): Header[] {
+  const pairs: Header[] = []
+  for (let i = 0; i + 1 < raw.length; i += 2) pairs.push([raw[i] as string, raw[i + 1] as string])
+  return pairs
+}
+
+/** Headers whose values are shown: those that HTTP and the contract define, without those of credentials. */
+const shownHeaders = new Set(
+  `accept accept-charset accept-encoding accept-language age allow cache-control connection content-encoding
+  content-language content-length content-type date etag expect expires host idempotency-key idempotent-replayed
+  if-match if-none-match keep-alive last-modified origin pragma ratelimit ratelimit-policy retry-after sec-fetch-dest
+  sec-fetch-mode sec-fetch-site sec-fetch-user server te traceparent trailer transfer-encoding upgrade user-agent vary
+  via www-authenticate x-forwarded-for x-forwarded-host x-forwarded-proto x-platform-signature-v2 x-platform-timestamp
+  x-platform-update-id x-powered-by x-request-id`.split(/\s+/),
+)
+
+function showHeaders(headers: readonly (readonly [name: string, value: string])[], masking: Masking): Header[] {
+  return headers.map(([name, value]) => {
+    if (shownHeaders.has(name.toLowerCase())) return [name, hideForms(value)]
+    // A cookie or a scheme such as Bearer stands before the secret.
+    for (const part of value.split(/[\s;,=]+/)) masking.remember(part)
+    return [name, masking.hide(value)]
+  })
+}
+
+function showUrl(url: string, route: CapturedRoute | undefined, masking: Masking): string {
+  const [path = '', query] = url.split('?', 2)
+  const pattern = route?.path.split('/') ?? []
+  const segments = path.split('/')
+  const isOfRoute = pattern.length === segments.length
+  const shown = segments.map((it, i) => {
+    if (isOfRoute && pattern[i] === it) return it
+    const parameter =
+      isOfRoute && pattern[i]?.startsWith(':') ? membersOf(route?.params)[pattern[i].slice(1)] : undefined
+    const isValid = it === '' || isWord(it) || /^v?\d+$/.test(it) || /^[a-z]{2,5}_[\w-]{1,60}$/.test(it)
+    return isValid || matches(parameter, it) ? hideForms(it) : masking.hide(it)
+  })
+  if (query === undefined) return shown.join('/')
+  const known = membersOf(route?.query)
+  const members = [...new URLSearchParams(query)].map(([name, value]) => {
+    const schema = Object.hasOwn(known, name) ? known[name] : undefined
+    const shownName = schema !== undefined || isWord(name) ? hideForms(name) : masking.hide(name)
+    const shownValue = schema === undefined || hasSecret(schema) ? masking.hide(value) : hideForms(value)
+    return [shownName, shownValue].map((it) => (it === HIDDEN ? it : encodeURIComponent(it))).join('=')
+  })
+  return `${shown.join('/')}?${members.join('&')}`
+}
+
+/** True if a schema restricts the form of a path parameter, and the text has this form. */
+function matches(parameter: Schema | undefined, text: string): boolean {
+  const { pattern } = (parameter ?? {}) as { pattern?: string }
+  return pattern !== undefined && new RegExp(pattern, 'u').test(text)
+}
+
+function showRequestBody(
+  body: CapturedCall['body'],
+  route: CapturedRoute | undefined,
+  masking: Masking,
+): Omit<Part, 'headers'> {
+  if (body === null) return { text: null, bytes: 0 }
+  if ('json' in body) {
+    const text = body.json === undefined ? '' : JSON.stringify(body.json)
+    return { text: showJson(body.json, route?.body, masking), bytes: Buffer.byteLength(text) }
+  }
+  const bytes = body.length
+  const json = parse(body.toString())
+  if (json !== undefined) return { text: showJson(json, route?.body, masking), bytes }
+  // What does not parse may hold a secret anywhere, unless the call has none.
+  return { text: route?.body === undefined || hasSecret(route.body) ? null : textOf(body), bytes }
+}
+
+const failure = Type.Object({
+  success: Type.Boolean(),
+  code: Type.String(),
+  message: Type.String(),
+  retryable: Type.Boolean(),
+  details: Type.Object({}, { additionalProperties: true }),
+  requestId: Type.String(),
+})
+
+function showResponseBody(
+  text: string | null,
+  route: CapturedRoute | undefined,
+  masking: Masking,
+): Omit<Part, 'headers'> {
+  if (text === null) return { text: null, bytes: 0 }
+  const bytes = Buffer.byteLength(text)
+  const json = parse(text) as { readonly success?: unknown } | undefined
+  if (typeof json !== 'object' || json === null) return { text: null, bytes }
+  const output = route?.output
+  // Responses of the encrypted transport have no envelope.
+  if (json.success === undefined) return { text: showJson(json, output, masking), bytes }
+  if (json.success !== true || output === undefined) return { text: showJson(json, failure, masking), bytes }
+  const success = Type.Object({ success: Type.Boolean(), data: output, requestId: Type.String() })
+  return { text: showJson(json, success, masking), bytes }
+}
+
+function showJson(value: unknown, schema: Schema | undefined, masking: Masking): string {
+  return value === undefined ? '' : JSON.stringify(masking.show(value, schema === undefined ? [] : [schema]))
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,65 @@
+import { Readable } from 'node:stream'
+
+/** Close the stream of a follower that leaves more lines than this unread. */
+const UNREAD_MAX = 10_000
+/** Live lines wait this long for more of them: writing each alone takes most of the CPU time of a busy log. */
+const BATCH_MS = 20
+/** Write this much text at a time, so that a slow reader holds back the rest. */
+const CHUNK_LENGTH = 16_384
+
+/** An NDJSON stream of items, each of which becomes text when the reader is ready for it. */
+export class LineStream<T> extends Readable {
+  readonly #format: (item: T) => string
+  #waiting: T[]
+  #next = 0
+  #wanted = false
+  #ends: boolean
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param follows true for a stream that stays open for further items */
+  constructor(first: readonly T[], follows: boolean, format: (item: T) => string) {
+    super()
+    this.#waiting = [...first]
+    this.#ends = !follows
+    this.#format = format
+  }
+
+  add(item: T): void {
+    this.#waiting.push(item)
+    if (this.#waiting.length - this.#next > UNREAD_MAX) this.destroy()
+    else if (this.#wanted) this.#timer ??= setTimeout(() => this.#write(), BATCH_MS).unref()
+  }
+
+  /** Ends the stream after the items that wait. */
+  finish(): void {
+    this.#ends = true
+    if (this.#wanted) this.#write()
+  }
+
+  override _read(): void {
+    this.#wanted = true
+    // Items that wait for their batch stay until its timer fires.
+    if (this.#timer === undefined) this.#write()
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    clearTimeout(this.#timer)
+    this.#waiting = []
+    done(error)
+  }
+
+  #write(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    while (this.#wanted && this.#next < this.#waiting.length) {
+      let text = ''
+      while (this.#next < this.#waiting.length && text.length < CHUNK_LENGTH) {
+        text += `${this.#format(this.#waiting[this.#next++] as T)}\n`
+      }
+      this.#wanted = this.push(text)
+    }
+    this.#waiting = this.#waiting.slice(this.#next)
+    this.#next = 0
+    if (this.#waiting.length === 0 && this.#ends && this.#wanted) this.push(null)
+  }
+}

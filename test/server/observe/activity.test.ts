@@ -1,0 +1,145 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { ActivityLine } from '../../../src/contract/activity.js'
+import type { RequestLogEntry } from '../../../src/contract/platform.js'
+import { Activity } from '../../../src/server/observe/activity.js'
+import type { CapturedCall } from '../../../src/server/observe/exchange.js'
+
+const entry = (endpoint = 'vouchers.verify', status = 200): RequestLogEntry => ({
+  time: '1970-01-01T00:00:00.000Z',
+  request_id: 'req_1',
+  endpoint,
+  method: 'POST',
+  path: '/',
+  status,
+  code: null,
+  application_id: 'app_1',
+  voucher_id: null,
+  replayed: false,
+  duration_ms: 1,
+})
+
+const captured = (bytes: number): CapturedCall => ({
+  route: undefined,
+  method: 'POST',
+  url: '/',
+  rawHeaders: [],
+  body: Buffer.alloc(bytes),
+  status: 200,
+  responseHeaders: {},
+  responseBody: null,
+})
+
+async function linesOf(stream: AsyncIterable<unknown>): Promise<ActivityLine[]> {
+  let text = ''
+  for await (const chunk of stream) text += String(chunk)
+  return text.split('\n').flatMap((line) => (line === '' ? [] : (JSON.parse(line) as ActivityLine)))
+}
+
+const kept = (activity: Activity, bodies = false) => linesOf(activity.stream({ follow: false, bodies }))
+
+describe('activity', () => {
+  it('lists requests and changes in order, each with its number', async () => {
+    const activity = new Activity({ now: () => 0 })
+    activity.addRequest(entry(), null)
+    activity.changed('clock')
+    const at = '1970-01-01T00:00:00.000Z'
+    expect(await kept(activity)).toEqual([
+      { seq: 1, kind: 'request', request: entry(), exchange: null },
+      { seq: 2, kind: 'state', what: 'clock', at },
+    ])
+  })
+
+  it('keeps the last 1,000 lines', async () => {
+    const activity = new Activity({ now: () => 0 })
+    for (let n = 0; n < 3_456; n++) activity.addRequest(entry(), null)
+    const seqs = (await kept(activity)).map(({ seq }) => seq)
+    expect([seqs.length, seqs[0], seqs.at(-1)]).toEqual([1_000, 2_457, 3_456])
+  })
+
+  it.each([
+    ['health.live', 'GET'],
+    ['page.files', 'GET'],
+    ['platform.activity', 'GET'],
+    ['platform.openPage', 'POST'],
+  ])('leaves out %s, which only watches the server', async (endpoint, method) => {
+    const activity = new Activity({ now: () => 0 })
+    activity.addRequest({ ...entry(endpoint), method }, null)
+    expect(await kept(activity)).toEqual([])
+  })
+
+  it.each([
+    ['templates.submit', 200, ['request', 'state']],
+    ['platform.rejectBot', 200, ['request', 'state']],
+    ['platform.rejectBot', 409, ['request']],
+    ['vouchers.redeem', 200, ['request']],
+  ])('tells after %s with status %i whether the reviews changed', async (endpoint, status, kinds) => {
+    const activity = new Activity({ now: () => 0 })
+    activity.addRequest(entry(endpoint, status), null)
+    expect((await kept(activity)).map(({ kind }) => kind)).toEqual(kinds)
+  })
+
+  it('captures while a follower reads bodies, or from the start with inspect', () => {
+    const activity = new Activity({ now: () => 0 })
+    expect([activity.captures, new Activity({ now: () => 0, inspect: true }).captures]).toEqual([false, true])
+    activity.stream({ follow: true, bodies: false })
+    activity.stream({ follow: false, bodies: true })
+    expect(activity.captures).toBe(false)
+    const reader = activity.stream({ follow: true, bodies: true })
+    expect(activity.captures).toBe(true)
+    return new Promise<void>((resolve) => {
+      reader.once('close', () => resolve()).destroy()
+    }).then(() => expect(activity.captures).toBe(false))
+  })
+
+  it('drops the oldest exchanges beyond 16 MiB', async () => {
+    const activity = new Activity({ now: () => 0, inspect: true })
+    for (let n = 0; n < 20; n++) activity.addRequest(entry(), captured(1024 * 1024))
+    const lines = await kept(activity, true)
+    expect(lines.map((it) => 'exchange' in it && it.exchange !== null).indexOf(true)).toBe(5)
+    expect((await kept(activity)).every((it) => 'exchange' in it && it.exchange === null)).toBe(true)
+  })
+
+  it('sends a burst of 300 lines, then 15 each 100 ms, and counts the others', async () => {
+    let time = 5_000
+    const activity = new Activity({ now: () => 0, elapsed: () => time })
+    const lines = linesOf(activity.stream({ follow: true, bodies: false }))
+    for (let n = 0; n < 310; n++) activity.addRequest(entry(), null)
+    time += 100
+    for (let n = 0; n < 20; n++) activity.addRequest(entry(), null)
+    activity.changed('clock')
+    activity.close()
+    const shown = await lines
+    expect(shown.slice(300, 301)).toEqual([{ seq: 310, kind: 'omitted', count: 10 }])
+    expect(shown.slice(316)).toEqual([
+      { seq: 330, kind: 'omitted', count: 5 },
+      { seq: 331, kind: 'state', what: 'clock', at: '1970-01-01T00:00:00.000Z' },
+    ])
+  })
+
+  it('joins changes of one kind that are less than 100 ms apart', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const activity = new Activity({ now: () => 0 })
+    activity.stream({ follow: true, bodies: false })
+    for (let n = 0; n < 5; n++) activity.changed('faults')
+    activity.changed('clock')
+    vi.advanceTimersByTime(100)
+    const whats = (await kept(activity)).map((it) => 'what' in it && it.what)
+    expect(whats).toEqual(['faults', 'clock', 'faults'])
+  })
+
+  it('discards its lines after a reset, and followers go on', async () => {
+    const activity = new Activity({ now: () => 0 })
+    activity.addRequest(entry(), null)
+    const lines = linesOf(activity.stream({ follow: true, bodies: false }))
+    activity.clear()
+    activity.addRequest(entry(), null)
+    activity.close()
+    expect((await lines).map(({ seq, kind }) => [seq, kind])).toEqual([
+      [1, 'request'],
+      [2, 'state'],
+      [3, 'request'],
+    ])
+    expect((await kept(activity)).map(({ seq }) => seq)).toEqual([2, 3])
+  })
+})

@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest'
+import { HIDDEN } from '../../../src/contract/activity.js'
+import type { Endpoint } from '../../../src/contract/endpoint.js'
+import { contract, endpoints } from '../../../src/contract/index.js'
+import type { Schema } from '../../../src/contract/schema.js'
+import { type CapturedCall, exchangeOf } from '../../../src/server/observe/exchange.js'
+import { hasSecret } from '../../../src/server/observe/masking.js'
+import { handedIn, leaksIn } from '../../support/canary.js'
+
+const { redeem, verify } = contract.vouchers
+const canaries = Object.entries(handedIn)
+
+const call = (route: Endpoint, parts: Partial<CapturedCall> = {}): CapturedCall => ({
+  route,
+  method: route.method,
+  url: route.path,
+  rawHeaders: [],
+  body: null,
+  status: 200,
+  responseHeaders: {},
+  responseBody: null,
+  ...parts,
+})
+
+/** The exchange with its bodies as text. */
+function shown(parts: CapturedCall) {
+  const { request, response } = exchangeOf(parts)
+  const textOf = (body: string | null | undefined) => (body == null ? null : Buffer.from(body, 'base64').toString())
+  return { url: request.url, request, response, sent: textOf(request.body), received: textOf(response?.body) }
+}
+
+const leaks = (parts: CapturedCall) => leaksIn(JSON.stringify(shown(parts)), handedIn)
+const json = (value: unknown) => Buffer.from(JSON.stringify(value))
+const success = (data: unknown) => JSON.stringify({ success: true, data, requestId: 'req_1' })
+
+/** A value of a schema with the text at each member that is marked as a secret. */
+function withSecret(schema: Schema | undefined, secret: string): unknown {
+  const it = schema as { [keyword: string]: unknown } & { properties?: object; items?: Schema; enum?: unknown[] }
+  if (it?.['x-secret']) return secret
+  if (it?.properties !== undefined) {
+    return Object.fromEntries(Object.entries(it.properties).map(([name, member]) => [name, withSecret(member, secret)]))
+  }
+  if (it?.items !== undefined) return [withSecret(it.items, secret)]
+  return it?.enum?.[0] ?? null
+}
+
+describe('exchange', () => {
+  it('shows method, URL, headers and bodies of a call', () => {
+    const body = { template_id: 'tpl_1', external_issue_id: 'order-1', recipient_user_id: 'user-42' }
+    const it = shown(
+      call(contract.vouchers.issue, {
+        rawHeaders: ['Host', 'localhost', 'Idempotency-Key', 'order-1-issue'],
+        body: json(body),
+        status: 404,
+        responseHeaders: { 'content-type': 'application/json' },
+        responseBody: '{"success":false,"code":"TEMPLATE_NOT_FOUND","message":"m","retryable":false,"requestId":"r"}',
+      }),
+    )
+    expect(JSON.parse(it.sent as string)).toEqual(body)
+    expect(it.request).toMatchObject({
+      method: 'POST',
+      url: contract.vouchers.issue.path,
+      headers: [
+        ['Host', 'localhost'],
+        ['Idempotency-Key', 'order-1-issue'],
+      ],
+      body_bytes: json(body).length,
+    })
+    expect(it.response).toMatchObject({ status: 404, headers: [['content-type', 'application/json']] })
+    expect(it.received).toContain('"code":"TEMPLATE_NOT_FOUND"')
+  })
+
+  it('has no response if the client got none', () => {
+    expect(exchangeOf(call(verify, { status: null })).response).toBeNull()
+  })
+
+  it('cuts a body at 64 KiB', () => {
+    const body = json({ chat_id: 'chat_1', text: 'x'.repeat(70_000) })
+    const { request } = exchangeOf(call(contract.bots.send, { body }))
+    expect([Buffer.from(request.body ?? '', 'base64').length, request.body_bytes]).toEqual([65_536, body.length])
+  })
+
+  const marked = endpoints.filter((it) => hasSecret(it.body) || hasSecret(it.output))
+  it('marks secrets in bodies of calls with credentials, tokens and webhook secrets', () => {
+    expect(marked.map(({ id }) => id)).toEqual(
+      expect.arrayContaining(['vouchers.issue', 'vouchers.verify', 'vouchers.redeem', 'bots.issue', 'tokens.create']),
+    )
+  })
+
+  it.each(marked.map((it) => [it.id, it] as const))('hides what the contract marks in %s', (_id, endpoint) => {
+    for (const [, secret] of canaries) {
+      const body = json(withSecret(endpoint.body, secret))
+      const responseBody = success(withSecret(endpoint.output, secret))
+      const it = shown(call(endpoint, { body, responseBody }))
+      expect(leaksIn(JSON.stringify(it), handedIn)).toEqual([])
+      expect(`${it.sent} ${it.received}`).toContain(HIDDEN)
+    }
+  })
+
+  it.each(canaries)('hides %s wherever a client writes it', (_name, secret) => {
+    const credential = { type: 'redeem_code', value: secret }
+    const calls: readonly Partial<CapturedCall>[] = [
+      { rawHeaders: ['Authorization', `Bearer ${secret}`, 'Cookie', `a=b; session=${secret}`] },
+      { rawHeaders: ['X-Api-Key', secret, 'x-anything', secret, 'Referer', `http://x/?a=${secret}`] },
+      { responseHeaders: { 'set-cookie': `session=${secret}; HttpOnly` } },
+      { url: `${redeem.path}?code=${secret}&credential=${encodeURIComponent(secret)}&${secret}=1` },
+      { url: `/api/v1/${secret}/redeem` },
+      { body: json({ credential }) },
+      { body: json({ credential: secret }) },
+      { body: json({ credential: [credential] }) },
+      { body: json({ credential: { type: secret, value: { text: secret } } }) },
+      { body: json({ credential: { code: secret } }) },
+      { body: json({ code: secret, [secret]: 1, deep: { list: [{ of: secret }] } }) },
+      { body: json(secret) },
+      { body: json([credential]) },
+      { body: Buffer.from(`{"credential":{"value":"${secret}"`) },
+      { body: { json: { credential, code: secret } } },
+      { body: json({ credential }), responseBody: `{"success":false,"details":{"errors":[{"pointer":"/${secret}"}]}}` },
+      { body: json({ credential }), responseBody: secret },
+      { body: json({ credential }), responseBody: success({ id: secret, other: secret }) },
+    ]
+    for (const parts of calls) expect(leaks(call(redeem, parts)), JSON.stringify(parts)).toEqual([])
+    expect(leaks({ ...call(redeem, { url: `/unknown/${secret}?a=${secret}` }), route: undefined })).toEqual([])
+    const path = contract.vouchers.redemption.path.replace(':redemptionId', encodeURIComponent(secret))
+    expect(leaks(call(contract.vouchers.redemption, { url: path }))).toEqual([])
+  })
+
+  it('hides codes and tokens in free text, however a code is typed', () => {
+    const texts = ['5CNR-YK3T-W8HQ-2MPX', '5cnr yk3t w8hq 2mpx', 'x 5CNRYK3TW8HQ2MPX y', handedIn['token of a file']]
+    for (const text of texts) {
+      const body = json({ chat_id: 'chat_1', text: `Here: ${text}.` })
+      const { sent } = shown(call(contract.bots.send, { body }))
+      expect(sent).toContain(HIDDEN)
+      expect(sent).not.toContain(text)
+    }
+    const plain = { chat_id: 'chat_1', text: 'Your order 3fa85f64-5717-4562-b3fc-2c963f66afa6 is ready on 2026-11-23' }
+    expect(JSON.parse(shown(call(contract.bots.send, { body: json(plain) })).sent as string)).toEqual(plain)
+  })
+
+  it('shows the names of unknown members, and malformed JSON of a call without secrets', () => {
+    expect(shown(call(redeem, { body: json({ credentail: 'M9S3' }) })).sent).toBe(`{"credentail":"${HIDDEN}"}`)
+    const body = Buffer.from('{"name":"Coffee"')
+    expect(shown(call(contract.apps.create, { body })).sent).toBe('{"name":"Coffee"')
+    const { request } = exchangeOf(call(redeem, { body }))
+    expect([request.body, request.body_bytes]).toEqual([null, body.length])
+  })
+
+  it('shows ids and known members of a URL', () => {
+    const { redemption } = contract.vouchers
+    const url = redemption.path.replace(':redemptionId', 'rdm_01JDKQ4Z8N6W2T5Y9RB3CV7HXN')
+    expect(shown(call(redemption, { url })).url).toBe(url)
+    const list = `${contract.templates.list.path}?status=active&limit=5`
+    expect(shown(call(contract.templates.list, { url: list })).url).toBe(list)
+  })
+
+  it('hides URL path and secret of a webhook in a delivery and in its response', () => {
+    const secret = handedIn['webhook secret of a file']
+    const response = {
+      headers: [['Set-Cookie', 'a=b-secret-value']] as [string, string][],
+      body: Buffer.from(`no ${secret} at /hooks/path-secret`),
+      bodyBytes: 60,
+    }
+    const it = exchangeOf({
+      deliveryId: 'dlv_1',
+      updateId: 1,
+      botId: 'bot_1',
+      url: 'https://app.example/hooks/path-secret',
+      headers: { 'X-Platform-Timestamp': '1' },
+      body: Buffer.from('{"update_id":1}'),
+      startedAt: 0,
+      endedAt: 0,
+      attempt: 1,
+      manual: false,
+      replay: false,
+      result: { statusCode: 401, error: null, durationMs: 1, response },
+      secrets: [secret],
+    })
+    expect(it.request).toMatchObject({ method: 'POST', url: 'https://app.example/…' })
+    expect(it.response).toMatchObject({ status: 401, headers: [['Set-Cookie', HIDDEN]] })
+    expect(Buffer.from(it.response?.body ?? '', 'base64').toString()).toBe(`no ${HIDDEN} at ${HIDDEN}`)
+  })
+})

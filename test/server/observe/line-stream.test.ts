@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import { LineStream } from '../../../src/server/observe/line-stream.js'
+
+const textOf = async (stream: LineStream<number>) => {
+  let text = ''
+  for await (const chunk of stream) text += String(chunk)
+  return text
+}
+
+it('line stream that does not follow ends after its items', async () => {
+  expect(await textOf(new LineStream([1, 2], false, String))).toBe('1\n2\n')
+})
+
+it('line stream that follows writes added items in order and ends with finish()', async () => {
+  const stream = new LineStream([1], true, String)
+  const text = textOf(stream)
+  stream.add(2)
+  stream.add(3)
+  stream.finish()
+  expect(await text).toBe('1\n2\n3\n')
+})
+
+it('line stream formats an item only when its reader takes it', () => {
+  const formatted: number[] = []
+  const stream = new LineStream([1], true, (it) => String(formatted.push(it)))
+  stream.add(2)
+  expect(formatted).toEqual([])
+  stream.destroy()
+})
+
+it('line stream closes if its reader leaves 10,000 items', () => {
+  const stream = new LineStream<number>([], true, String)
+  for (let item = 0; item < 10_000; item++) stream.add(item)
+  expect(stream.destroyed).toBe(false)
+  stream.add(10_000)
+  expect(stream.destroyed).toBe(true)
+})
