@@ -1,12 +1,14 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { StateChange } from '../../contract/activity.js'
+import type { Entry } from './activity-log.js'
 import { call, type Failure, type Result } from './api.js'
 import { bytesOf, hexDump, textOf } from './bytes.js'
 import { dateTime, relative, size } from './format.js'
 import { type Children, html } from './html.js'
 import { formatJson } from './json-text.js'
 import { announce, changed, serverNow } from './state.js'
+import { useActivity } from './use-activity.js'
 
 export interface Column<Row> {
   readonly head: string
@@ -134,12 +136,15 @@ export function useRead<Data>(path: string, on: readonly StateChange[] = []) {
 interface LoadedProps<Data> {
   readonly path: string
   readonly on?: readonly StateChange[]
+  /** Tells the entries of the stream after which the data is read again. */
+  readonly about?: (entry: Entry) => boolean
   readonly view: (data: Data, reload: () => void) => Children
 }
 
 /** What `view` makes of the data of an endpoint; says meanwhile that it loads, and otherwise why it failed. */
-export function Loaded<Data>({ path, on, view }: LoadedProps<Data>) {
+export function Loaded<Data>({ path, on, about = () => false, view }: LoadedProps<Data>) {
   const { result, reload } = useRead<Data>(path, on)
+  useActivity(about, reload)
   if (result === undefined) return Loading()
   return result.ok ? view(result.data, reload) : Failed({ failure: result, retry: reload })
 }

@@ -1,0 +1,23 @@
+interface Bar {
+  readonly class: 'issued' | 'redeemed'
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+}
+
+/** Rectangles of a chart that stand on its lower edge; one is at least a unit high unless it is 0. */
+export function barsOf(
+  items: readonly { readonly issued: number; readonly redeemed: number }[],
+  width: number,
+  height: number,
+): Bar[] {
+  const highest = Math.max(...items.flatMap((it) => [it.issued, it.redeemed]))
+  const slot = width / items.length
+  return items.flatMap((it, index) =>
+    (['issued', 'redeemed'] as const).map((name, place) => {
+      const high = it[name] && Math.max(1, (it[name] / highest) * height)
+      return { class: name, x: (index + 0.1 + place * 0.4) * slot, y: height - high, width: slot * 0.4, height: high }
+    }),
+  )
+}

@@ -1,0 +1,16 @@
+import { html } from '../html.js'
+
+interface ChoiceProps<Value> {
+  readonly label: string
+  readonly options: readonly (readonly [value: Value, label: string, disabled?: boolean])[]
+  readonly value: Value
+  readonly choose: (value: Value) => void
+}
+
+/** Buttons of which one is pressed. */
+export function Choice<Value>({ label, options, value, choose }: ChoiceProps<Value>) {
+  return html`<span class="choice" role="group" aria-label=${label}>${options.map(
+    ([it, name, disabled]) =>
+      html`<button type="button" aria-pressed=${it === value} disabled=${disabled} onClick=${() => choose(it)}>${name}</button>`,
+  )}</span>`
+}

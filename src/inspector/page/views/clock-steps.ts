@@ -1,0 +1,30 @@
+import type { Forecast } from '../../../contract/controls.js'
+import { count } from '../format.js'
+
+/** Positions of the slider in seconds from now: near times finely, far ones coarsely. */
+export const steps: readonly number[] = [
+  ...[0, 1, 5, 15, 30].map((it) => it * 60),
+  ...[1, 2, 4, 8, 16].map((it) => it * 3600),
+  ...[1, 2, 3, 5, 7, 10, 14, 21, 31, 45, 60, 90, 120, 180, 270, 365].map((it) => it * 86_400),
+]
+
+/** First position that is not before a distance. */
+export function stepOf(seconds: number): number {
+  const step = steps.findIndex((it) => it >= seconds)
+  return step < 0 ? steps.length - 1 : step
+}
+
+const events = [
+  ['deliveries_due', 'delivery falls due', 'deliveries fall due'],
+  ['vouchers_expiring', 'voucher expires', 'vouchers expire'],
+  ['vouchers_becoming_valid', 'voucher becomes valid', 'vouchers become valid'],
+  ['tokens_expiring', 'token expires', 'tokens expire'],
+] as const
+
+/** What a move of the clock triggers, in a sentence. */
+export function sentenceOf(forecast: Forecast): string {
+  const parts = events
+    .filter(([name]) => forecast[name])
+    .map(([name, one, many]) => `${count(forecast[name])} ${forecast[name] === 1 ? one : many}`)
+  return `${parts.join(', ') || 'Nothing happens'}${forecast.complete ? '' : ', and perhaps more'}.`
+}

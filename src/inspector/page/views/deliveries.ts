@@ -1,0 +1,37 @@
+import type { Delivery } from '../../../contract/webhook.js'
+import { Heading, Status, Time } from '../components.js'
+import { html } from '../html.js'
+import { linkTo, setQuery } from '../router.js'
+import type { ViewProps } from '../view.js'
+import { DeliveryBadge, deliveryTones } from './attempts.js'
+import { List } from './list.js'
+import { wordsOf } from './members.js'
+
+/** Deliveries of all bots, the newest first. */
+export function DeliveriesView({ query }: ViewProps) {
+  const search = (event: Event) => {
+    const { value } = event.currentTarget as HTMLSelectElement
+    setQuery(new URLSearchParams(value && { status: value }))
+  }
+  return html`<article><${Heading}>Deliveries<//>
+    <form class="filters" role="search">
+      <label><span>State</span><select value=${query.get('status') ?? ''} onChange=${search}>
+        <option value="">Any</option>${Object.keys(deliveryTones).map((it) => html`<option value=${it}>${wordsOf(it)}</option>`)}
+      </select></label>
+    </form>
+    <${List} name="deliveries" query=${query} filters=${['status', 'bot_id']} columns=${columns} about=${({ kind }: { kind: string }) => kind === 'delivery'} /></article>`
+}
+
+const columns = [
+  {
+    head: 'Update',
+    cell: (it: Delivery) => html`<a href=${linkTo(['deliveries', it.id])}>${it.update_type} ${it.update_id}</a>`,
+  },
+  { head: 'State', cell: DeliveryBadge },
+  {
+    head: 'Response',
+    cell: (it: Delivery) => it.last_attempt_at && html`<${Status} status=${it.last_status_code} />`,
+  },
+  { head: 'Attempts', cell: (it: Delivery) => it.attempt_count + it.manual_attempt_count, look: 'number' },
+  { head: 'Created', cell: (it: Delivery) => html`<${Time} at=${it.created_at} />`, look: 'wide' },
+]

@@ -1,0 +1,35 @@
+import { textOf } from '../bytes.js'
+
+export type Bytes = Uint8Array<ArrayBuffer>
+export type ByteFormat = 'text' | 'hex'
+
+export function base64Of(bytes: Uint8Array): string {
+  let binary = ''
+  for (const byte of bytes) binary += String.fromCharCode(byte)
+  return btoa(binary)
+}
+
+export const hexOf = (bytes: Uint8Array): string => Array.from(bytes, (it) => it.toString(16).padStart(2, '0')).join('')
+
+/** Bytes of hex digits, with or without space between them; null for anything else. */
+export function fromHex(written: string): Bytes | null {
+  const digits = written.replace(/\s/g, '')
+  if (!/^(?:[0-9a-f]{2})*$/i.test(digits)) return null
+  return Uint8Array.from(digits.match(/../g) ?? [], (it) => Number.parseInt(it, 16))
+}
+
+/** True if a text area keeps every byte: it holds text, and turns CR into LF. */
+export const isEditableText = (bytes: Uint8Array): boolean => textOf(bytes)?.includes('\r') === false
+
+/** Writes bytes for a text area; hex has 16 bytes on a line. */
+export function writeBytes(bytes: Uint8Array, format: ByteFormat): string {
+  if (format === 'text') return textOf(bytes) ?? ''
+  return hexOf(bytes)
+    .replace(/../g, '$& ')
+    .replace(/(.{47}) /g, '$1\n')
+    .trim()
+}
+
+/** Reads what a text area holds; null for malformed hex. */
+export const readBytes = (written: string, format: ByteFormat): Bytes | null =>
+  format === 'hex' ? fromHex(written) : new TextEncoder().encode(written)

@@ -1,0 +1,63 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { DeliveryDetail } from '../../../contract/deliveries.js'
+import { bytesOf } from '../bytes.js'
+import { Bytes, Copy, KeyValue, Time } from '../components.js'
+import { count } from '../format.js'
+import { html } from '../html.js'
+import type { Bytes as RawBytes } from './edited-bytes.js'
+import { verdictOf } from './secret-verdict.js'
+import { checkSecret } from './signature-check.js'
+
+/** What is signed, with which secret, and whether a pasted secret makes the same signature. */
+export function Signature({ detail }: { readonly detail: DeliveryDetail }) {
+  const { signature, request, body } = detail
+  if (!signature || body === null) {
+    return html`<section><h2>Signature</h2><p class="empty">The bytes of this update are deleted: nothing can be signed.</p></section>`
+  }
+  const { timestamp, prefix, signed_bytes, secrets } = signature
+  const length = signed_bytes - prefix.length
+  return html`<section><h2>Signature</h2>
+    <ol class="signed">
+      <li><code>${timestamp}</code> timestamp, <${Time} at=${new Date(timestamp * 1000).toISOString()} /></li>
+      <li><code>.</code> a dot</li>
+      <li><code>${count(length)} bytes</code> the body as it is sent</li>
+    </ol>
+    <p>HMAC-SHA256 of these ${count(signed_bytes)} bytes, with the secret as key, is</p>
+    <dl>${secrets.map(
+      (it) => html`<div><dt>${it.which} secret</dt><dd><code>${it.signature}</code> <${Copy} text=${it.signature} />
+        <p class="quiet">${it.sent ? 'in' : 'not in'} the header X-Platform-Signature-V2${it.until && html`, until <${Time} at=${it.until} />`}</p></dd></div>`,
+    )}</dl>
+    <${Check} detail=${detail} body=${body} signature=${signature} />
+    <details><summary>Headers and body</summary>
+      <${KeyValue} items=${request?.headers ?? []} />
+      <${Bytes} name="Body of the request" body=${body} length=${length} />
+    </details>
+  </section>`
+}
+
+interface CheckProps {
+  readonly detail: DeliveryDetail
+  readonly body: string
+  readonly signature: NonNullable<DeliveryDetail['signature']>
+}
+
+/** Field for the secret of the app, which stays in this page. */
+function Check({ detail, body, signature: { prefix, secrets } }: CheckProps) {
+  const [secret, setSecret] = useState('')
+  const [verdict, setVerdict] = useState<ReturnType<typeof verdictOf>>()
+  useEffect(() => {
+    let current = true
+    setVerdict(undefined)
+    const delivery = { prefix, body: bytesOf(body) as RawBytes, signatures: secrets.map((it) => it.signature) }
+    if (secret) void checkSecret(secret, delivery).then((found) => current && setVerdict(verdictOf(found, detail)))
+    return () => {
+      current = false
+    }
+  }, [secret, detail])
+  const [tone = 'quiet', text = 'Paste it to compare. It stays in this page.'] = verdict ?? []
+  return html`<div class="check">
+    <label>Secret that the app uses <input value=${secret} spellcheck="false" autocomplete="off"
+      onInput=${(event: Event) => setSecret((event.currentTarget as HTMLInputElement).value)} /></label>
+    <p role="status" class=${tone}>${text}</p>
+  </div>`
+}

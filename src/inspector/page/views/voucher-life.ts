@@ -1,0 +1,33 @@
+import type { VoucherEvent, VoucherHistory } from '../../../contract/voucher-history.js'
+import { relative } from '../format.js'
+
+export interface LifeItem {
+  readonly title: string
+  readonly at: string
+  /** Time since the event before, in words; empty for the first one. */
+  readonly gap: string
+  /** Null for what the clock alone will bring about. */
+  readonly event: VoucherEvent | null
+}
+
+function titleOf({ type, endpoint, reason }: VoucherEvent): string {
+  const title = type[0]?.toUpperCase() + type.slice(1)
+  if (type === 'verified') return `${title}: ${reason?.replaceAll('_', ' ') ?? 'redeemable'}`
+  return type === 'replayed' ? `${title}: ${endpoint}` : title
+}
+
+/** What happened to a voucher, oldest first, then what will happen if nobody redeems it. */
+export function lifeOf({ voucher, events, now }: VoucherHistory): LifeItem[] {
+  const ahead = [
+    { title: 'Becomes valid', at: voucher.validFrom, event: null },
+    { title: 'Expires', at: voucher.validUntil, event: null },
+  ].filter(({ at }) => at > now && voucher.status === 'issued')
+  const items = [...events.map((event) => ({ title: titleOf(event), at: event.at, event })), ...ahead]
+  return items.map((it, index) => ({ ...it, gap: gapOf(it.at, items[index - 1]?.at) }))
+}
+
+/** Both instants are RFC 3339 in UTC. */
+function gapOf(at: string, before = at): string {
+  const later = relative(at, Date.parse(before))
+  return later === 'now' ? '' : `(${later.slice(3)} later)`
+}

@@ -1,0 +1,78 @@
+import type { VoucherEvent, VoucherHistory } from '../../../contract/voucher-history.js'
+import type { Entry } from '../activity-log.js'
+import { Heading, Loaded, Time, type Tone } from '../components.js'
+import { dateTime } from '../format.js'
+import { html } from '../html.js'
+import { linkTo } from '../router.js'
+import type { ViewProps } from '../view.js'
+import { AttemptLine, DeliveryBadge } from './attempts.js'
+import { Members } from './members.js'
+import { type LifeItem, lifeOf } from './voucher-life.js'
+import { VoucherBadge } from './vouchers.js'
+
+/** Everything that happened to a voucher, and what will, on a line of time. */
+export function VoucherView({ params: { id = '' } }: ViewProps) {
+  return html`<article><${Heading}>Voucher<//>
+    <${Loaded} path=${`/vouchers/${encodeURIComponent(id)}`} on=${['clock', 'reset']} about=${(it: Entry) => it.voucher === id} view=${Life} /></article>`
+}
+
+const members = [
+  'name',
+  'id',
+  'templateId',
+  'applicationId',
+  'recipientUserId',
+  'externalIssueId',
+  'codeHint',
+  'validFrom',
+  'validUntil',
+]
+const lists = {
+  templateId: ['vouchers', 'template_id'],
+  recipientUserId: ['vouchers', 'recipient_user_id'],
+  externalIssueId: ['vouchers', 'external_issue_id'],
+} as const
+
+function Life(history: VoucherHistory) {
+  const { voucher, older_redemptions, log_since } = history
+  return html`<p>${VoucherBadge(voucher)}</p>
+    <${Members} of=${voucher} names=${members} links=${lists} />
+    ${older_redemptions && html`<p class="quiet">Only the newest redemptions are shown.</p>`}
+    <ol class="life">${lifeOf(history).map((it) => html`<${Item} ...${it} />`)}</ol>
+    <p class="quiet">Verifications and replays are known since ${dateTime(log_since)}.</p>`
+}
+
+const tones: Readonly<Record<string, Tone>> = { issued: 'note', redeemed: 'good', reversed: 'warn', expired: 'bad' }
+
+function Item({ title, at, gap, event }: LifeItem) {
+  return html`<li class=${event ? tones[event.type] : 'future'}>
+    <h2>${title} <small><${Time} at=${at} /> ${gap}</small></h2>
+    ${event && html`<${Details} ...${event} />`}
+  </li>`
+}
+
+const details = [
+  'request_id',
+  'idempotency_key',
+  'token_prefix',
+  'token_name',
+  'bot_id',
+  'redemption_id',
+  'reference',
+  'reason',
+]
+
+function Details(event: VoucherEvent) {
+  const { message, updates } = event
+  return html`<${Members} of=${event} names=${details} links=${{ request_id: ['requests'] }} />
+  ${message && html`<p>Message ${message.message_id} in ${message.chat_id}</p>`}
+  ${updates.map(
+    ({ update_id, type, bot_id, pending, delivery }) => html`<p>Update ${update_id}, ${type}, for ${bot_id}${': '}
+        ${
+          delivery
+            ? html`<a href=${linkTo(['deliveries', delivery.id])}>${delivery.id}</a> <${DeliveryBadge} ...${delivery} />`
+            : html`<span class="quiet">${pending ? 'not polled yet' : 'not waiting any more'}</span>`
+        }</p>
+      <ul>${delivery?.attempts.map((it) => html`<${AttemptLine} ...${it} />`)}</ul>`,
+  )}`
+}

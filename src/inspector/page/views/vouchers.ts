@@ -1,0 +1,50 @@
+import type { voucherStatuses } from '../../../contract/voucher-history.js'
+import type { Voucher } from '../../../contract/vouchers.js'
+import { Badge, Heading, Time, type Tone } from '../components.js'
+import { html } from '../html.js'
+import { linkTo, setQuery } from '../router.js'
+import type { ViewProps } from '../view.js'
+import { List } from './list.js'
+
+const tones: Readonly<Record<(typeof voucherStatuses)[number], Tone>> = {
+  issued: 'note',
+  redeemed: 'good',
+  expired: 'bad',
+}
+
+export const VoucherBadge = ({ status }: Pick<Voucher, 'status'>) => html`<${Badge} tone=${tones[status]}>${status}<//>`
+
+const filters = {
+  template_id: 'Template',
+  recipient_user_id: 'Recipient',
+  external_issue_id: 'External id',
+}
+
+/** Vouchers of all applications, the newest first. */
+export function VouchersView({ query }: ViewProps) {
+  const search = (event: Event) => {
+    event.preventDefault()
+    const fields = [...new FormData(event.currentTarget as HTMLFormElement)] as [string, string][]
+    setQuery(new URLSearchParams(fields.flatMap(([name, value]) => (value.trim() ? [[name, value.trim()]] : []))))
+  }
+  return html`<article><${Heading}>Vouchers<//>
+    <form class="filters" role="search" onSubmit=${search} onChange=${search}>
+      ${Object.entries(filters).map(
+        ([name, label]) =>
+          html`<label><span>${label}</span><input name=${name} type="search" value=${query.get(name) ?? ''} /></label>`,
+      )}
+      <label><span>State</span><select name="status" value=${query.get('status') ?? ''}>
+        <option value="">Any</option>${Object.keys(tones).map((it) => html`<option>${it}</option>`)}
+      </select></label>
+    </form>
+    <${List} name="vouchers" query=${query} filters=${[...Object.keys(filters), 'status']} columns=${columns} about=${({ voucher }: { voucher: string | null }) => voucher} /></article>`
+}
+
+const columns = [
+  { head: 'Voucher', cell: (it: Voucher) => html`<a href=${linkTo(['vouchers', it.id])}>${it.name}</a>` },
+  { head: 'State', cell: VoucherBadge },
+  { head: 'Recipient', cell: (it: Voucher) => it.recipientUserId },
+  { head: 'External id', cell: (it: Voucher) => it.externalIssueId, look: 'wide' },
+  { head: 'Code ends in', cell: (it: Voucher) => it.codeHint, look: 'wide' },
+  { head: 'Issued', cell: (it: Voucher) => html`<${Time} at=${it.issuedAt} />` },
+]

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import type { DeliveryDetail } from '../../../../src/contract/deliveries.js'
+import { outcomeOf } from '../../../../src/inspector/page/views/delivery-outcome.js'
+
+const detailOf = (delivery: object, verification: object | null = null) =>
+  ({
+    delivery: { status: 'pending', last_status_code: null, last_error: null, cancel_reason: null, ...delivery },
+    verification,
+  }) as unknown as DeliveryDetail
+
+const httpError = { code: 'http_status', message: 'The endpoint answered 500 instead of 2xx.' }
+
+test.each<[string, object, object | null, string]>([
+  ['good', { status: 'delivered', last_status_code: 200 }, null, 'The app accepted it with 200.'],
+  ['bad', { status: 'failed', last_status_code: 401, last_error: httpError }, null, 'The app refused it with 401.'],
+  ['bad', { status: 'failed', last_status_code: 500, last_error: httpError }, null, httpError.message],
+  ['plain', { status: 'cancelled', cancel_reason: 'webhook_deleted' }, null, 'It was cancelled: webhook deleted.'],
+  ['note', {}, null, 'It waits for its first attempt.'],
+  ['note', { status: 'delivering' }, null, 'It is on its way.'],
+  ['bad', {}, { ok: false }, 'A receiver refuses it.'],
+])('the outcome of a delivery is %s: %j', (tone, delivery, verification, sentence) => {
+  expect(outcomeOf(detailOf(delivery, verification))).toEqual([tone, sentence])
+})
+
+test('a dead letter is said to be the end', () => {
+  const [, sentence] = outcomeOf(detailOf({ status: 'dead_letter', last_status_code: 403, last_error: httpError }))
+  expect(sentence).toBe('The app refused it with 403. It is a dead letter: no attempt follows.')
+})

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import type { DeliveryDetail } from '../../../../src/contract/deliveries.js'
+import { verdictOf } from '../../../../src/inspector/page/views/secret-verdict.js'
+
+const secrets = [
+  { which: 'current', signature: 'a', sent: true, until: null },
+  { which: 'previous', signature: 'b', sent: false, until: null },
+]
+const detailOf = (status: string) => ({ signature: { secrets }, delivery: { status } }) as unknown as DeliveryDetail
+
+test('a secret that makes no signature is said to be a different one', () => {
+  expect(verdictOf(null, detailOf('failed'))).toEqual([
+    'bad',
+    'This secret gives another signature: the app uses a different secret.',
+  ])
+})
+
+test('a secret that matches is good, and of a failed delivery the bytes are in doubt', () => {
+  const found = { index: 0, mistake: '' }
+  const [tone, text] = verdictOf(found, detailOf('failed'))
+  expect(tone).toBe('good')
+  expect(text).toContain('matches')
+  expect(text).toContain('other bytes')
+  expect(verdictOf(found, detailOf('delivered'))[1]).not.toContain('other bytes')
+})
+
+test('a secret that matches only without a mistake is bad, and the mistake is named', () => {
+  const [tone, text] = verdictOf({ index: 0, mistake: 'with quotes around it' }, detailOf('failed'))
+  expect(tone).toBe('bad')
+  expect(text).toContain('with quotes around it')
+})
+
+test('a secret whose signature was not sent is a warning', () => {
+  expect(verdictOf({ index: 1, mistake: '' }, detailOf('failed'))[0]).toBe('warn')
+})

@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest'
+import { checkSecret } from '../../../../src/inspector/page/views/signature-check.js'
+import { signWebhook, webhookHeaders } from '../../../../src/webhook/signature.js'
+
+const body = new TextEncoder().encode('{"update_id":7,"text":"Grüße"}\n')
+
+const signedWith = (...secrets: (string | Uint8Array)[]) => ({
+  prefix: '1790000000.',
+  body,
+  signatures: signWebhook({ rawBody: body, secrets, timestamp: 1_790_000_000, updateId: 7 })[
+    webhookHeaders.signature
+  ].split(','),
+})
+
+describe('checkSecret', () => {
+  test('names the signature that the secret makes', async () => {
+    const delivery = signedWith('new-secret', 'old-secret')
+    expect(await checkSecret('new-secret', delivery)).toEqual({ index: 0, mistake: '' })
+    expect(await checkSecret('old-secret', delivery)).toEqual({ index: 1, mistake: '' })
+  })
+
+  test('returns null for another secret, and for one with another case', async () => {
+    const delivery = signedWith('right-secret')
+    expect(await checkSecret('wrong-secret', delivery)).toBeNull()
+    expect(await checkSecret('RIGHT-SECRET', delivery)).toBeNull()
+  })
+
+  test('returns null for an empty secret and for one of spaces', async () => {
+    const delivery = signedWith('right-secret')
+    expect(await checkSecret('', delivery)).toBeNull()
+    expect(await checkSecret('   ', delivery)).toBeNull()
+  })
+
+  test('returns null if a byte of the body is another one', async () => {
+    expect(await checkSecret('right-secret', { ...signedWith('right-secret'), body: body.slice(1) })).toBeNull()
+  })
+
+  const bytes = new TextEncoder().encode('0123456789abcdef')
+  test.each([
+    ['spaces around it', ' right-secret ', 'right-secret'],
+    ['quotes around it', '"right-secret"', 'right-secret'],
+    ['a prefix that was not set', 'whsec_right-secret', 'right-secret'],
+    ['no prefix although it was set with one', 'right-secret', 'whsec_right-secret'],
+    ['base64 of the bytes of the key', Buffer.from(bytes).toString('base64'), bytes],
+    [
+      'base64url without padding after the prefix',
+      `whsec_${Buffer.from([251, 255]).toString('base64url')}`,
+      Buffer.from([251, 255]),
+    ],
+    ['text of which base64 was set', 'right-secret', Buffer.from('right-secret').toString('base64')],
+    ['hex of the bytes of the key', Buffer.from(bytes).toString('hex'), bytes],
+  ])('finds the mistake of a secret with %s', async (_, written, secret) => {
+    const found = await checkSecret(written, signedWith(secret))
+    expect(found?.index).toBe(0)
+    expect(found?.mistake).not.toBe('')
+  })
+})
