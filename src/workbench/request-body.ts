@@ -7,9 +7,12 @@ const DRAIN_BYTES_MAX = 64 * 1024 * 1024
 const DRAIN_MS = 5_000
 
 /** Reads a body; resolves to its bytes, or to the reason why it is incomplete. */
-export function readBody(request: IncomingMessage): Promise<Buffer | 'body_too_large' | 'broken_off'> {
+export function readBody(
+  request: IncomingMessage,
+  bytesMax = BODY_BYTES_MAX,
+): Promise<Buffer | 'body_too_large' | 'broken_off'> {
   return new Promise((resolve) => {
-    if (Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX) return resolve('body_too_large')
+    if (Number(request.headers['content-length'] ?? 0) > bytesMax) return resolve('body_too_large')
     const chunks: Buffer[] = []
     let size = 0
     const end = (result: Buffer | 'body_too_large' | 'broken_off') => {
@@ -18,7 +21,7 @@ export function readBody(request: IncomingMessage): Promise<Buffer | 'body_too_l
     }
     const take = (chunk: Buffer) => {
       size += chunk.length
-      if (size > BODY_BYTES_MAX) end('body_too_large')
+      if (size > bytesMax) end('body_too_large')
       else chunks.push(chunk)
     }
     request.on('data', take)

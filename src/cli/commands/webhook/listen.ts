@@ -6,6 +6,7 @@ import { replaceFile } from '../../../files/replace-file.js'
 import { inboxBytes } from '../../../workbench/inbox.js'
 import { InboxWriter } from '../../../workbench/inbox-writer.js'
 import { emptyResponse, type Listener, type ListenerOptions, startListener } from '../../../workbench/listener.js'
+import type { ListenerPage } from '../../../workbench/page/page-server.js'
 import { pause } from '../../../workbench/pause.js'
 import { parseScript, type ScriptedResponse, scriptedResponses } from '../../../workbench/responses.js'
 import type { Context } from '../../command/context.js'
@@ -15,6 +16,7 @@ import { type Flag, integer, list, one, type ParseResult, text, toggle, type Val
 import type { Outcome } from '../../output/outcome.js'
 import { inboxDirOf, inboxFailure, inboxFlag } from './inbox-dir.js'
 import { LineQueue, lineShape } from './listen-lines.js'
+import { openPage, pageFlags } from './listen-page.js'
 import { receiverUrl } from './receiver-url.js'
 import { matchesWildcard, Router, routeFlag } from './routes.js'
 import { namedSecrets, sharedStdin, signingSecrets } from './secrets.js'
@@ -73,6 +75,7 @@ const listenFlags = {
   'ready-file': text('FILE', 'Write url, port and pid here once it listens'),
   ...inboxFlag,
   insecure: toggle('Show refused deliveries too'),
+  ...pageFlags,
 }
 type ListenFlags = ValuesOf<typeof listenFlags>
 
@@ -99,6 +102,10 @@ export const listen = leaf({
       comment: 'In CI: exits with 0 as soon as both have arrived',
     },
     {
+      command: 'voucherctl webhook listen --secret-file secret.txt --open',
+      comment: 'A page that shows why a delivery is refused',
+    },
+    {
       command: 'voucherctl webhook listen --secret-file secret.txt --respond 500,timeout,200',
       comment: 'See how the sender repeats',
     },
@@ -108,6 +115,7 @@ export const listen = leaf({
     if (flags.respond !== undefined && (flags['forward-to'] !== undefined || flags.route.length > 0)) {
       return usage('--respond answers in place of an application; it goes without --forward-to and --route.')
     }
+    if (flags['no-browser'] && !flags.open) return usage('--no-browser belongs to --open.')
     if (flags['ready-file'] === '-') return usage('--ready-file takes a path.')
     const files = flags['secret-file']
     const shared = sharedStdin(context, { 'secret-file': files })
@@ -155,14 +163,16 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
       .map(([type, expected]) => ({ type, expected, arrived: arrived.get(type)?.size ?? 0 }))
       .filter((it) => it.arrived < it.expected)
   const lines = new LineQueue(context, secrets, flags.insecure)
+  const appOf = async (type: string | null, body: Buffer) => (await router.select(type, body)) ?? flags['forward-to']
   const app: ListenerOptions['app'] = async (delivery, type) => {
     if (flags.delay !== undefined) await pause(flags.delay, pauses.signal)
     const scripted = script?.()
     if (scripted !== undefined) return emptyResponse(scripted === 'timeout' ? null : scripted)
-    const to = (await router.select(type, delivery.body)) ?? flags['forward-to']
+    const to = await appOf(type, delivery.body)
     return to === undefined ? emptyResponse(200) : forwarder.send(to, delivery)
   }
 
+  let page: ListenerPage | undefined
   try {
     let listener: Listener
     try {
@@ -176,6 +186,7 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
         drained: () => lines.drained(),
         onRequest: (event) => {
           lines.add(event)
+          page?.add(event)
           if (event.update?.type) arrived.get(event.update.type)?.add(event.update.id)
           if (event.verdict === 'ok') events += 1
           const isEnough = events === flags['max-events'] || (expect.size > 0 && missing().length === 0)
@@ -193,6 +204,10 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
         replaceFile(readyFile, ready, { isPrivate: false, flush: false, follow: false })
       }
       showReady(context, flags, listener.url, dir, inboxBytes(dir) > INBOX_BYTES_LARGE)
+      if (flags.open) {
+        const tools = { secrets, forwarder, inbox, appOf, now: host.now }
+        page = await openPage(context, flags, { ...tools, dir, address: listener.url })
+      }
       await firstOf([ended.signal, host.signal, ...(host.stdout.gone === undefined ? [] : [host.stdout.gone])])
     } catch (error) {
       return fail('FILE_UNWRITABLE', `${readyFile} cannot be written (${codeOf(error)}).`)
@@ -201,6 +216,7 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
       // End --delay for deliveries that have arrived: forward them now.
       pauses.abort()
       await listener.close()
+      await page?.close()
       await lines.end()
     }
   } finally {

@@ -10,6 +10,7 @@ import type { Given, Ran } from '../../../support/cli.js'
 import { cli, temporaryDir } from '../../../support/cli.js'
 import { closedPort } from '../../../support/closed-port.js'
 import { listen } from '../../../support/listen.js'
+import { pageClient } from '../../../support/page-client.js'
 import { secret, signed, updateBody } from '../../../support/webhook-listener.js'
 
 const env = { VOUCHERCTL_WEBHOOK_SECRET: secret }
@@ -109,6 +110,27 @@ test('webhook listen prints Ready, one line per delivery and why a signature is 
   expect(stderr).toContain('hint: The body here ends with a line break that was not signed')
   expect(stderr).toContain('hint: No known mistake explains it')
   expect(stdout + stderr).not.toContain(secret)
+})
+
+test('webhook listen --open --no-browser prints a link to a page that shows each delivery', async () => {
+  let link: string | undefined
+  const onStderr = (text: string) => (link ??= /^Page: (\S+)$/m.exec(text)?.[1])
+  const { url, stop } = await start('--json --open --no-browser', { onStderr })
+  await vi.waitFor(() => expect(link).toBeDefined(), { timeout: 30_000 })
+  const client = await pageClient(link ?? '')
+  const stream = await client.follow('/_platform/v1/activity?follow=true')
+  await post(url, 7)
+  expect(await stream.next()).toMatchObject({ kind: 'delivery', delivery: { delivery_id: '1-1', status: 200 } })
+  expect(new URL(client.origin).port).not.toBe(new URL(url).port)
+  const { exit } = await stop()
+  expect(exit).toBe(0)
+  await expect(stream.next()).rejects.toThrow()
+  await expect(client.send('GET', '/_platform/v1/activity')).rejects.toThrow()
+})
+
+test('webhook listen refuses --no-browser without --open', async () => {
+  const { exit, stderr } = await cli('webhook listen --no-browser', { env })
+  expect([exit, stderr]).toEqual([2, expect.stringContaining('--no-browser belongs to --open.')])
 })
 
 test('webhook listen --ready-file writes URL, port and pid and removes the file at the end', async () => {

@@ -1,0 +1,26 @@
+import type { ListenerPage, ListenerPageOptions } from '../../../workbench/page/page-server.js'
+import type { Context } from '../../command/context.js'
+import { toggle } from '../../flags/flags.js'
+
+export const pageFlags = {
+  open: toggle('Show the deliveries on a page in the browser'),
+  'no-browser': toggle('With --open: print the link, and do not open it'),
+}
+
+/** Starts the page of a listener, prints its link and opens it as `open` does (DECISIONS.md#page-of-a-listener). */
+export async function openPage(
+  { host, output }: Context,
+  flags: { readonly 'no-browser': boolean },
+  options: ListenerPageOptions,
+): Promise<ListenerPage> {
+  // Import on demand: few listeners serve the page.
+  const { startListenerPage } = await import('../../../workbench/page/page-server.js')
+  const page = await startListenerPage(options)
+  const link = page.newLink()
+  output.notice(`Page: ${link}\nThe link opens it once, within two minutes.`)
+  if (!flags['no-browser'] && host.stdout.isTTY === true) {
+    const { openBrowser } = await import('../open/browser.js')
+    if (!(await openBrowser(host, link))) output.notice('No program opens a browser here.')
+  }
+  return page
+}

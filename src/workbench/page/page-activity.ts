@@ -1,0 +1,149 @@
+import type { ServerResponse } from 'node:http'
+import type { ActivityLine, DeliveryActivity } from '../../contract/activity.js'
+import type { WebhookSecret } from '../../webhook/signature.js'
+import { explainDelivery } from '../explain-delivery.js'
+import type { Inbox, RecordedResponse, StoredDelivery } from '../inbox.js'
+import type { RequestEvent } from '../listener.js'
+import { updateIdOf } from '../update-id.js'
+import { errorOf, iso } from './page-deliveries.js'
+
+/** Deliveries of the inbox that a page lists when it opens. */
+const PAST_MAX = 200
+/** Lines of this run in memory; their responses may not be in the inbox yet. */
+const RECENT_MAX = 200
+/** Bytes that a page may leave unread before lines are left out. */
+const UNREAD_BYTES_MAX = 1024 * 1024
+/** Longer bodies are explained only when the delivery is opened: finding the mistake takes up to 0.1 s per MiB. */
+const EXPLAINED_BYTES_MAX = 64 * 1024
+
+/** Deliveries as they arrive, for the pages that follow them (DECISIONS.md#page-of-a-listener). */
+export class ActivityFeed {
+  readonly #secrets: readonly WebhookSecret[]
+  readonly #recent: DeliveryActivity[] = []
+  /** Open responses with the number of lines that each has left out. */
+  readonly #followers = new Map<ServerResponse, number>()
+  #seq = 0
+
+  constructor(secrets: readonly WebhookSecret[]) {
+    this.#secrets = secrets
+  }
+
+  /** Adds a request if it is a recorded delivery. */
+  received(event: RequestEvent): void {
+    const { inboxId, update, at, status, reason, verdict, durationMs, failure, headers, rawBody } = event
+    if (inboxId === null) return
+    const isRefused = verdict === 'refused'
+    this.#add({
+      ...common,
+      delivery_id: inboxId,
+      update_id: updateIdOf(update?.id ?? null),
+      update_type: update?.type ?? null,
+      at: iso(at),
+      status,
+      error: isRefused ? null : errorOf({ status, error: failure, to: null }),
+      duration_ms: durationMs,
+      verdict,
+      reason,
+      explanation: isRefused ? this.#explanationOf(headers, rawBody, at) : null,
+    })
+  }
+
+  /** Adds a replay that the page requested. */
+  replayed(stored: StoredDelivery, response: RecordedResponse): void {
+    this.#add(this.#replayOf(stored, response))
+  }
+
+  /** Writes what the inbox has, and then what arrives if the page follows. */
+  send(response: ServerResponse, inbox: Inbox, follow: boolean): void {
+    const known = new Set(this.#recent.map(({ delivery_id }) => delivery_id))
+    const past = inbox
+      .find({}, PAST_MAX)
+      // A delivery without a response is still running; its line follows.
+      .filter(({ id, verdict, status }) => !known.has(id) && (verdict === 'refused' || status !== undefined))
+      .flatMap(({ id }) => inbox.read(id) ?? [])
+      .flatMap((it) => this.#linesOf(it))
+    const all = [...past, ...this.#recent].sort((a, b) => a.at.localeCompare(b.at))
+    response.write(all.map((it) => this.#encode(it)).join(''))
+    if (!follow) {
+      response.end()
+      return
+    }
+    this.#followers.set(response, 0)
+    response.once('close', () => this.#followers.delete(response))
+    response.on('drain', () => this.#writeOmitted(response))
+  }
+
+  /** Ends all streams. */
+  close(): void {
+    for (const response of this.#followers.keys()) response.end()
+  }
+
+  #add(delivery: DeliveryActivity): void {
+    this.#recent.push(delivery)
+    if (this.#recent.length > RECENT_MAX) this.#recent.shift()
+    const line = this.#encode(delivery)
+    for (const [response, omitted] of this.#followers) {
+      if (response.writableLength > UNREAD_BYTES_MAX) this.#followers.set(response, omitted + 1)
+      else response.write(line)
+    }
+  }
+
+  #writeOmitted(response: ServerResponse): void {
+    const count = this.#followers.get(response) ?? 0
+    if (count === 0) return
+    this.#followers.set(response, 0)
+    const line: ActivityLine = { seq: ++this.#seq, kind: 'omitted', count }
+    response.write(`${JSON.stringify(line)}\n`)
+  }
+
+  #encode(delivery: DeliveryActivity): string {
+    const line: ActivityLine = { seq: ++this.#seq, kind: 'delivery', delivery, exchange: null }
+    return `${JSON.stringify(line)}\n`
+  }
+
+  /** The lines of a recorded delivery: one for its arrival, and one for each replay. */
+  #linesOf(stored: StoredDelivery): DeliveryActivity[] {
+    const { id, at, update_id, type, verdict, reason, headers, body, responses } = stored
+    const first = responses.find((it) => !it.replay)
+    const isRefused = verdict === 'refused'
+    const arrival: DeliveryActivity = {
+      ...common,
+      delivery_id: id,
+      update_id: updateIdOf(update_id),
+      update_type: type,
+      at: iso(at),
+      status: isRefused ? 401 : (first?.status ?? null),
+      error: first === undefined ? null : errorOf(first),
+      duration_ms: first?.duration_ms ?? 0,
+      verdict,
+      reason,
+      explanation: isRefused ? this.#explanationOf(headers, body, at) : null,
+    }
+    return [arrival, ...responses.filter((it) => it.replay).map((it) => this.#replayOf(stored, it))]
+  }
+
+  #replayOf({ id, update_id, type, verdict }: StoredDelivery, response: RecordedResponse): DeliveryActivity {
+    return {
+      ...common,
+      delivery_id: id,
+      update_id: updateIdOf(update_id),
+      update_type: type,
+      at: iso(response.at),
+      attempt: null,
+      manual: true,
+      replay: true,
+      status: response.status,
+      error: errorOf(response),
+      duration_ms: response.duration_ms,
+      verdict,
+      reason: null,
+      explanation: null,
+    }
+  }
+
+  #explanationOf(headers: readonly string[], body: Buffer, at: number): string | null {
+    return body.length > EXPLAINED_BYTES_MAX ? null : explainDelivery(headers, body, this.#secrets, at).explanation
+  }
+}
+
+const common = { bot_id: null, voucher_id: null, attempt: 1, manual: false, replay: false } as const

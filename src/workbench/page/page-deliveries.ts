@@ -1,0 +1,156 @@
+import { CAPTURED_BYTES_MAX, type Exchange } from '../../contract/activity.js'
+import type { AttemptExchange, DeliveryDetail } from '../../contract/deliveries.js'
+import type { Delivery } from '../../contract/webhook.js'
+import { signWebhook, type WebhookSecret, webhookHeaders } from '../../webhook/signature.js'
+import { explainDelivery } from '../explain-delivery.js'
+import { pairsOf } from '../header-pairs.js'
+import type { DeliverySummary, RecordedResponse, StoredDelivery } from '../inbox.js'
+import { updateIdOf } from '../update-id.js'
+
+// Deliveries of an inbox in the shapes of the operator API, so that the same page shows them.
+
+/** State of a recorded delivery. A refused one never reached an application. */
+export function stateOf({ verdict, status }: Pick<DeliverySummary, 'verdict' | 'status'>): Delivery['status'] {
+  if (verdict === 'refused') return 'failed'
+  if (status === undefined) return 'delivering'
+  return isSuccess(status) ? 'delivered' : 'failed'
+}
+
+/** The delivery without its content. */
+export function deliveryOf({ id, at, update_id, type, verdict, responses }: StoredDelivery): Delivery {
+  const last = responses.at(-1)
+  const refusal = verdict === 'refused' ? { last_attempt_at: iso(at), last_status_code: 401 } : undefined
+  return {
+    id,
+    bot_id: '',
+    // The page shows both as text: above 2^53 the digits, and for an unknown type what the update says.
+    update_id: updateIdOf(update_id) as number,
+    update_type: (type ?? 'unverified') as Delivery['update_type'],
+    status: stateOf({ verdict, status: last?.status }),
+    cancel_reason: null,
+    attempt_count: responses.filter((it) => !it.replay).length,
+    manual_attempt_count: responses.filter((it) => it.replay).length,
+    created_at: iso(at),
+    last_attempt_at: last === undefined ? null : startOf(last),
+    next_attempt_at: null,
+    delivered_at: isoOrNull(responses.find(({ status }) => isSuccess(status))?.at),
+    last_status_code: last?.status ?? null,
+    last_error: last === undefined ? null : errorOf(last),
+    last_duration_ms: last?.duration_ms ?? null,
+    attempts: responses.map((it, index) => ({
+      number: index + 1,
+      manual: it.replay,
+      started_at: startOf(it),
+      duration_ms: it.duration_ms,
+      status_code: it.status,
+      error: errorOf(it),
+    })),
+    ...refusal,
+  }
+}
+
+interface Receiver {
+  /** Base URL of the listener, such as `http://127.0.0.1:8787`. */
+  readonly address: string
+  readonly secrets: readonly WebhookSecret[]
+  now(): number
+}
+
+/** The delivery with its signature and its responses. */
+export function detailOf(stored: StoredDelivery, { address, secrets, now }: Receiver): DeliveryDetail {
+  const { at, headers, body, url } = stored
+  return {
+    delivery: deliveryOf(stored),
+    bot_name: 'this listener',
+    url: address + url,
+    voucher_id: null,
+    body: body.toString('base64'),
+    request: { of: 'last_attempt', headers: pairsOf(headers) },
+    signature: signatureOf(stored, secrets),
+    // As of its arrival: later, every timestamp is stale.
+    verification: explainDelivery(headers, body, secrets, at),
+    schedule: [],
+    responses: stored.responses.map((it, index) => attemptOf(stored, it, index)),
+    hints: [],
+    now: iso(now()),
+    true_now: iso(now()),
+  }
+}
+
+/** Latest Unix second that a page can show as a date. */
+const SECONDS_MAX = 8_640_000_000_000
+
+/** Signatures that the secrets of the listener make over the received bytes and the received timestamp. */
+function signatureOf({ at, headers, body }: StoredDelivery, secrets: readonly WebhookSecret[]) {
+  const valueOf = (header: string) =>
+    pairsOf(headers).find(([name]) => name.toLowerCase() === header.toLowerCase())?.[1] ?? ''
+  const written = valueOf(webhookHeaders.timestamp)
+  const timestamp = /^\d+$/.test(written) && Number(written) <= SECONDS_MAX ? written : String(Math.floor(at / 1000))
+  const sent = valueOf(webhookHeaders.signature).split(',')
+  return {
+    timestamp: Number(timestamp),
+    prefix: `${timestamp}.`,
+    signed_bytes: timestamp.length + 1 + body.length,
+    algorithm: 'HMAC-SHA256' as const,
+    secrets: secrets.map((secret, index) => {
+      const signed = signWebhook({ rawBody: body, secrets: [secret], timestamp, updateId: 0 })
+      const signature = signed[webhookHeaders.signature]
+      const which = index === 0 ? ('current' as const) : ('previous' as const)
+      return { which, signature, sent: sent.includes(signature), until: null }
+    }),
+    webhook_set_at: iso(at),
+  }
+}
+
+function attemptOf(stored: StoredDelivery, response: RecordedResponse, index: number): AttemptExchange {
+  const { status, replay, duration_ms } = response
+  return {
+    ...exchangeOf(stored, response),
+    at: startOf(response),
+    attempt: replay ? null : index + 1,
+    manual: replay,
+    replay,
+    status,
+    error: errorOf(response),
+    duration_ms,
+  }
+}
+
+interface Message {
+  readonly headers: readonly string[]
+  readonly body: Buffer
+}
+
+/** Request to the application and its response. */
+export function exchangeOf(
+  request: Message & { readonly method: string; readonly url: string },
+  response: Message & { readonly status: number | null; readonly to: string | null; readonly body_bytes?: number },
+): Exchange {
+  const { status, to, body_bytes } = response
+  return {
+    request: { method: request.method, url: to ?? request.url, ...contentOf(request) },
+    response: status === null ? null : { status, ...contentOf(response, body_bytes) },
+  }
+}
+
+const contentOf = ({ headers, body }: Message, body_bytes = body.length) => ({
+  headers: pairsOf(headers),
+  body: body.length === 0 ? null : body.subarray(0, CAPTURED_BYTES_MAX).toString('base64'),
+  body_bytes,
+})
+
+/** Why a response counts as a failure; null for a 2xx. */
+export function errorOf({ status, error, to }: Pick<RecordedResponse, 'status' | 'error' | 'to'>) {
+  if (error !== null) return { code: 'app_failed', message: error }
+  if (status === null) return { code: 'no_response', message: 'The sender got no response.' }
+  const who = to === null ? 'The listener' : 'The application'
+  return isSuccess(status) ? null : { code: 'http_status', message: `${who} responded with ${status}.` }
+}
+
+const isSuccess = (status: number | null | undefined) =>
+  status !== null && status !== undefined && status >= 200 && status < 300
+
+const startOf = ({ at, duration_ms }: RecordedResponse) => iso(at - duration_ms)
+
+export const iso = (at: number) => new Date(at).toISOString()
+const isoOrNull = (at: number | undefined) => (at === undefined ? null : iso(at))

@@ -1,0 +1,65 @@
+import type { DeliveryReplay } from '../../contract/deliveries.js'
+import { type Refusal, refuse } from '../../contract/errors.js'
+import { readUpdate, type WebhookSecret } from '../../webhook/signature.js'
+import { explainDelivery } from '../explain-delivery.js'
+import type { Forwarder } from '../forwarding.js'
+import type { RecordedResponse, StoredDelivery } from '../inbox.js'
+import { resign, sendReplay, withoutContentLength } from '../replay.js'
+import { errorOf, exchangeOf } from './page-deliveries.js'
+
+export interface ReplayOrder {
+  readonly mode: 'as_sent' | 'resigned'
+  /** Bytes in place of the recorded body. */
+  readonly body?: Buffer | undefined
+}
+
+export interface PageReplayTools {
+  readonly secrets: readonly WebhookSecret[]
+  readonly forwarder: Forwarder
+  readonly inbox: { recordResponse(response: RecordedResponse): Promise<void> }
+  /** URL of the application that gets a delivery; undefined if there is none. */
+  appOf(type: string | null, body: Buffer): Promise<URL | undefined>
+  now(): number
+}
+
+interface Replayed {
+  readonly ok: true
+  readonly data: DeliveryReplay
+  readonly response: RecordedResponse
+}
+
+/** Sends a recorded delivery to the application that got it, or that gets deliveries of its type now. */
+export async function replayFromPage(
+  tools: PageReplayTools,
+  stored: StoredDelivery,
+  { mode, body = stored.body }: ReplayOrder,
+): Promise<Replayed | Refusal<'DELIVERY_NOT_REPLAYABLE'>> {
+  const { secrets, now, appOf } = tools
+  const isEdited = body !== stored.body
+  const first = stored.responses.find((it) => !it.replay && it.to !== null)?.to
+  const to = first ? new URL(first) : await appOf(stored.type, body)
+  if (to === undefined) return refuse('DELIVERY_NOT_REPLAYABLE', { reason: 'no_app' })
+  let headers: readonly string[] | undefined = isEdited ? withoutContentLength(stored.headers) : stored.headers
+  const sentAt = now()
+  if (mode === 'resigned') {
+    const [secret] = secrets
+    if (secret === undefined) return refuse('DELIVERY_NOT_REPLAYABLE', { reason: 'no_secret' })
+    const update = readUpdate(body)
+    const update_id = update.ok ? update.updateId : stored.update_id
+    headers = resign({ headers, body, update_id }, secret, Math.floor(sentAt / 1000))
+    if (headers === undefined) return refuse('DELIVERY_NOT_REPLAYABLE', { reason: 'no_update_id' })
+  }
+  const sent = { headers, body, method: 'POST', url: stored.url }
+  const { response, duration_ms, at } = await sendReplay(tools, to, stored.id, sent)
+  const { status, failure } = response
+  const recorded = { ...response, of: stored.id, at, duration_ms, error: failure?.message ?? null, replay: true }
+  const data: DeliveryReplay = {
+    status,
+    error: errorOf(recorded),
+    duration_ms,
+    exchange: exchangeOf(sent, recorded),
+    verification: explainDelivery(headers, body, secrets, sentAt),
+    hints: [],
+  }
+  return { ok: true, data, response: recorded }
+}
