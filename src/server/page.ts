@@ -13,11 +13,12 @@ export function refuseAtWall(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Refusal | undefined {
+  const route = request.routeOptions.url
+  const isPlatform = route === undefined ? isPlatformPath(request.originalUrl) : route.startsWith('/_platform/')
   // The encrypted transport has checks of its own.
-  if (inspector === null || request.inner !== null) return undefined
-  if (!isPlatformPath(request.routeOptions.url ?? request.originalUrl)) return undefined
+  if (!isPlatform || request.inner !== null) return undefined
   reply.headers(platformHeaders)
-  return inspector.refuse(messageOf(request))
+  return inspector?.refuse(messageOf(request))
 }
 
 /** Whether a request has the session of a page; undefined for a request without a page's cookie. */

@@ -41,7 +41,7 @@ export async function startTestServer(options: StartOptions): Promise<TestServer
     await running.close()
   }
 
-  const send = createInProcessTransport(app.respond)
+  const send = createInProcessTransport(app.respond, baseUrl === null ? undefined : new URL(baseUrl).host)
   const transport: TestServer['transport'] = async (request) => {
     requireOpen()
     return send(request)

@@ -4,8 +4,11 @@ import { joinHeaders } from '../client/http.js'
 import { throwIfAborted, watchLifetime } from '../client/lifetime.js'
 import { type Transport, TransportError } from '../client/transport.js'
 
-/** Creates a transport that passes requests to a server in this process, without a socket. */
-export function createInProcessTransport(respond: RequestListener): Transport {
+/**
+ * Creates a transport that passes requests to a server in this process, without a socket.
+ * @param host header Host of the requests, which a server with a port checks
+ */
+export function createInProcessTransport(respond: RequestListener, host = 'localhost'): Transport {
   return async (request) => {
     throwIfAborted(request)
     const { method, path: url, headers, body } = request
@@ -21,7 +24,7 @@ export function createInProcessTransport(respond: RequestListener): Transport {
       })
       respond(incoming, outgoing)
     }
-    const options = { method: method as 'GET', url, headers: { ...headers }, validate: false }
+    const options = { method: method as 'GET', url, headers: { host, ...headers }, validate: false }
     const response = inject(handle, body === undefined ? options : { ...options, payload: body }).catch(
       (cause: unknown) => {
         throw lost(cause)

@@ -42,7 +42,9 @@ export async function recordingProxy(target: string): Promise<RecordingProxy> {
       if (typeof meddling === 'object') {
         return response.writeHead(meddling.status, meddling.headers).end(meddling.body)
       }
-      const options = { hostname, port, method, path: url, headers: request.headers, agent: false }
+      // A local server accepts its own name only.
+      const headers = { ...request.headers, host: new URL(target).host }
+      const options = { hostname, port, method, path: url, headers, agent: false }
       const outer = http.request(options, (upstream) => {
         const parts: Buffer[] = []
         upstream.on('data', (chunk: Buffer) => parts.push(chunk))

@@ -92,6 +92,7 @@ const commands: Readonly<Record<string, string | null>> = {
   'platform.restoreSnapshot': 'platform snapshots restore',
   'platform.removeSnapshot': 'platform snapshots remove',
   'platform.requests': 'server logs',
+  'platform.openPage': 'open',
   'platform.applications': 'platform apps list',
   'platform.templates': 'platform templates list',
   'platform.vouchers': 'platform vouchers list',
