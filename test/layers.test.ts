@@ -20,7 +20,7 @@ const layers: Readonly<Record<string, { readonly rooms: readonly string[]; reado
   client: { rooms: ['contract', 'secure', 'files'], packages: /^(node:|undici(?:\/|$))/ },
   secure: { rooms: [], packages: /^(node:|@noble\/)/ },
   webhook: { rooms: [], packages: /^node:/ },
-  inspector: { rooms: ['contract'], packages: /^(node:|preact(?:\/hooks)?$|htm\/preact$|@preact\/signals$)/ },
+  inspector: { rooms: ['contract'], packages: /^(node:|preact(?:\/hooks)?$|htm\/preact$)/ },
   workbench: { rooms: ['contract', 'webhook', 'inspector', 'files'], packages: /^(node:|undici(?:\/|$))/ },
   testing: { rooms: ['server', 'client', 'webhook', 'domain', 'contract'] },
   files: { rooms: [], packages: /^(node:|yaml$)/ },

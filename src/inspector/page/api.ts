@@ -1,5 +1,5 @@
-import { signal } from '@preact/signals'
 import type { Envelope, FailureEnvelope, ValidationIssue } from '../../contract/envelope.js'
+import { signal } from './signal.js'
 
 export interface Failure {
   readonly code: string

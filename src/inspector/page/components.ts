@@ -1,12 +1,12 @@
-import { signal } from '@preact/signals'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { StateChange } from '../../contract/activity.js'
 import type { Entry } from './activity-log.js'
 import { call, type Failure, type Result } from './api.js'
 import { bytesOf, hexDump, textOf } from './bytes.js'
 import { dateTime, relative, size } from './format.js'
 import { type Children, html } from './html.js'
-import { formatJson } from './json-text.js'
+import { indentJson, jsonParts } from './json-text.js'
+import { signal } from './signal.js'
 import { announce, changed, serverNow } from './state.js'
 import { useActivity } from './use-activity.js'
 
@@ -76,39 +76,6 @@ export function Copy({ text, label = 'Copy' }: { readonly text: string | (() => 
   return html`<button type="button" class="small" onClick=${copy}>${label}</button>`
 }
 
-interface ConfirmProps {
-  readonly label: string
-  /** What happens, as a question. */
-  readonly question: string
-  readonly confirm: () => void | Promise<void>
-  readonly class?: string
-}
-
-/** Button that asks in its place before it acts. */
-export function Confirm({ label, question, confirm, class: look = '' }: ConfirmProps) {
-  const [asking, setAsking] = useState(false)
-  const group = useRef<HTMLElement>(null)
-  useEffect(() => {
-    if (asking) group.current?.querySelector<HTMLElement>('button:last-child')?.focus()
-  }, [asking])
-  const close = () => setAsking(false)
-  if (!asking) return html`<button type="button" class=${look} onClick=${() => setAsking(true)}>${label}</button>`
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'Escape') return
-    event.stopPropagation()
-    close()
-  }
-  const act = () => {
-    close()
-    void confirm()
-  }
-  return html`<span class="confirm" role="group" aria-label=${question} ref=${group} onKeyDown=${onKeyDown}>
-    <span>${question}</span>
-    <button type="button" class="danger" onClick=${act}>${label}</button>
-    <button type="button" onClick=${close}>Cancel</button>
-  </span>`
-}
-
 export const Loading = () => html`<p class="empty" aria-busy="true">Loading …</p>`
 
 export function Failed({ failure, retry }: { readonly failure: Failure; readonly retry?: () => void }) {
@@ -155,12 +122,7 @@ export function Heading({ children, more }: { readonly children?: Children; read
 }
 
 /** How bodies are shown; kept while the page is open. */
-const bodyFormat = signal<'pretty' | 'raw' | 'hex'>('pretty')
-const formats = [
-  ['pretty', 'Indented'],
-  ['raw', 'As sent'],
-  ['hex', 'Hex'],
-] as const
+const bodyFormat = signal('Indented')
 
 interface BytesProps {
   /** Base64; null if empty or not captured. */
@@ -172,29 +134,41 @@ interface BytesProps {
 
 /** A body as indented JSON, as the text that was sent, or in hex. Everything in it is a text node. */
 export function Bytes({ body, length, name }: BytesProps) {
+  const { bytes, forms } = useMemo(() => formsOf(body ?? ''), [body])
+  const chosen = forms[bodyFormat.value] ? bodyFormat.value : (Object.keys(forms)[0] ?? '')
+  // The same element is not compared again when the page renders.
+  const shown = useMemo(
+    () => html`<pre tabindex="0" aria-label=${name} role="region">${forms[chosen]?.()}</pre>`,
+    [forms, chosen, name],
+  )
   if (body === null) return html`<p class="quiet">${length ? `${size(length)}, not captured.` : 'No body.'}</p>`
-  const bytes = bytesOf(body)
-  const text = textOf(bytes)
-  const pieces = text === null ? null : formatJson(text)
-  const wanted = bodyFormat.value
-  const format = wanted === 'pretty' && !pieces ? 'raw' : wanted
-  const shown = text === null || format === 'hex' ? hexDump(bytes) : text
-  const choices = formats.filter(([it]) => it === 'hex' || (it === 'raw' ? text !== null : pieces !== null))
   return html`<div class="bytes">
     <div class="bar">
-      <span class="quiet">${size(length)}${bytes.length < length && `, the first ${size(bytes.length)} captured`}</span>
-      <span class="choice" role="group" aria-label=${`Format of ${name}`}>${choices.map(
-        ([it, label]) =>
-          html`<button type="button" aria-pressed=${it === (text === null ? 'hex' : format)} onClick=${() => {
+      <span class="quiet">${size(length)}${bytes.length < length && `, of which ${size(bytes.length)} were captured`}</span>
+      <span class="choice" role="group" aria-label=${`Format of ${name}`}>${Object.keys(forms).map(
+        (it) =>
+          html`<button type="button" aria-pressed=${it === chosen} onClick=${() => {
             bodyFormat.value = it
-          }}>${label}</button>`,
+          }}>${it}</button>`,
       )}</span>
-      <${Copy} text=${text ?? shown} />
+      <${Copy} text=${() => textOf(bytes) ?? hexDump(bytes)} />
     </div>
-    <pre tabindex="0" aria-label=${name} role="region">${
-      pieces && format === 'pretty'
-        ? pieces.map((it) => (it.kind === 'mark' ? it.text : html`<span class=${`json-${it.kind}`}>${it.text}</span>`))
-        : shown
-    }</pre>
+    ${shown}
   </div>`
 }
+
+/** Ways in which a body can be shown, the most readable first. */
+function formsOf(body: string) {
+  const bytes = bytesOf(body)
+  const text = textOf(bytes)
+  const indented = text && indentJson(text)
+  const forms: Record<string, () => Children> = {
+    ...(indented && { Indented: () => jsonParts(indented).map((it, index) => (index % 2 ? tinted(it) : it)) }),
+    ...(text !== null && { 'As sent': () => text }),
+    Hex: () => hexDump(bytes),
+  }
+  return { bytes, forms }
+}
+
+const tinted = (part: string) =>
+  html`<span class=${part[0] !== '"' ? 'json-value' : part.endsWith(':') ? 'json-name' : 'json-text'}>${part}</span>`

@@ -16,164 +16,104 @@ const variables = [
 export const credentialVariable = (path: string): string =>
   variables.find(([it]) => it.test(path))?.[1] ?? 'VOUCHERCTL_TOKEN'
 
-/** Variable that stands for every other hidden text. */
-const SECRET = 'SECRET'
-
 type Sent = Exchange['request']
 
-/** Why a request cannot be repeated from what was captured; undefined if it can. */
-export function missingOf(exchange: Exchange | null): string | undefined {
-  if (exchange === null) return 'The request was not captured.'
-  const { body, body_bytes } = exchange.request
-  if (body_bytes > CAPTURED_BYTES_MAX) return 'The body is longer than what was captured.'
-  return body_bytes > 0 && body === null ? 'The body was not captured.' : undefined
-}
+/** True if the whole request was captured, so that it can be repeated. */
+export const isWhole = ({ body, body_bytes }: Sent): boolean =>
+  body_bytes <= CAPTURED_BYTES_MAX && (body !== null || body_bytes === 0)
 
 /** Headers that curl writes itself, or that belong to one connection. */
 const ownHeaders = /^(host|content-length|connection|accept-encoding|transfer-encoding|user-agent|keep-alive|expect)$/i
 
-/** Quotes a text for a shell; a hidden part becomes a variable. */
-const quoted = (text: string, variable = SECRET): string =>
-  `'${text.replaceAll("'", "'\\''").replaceAll(HIDDEN, `'"$${variable}"'`)}'`
+/** Quotes a text for a shell; every hidden part becomes a variable. */
+const quoted = (text: string, variable = 'SECRET'): string =>
+  `'${text.replaceAll("'", "'\\''").replaceAll(HIDDEN, `'"$${variable}"'`)}'`.replace(/"''$/, '"')
 
 /** A command that sends the request again, with the credential from the environment. */
-export function curlOf(request: Sent, baseUrl: string): string {
-  const url = new URL(request.url, baseUrl)
-  const words = [`curl -sSgi${request.method === 'GET' ? '' : ` -X ${request.method}`} ${quoted(urlText(url))}`]
-  for (const [name, value] of request.headers) {
-    if (ownHeaders.test(name)) continue
-    words.push(`-H ${quoted(`${name}: ${value}`, isCredential(name) ? credentialVariable(url.pathname) : SECRET)}`)
+export function curlOf({ method, url, headers, body }: Sent, baseUrl: string): string {
+  const { origin, pathname } = new URL(url, baseUrl)
+  const words = [`curl -sSgi -X ${method} ${quoted(url.startsWith('/') ? origin + url : url)}`]
+  for (const [name, value] of headers) {
+    const variable = /^authorization$/i.test(name) ? credentialVariable(pathname) : undefined
+    if (!ownHeaders.test(name)) words.push(`-H ${quoted(`${name}: ${value}`, variable)}`)
   }
-  if (request.body === null) return words.join(' \\\n  ')
-  const text = textOf(bytesOf(request.body))
-  if (text !== null && !text.includes('\0')) return [...words, `--data-raw ${quoted(text)}`].join(' \\\n  ')
+  const text = body === null ? undefined : textOf(bytesOf(body))
   // A shell argument cannot hold every byte.
-  return `printf %s ${request.body} | base64 -d | ${[...words, '--data-binary @-'].join(' \\\n  ')}`
+  const isBinary = text === null || text?.includes('\0')
+  if (isBinary) words.push('--data-binary @-')
+  else if (text !== undefined) words.push(`--data-raw ${quoted(text)}`)
+  return `${isBinary ? `printf %s ${body} | base64 -d | ` : ''}${words.join(' \\\n  ')}`
 }
-
-const isCredential = (name: string) => name.toLowerCase() === 'authorization'
-
-/** URL whose hidden parts are not escaped. */
-const urlText = (url: URL) => url.href.replaceAll(encodeURIComponent(HIDDEN), HIDDEN)
 
 type Call = Pick<RequestLogEntry, 'endpoint' | 'method' | 'path' | 'status' | 'code'>
 
 /** Integers of queries; every other member of a path or a query is text. */
-const integers = ['page', 'limit', 'buckets']
+const integers = ['page', 'limit', 'seconds', 'buckets']
 
 /** Flat input of the call: members of path, query and body; null for a body that is no JSON object. */
-export function inputOf({ path }: Call, request: Sent): Record<string, unknown> | null {
-  const url = new URL(request.url, 'http://localhost')
-  const parts = url.pathname.split('/')
+function inputOf({ path }: Call, { url, body }: Sent): Record<string, unknown> | null {
+  const { pathname, searchParams } = new URL(url, 'http://localhost')
+  const parts = pathname.split('/')
   const input: Record<string, unknown> = {}
   for (const [index, name] of (path ?? '').split('/').entries()) {
     if (name[0] === ':') input[name.slice(1)] = decodeURIComponent(parts[index] ?? '')
   }
-  for (const [name, value] of url.searchParams) input[name] = integers.includes(name) ? Number(value) : value
-  if (request.body === null) return input
+  for (const [name, value] of searchParams) input[name] = integers.includes(name) ? Number(value) : value
+  if (body === null) return input
   try {
-    const body: unknown = JSON.parse(textOf(bytesOf(request.body)) ?? '')
-    return body === null || typeof body !== 'object' || Array.isArray(body) ? null : { ...input, ...body }
+    const read: unknown = JSON.parse(textOf(bytesOf(body)) ?? '')
+    return read && typeof read === 'object' && !Array.isArray(read) ? { ...input, ...read } : null
   } catch {
     return null
   }
 }
 
-const idempotencyKeyOf = ({ headers }: Sent) => headers.find(([it]) => it.toLowerCase() === 'idempotency-key')?.[1]
-
-/** JSON text without the characters that YAML or JavaScript do not take in a string. */
-const json = (value: unknown): string =>
-  JSON.stringify(value).replace(
-    /[\x7f-\x9f\u2028\u2029\ufeff]/g,
-    (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-
-const plain = /^(?!(?:true|false|null|yes|no|on|off|y|n)$)[a-z_][\w-]*$/i
-
-/** A value in YAML on one line. `$` before a brace is doubled, because it would begin a variable. */
-function yaml(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(yaml).join(', ')}]`
-  if (value !== null && typeof value === 'object') {
-    const members = Object.entries(value).map(([name, it]) => `${yaml(name)}: ${yaml(it)}`)
-    return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
-  }
-  if (typeof value !== 'string') return String(value)
-  if (plain.test(value)) return value
-  return json(value.replaceAll('${', '$${').replaceAll(HIDDEN, `\${env.${SECRET}}`))
+/** What a step or a test says of a call; null if neither can make it. */
+function partsOf(call: Call, request: Sent) {
+  const input = inputOf(call, request)
+  if (input === null || call.endpoint === null) return null
+  const key = request.headers.find(([it]) => /^idempotency-key$/i.test(it))?.[1]
+  return { endpoint: call.endpoint, input, key }
 }
+
+/** JSON in a scenario: `$` before a brace is doubled, because it would begin a variable. */
+const yaml = (value: unknown): string =>
+  JSON.stringify(value, null, 2)
+    .replaceAll('${', () => '$${')
+    .replaceAll(HIDDEN, '${env.SECRET}')
+    .replaceAll('\n', '\n    ')
 
 /** A step of a scenario that makes the call and expects its result. */
 export function stepOf(call: Call, request: Sent): string | null {
-  const input = inputOf(call, request)
-  if (input === null || call.endpoint === null) return null
-  const key = idempotencyKeyOf(request)
-  const members = Object.entries(input).map(([name, value]) => `    ${yaml(name)}: ${yaml(value)}`)
-  return [
-    `- call: ${call.endpoint}`,
-    ...(members.length === 0 ? [] : ['  with:', ...members]),
-    ...(key === undefined ? [] : [`  key: ${yaml(key)}`]),
-    `  expect: ${yaml({ status: call.status, ...(call.code !== null && { code: call.code }) })}`,
-    '',
-  ].join('\n')
-}
-
-/** A step that waits for an update. */
-export const receiveStepOf = (updateType: string): string => `- receive: ${yaml(updateType)}\n`
-
-/** A value in JavaScript, indented. */
-function literal(value: unknown, indent: string): string {
-  if (value === null || typeof value !== 'object') {
-    if (typeof value !== 'string' || !value.includes(HIDDEN)) return json(value)
-    if (value === HIDDEN) return `process.env.${SECRET}`
-    return value.split(HIDDEN).map(json).join(` + process.env.${SECRET} + `)
-  }
-  const inner = `${indent}  `
-  const [open, close] = Array.isArray(value) ? '[]' : '{}'
-  const members = Object.entries(value).map(([name, it]) => {
-    const label = Array.isArray(value) ? '' : `${/^[a-z_]\w*$/i.test(name) ? name : json(name)}: `
-    return `${inner}${label}${literal(it, inner)},\n`
-  })
-  return members.length === 0 ? `${open}${close}` : `${open}\n${members.join('')}${indent}${close}`
-}
-
-const testFile = (name: string, body: string): string => `import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { startServer } from 'voucherctl/testing'
-
-// The server has the records of its seed: use their ids, or pass a seed of your own.
-let server
-before(async () => {
-  server = await startServer()
-})
-after(() => server.close())
-
-test(${json(name)}, async () => {
-${body}})
+  const parts = partsOf(call, request)
+  if (!parts) return null
+  const { endpoint, input, key } = parts
+  return `- call: ${endpoint}
+  with: ${yaml(input)}
+${key ? `  key: ${yaml(key)}\n` : ''}  expect: { status: ${call.status}${call.code ? `, code: ${call.code}` : ''} }
 `
+}
+
+/** Apart from the file's text, whose imports are none of this module. */
+const IMPORT = 'import'
 
 /** A test that makes the call and expects its result. */
 export function testOf(call: Call, request: Sent): string | null {
-  const input = inputOf(call, request)
-  if (input === null || call.endpoint === null) return null
-  const [group, method] = call.endpoint.split('.')
-  const key = idempotencyKeyOf(request)
-  const target = group === 'platform' ? 'operator' : `client.${group}`
-  const options = key === undefined ? '' : `, { idempotencyKey: ${literal(key, '')} }`
-  const values = Object.keys(input).length === 0 && !options ? '' : `${literal(input, '  ')}${options}`
-  const check =
-    call.code === null
-      ? `  assert.equal(result.status, ${call.status}, result.message)\n`
-      : `  assert.deepEqual([result.status, result.code], [${call.status}, ${json(call.code)}])\n`
-  const name = `${call.endpoint} responds with ${call.code ?? call.status}`
-  return testFile(name, `  const result = await server.${target}.${method}(${values})\n${check}`)
-}
+  const parts = partsOf(call, request)
+  if (!parts) return null
+  const { endpoint, input, key } = parts
+  const script = (value: unknown) =>
+    JSON.stringify(value, null, 2).replaceAll(JSON.stringify(HIDDEN), 'process.env.SECRET').replaceAll('\n', '\n  ')
+  return `${IMPORT} assert from 'node:assert/strict'
+${IMPORT} { test } from 'node:test'
+${IMPORT} { startServer } from 'voucherctl/testing'
 
-/** A test that waits for an update. */
-export const receiveTestOf = (updateType: string): string =>
-  testFile(
-    `${updateType} is delivered`,
-    `  // Call what causes the update here.
-  const update = await server.receive(${json(updateType)}, { within: 5_000 })
-  assert.equal(update.type, ${json(updateType)})
-`,
-  )
+test('${endpoint} responds with ${call.code ?? call.status}', async (t) => {
+  // Pass a seed that has the records of the call.
+  const server = await startServer()
+  t.after(() => server.close())
+  const result = await server.${endpoint.replace(/^(?!platform)/, 'client.').replace('platform', 'operator')}(${script(input)}${key ? `, { idempotencyKey: ${script(key)} }` : ''})
+  assert.deepEqual([result.status, result.code], [${call.status}, ${call.code ? `'${call.code}'` : undefined}])
+})
+`
+}

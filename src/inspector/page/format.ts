@@ -20,9 +20,6 @@ export function relative(at: string, now: number): string {
 /** Date and time of an instant in UTC, as the command line prints it but without T, fraction and zone. */
 export const dateTime = (at: string): string => at.slice(0, 19).replace('T', ' ')
 
-/** Time of day of an instant with milliseconds. */
-export const timeOfDay = (at: string): string => at.slice(11, 23)
-
 export function duration(ms: number): string {
   if (ms >= 10_000) return `${(ms / 1000).toFixed(0)} s`
   if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`

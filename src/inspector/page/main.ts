@@ -4,13 +4,16 @@ import { html } from './html.js'
 import { startRouter } from './router.js'
 import { openSession } from './session.js'
 import { Shell } from './shell.js'
+import { onChange } from './signal.js'
 import { features, startClock } from './state.js'
 import { followActivity } from './stream.js'
 
-const opened = await openSession().catch(() => undefined)
-if (opened?.ok) features.value = opened.features
-else if (opened) isSessionEnd(401)
+features.value = await openSession().catch(() => null)
+if (features.value === null) isSessionEnd(401)
+
+const show = () => render(html`<${Shell} />`, document.getElementById('page') as HTMLElement)
+onChange(show)
+show()
 startRouter()
 startClock()
-render(html`<${Shell} />`, document.getElementById('page') as HTMLElement)
 await followActivity()

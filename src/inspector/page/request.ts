@@ -2,7 +2,7 @@ import type { Exchange } from '../../contract/activity.js'
 import type { RequestLogEntry } from '../../contract/platform.js'
 import type { Entry } from './activity-log.js'
 import { Badge, Bytes, Copy, Heading, KeyValue, Status, Time } from './components.js'
-import { curlOf, missingOf, stepOf, testOf } from './copy-as.js'
+import { curlOf, isWhole, stepOf, testOf } from './copy-as.js'
 import { duration } from './format.js'
 import { type Children, html } from './html.js'
 import { linkTo } from './router.js'
@@ -57,9 +57,9 @@ function Request({ entry, call, exchange }: RequestProps) {
 }
 
 function CopyAs({ call, exchange }: { readonly call: RequestLogEntry; readonly exchange: Exchange }) {
-  const missing = missingOf(exchange)
-  if (missing) return html`<p class="quiet">Not to be copied as a call: ${missing}</p>`
   const { request } = exchange
+  if (!isWhole(request))
+    return html`<p class="quiet">The call cannot be copied, because its body was not captured as a whole.</p>`
   const step = stepOf(call, request)
   const asTest = testOf(call, request)
   return html`<p class="actions">

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { signal } from './signal.js'
 
 /** Where the server mounts the page. */
 const BASE = '/_platform/ui'

@@ -77,7 +77,7 @@ export function Shell() {
           (it) =>
             html`<a href=${linkTo(it.path.split('/').filter(Boolean))} aria-current=${isHere(it.path) ? 'page' : null}>${it.nav}</a>`,
         )}</nav>
-      <p class=${`connection ${state}`} role="status">${connectionTexts[state]}</p>
+      <p class=${`connection ${state}`}>${connectionTexts[state]}</p>
       <button type="button" class="help" aria-label="Keys" onClick=${() => dialog.current?.showModal()}>?</button>
     </header>
     ${sessionEnded.value && html`<p class="ended" role="alert">${SESSION_ENDED}</p>`}

@@ -1,7 +1,7 @@
-import { signal } from '@preact/signals'
 import type { StateChange } from '../../contract/activity.js'
 import type { PageFeatures } from '../features.js'
 import { call } from './api.js'
+import { signal } from './signal.js'
 
 export const features = signal<PageFeatures | null>(null)
 
@@ -9,7 +9,7 @@ export const features = signal<PageFeatures | null>(null)
 export const changed = signal<{ readonly what: StateChange; readonly times: number } | null>(null)
 
 export function noteChange(what: StateChange): void {
-  changed.value = { what, times: (changed.peek()?.times ?? 0) + 1 }
+  changed.value = { what, times: (changed.value?.times ?? 0) + 1 }
 }
 
 /** Difference between the clock of the server, which a test may move, and of this browser, in ms. */
@@ -32,7 +32,7 @@ export function announce(text: string): void {
 }
 
 export async function readClock(): Promise<void> {
-  if (!features.peek()?.test_clock) return
+  if (!features.value?.test_clock) return
   const read = await call<{ now: string }>('GET', '/clock')
   if (read.ok) offset.value = Date.parse(read.data.now) - Date.now()
 }

@@ -1,11 +1,11 @@
-import { signal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Entry } from './activity-log.js'
 import { Badge, Status } from './components.js'
 import { filterNames, filterOf, statuses } from './filter.js'
-import { count, duration, timeOfDay } from './format.js'
+import { count, duration } from './format.js'
 import { html } from './html.js'
 import { linkTo, place, setQuery } from './router.js'
+import { signal } from './signal.js'
 import { connection, log, logVersion } from './stream.js'
 
 /** Key of the entry that the keys j and k move from; kept while another view is open. */
@@ -132,7 +132,7 @@ function List({ entries }: { readonly entries: readonly Entry[] }) {
       const step = stepOf(event)
       if (step === 0) return
       event.preventDefault()
-      const at = entries.findLastIndex((it) => it.key === selected.peek())
+      const at = entries.findLastIndex((it) => it.key === selected.value)
       const index = at === -1 ? -1 : entries.length - 1 - at
       moveTo(index === -1 ? 0 : Math.min(entries.length - 1, Math.max(0, index + step)))
     }
@@ -148,14 +148,13 @@ function List({ entries }: { readonly entries: readonly Entry[] }) {
     if (entry) rows.push(html`<${Row} key=${entry.key} entry=${entry} index=${index} />`)
   }
   const gap = (height: number) =>
-    height > 0 &&
-    html`<tbody aria-hidden="true"><tr><td colspan="6" style=${{ height: `${height}px` }}></td></tr></tbody>`
+    height > 0 && html`<tbody aria-hidden="true"><tr><td style=${{ height: `${height}px` }}></td></tr></tbody>`
   return html`<div class="list" ref=${box} tabindex="0" role="region" aria-label="Entries, newest first"
       onScroll=${(event: Event) => setTop((event.target as HTMLElement).scrollTop)}>
     <table aria-rowcount=${entries.length + 1}>
       <caption class="unseen">Requests and deliveries, newest first</caption>
       <thead><tr aria-rowindex="1">
-        <th scope="col" class="time">Time (UTC)</th><th scope="col">Type</th><th scope="col" class="state">Status</th>
+        <th scope="col" class="time">Time<span class="wide"> (UTC)</span></th><th scope="col">Type</th><th scope="col" class="state">Status</th>
         <th scope="col" class="wide">Voucher</th><th scope="col" class="wide">Application or bot</th><th scope="col" class="wide number ms">Duration</th>
       </tr></thead>
       ${gap(first * view.row)}
@@ -182,17 +181,18 @@ function Row({ entry, index }: { readonly entry: Entry; readonly index: number }
   const { kind, line } = entry
   const isSelected = selected.value === entry.key
   return html`<tr class=${`entry ${isSelected ? 'selected' : ''}`} aria-rowindex=${index + 2}>
-    <td class="time"><time datetime=${entry.at}>${timeOfDay(entry.at)}</time></td>
+    <td class="time"><time datetime=${entry.at}>${entry.at.slice(11, 19)}<span class="wide">${entry.at.slice(19, 23)}</span></time></td>
     <td class="type"><span class=${`kind ${kind}`} title=${kind}>${kind === 'request' ? '→' : '↗'}<span class="unseen">${kind}</span></span>
       <a href=${entryLink(entry)} onFocus=${() => {
         selected.value = entry.key
       }}>${entry.type}</a>
-      ${line.kind === 'request' && html`<span class="quiet path"> ${line.request.method}</span>`}
-      ${line.kind === 'delivery' && line.delivery.attempt !== null && html`<span class="quiet"> attempt ${line.delivery.attempt}</span>`}
-      ${entry.replayed && html` <${Badge} tone="note">replay<//>`}</td>
+      ${entry.replayed && html` <${Badge} tone="note">replay<//>`}
+      <span class="quiet wide"> ${line.kind === 'request' ? line.request.method : attemptOf(line.delivery.attempt)}</span></td>
     <td class="state"><${Status} status=${entry.status} /> ${entry.code && html`<span class="code">${entry.code}</span>`}</td>
     <td class="wide id">${entry.voucher}</td>
     <td class="wide id">${entry.owner}</td>
     <td class="wide number ms">${duration(entry.ms)}</td>
   </tr>`
 }
+
+const attemptOf = (attempt: number | null) => (attempt !== null && attempt > 1 ? `attempt ${attempt}` : '')

@@ -1,9 +1,9 @@
-import { signal } from '@preact/signals'
 import type { ActivityLine } from '../../contract/activity.js'
 import { ActivityLog } from './activity-log.js'
 import { API, isSessionEnd, sessionEnded } from './api.js'
 import { lineSplitter } from './ndjson.js'
-import { announce, noteChange, readClock } from './state.js'
+import { signal } from './signal.js'
+import { announce, features, noteChange, readClock } from './state.js'
 
 export const log = new ActivityLog()
 /** Changes with every addition to `log`, at most once per frame. */
@@ -20,13 +20,14 @@ export async function followActivity(): Promise<never> {
   let wait = FIRST_WAIT
   for (;;) {
     await readActivity(() => {
-      if (connection.peek() === 'disconnected') announce('Reconnected.')
+      // Another tab has begun the session that this one lacked at its start.
+      if (features.value === null) location.reload()
+      if (connection.value === 'disconnected') announce('Reconnected.')
       connection.value = 'live'
       wait = FIRST_WAIT
       void readClock()
     })
-    if (connection.peek() === 'live' && !sessionEnded.peek())
-      announce('Disconnected. The page connects again by itself.')
+    if (connection.value === 'live' && !sessionEnded.value) announce('Disconnected. The page connects again by itself.')
     connection.value = 'disconnected'
     await new Promise((resolve) => setTimeout(resolve, wait))
     wait = Math.min(LONGEST_WAIT, wait * 2)

@@ -1,0 +1,148 @@
+import { execFileSync } from 'node:child_process'
+import { expect, test } from 'vitest'
+import * as yaml from 'yaml'
+import { parseScenario } from '../../../src/cli/commands/scenario/runner/parse.js'
+import { CAPTURED_BYTES_MAX } from '../../../src/contract/captured.js'
+import type { CredentialKind } from '../../../src/contract/endpoint.js'
+import { endpoints } from '../../../src/contract/index.js'
+import { credentialVariable, curlOf, isWhole, stepOf, testOf } from '../../../src/inspector/page/copy-as.js'
+import { base64, exchangeOf, requestLine } from './activity-samples.js'
+
+const BASE_URL = 'http://127.0.0.1:8420'
+
+/** The arguments that a shell passes to curl for a copied command, and the body on its input. */
+function runCurl(command: string): { words: string[]; input: string } {
+  const script = `curl() { printf '%s\\0' "$@"; printf '\\0'; case "$*" in *@-) cat;; esac; }\n${command}`
+  const env = { PATH: process.env.PATH, VOUCHERCTL_TOKEN: 'the-token', SECRET: 'the-secret' }
+  const [words = '', input = ''] = execFileSync('sh', ['-c', script], { env, encoding: 'latin1' }).split('\0\0')
+  return { words: words.split('\0'), input }
+}
+
+const redeem = '/api/v1/open-platform/vouchers/redeem'
+const body = `{"credential":{"type":"redeem_code","value":"[hidden]"},"reference":"it's $HOME \`x\` \${a} \\\\ é"}`
+const { request: sent } = exchangeOf(body, {
+  url: redeem,
+  headers: [
+    ['Host', '127.0.0.1:8420'],
+    ['Content-Length', '99'],
+    ['Authorization', 'Bearer [hidden]'],
+    ['Idempotency-Key', 'sale-$1'],
+  ],
+})
+const { request: call } = requestLine({ status: 409, code: 'VOUCHER_EXPIRED' })
+
+test('curl command sends URL, headers and body unchanged, with the credential of the environment', () => {
+  const { words } = runCurl(curlOf(sent, BASE_URL))
+  expect(words.map((it) => Buffer.from(it, 'latin1').toString())).toEqual([
+    '-sSgi',
+    '-X',
+    'POST',
+    BASE_URL + redeem,
+    '-H',
+    'Authorization: Bearer the-token',
+    '-H',
+    'Idempotency-Key: sale-$1',
+    '--data-raw',
+    body.replace('[hidden]', 'the-secret'),
+  ])
+})
+
+test('curl command sends a body that is no text byte for byte', () => {
+  const bytes = '\x01\xff\xfe\n\x7f'
+  const { words, input } = runCurl(curlOf({ ...sent, body: Buffer.from(bytes, 'latin1').toString('base64') }, BASE_URL))
+  expect([words.slice(-2), input]).toEqual([['--data-binary', '@-'], bytes])
+})
+
+test('curl command of a delivery keeps its own URL, and one without a body sends none', () => {
+  const url = 'http://127.0.0.1:3000/hook?a=[hidden]'
+  const { words } = runCurl(curlOf({ method: 'POST', url, headers: [], body: null, body_bytes: 0 }, BASE_URL))
+  expect(words).toEqual(['-sSgi', '-X', 'POST', 'http://127.0.0.1:3000/hook?a=the-secret'])
+})
+
+const variables: Record<CredentialKind, string> = {
+  token: 'VOUCHERCTL_TOKEN',
+  bot: 'VOUCHERCTL_BOT_TOKEN',
+  jwt: 'VOUCHERCTL_JWT',
+  operator: 'VOUCHERCTL_OPERATOR_KEY',
+}
+
+test('curl command names the variable of the credential that each endpoint takes', () => {
+  const wrong = endpoints.filter(({ path, caller }) => credentialVariable(path) !== variables[caller])
+  expect(wrong.map(({ id }) => id)).toEqual([])
+})
+
+const stepsOf = (text: string) => {
+  const steps = text.replaceAll('\n', '\n  ').trimEnd()
+  const parsed = parseScenario(`steps:\n  ${steps}\n`, 'copied.yaml', [], yaml)
+  return parsed.ok ? parsed.scenario.steps : parsed.problems
+}
+
+test('scenario step has the endpoint, the input without secrets, the key and the result of the call', () => {
+  const reference = `it's $HOME \`x\` $\${a} \\ é`
+  expect(stepsOf(stepOf(call, sent) ?? '')).toMatchObject([
+    {
+      kind: 'call',
+      target: { id: 'vouchers.redeem' },
+      with: { credential: { type: 'redeem_code', value: '${env.SECRET}' }, reference },
+      idempotencyKey: 'sale-$1',
+      expect: { status: 409, code: 'VOUCHER_EXPIRED' },
+    },
+  ])
+})
+
+test('scenario step takes its input from path and query, with numbers where the contract has them', () => {
+  const [path, url] = ['/api/v1/bots/my/:botId/webhook/deliveries', '/api/v1/bots/my/bot%201/webhook/deliveries']
+  const { request: listed } = requestLine({ endpoint: 'webhook.deliveries', method: 'GET', path })
+  const { request } = exchangeOf('', { url: `${url}?limit=5&status=dead`, body: null })
+  expect(stepsOf(stepOf(listed, request) ?? '')).toMatchObject([
+    { with: { botId: 'bot 1', limit: 5, status: 'dead' }, expect: { status: 200 } },
+  ])
+})
+
+test('integers of queries in the contract are those that a copied call writes as numbers', () => {
+  const members = endpoints.flatMap(({ query }) => Object.entries(query?.properties ?? {}))
+  const integers = members
+    .filter(([, schema]) => (schema as { type?: string }).type === 'integer')
+    .map(([name]) => name)
+  const { request } = exchangeOf('', {
+    url: `/?${[...new Set(integers)].map((it) => `${it}=1`).join('&')}`,
+    body: null,
+  })
+  expect(stepOf(call, request)).not.toContain('"1"')
+})
+
+test('test file calls the same method with the same input and compares the result', () => {
+  const text = testOf(call, sent) ?? ''
+  expect(text).toContain("test('vouchers.redeem responds with VOUCHER_EXPIRED', async (t) => {")
+  expect(text).toContain('await server.client.vouchers.redeem({\n')
+  expect(text).toContain('"value": process.env.SECRET')
+  expect(text).toContain('}, { idempotencyKey: "sale-$1" })')
+  expect(text).toContain("assert.deepEqual([result.status, result.code], [409, 'VOUCHER_EXPIRED'])")
+})
+
+test('test file calls the operator for an endpoint of the platform', () => {
+  const { request } = requestLine({ endpoint: 'platform.advanceClock', path: '/_platform/v1/clock/advance' })
+  const text = testOf(request, exchangeOf('{"seconds":60}').request)
+  expect(text).toContain('await server.operator.advanceClock({\n    "seconds": 60\n  })')
+  expect(text).toContain('[200, undefined])')
+})
+
+test.each([
+  ['a call of no route', { endpoint: null, path: null }, '{}'],
+  ['a body that is not JSON', {}, '{'],
+  ['a body that is no object', {}, '[]'],
+])('neither scenario step nor test exists for %s', (_what, more, text) => {
+  const { request } = requestLine(more)
+  const { request: other } = exchangeOf(text)
+  expect([stepOf(request, other), testOf(request, other)]).toEqual([null, null])
+})
+
+test('request is whole unless its body was cut or not captured', () => {
+  const whole = [
+    exchangeOf('{}'),
+    exchangeOf('', { body: null }),
+    exchangeOf('{}', { body: null, body_bytes: 2 }),
+    exchangeOf('{}', { body: base64('{}'), body_bytes: CAPTURED_BYTES_MAX + 1 }),
+  ]
+  expect(whole.map(({ request }) => isWhole(request))).toEqual([true, true, false, false])
+})

@@ -1,0 +1,34 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { indentJson, jsonParts } from '../../../src/inspector/page/json-text.js'
+
+test('indented JSON is what JSON.stringify writes', () => {
+  const write = (value: unknown) => JSON.stringify(value, null, 2)
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      expect(indentJson(JSON.stringify(value))).toBe(write(value))
+    }),
+  )
+})
+
+test('indented JSON keeps the digits of numbers and the escapes of strings', () => {
+  expect(indentJson(' {"a" :12345678901234567890,"b":[1.50, "\\u00e9 {,}:"], "c":{ }} ')).toBe(
+    '{\n  "a": 12345678901234567890,\n  "b": [\n    1.50,\n    "\\u00e9 {,}:"\n  ],\n  "c": {}\n}',
+  )
+})
+
+test('text that is not JSON is not indented', () => {
+  expect(['', '{', 'null x', '{"a":1}{'].map(indentJson)).toEqual([null, null, null, null])
+})
+
+test('indented JSON of 30,000 levels stays small', () => {
+  const text = indentJson('['.repeat(30_000) + ']'.repeat(30_000)) ?? ''
+  expect(text.length).toBeLessThan(4_000_000)
+})
+
+test('every other part of indented JSON is a name, a string, a number or a literal', () => {
+  const text = indentJson('{"a b":["x\\"y",-1.5e3,true,null]}') ?? ''
+  const parts = jsonParts(text)
+  expect(parts.join('')).toBe(text)
+  expect(parts.filter((_it, index) => index % 2)).toEqual(['"a b":', '"x\\"y"', '-1.5e3', 'true', 'null'])
+})
