@@ -11,12 +11,12 @@ const KEPT = 1_000
 const CAPTURED_BYTES = 16 * 1024 * 1024
 
 /**
- * Live lines: a burst of this many, then so many in each window. A line with its exchange takes about 60 us, so a busy
- * server spends at most 1 % of its time on them.
+ * Live lines: a burst of this many, then so many in each window. A line with its exchange takes about 100 us, so a busy
+ * server spends about 1 % of its time on them.
  */
-const BURST = 300
+const BURST = 200
 const WINDOW_MS = 100
-const LINES_PER_WINDOW = 15
+const LINES_PER_WINDOW = 10
 
 /** Requests by which health checks, pages and commands watch the server, or whose effect has a line of its own. */
 function isWatching({ endpoint, method }: RequestLogEntry): boolean {
@@ -79,9 +79,9 @@ export class Activity {
     this.#elapsed = elapsed
   }
 
-  /** True while exchanges are captured: someone reads them, or the server was started so. */
+  /** True if the exchange of a call is captured now: someone will get it, or the server was started so. */
   get captures(): boolean {
-    return this.#readers > 0 || this.#inspect
+    return this.#inspect || (this.#readers > 0 && this.#hasRoom())
   }
 
   addRequest(entry: RequestLogEntry, captured: CapturedCall | null): void {
@@ -152,12 +152,14 @@ export class Activity {
       this.#evicted = Math.max(0, this.#evicted - KEPT)
     }
     if (this.#followers.size === 0) return
-    if (item.kind !== 'state' && !this.#mayTake()) {
+    const isLimited = item.kind !== 'state'
+    if (isLimited && !this.#hasRoom()) {
       this.#omitted += 1
       this.#lastOmitted = item.seq
       this.#omittedTimer ??= setTimeout(() => this.#sendOmitted(), WINDOW_MS).unref()
       return
     }
+    if (isLimited) this.#left -= 1
     this.#sendOmitted()
     for (const follower of this.#followers) follower.add(item)
   }
@@ -167,16 +169,14 @@ export class Activity {
     item.captured = null
   }
 
-  /** Takes a line of the present window, if any is left. */
-  #mayTake(): boolean {
+  /** True if the present window has a line left. */
+  #hasRoom(): boolean {
     const windows = Math.floor((this.#elapsed() - this.#windowAt) / WINDOW_MS)
     if (windows > 0) {
       this.#windowAt += windows * WINDOW_MS
       this.#left = Math.min(BURST, this.#left + windows * LINES_PER_WINDOW)
     }
-    if (this.#left === 0) return false
-    this.#left -= 1
-    return true
+    return this.#left > 0
   }
 
   #sendOmitted(): void {

@@ -193,8 +193,16 @@ function showResponseBody(
   // Responses of the encrypted transport have no envelope.
   if (json.success === undefined) return { text: showJson(json, output, masking), bytes }
   if (json.success !== true || output === undefined) return { text: showJson(json, failure, masking), bytes }
-  const success = Type.Object({ success: Type.Boolean(), data: output, requestId: Type.String() })
-  return { text: showJson(json, success, masking), bytes }
+  return { text: showJson(json, successOf(output), masking), bytes }
+}
+
+const successes = new WeakMap<Schema, Schema>()
+
+/** Returns the schema of the success envelope around an output. */
+function successOf(output: Schema): Schema {
+  const made = successes.get(output) ?? Type.Object({ success: Type.Boolean(), data: output, requestId: Type.String() })
+  successes.set(output, made)
+  return made
 }
 
 function showJson(value: unknown, schema: Schema | undefined, masking: Masking): string {

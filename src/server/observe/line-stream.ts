@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 /** Close the stream of a follower that leaves more lines than this unread. */
 const UNREAD_MAX = 10_000
 /** Live lines wait this long for more of them: writing each alone takes most of the CPU time of a busy log. */
-const BATCH_MS = 20
+const BATCH_MS = 50
 /** Write this much text at a time, so that a slow reader holds back the rest. */
 const CHUNK_LENGTH = 16_384
 

@@ -40,11 +40,14 @@ export function hasSecret(schema: Schema | undefined): boolean {
 
 /** Hides the secrets of one exchange (DECISIONS.md#secrets-of-exchanges), and remembers them to find them elsewhere. */
 export class Masking {
+  /** Each secret as it is written in text, JSON and URLs. */
   readonly #secrets = new Set<string>()
 
   /** Removes a secret from every text of the exchange. */
   remember(secret: string): void {
-    if (secret.length >= SEARCHED_LENGTH_MIN) this.#secrets.add(secret)
+    if (secret.length < SEARCHED_LENGTH_MIN) return
+    this.#secrets.add(secret)
+    if (/[^\w.~-]/.test(secret)) this.#secrets.add(JSON.stringify(secret).slice(1, -1)).add(encodeURIComponent(secret))
   }
 
   hide(value: unknown): typeof HIDDEN {
@@ -55,38 +58,93 @@ export class Masking {
 
   /** Returns a JSON value without what a schema marks as a secret, and without values that no schema describes. */
   show(value: unknown, schemas: readonly Schema[]): unknown {
-    const all = schemas.flatMap(alternatives)
+    return this.#show(value, schemas.flatMap(rulesOf))
+  }
+
+  #show(value: unknown, rules: readonly Rule[]): unknown {
     if (value === null || typeof value === 'boolean') return value
-    const fitting = all.filter((it) => fits(value, it))
-    if (fitting.length === 0 || all.some((it) => it['x-secret'])) return this.hide(value)
+    const fitting = rules.length === 1 && fits(value, rules[0] as Rule) ? rules : rules.filter((it) => fits(value, it))
+    if (fitting.length === 0 || rules.some((it) => it.isSecret)) return this.hide(value)
     if (typeof value === 'string') return hideForms(value)
-    if (Array.isArray(value)) {
-      const items = fitting.flatMap(({ items }) => items ?? [])
-      return value.map((it) => this.show(it, items))
-    }
     if (typeof value !== 'object') return value
-    return Object.fromEntries(Object.entries(value).map(([name, member]) => this.#showMember(name, member, fitting)))
+    if (Array.isArray(value)) {
+      const items = fitting.flatMap((it) => it.items())
+      return value.map((it) => this.#show(it, items))
+    }
+    const shown: Record<string, unknown> = Object.create(null)
+    for (const name of Object.keys(value)) this.#showMember(shown, name, (value as Members)[name], fitting)
+    return shown
   }
 
   /** Removes the remembered secrets from a text. */
   finish(text: string): string {
     let shown = text
-    for (const secret of this.#secrets) {
-      for (const form of new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])) {
-        shown = shown.replaceAll(form, HIDDEN)
-      }
-    }
+    for (const secret of this.#secrets) if (shown.includes(secret)) shown = shown.replaceAll(secret, HIDDEN)
     return shown
   }
 
-  #showMember(name: string, member: unknown, schemas: readonly Keywords[]): [string, unknown] {
-    const own = schemas.flatMap(({ properties = {} }) => (Object.hasOwn(properties, name) ? properties[name] : []))
-    if (own.length > 0) return [name, this.show(member, own as Schema[])]
-    const others = schemas.flatMap(({ additionalProperties: it }) => (typeof it === 'object' ? it : []))
-    if (others.length > 0) return [hideForms(name), this.show(member, others)]
-    if (schemas.some((it) => it.additionalProperties === true)) return [hideForms(name), showAny(member)]
-    return [isWord(name) ? hideForms(name) : this.hide(name), this.hide(member)]
+  #showMember(to: Members, name: string, member: unknown, rules: readonly Rule[]): void {
+    const [only, ...more] = rules as [Rule, ...Rule[]]
+    const own = more.length === 0 ? only.member(name) : rules.flatMap((it) => it.member(name))
+    if (own.length > 0) to[name] = this.#show(member, own)
+    else if (rules.some((it) => it.others().length > 0)) {
+      to[hideForms(name)] = this.#show(
+        member,
+        rules.flatMap((it) => it.others()),
+      )
+    } else if (rules.some((it) => it.isOpen)) to[hideForms(name)] = showAny(member)
+    else to[isWord(name) ? hideForms(name) : this.hide(name)] = this.hide(member)
   }
+}
+
+type Members = Record<string, unknown>
+
+/** What a schema without alternatives says about values; parts are read at their first use. */
+interface Rule {
+  readonly isSecret: boolean
+  /** True for an object that may have any member. */
+  readonly isOpen: boolean
+  /** Types as `typeof` and isArray name them; undefined for any. */
+  readonly types: readonly string[] | undefined
+  /** All values that are allowed; undefined for any of the types. */
+  readonly values: readonly unknown[] | undefined
+  member(name: string): readonly Rule[]
+  others(): readonly Rule[]
+  items(): readonly Rule[]
+}
+
+const none: readonly Rule[] = []
+const rules = new WeakMap<object, readonly Rule[]>()
+
+/** Returns a rule for each alternative of a schema. */
+function rulesOf(schema: Schema): readonly Rule[] {
+  const known = rules.get(schema)
+  if (known !== undefined) return known
+  const { anyOf } = schema as Keywords
+  const made = anyOf === undefined ? [ruleOf(schema as Keywords)] : anyOf.flatMap(rulesOf)
+  rules.set(schema, made)
+  return made
+}
+
+function ruleOf(it: Keywords): Rule {
+  const { properties = {}, additionalProperties: others, items } = it
+  const members = new Map(Object.entries(properties))
+  const rulesOfPart = (part: unknown) => (typeof part === 'object' && part !== null ? rulesOf(part) : none)
+  return {
+    isSecret: it['x-secret'] === true,
+    isOpen: others === true,
+    types: it.type === undefined ? undefined : [it.type].flat().map((type) => (type === 'integer' ? 'number' : type)),
+    values: it.const === undefined ? it.enum : [it.const],
+    member: (name) => rulesOfPart(members.get(name)),
+    others: () => rulesOfPart(others),
+    items: () => rulesOfPart(items),
+  }
+}
+
+/** True if a value has a type and a value that a rule allows. */
+function fits(value: unknown, { types, values }: Rule): boolean {
+  if (values !== undefined && !values.includes(value)) return false
+  return types === undefined || types.includes(Array.isArray(value) ? 'array' : typeof value)
 }
 
 /** Shows a value whose members no schema names, without what has the form of a secret. */
@@ -95,17 +153,4 @@ function showAny(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(showAny)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [hideForms(name), showAny(member)]))
-}
-
-function alternatives(schema: Schema): Keywords[] {
-  const keywords = schema as Keywords
-  return keywords.anyOf === undefined ? [keywords] : keywords.anyOf.flatMap(alternatives)
-}
-
-/** True if a value has the type that a schema requires, and one of its values. */
-function fits(value: unknown, { type, enum: values, const: only }: Keywords): boolean {
-  if (values !== undefined && !values.includes(value)) return false
-  if (only !== undefined && only !== value) return false
-  const actual = Array.isArray(value) ? 'array' : typeof value
-  return type === undefined || [type].flat().some((it) => it === actual || (it === 'integer' && actual === 'number'))
 }
