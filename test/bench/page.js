@@ -1,5 +1,6 @@
 import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { buildPackage } from '../support/bundle.js'
@@ -13,6 +14,7 @@ import { CONNECTIONS, issuePath, request, verifyPath } from './throughput.js'
 const PAGE_KB_MAX = 25
 /** Vouchers that the measured calls verify, each several times. */
 const VOUCHERS = 500
+const PAUSE_MS = 500
 
 /** P16: size of the page, compressed, and verify calls while a follower reads the activity with bodies. */
 export async function measurePage({ rounds, count, say }) {
@@ -45,6 +47,8 @@ async function measureFollowed({ rounds, count, say }) {
       const order = round % 2 === 0 ? ['closed', 'open'] : ['open', 'closed']
       for (const page of order) {
         if (page === 'open') await follower.ask(target)
+        // Both begin after the same pause: a server that was just busy is slower.
+        await wait(PAUSE_MS)
         const before = (await server.ask('cpu')).cpu
         const load = { port: Number(new URL(baseUrl).port), connections: CONNECTIONS, requests: verifies, count }
         const { perSecond, refused } = await generator.ask(load)
