@@ -15,8 +15,7 @@ export function refuseAtWall(
 ): Refusal | undefined {
   const route = request.routeOptions.url
   const isPlatform = route === undefined ? isPlatformPath(request.originalUrl) : route.startsWith('/_platform/')
-  // The encrypted transport has checks of its own.
-  if (!isPlatform || request.inner !== null) return undefined
+  if (!isPlatform) return undefined
   reply.headers(platformHeaders)
   return inspector?.refuse(messageOf(request))
 }
@@ -26,7 +25,7 @@ export function refusePageSession(
   { inspector }: Pick<Deps, 'inspector'>,
   request: FastifyRequest,
 ): Refusal | null | undefined {
-  if (inspector === null || request.inner !== null || !inspector.usesSession(request.raw)) return undefined
+  if (inspector === null || !inspector.usesSession(request.raw)) return undefined
   return inspector.refuseSession(request.raw) ?? null
 }
 

@@ -703,4 +703,33 @@ export const defects = [
     tests: ['test/cli/commands/project/project.test.ts'],
     match: 'if others can write',
   },
+  {
+    name: 'the operator API accepts every Host',
+    file: 'src/inspector/wall.ts',
+    from: 'others.length === 0 && hosts.has(host.toLowerCase())',
+    to: 'others.length === 0 && hosts.size > 0',
+    tests: ['test/server/page-requests.test.ts'],
+  },
+  {
+    name: 'a page may change something without an Origin',
+    file: 'src/inspector/wall.ts',
+    from: "!fromPage || message.method === 'GET'",
+    to: "!fromPage || message.method !== ''",
+    tests: ['test/server/page-requests.test.ts'],
+  },
+  {
+    name: 'a link opens the page twice',
+    file: 'src/inspector/page-sessions.ts',
+    from: 'valid.filter((it) => it !== found)',
+    to: 'valid.filter(() => true)',
+    tests: ['test/inspector/page-sessions.test.ts'],
+  },
+  {
+    name: 'the session of a page creates further links',
+    file: 'src/server/auth.ts',
+    from: 'refusal === null && endpoint.id !== openPage.id',
+    to: 'refusal === null && endpoint.id.length > 0',
+    tests: ['test/server/page.test.ts'],
+    match: 'no further link',
+  },
 ]

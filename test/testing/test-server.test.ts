@@ -46,6 +46,13 @@ test('client makes console, bot and operator calls with the credentials of the s
   expect(await client.platform.getClock()).toMatchObject({ ok: true, data: { test_clock: true } })
 })
 
+test('only a server with a port has a page, and its links name this port', async () => {
+  const link = await server.operator.openPage()
+  expect(link).toMatchObject({ ok: true, data: { url: expect.stringContaining(`${server.baseUrl}/_platform/ui/#`) } })
+  const { operator } = await start({ listen: false })
+  expect(await operator.openPage()).toMatchObject({ ok: false, code: 'PAGE_OFF' })
+})
+
 test('console calls of the client succeed after the clock advanced by a year', async () => {
   const { client, clock } = await start({ listen: false })
   clock.advance('365d')

@@ -69,6 +69,7 @@ async function explain(context: Context, baseUrl: string, failure: Failure): Pro
 
 function isLink(url: string): boolean {
   if (!URL.canParse(url)) return false
-  const { protocol, hostname } = new URL(url)
-  return protocol === 'http:' && isLoopbackHost(hostname)
+  const { protocol, hostname, href } = new URL(url)
+  // The parser drops or encodes control characters and spaces.
+  return protocol === 'http:' && isLoopbackHost(hostname) && href === url
 }

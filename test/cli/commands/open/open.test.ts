@@ -142,6 +142,8 @@ test.each([
   'https://127.0.0.1/_platform/ui/',
   'http://evil.example/_platform/ui/',
   'http://127.0.0.1.evil.example/',
+  'http://127.0.0.1:8420/_platform/ui/ --version',
+  'http://127.0.0.1:8420/\u001b[2J',
 ])('open passes no %s of a server to the browser', async (url) => {
   const { opened, path } = fakeOpeners()
   const { baseUrl } = await stub(() => success({ url, expires_at: '2026-11-21T10:00:00.000Z' }))
