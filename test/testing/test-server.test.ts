@@ -47,8 +47,9 @@ test('client makes console, bot and operator calls with the credentials of the s
 })
 
 test('only a server with a port has a page, and its links name this port', async () => {
-  const link = await server.operator.openPage()
-  expect(link).toMatchObject({ ok: true, data: { url: expect.stringContaining(`${server.baseUrl}/_platform/ui/#`) } })
+  const { operator: listening, baseUrl } = await start({})
+  const link = await listening.openPage()
+  expect(link).toMatchObject({ ok: true, data: { url: expect.stringContaining(`${baseUrl}/_platform/ui/#`) } })
   const { operator } = await start({ listen: false })
   expect(await operator.openPage()).toMatchObject({ ok: false, code: 'PAGE_OFF' })
 })

@@ -39,16 +39,15 @@ export const open: Leaf = leaf({
     }
     const result = await context.call(openPage, {})
     if (!result.ok) return 'plan' in result ? result : explain(context, base.value, result)
-    const { url } = result.data
-    // What a server names is passed to another program.
-    if (!isLink(url)) {
+    const url = linkOf(result.data.url)
+    if (url === undefined) {
       return fail('INVALID_RESPONSE', `${base.value} named a page that is not on this machine.`, 'Check the base URL.')
     }
     if (!flags['no-browser'] && context.host.stdout.isTTY === true) {
       const { openBrowser } = await import('./browser.js')
       if (!(await openBrowser(context.host, url))) context.output.notice('No program opens a browser here.')
     }
-    return result
+    return { ...result, data: { ...result.data, url } }
   },
 })
 
@@ -67,9 +66,10 @@ async function explain(context: Context, baseUrl: string, failure: Failure): Pro
   return { ...failure, hint: (await startHint(context)) ?? `Start a server there: ${start}.` }
 }
 
-function isLink(url: string): boolean {
-  if (!URL.canParse(url)) return false
-  const { protocol, hostname, href } = new URL(url)
+/** The link of a server, which another program opens; undefined for another kind of URL. */
+function linkOf(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined
   // The parser drops or encodes control characters and spaces.
-  return protocol === 'http:' && isLoopbackHost(hostname) && href === url
+  const { protocol, hostname, href } = new URL(text)
+  return protocol === 'http:' && isLoopbackHost(hostname) ? href : undefined
 }

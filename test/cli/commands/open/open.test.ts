@@ -142,8 +142,6 @@ test.each([
   'https://127.0.0.1/_platform/ui/',
   'http://evil.example/_platform/ui/',
   'http://127.0.0.1.evil.example/',
-  'http://127.0.0.1:8420/_platform/ui/ --version',
-  'http://127.0.0.1:8420/\u001b[2J',
 ])('open passes no %s of a server to the browser', async (url) => {
   const { opened, path } = fakeOpeners()
   const { baseUrl } = await stub(() => success({ url, expires_at: '2026-11-21T10:00:00.000Z' }))
@@ -154,4 +152,11 @@ test.each([
   expect([exit, stdout]).toEqual([9, ''])
   expect(stderr).toContain('INVALID_RESPONSE')
   expect(existsSync(opened)).toBe(false)
+})
+
+test('open encodes control characters and spaces in the link of a server', async () => {
+  const url = 'http://127.0.0.1:8420/_platform/ui/#ticket=A\n --b\u001b[2J\u009b'
+  const { baseUrl } = await stub(() => success({ url, expires_at: '2026-11-21T10:00:00.000Z' }))
+  const { stdout } = await cli(`open --base-url ${baseUrl}`, { env: secrets })
+  expect(stdout).toBe('http://127.0.0.1:8420/_platform/ui/#ticket=A%20--b%1B[2J%C2%9B\n')
 })
