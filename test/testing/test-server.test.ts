@@ -69,14 +69,6 @@ test('client returns a lost response as a failure and does not retry it', async 
   expect(await server.client.vouchers.redeem({ credential }, again)).toMatchObject({ ok: true, replayed: true })
 })
 
-test('fault with a rate stays until it is removed', async () => {
-  server.faults.add({ endpoint: 'apps.list', kind: 'error', rate: 1 })
-  const call = async () => (await server.client.apps.list()).ok
-  expect([await call(), await call()]).toEqual([false, false])
-  expect(await server.operator.faults()).toMatchObject({ data: { items: [{ rate: 1, times: null, left: null }] } })
-  expect(server.faults.clear()).toBe(1)
-})
-
 test('call of the client ends when its signal aborts or its time is up', async () => {
   server.faults.add({ endpoint: 'templates.list', kind: 'delay', delay_ms: 60_000, times: 2 })
   const aborted = server.client.templates.list({}, { signal: AbortSignal.abort() })

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { Entry } from './activity-log.js'
-import { log, logVersion } from './stream.js'
+import { log } from './stream.js'
 
 /** Pause between two reads of a view while much happens. */
 const PAUSE_MS = 100
@@ -11,7 +11,6 @@ export function useActivity(about: (entry: Entry) => boolean, reload: () => void
   const latest = log.entries.findLast((it) => !it.type.startsWith('platform.') && about(it))?.key
   const shown = useRef<string | undefined>(latest)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
-  void logVersion.value
   useEffect(() => {
     if (shown.current === latest) return
     shown.current = latest

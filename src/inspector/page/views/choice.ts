@@ -11,6 +11,6 @@ interface ChoiceProps<Value> {
 export function Choice<Value>({ label, options, value, choose }: ChoiceProps<Value>) {
   return html`<span class="choice" role="group" aria-label=${label}>${options.map(
     ([it, name, disabled]) =>
-      html`<button type="button" aria-pressed=${it === value} disabled=${disabled} onClick=${() => choose(it)}>${name}</button>`,
+      html`<button aria-pressed=${it === value} disabled=${disabled} onClick=${() => choose(it)}>${name}</button>`,
   )}</span>`
 }

@@ -1,17 +1,13 @@
 import { useRef, useState } from 'preact/hooks'
 import type { Forecast } from '../../../contract/controls.js'
-import { call, type Failure } from '../api.js'
-import { Copy, Failed, Heading, useRead } from '../components.js'
+import { Copy, Heading, useRead } from '../components.js'
 import { dateTime, relative } from '../format.js'
 import { html } from '../html.js'
-import { announce, features, serverNow } from '../state.js'
+import { features, serverNow } from '../state.js'
+import { act } from './act.js'
 import { sentenceOf, stepOf, steps } from './clock-steps.js'
 
-const presets = [
-  ['+1 h', 3600],
-  ['+1 d', 86_400],
-  ['+31 d', 31 * 86_400],
-] as const
+const presets = { '+1 h': 3600, '+1 d': 86_400, '+31 d': 2_678_400 }
 
 const START = 'voucherctl server start --test-clock --memory --port 0'
 
@@ -20,48 +16,35 @@ export function ClockView() {
   return html`<article><${Heading}>Clock<//>${
     features.value?.test_clock
       ? html`<${TestClock} />`
-      : html`<p>This server runs on the true time: it has no test clock. Start one that has:</p>
-        <p><code>${START}</code> <${Copy} text=${START} /></p>`
+      : html`<p>This server has no test clock. Start one that has:</p><p><code>${START}</code> <${Copy} text=${START} /></p>`
   }</article>`
 }
 
+const instantOf = (ms: number) => new Date(ms).toISOString()
+
 function TestClock() {
   const now = serverNow()
-  /** Seconds to advance, or a time to set. */
-  const [target, setTarget] = useState<number | string>(0)
-  const [failure, setFailure] = useState<Failure>()
-  const isTime = typeof target === 'string'
-  const seconds = isTime ? (Date.parse(target) - now) / 1000 : target
-  const search = new URLSearchParams(isTime ? { until: target } : { seconds: String(target) })
-  const { result } = useRead<Forecast>(`/clock/forecast?${search}`, ['clock', 'reset'])
+  const [target, setTarget] = useState('')
+  const there = target || instantOf(now)
+  const { result } = useRead<Forecast>(target ? `/clock/forecast?until=${target}` : '/clock', ['clock', 'reset'])
   // Shows the forecast before until the next one is there.
   const forecast = useRef('')
-  if (result?.ok) forecast.current = sentenceOf(result.data)
+  if (result) forecast.current = result.ok ? sentenceOf(result.data) : result.sentence
   const advance = async (event: Event) => {
     event.preventDefault()
-    const done = await (isTime ? call('PUT', '/clock', { now: target }) : call('POST', '/clock/advance', { seconds }))
-    setFailure(done.ok ? undefined : done)
-    if (!done.ok) return
-    announce(`The clock moved. ${forecast.current}`)
-    setTarget(0)
+    if (await act('PUT', '/clock', { now: target }, `The clock moved. ${forecast.current}`)) setTarget('')
   }
-  const there = new Date(now + seconds * 1000).toISOString()
-  const length = relative(there, now)
-  const failed = failure ?? (result?.ok === false && result)
+  const move = (from: number, seconds: number) => setTarget(instantOf(from + seconds * 1000))
   return html`<form class="clock" onSubmit=${advance}>
-    <p><time>${dateTime(new Date(now).toISOString())}</time> UTC on the server</p>
-    <label>Advance it<input type="range" max=${steps.length - 1} value=${stepOf(seconds)} aria-valuetext=${length}
-      onInput=${(event: Event) => setTarget(steps[Number((event.currentTarget as HTMLInputElement).value)] ?? 0)} /></label>
+    <p><time>${dateTime(instantOf(now))}</time> UTC on the server</p>
+    <label>Advance it<input type="range" max=${steps.length - 1} value=${stepOf((Date.parse(there) - now) / 1000)} aria-valuetext=${relative(there, now)}
+      onInput=${(event: Event) => move(now, steps[Number((event.currentTarget as HTMLInputElement).value)] ?? 0)} /></label>
     <p class="actions">
-      ${presets.map(([label, more]) => html`<button type="button" onClick=${() => setTarget(Math.round(seconds) + more)}>${label}</button>`)}
+      ${Object.entries(presets).map(([label, seconds]) => html`<button type="button" onClick=${() => move(Date.parse(there), seconds)}>${label}</button>`)}
       <label>to (UTC) <input type="datetime-local" step="1" value=${there.slice(0, 19)}
-        onChange=${(event: Event) => {
-          const { valueAsNumber } = event.currentTarget as HTMLInputElement
-          if (valueAsNumber) setTarget(new Date(valueAsNumber).toISOString())
-        }} /></label>
+        onChange=${(event: Event) => move((event.currentTarget as HTMLInputElement).valueAsNumber || now, 0)} /></label>
     </p>
-    <p role="status" class="forecast">${seconds ? html`<strong>${forecast.current}</strong> <span class="quiet">Until ${dateTime(there)}, ${length}.</span>` : 'Move the slider to see what happens until then.'}</p>
-    <button class="primary" disabled=${!seconds}>Advance</button>
-    ${failed && html`<${Failed} failure=${failed} />`}
+    <p role="status">${target ? html`<strong>${forecast.current}</strong> Until ${dateTime(there)}, ${relative(there, now)}.` : 'Move the slider to see what happens until then.'}</p>
+    <button class="primary" disabled=${!target}>Advance</button>
   </form>`
 }

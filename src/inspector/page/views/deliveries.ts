@@ -3,9 +3,17 @@ import { Heading, Status, Time } from '../components.js'
 import { html } from '../html.js'
 import { linkTo, setQuery } from '../router.js'
 import type { ViewProps } from '../view.js'
-import { DeliveryBadge, deliveryTones } from './attempts.js'
 import { List } from './list.js'
-import { wordsOf } from './members.js'
+import { StateBadge, stateOptions } from './state-badge.js'
+
+const states: readonly Delivery['status'][] = [
+  'pending',
+  'delivering',
+  'delivered',
+  'failed',
+  'dead_letter',
+  'cancelled',
+]
 
 /** Deliveries of all bots, the newest first. */
 export function DeliveriesView({ query }: ViewProps) {
@@ -16,10 +24,10 @@ export function DeliveriesView({ query }: ViewProps) {
   return html`<article><${Heading}>Deliveries<//>
     <form class="filters" role="search">
       <label><span>State</span><select value=${query.get('status') ?? ''} onChange=${search}>
-        <option value="">Any</option>${Object.keys(deliveryTones).map((it) => html`<option value=${it}>${wordsOf(it)}</option>`)}
+        ${stateOptions(states)}
       </select></label>
     </form>
-    <${List} name="deliveries" query=${query} filters=${['status', 'bot_id']} columns=${columns} about=${({ kind }: { kind: string }) => kind === 'delivery'} /></article>`
+    <${List} name="deliveries" query=${query} columns=${columns} about=${({ kind }: { kind: string }) => kind === 'delivery'} /></article>`
 }
 
 const columns = [
@@ -27,7 +35,7 @@ const columns = [
     head: 'Update',
     cell: (it: Delivery) => html`<a href=${linkTo(['deliveries', it.id])}>${it.update_type} ${it.update_id}</a>`,
   },
-  { head: 'State', cell: DeliveryBadge },
+  { head: 'State', cell: StateBadge },
   {
     head: 'Response',
     cell: (it: Delivery) => it.last_attempt_at && html`<${Status} status=${it.last_status_code} />`,

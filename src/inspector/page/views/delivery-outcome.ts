@@ -1,16 +1,13 @@
 import type { DeliveryDetail } from '../../../contract/deliveries.js'
 
-type Outcome = readonly [tone: 'good' | 'bad' | 'note' | 'plain', sentence: string]
+type Outcome = readonly [tone: 'good' | 'bad' | 'note', sentence: string]
 
 /** What became of a delivery so far. */
 export function outcomeOf({ delivery, verification }: Pick<DeliveryDetail, 'delivery' | 'verification'>): Outcome {
   const { status, last_status_code: code, last_error, cancel_reason } = delivery
-  if (cancel_reason) return ['plain', `It was cancelled: ${cancel_reason.replaceAll('_', ' ')}.`]
   if (status === 'delivered') return ['good', `The app accepted it with ${code}.`]
-  if (last_error) {
-    const what = code === 401 || code === 403 ? `The app refused it with ${code}.` : last_error.message
-    return ['bad', status === 'dead_letter' ? `${what} It is a dead letter: no attempt follows.` : what]
-  }
-  if (verification?.ok === false) return ['bad', 'A receiver refuses it.']
-  return ['note', status === 'delivering' ? 'It is on its way.' : 'It waits for its first attempt.']
+  if (cancel_reason) return ['note', `It was cancelled: ${cancel_reason.replace('_', ' ')}.`]
+  if (code === 401 || code === 403) return ['bad', `The app refused it with ${code}.`]
+  if (last_error) return ['bad', last_error.message]
+  return verification?.ok === false ? ['bad', 'It is refused.'] : ['note', 'It is not sent yet.']
 }

@@ -3,12 +3,13 @@ import type { Entry } from '../activity-log.js'
 import { Heading, Loaded, Time } from '../components.js'
 import { html } from '../html.js'
 import type { ViewProps } from '../view.js'
-import { AttemptLine, DeliveryBadge } from './attempts.js'
+import { AttemptLine } from './attempt-line.js'
 import { outcomeOf } from './delivery-outcome.js'
 import { Members } from './members.js'
 import { Replay } from './replay.js'
 import { Response } from './response.js'
 import { Signature } from './signature.js'
+import { StateBadge } from './state-badge.js'
 
 /** A delivery: why it failed, its signature taken apart, its attempts, the responses of the app, and its replay. */
 export function DeliveryView({ params: { id = '' } }: ViewProps) {
@@ -24,7 +25,7 @@ interface DetailProps {
 
 function Detail({ detail, reload }: DetailProps) {
   const { delivery, bot_name, url, voucher_id, responses } = detail
-  return html`<p>${DeliveryBadge(delivery)} ${delivery.update_type} for ${bot_name}</p>
+  return html`<p>${StateBadge(delivery)} ${delivery.update_type} for ${bot_name}</p>
     <${Cause} ...${detail} />
     <${Members} of=${{ ...delivery, url, voucher_id }} names=${['id', 'update_id', 'url', 'voucher_id', 'bot_id']} links=${{ voucher_id: ['vouchers'] }} />
     <${Signature} detail=${detail} />
@@ -35,7 +36,7 @@ function Detail({ detail, reload }: DetailProps) {
           ? responses
               .toReversed()
               .map((it, index) => html`<${Response} key=${it.at} exchange=${it} open=${index === 0} />`)
-          : html`<p class="empty">None is kept. They are while this page is open, and always with <code>--inspect</code>.</p>`
+          : html`<p class="empty">None is kept. They are while a page is open.</p>`
       }
     </section>
     <${Replay} detail=${detail} reload=${reload} />`

@@ -26,12 +26,12 @@ export function Replay({ detail: { delivery, body }, reload }: ReplayProps) {
     reload()
   }
   const button = (label: string, signed: boolean) =>
-    html`<button type="button" disabled=${sending} onClick=${() => send(signed)}>${label}</button>`
+    html`<button disabled=${sending} onClick=${() => send(signed)}>${label}</button>`
   return html`<section><h2>Replay</h2>
     <p class="quiet">Sends it to the app once more. The state of the delivery stays.</p>
     <p class="actions">
       ${button('As sent', false)} ${button('Signed again', true)}
-      ${body && html`<button type="button" aria-expanded=${editing} onClick=${() => setEditing(!editing)}>Edited …</button>`}
+      ${body && html`<button aria-expanded=${editing} onClick=${() => setEditing(!editing)}>Edited …</button>`}
     </p>
     ${editing && body && html`<${ByteEditor} original=${bytesOf(body)} sending=${sending} send=${(bytes: Bytes, signed: boolean) => send(signed, bytes)} />`}
     <div role="status">${result && (result.ok ? Outcome(result.data) : Failed({ failure: result }))}</div>

@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { Review } from '../../../contract/platform.js'
-import { call, type Failure } from '../api.js'
-import { Failed, Heading, Loaded, Time } from '../components.js'
+import { Heading, Loaded, Time } from '../components.js'
 import { html } from '../html.js'
-import { announce } from '../state.js'
+import { act } from './act.js'
 
 /** Templates and bots that wait for the operator, oldest first. */
 export function ReviewsView() {
@@ -24,28 +23,23 @@ interface ItemProps {
 
 function Item({ review: { kind, id, name, application_id, account_id, submitted_at }, reload }: ItemProps) {
   const [rejecting, setRejecting] = useState(false)
-  const [failure, setFailure] = useState<Failure>()
-  const decide = async (decision: 'approve' | 'reject', body: object) => {
-    const result = await call('POST', `/${kind}s/${encodeURIComponent(id)}/${decision}`, body)
-    if (!result.ok) return setFailure(result)
-    announce(`${name} is ${decision === 'approve' ? 'approved' : 'rejected'}.`)
-    reload()
+  const decide = async (decision: string, body: object) => {
+    if (await act('POST', `/${kind}s/${id}/${decision}`, body, `Done: ${decision} ${name}.`)) reload()
   }
   const reject = (event: Event) => {
     event.preventDefault()
     void decide('reject', Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement)))
   }
   return html`<li><div><strong>${name}</strong> ${kind} of ${application_id ?? account_id} <${Time} at=${submitted_at} /></div>
-    <button type="button" class="primary" aria-label=${`Approve ${name}`} onClick=${() => decide('approve', {})}>Approve</button>
-    <button type="button" aria-expanded=${rejecting} aria-label=${`Reject ${name}`} onClick=${() => setRejecting(!rejecting)}>Reject …</button>
+    <button class="primary" aria-label=${`Approve ${name}`} onClick=${() => decide('approve', {})}>Approve</button>
+    <button aria-expanded=${rejecting} aria-label=${`Reject ${name}`} onClick=${() => setRejecting(!rejecting)}>Reject …</button>
     ${
       rejecting &&
       html`<form class="actions" onSubmit=${reject}>
-        ${kind === 'template' && html`<label>Code <input name="code" required maxlength="64" placeholder="unclear_terms" /></label>`}
-        <label>Reason <input name=${kind === 'template' ? 'reason' : 'note'} required maxlength="200" /></label>
+        ${kind === 'template' && html`<label>Code <input name="code" required placeholder="unclear_terms" /></label>`}
+        <label>Reason <input name=${kind === 'template' ? 'reason' : 'note'} required /></label>
         <button class="danger">Reject</button>
       </form>`
     }
-    ${failure && html`<${Failed} failure=${failure} />`}
   </li>`
 }

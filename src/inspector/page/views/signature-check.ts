@@ -9,8 +9,8 @@ export interface SignedDelivery {
   readonly signatures: readonly string[]
 }
 
-/** `index` of the signature that a secret makes, and the mistake without which it does; null if it makes none. */
-export type SecretVerdict = { readonly index: number; readonly mistake: string } | null
+/** `index` of the signature that a secret makes, and by what it differs from the one that is set; null for none. */
+export type SecretVerdict = { readonly index: number; readonly difference: string } | null
 
 const utf8 = new TextEncoder()
 
@@ -22,27 +22,29 @@ async function hmacOf(secret: Bytes, prefix: string, body: Bytes): Promise<strin
 
 /** Compares a secret with the signatures of a delivery, as it is written and then without known mistakes. */
 export async function checkSecret(written: string, delivery: SignedDelivery): Promise<SecretVerdict> {
-  for (const [mistake, secret] of spellingsOf(written)) {
+  for (const [difference, spelling] of spellingsOf(written)) {
+    const secret = typeof spelling === 'string' ? utf8.encode(spelling) : spelling
     // Web Crypto takes no empty key.
     if (!secret?.length) continue
     const index = delivery.signatures.indexOf(await hmacOf(secret, delivery.prefix, delivery.body))
-    if (index >= 0) return { index, mistake }
+    if (index >= 0) return { index, difference }
   }
   return null
 }
 
-function spellingsOf(written: string): readonly (readonly [mistake: string, secret: Bytes | null])[] {
+function spellingsOf(written: string): readonly (readonly [difference: string, secret: string | Bytes | null])[] {
   const trimmed = written.trim()
-  const bare = trimmed.replace(/^whsec_/, '')
+  const prefix = 'whsec_'
+  const bare = trimmed.replace(prefix, '')
   return [
-    ['', utf8.encode(written)],
-    ['with spaces around it', utf8.encode(trimmed)],
-    ['with quotes around it', utf8.encode(trimmed.replace(/^(["'])(.*)\1$/, '$2'))],
-    ['with the prefix whsec_, which the other side leaves out', utf8.encode(bare)],
-    ['without its prefix whsec_', utf8.encode(`whsec_${trimmed}`)],
-    ['as text, and the other side decodes it from base64', fromBase64(bare)],
-    ['decoded, and the other side uses it in base64', utf8.encode(base64Of(utf8.encode(written)))],
-    ['as text, and the other side decodes it from hex', fromHex(trimmed)],
+    ['', written],
+    ['spaces', trimmed],
+    ['quotes', trimmed.replace(/^(["'])(.*)\1$/, '$2')],
+    [prefix, bare],
+    [prefix, prefix + trimmed],
+    ['base64', fromBase64(bare)],
+    ['base64', base64Of(utf8.encode(written))],
+    ['hex', fromHex(trimmed)],
   ]
 }
 

@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { DeliveryDetail } from '../../../contract/deliveries.js'
 import { bytesOf } from '../bytes.js'
-import { Bytes, Copy, KeyValue, Time } from '../components.js'
+import { Time } from '../components.js'
 import { count } from '../format.js'
 import { html } from '../html.js'
+import { Message } from '../request.js'
 import type { Bytes as RawBytes } from './edited-bytes.js'
 import { verdictOf } from './secret-verdict.js'
 import { checkSecret } from './signature-check.js'
@@ -12,7 +13,7 @@ import { checkSecret } from './signature-check.js'
 export function Signature({ detail }: { readonly detail: DeliveryDetail }) {
   const { signature, request, body } = detail
   if (!signature || body === null) {
-    return html`<section><h2>Signature</h2><p class="empty">The bytes of this update are deleted: nothing can be signed.</p></section>`
+    return html`<p class="empty">The bytes of this update are deleted, so that it has no signature.</p>`
   }
   const { timestamp, prefix, signed_bytes, secrets } = signature
   const length = signed_bytes - prefix.length
@@ -24,13 +25,12 @@ export function Signature({ detail }: { readonly detail: DeliveryDetail }) {
     </ol>
     <p>HMAC-SHA256 of these ${count(signed_bytes)} bytes, with the secret as key, is</p>
     <dl>${secrets.map(
-      (it) => html`<div><dt>${it.which} secret</dt><dd><code>${it.signature}</code> <${Copy} text=${it.signature} />
+      (it) => html`<div><dt>${it.which} secret</dt><dd><code>${it.signature}</code>
         <p class="quiet">${it.sent ? 'in' : 'not in'} the header X-Platform-Signature-V2${it.until && html`, until <${Time} at=${it.until} />`}</p></dd></div>`,
     )}</dl>
     <${Check} detail=${detail} body=${body} signature=${signature} />
     <details><summary>Headers and body</summary>
-      <${KeyValue} items=${request?.headers ?? []} />
-      <${Bytes} name="Body of the request" body=${body} length=${length} />
+      <${Message} title="Request" message=${{ headers: request?.headers ?? [], body, body_bytes: length }} />
     </details>
   </section>`
 }

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { ListedTemplate, Totals } from '../../../contract/platform.js'
-import type { Template } from '../../../contract/templates.js'
-import { Badge, Heading, Loaded, type Tone } from '../components.js'
+import { Heading, Loaded } from '../components.js'
 import { count } from '../format.js'
 import { html } from '../html.js'
 import { linkTo } from '../router.js'
@@ -9,6 +8,7 @@ import type { ViewProps } from '../view.js'
 import { Chart } from './chart.js'
 import { Choice } from './choice.js'
 import { List } from './list.js'
+import { StateBadge } from './state-badge.js'
 
 /** Seconds and number of bars. */
 const periods = [
@@ -27,14 +27,7 @@ export function TemplatesView({ query }: ViewProps) {
     <div class="bar"><h2>Issued and redeemed</h2><${Choice} label="Period" options=${periods} value=${period} choose=${setPeriod} /></div>
     <${Loaded} path=${`/totals?seconds=${period}`} on=${['clock', 'reset']} about=${concerns} view=${(it: Totals) => html`<${Chart} ...${it} />`} />
     <h2>Quotas</h2>
-    <${List} name="templates" query=${query} filters=${['status', 'application_id']} columns=${columns} about=${concerns} /></article>`
-}
-
-const tones: Readonly<Record<Template['status'], Tone>> = {
-  draft: 'plain',
-  reviewing: 'note',
-  active: 'good',
-  rejected: 'bad',
+    <${List} name="templates" query=${query} columns=${columns} about=${concerns} /></article>`
 }
 
 const columns = [
@@ -45,7 +38,7 @@ const columns = [
   { head: 'Application', cell: (it: ListedTemplate) => it.applicationName, look: 'wide' },
   {
     head: 'State',
-    cell: (it: ListedTemplate) => html`<${Badge} tone=${tones[it.status]}>${it.status}<//> ${it.rejectionReason}`,
+    cell: (it: ListedTemplate) => html`${StateBadge(it)} ${it.rejectionReason}`,
   },
   {
     head: 'Quota',

@@ -1,14 +1,14 @@
 import type { VoucherEvent, VoucherHistory } from '../../../contract/voucher-history.js'
 import type { Entry } from '../activity-log.js'
-import { Heading, Loaded, Time, type Tone } from '../components.js'
+import { Heading, Loaded, Time } from '../components.js'
 import { dateTime } from '../format.js'
 import { html } from '../html.js'
 import { linkTo } from '../router.js'
 import type { ViewProps } from '../view.js'
-import { AttemptLine, DeliveryBadge } from './attempts.js'
+import { AttemptLine } from './attempt-line.js'
 import { Members } from './members.js'
+import { StateBadge, tones } from './state-badge.js'
 import { type LifeItem, lifeOf } from './voucher-life.js'
-import { VoucherBadge } from './vouchers.js'
 
 /** Everything that happened to a voucher, and what will, on a line of time. */
 export function VoucherView({ params: { id = '' } }: ViewProps) {
@@ -35,14 +35,12 @@ const lists = {
 
 function Life(history: VoucherHistory) {
   const { voucher, older_redemptions, log_since } = history
-  return html`<p>${VoucherBadge(voucher)}</p>
+  return html`<p>${StateBadge(voucher)}</p>
     <${Members} of=${voucher} names=${members} links=${lists} />
     ${older_redemptions && html`<p class="quiet">Only the newest redemptions are shown.</p>`}
     <ol class="life">${lifeOf(history).map((it) => html`<${Item} ...${it} />`)}</ol>
     <p class="quiet">Verifications and replays are known since ${dateTime(log_since)}.</p>`
 }
-
-const tones: Readonly<Record<string, Tone>> = { issued: 'note', redeemed: 'good', reversed: 'warn', expired: 'bad' }
 
 function Item({ title, at, gap, event }: LifeItem) {
   return html`<li class=${event ? tones[event.type] : 'future'}>
@@ -70,7 +68,7 @@ function Details(event: VoucherEvent) {
     ({ update_id, type, bot_id, pending, delivery }) => html`<p>Update ${update_id}, ${type}, for ${bot_id}${': '}
         ${
           delivery
-            ? html`<a href=${linkTo(['deliveries', delivery.id])}>${delivery.id}</a> <${DeliveryBadge} ...${delivery} />`
+            ? html`<a href=${linkTo(['deliveries', delivery.id])}>${delivery.id}</a> ${StateBadge(delivery)}`
             : html`<span class="quiet">${pending ? 'not polled yet' : 'not waiting any more'}</span>`
         }</p>
       <ul>${delivery?.attempts.map((it) => html`<${AttemptLine} ...${it} />`)}</ul>`,

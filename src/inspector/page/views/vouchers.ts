@@ -1,18 +1,13 @@
 import type { voucherStatuses } from '../../../contract/voucher-history.js'
 import type { Voucher } from '../../../contract/vouchers.js'
-import { Badge, Heading, Time, type Tone } from '../components.js'
+import { Heading, Time } from '../components.js'
 import { html } from '../html.js'
 import { linkTo, setQuery } from '../router.js'
 import type { ViewProps } from '../view.js'
 import { List } from './list.js'
+import { StateBadge, stateOptions } from './state-badge.js'
 
-const tones: Readonly<Record<(typeof voucherStatuses)[number], Tone>> = {
-  issued: 'note',
-  redeemed: 'good',
-  expired: 'bad',
-}
-
-export const VoucherBadge = ({ status }: Pick<Voucher, 'status'>) => html`<${Badge} tone=${tones[status]}>${status}<//>`
+const states: readonly (typeof voucherStatuses)[number][] = ['issued', 'redeemed', 'expired']
 
 const filters = {
   template_id: 'Template',
@@ -34,15 +29,15 @@ export function VouchersView({ query }: ViewProps) {
           html`<label><span>${label}</span><input name=${name} type="search" value=${query.get(name) ?? ''} /></label>`,
       )}
       <label><span>State</span><select name="status" value=${query.get('status') ?? ''}>
-        <option value="">Any</option>${Object.keys(tones).map((it) => html`<option>${it}</option>`)}
+        ${stateOptions(states)}
       </select></label>
     </form>
-    <${List} name="vouchers" query=${query} filters=${[...Object.keys(filters), 'status']} columns=${columns} about=${({ voucher }: { voucher: string | null }) => voucher} /></article>`
+    <${List} name="vouchers" query=${query} columns=${columns} about=${({ voucher }: { voucher: string | null }) => voucher} /></article>`
 }
 
 const columns = [
   { head: 'Voucher', cell: (it: Voucher) => html`<a href=${linkTo(['vouchers', it.id])}>${it.name}</a>` },
-  { head: 'State', cell: VoucherBadge },
+  { head: 'State', cell: StateBadge },
   { head: 'Recipient', cell: (it: Voucher) => it.recipientUserId },
   { head: 'External id', cell: (it: Voucher) => it.externalIssueId, look: 'wide' },
   { head: 'Code ends in', cell: (it: Voucher) => it.codeHint, look: 'wide' },

@@ -14,15 +14,9 @@ test.each<[string, object, object | null, string]>([
   ['good', { status: 'delivered', last_status_code: 200 }, null, 'The app accepted it with 200.'],
   ['bad', { status: 'failed', last_status_code: 401, last_error: httpError }, null, 'The app refused it with 401.'],
   ['bad', { status: 'failed', last_status_code: 500, last_error: httpError }, null, httpError.message],
-  ['plain', { status: 'cancelled', cancel_reason: 'webhook_deleted' }, null, 'It was cancelled: webhook deleted.'],
-  ['note', {}, null, 'It waits for its first attempt.'],
-  ['note', { status: 'delivering' }, null, 'It is on its way.'],
-  ['bad', {}, { ok: false }, 'A receiver refuses it.'],
+  ['note', { status: 'cancelled', cancel_reason: 'webhook_deleted' }, null, 'It was cancelled: webhook deleted.'],
+  ['note', {}, null, 'It is not sent yet.'],
+  ['bad', {}, { ok: false }, 'It is refused.'],
 ])('the outcome of a delivery is %s: %j', (tone, delivery, verification, sentence) => {
   expect(outcomeOf(detailOf(delivery, verification))).toEqual([tone, sentence])
-})
-
-test('a dead letter is said to be the end', () => {
-  const [, sentence] = outcomeOf(detailOf({ status: 'dead_letter', last_status_code: 403, last_error: httpError }))
-  expect(sentence).toBe('The app refused it with 403. It is a dead letter: no attempt follows.')
 })

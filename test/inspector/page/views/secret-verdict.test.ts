@@ -16,7 +16,7 @@ test('a secret that makes no signature is said to be a different one', () => {
 })
 
 test('a secret that matches is good, and of a failed delivery the bytes are in doubt', () => {
-  const found = { index: 0, mistake: '' }
+  const found = { index: 0, difference: '' }
   const [tone, text] = verdictOf(found, detailOf('failed'))
   expect(tone).toBe('good')
   expect(text).toContain('matches')
@@ -25,11 +25,11 @@ test('a secret that matches is good, and of a failed delivery the bytes are in d
 })
 
 test('a secret that matches only without a mistake is bad, and the mistake is named', () => {
-  const [tone, text] = verdictOf({ index: 0, mistake: 'with quotes around it' }, detailOf('failed'))
+  const [tone, text] = verdictOf({ index: 0, difference: 'quotes' }, detailOf('failed'))
   expect(tone).toBe('bad')
-  expect(text).toContain('with quotes around it')
+  expect(text).toContain('quotes')
 })
 
-test('a secret whose signature was not sent is a warning', () => {
-  expect(verdictOf({ index: 1, mistake: '' }, detailOf('failed'))[0]).toBe('warn')
+test('a secret whose signature was not sent is not the one to look at', () => {
+  expect(verdictOf({ index: 1, difference: '' }, detailOf('failed'))[0]).toBe('bad')
 })

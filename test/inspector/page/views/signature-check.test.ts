@@ -15,8 +15,8 @@ const signedWith = (...secrets: (string | Uint8Array)[]) => ({
 describe('checkSecret', () => {
   test('names the signature that the secret makes', async () => {
     const delivery = signedWith('new-secret', 'old-secret')
-    expect(await checkSecret('new-secret', delivery)).toEqual({ index: 0, mistake: '' })
-    expect(await checkSecret('old-secret', delivery)).toEqual({ index: 1, mistake: '' })
+    expect(await checkSecret('new-secret', delivery)).toEqual({ index: 0, difference: '' })
+    expect(await checkSecret('old-secret', delivery)).toEqual({ index: 1, difference: '' })
   })
 
   test('returns null for another secret, and for one with another case', async () => {
@@ -52,6 +52,6 @@ describe('checkSecret', () => {
   ])('finds the mistake of a secret with %s', async (_, written, secret) => {
     const found = await checkSecret(written, signedWith(secret))
     expect(found?.index).toBe(0)
-    expect(found?.mistake).not.toBe('')
+    expect(found?.difference).not.toBe('')
   })
 })

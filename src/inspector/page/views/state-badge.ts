@@ -1,0 +1,27 @@
+import { Badge, type Tone } from '../components.js'
+import { html } from '../html.js'
+import { wordsOf } from './members.js'
+
+/** Tones of what is not plain: states of vouchers, deliveries and templates, and events of a voucher. */
+export const tones: Readonly<Record<string, Tone>> = {
+  issued: 'note',
+  redeemed: 'good',
+  reversed: 'warn',
+  expired: 'bad',
+  pending: 'note',
+  delivering: 'note',
+  delivered: 'good',
+  failed: 'warn',
+  dead_letter: 'bad',
+  reviewing: 'note',
+  active: 'good',
+  rejected: 'bad',
+}
+
+export function StateBadge({ status }: { readonly status: string }) {
+  return html`<${Badge} tone=${tones[status] ?? 'plain'}>${wordsOf(status)}<//>`
+}
+
+/** Options of a field that filters by state. */
+export const stateOptions = (states: readonly string[]) =>
+  html`<option value="">Any</option>${states.map((it) => html`<option value=${it}>${wordsOf(it)}</option>`)}`
