@@ -194,8 +194,10 @@ const withIds: Readonly<Partial<Record<string, (id: Ids) => string | undefined>>
     ),
   TOKEN_NOT_FOUND: (id) =>
     join(id('appId'), (it) => `The tokens of this application: ${suggested`tokens list --app ${it}`}.`),
+  // Only the operator names a delivery without its bot.
   DELIVERY_NOT_FOUND: (id) =>
-    join(id('botId'), (it) => `The deliveries of this bot: ${suggested`webhook deliveries ${it}`}.`),
+    join(id('botId'), (it) => `The deliveries of this bot: ${suggested`webhook deliveries ${it}`}.`) ??
+    join(id('deliveryId'), () => `The deliveries of this server: ${suggested`platform deliveries list`}.`),
   VOUCHER_ALREADY_REDEEMED: (id) =>
     join(
       id('redemption_id'),

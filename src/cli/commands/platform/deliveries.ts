@@ -13,9 +13,11 @@ import { operatorNotes as notes } from './operator-notes.js'
 const deliveryId = { name: 'DELIVERY_ID', summary: 'Id of the delivery, dlv_…', ask: 'Delivery id' }
 
 /** Exit codes as of `webhook replay` (DECISIONS.md#replay-of-deliveries). */
-function exitOf({ status }: contract.DeliveryReplay): number {
-  if (status === null || status >= 500) return 9
-  return status >= 200 && status < 300 ? 0 : 8
+function exitOf(replay: contract.DeliveryReplay): number {
+  // The spread accepts a response that is no object.
+  const { error, status } = { ...replay }
+  if (!error) return 0
+  return status === null || status >= 500 ? 9 : 8
 }
 
 export const platformDeliveries: Group = {
