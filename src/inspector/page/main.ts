@@ -14,6 +14,8 @@ if (features.value === null) isSessionEnd(401)
 const show = () => render(html`<${Shell} />`, document.getElementById('page') as HTMLElement)
 onChange(show)
 show()
+// A new link in this tab changes only the fragment, for which the browser loads nothing.
+addEventListener('hashchange', () => location.hash.startsWith('#ticket=') && location.reload())
 startRouter()
 startClock()
 await followActivity()

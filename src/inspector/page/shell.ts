@@ -48,6 +48,8 @@ export function Shell() {
       const target = event.target as HTMLElement
       const isField = target.matches('input, select, textarea')
       if (event.key === 'Escape') {
+        // Chrome would empty a search field.
+        event.preventDefault()
         if (isField) target.blur()
         else leave()
       } else if (isField) return

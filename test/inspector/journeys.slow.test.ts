@@ -1,0 +1,350 @@
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { axeViolations } from '../support/axe.js'
+import { REBOUND_DOMAIN, type TestPage, useBrowser } from '../support/browser.js'
+import { listen } from '../support/listen.js'
+import { HOSTILE, type PageServer, pageServer, WEBHOOK_SECRET } from '../support/page-server.js'
+
+const browser = useBrowser()
+let server: PageServer
+
+beforeAll(async () => {
+  server = await pageServer()
+})
+afterAll(() => server.close())
+
+const ui = (path: string) => `${server.baseUrl}/_platform/ui${path}`
+
+/** Opens the page with a new link, and then one of its views. */
+async function open(path = '', options = {}): Promise<TestPage> {
+  const page = await browser.page(options)
+  await page.goto(await server.link())
+  await page.getByText('Live', { exact: true }).waitFor()
+  if (path !== '') await page.goto(ui(path))
+  return page
+}
+
+/** Redeems a new voucher; returns its id. */
+async function redeem(): Promise<string> {
+  const { id, credential } = await server.issue()
+  const { ok } = await server.client.vouchers.redeem({ credential })
+  expect(ok).toBe(true)
+  return id
+}
+
+/** Redeems a voucher whose delivery to the application the page then shows. */
+async function openDelivery(page: TestPage): Promise<void> {
+  const id = await redeem()
+  await page.goto(ui(`/?voucher=${id}&type=voucher_redeemed`))
+  await page.getByRole('link', { name: 'voucher_redeemed' }).click()
+  await page.getByRole('heading', { name: 'Signature' }).waitFor()
+}
+
+test('redeem appears in the stream, and its request, response and voucher open from there', async () => {
+  const page = await open()
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(request.url()))
+  const id = await redeem()
+  const row = page.getByRole('row').filter({ hasText: 'vouchers.redeem' }).filter({ hasText: id })
+  await row.waitFor()
+  // The open stream brought it: the page did not ask again.
+  expect(asked).toEqual([])
+  await row.getByRole('link').click()
+  expect(page.url()).toMatch(/\/_platform\/ui\/requests\/req_/)
+  await page.getByRole('heading', { name: 'Response' }).waitFor()
+  await page.getByRole('link', { name: id }).first().click()
+  expect(page.url()).toBe(ui(`/vouchers/${id}`))
+  await page.getByText('redeemed', { exact: true }).first().waitFor()
+  expect(page.errors).toEqual([])
+})
+
+test('delivery shows that the app refused it, and that another secret is the cause', async () => {
+  server.app.secret = 'a-secret-of-the-app'
+  const page = await open()
+  await openDelivery(page)
+  await page.getByText('401').first().waitFor()
+  await page.getByLabel('Secret that the app uses').fill('a-secret-of-the-app')
+  await page.getByText('the app uses a different secret').waitFor()
+  await page.getByLabel('Secret that the app uses').fill(WEBHOOK_SECRET)
+  await page.getByText('This secret matches').waitFor()
+  server.app.secret = WEBHOOK_SECRET
+  expect(page.errors).toEqual([])
+})
+
+test('replay with edited bytes is signed, and the app gets exactly these bytes', async () => {
+  const page = await open()
+  await openDelivery(page)
+  const before = server.app.bodies.length
+  await page.getByRole('button', { name: 'Edited' }).click()
+  const box = page.getByLabel('Bytes to send')
+  const edited = (await box.inputValue()).replace('"voucher_redeemed"', '"voucher_redeemed" ')
+  await box.fill(edited)
+  await page.getByRole('button', { name: 'Send signed' }).click()
+  await page.getByRole('button', { name: 'Send signed' }).and(page.locator(':enabled')).waitFor()
+  await page.getByRole('region', { name: 'Body of the response' }).first().waitFor()
+  expect(server.app.bodies.slice(before).map(String)).toEqual([edited])
+  expect(page.errors).toEqual([])
+})
+
+test('clock does what its forecast says when it is advanced', async () => {
+  const { id } = await server.issue()
+  const page = await open('/clock')
+  await page.getByRole('button', { name: '+31 d' }).click()
+  await page.getByText(/vouchers? expires?/).waitFor()
+  await page.getByRole('button', { name: 'Advance', exact: true }).click()
+  await page.goto(ui(`/vouchers/${id}`))
+  await page.getByText('expired', { exact: true }).first().waitFor()
+  expect(page.errors).toEqual([])
+})
+
+test('fault that is switched on strikes the next call, and ends when it is switched off', async () => {
+  const page = await open('/faults')
+  const switches = page.getByRole('group', { name: 'vouchers.verify' })
+  await switches.getByLabel('Share of its calls').selectOption({ label: '100 %' })
+  const fault = switches.getByRole('switch', { name: 'Fail with 503' })
+  await fault.click()
+  await switches.getByRole('switch', { name: 'Fail with 503', checked: true }).waitFor()
+  const { credential } = await server.issue()
+  expect(await server.client.vouchers.verify({ credential })).toMatchObject({ ok: false, status: 503 })
+  await fault.click()
+  await page.getByText('No fault is on.').waitFor()
+  expect(await server.client.vouchers.verify({ credential })).toMatchObject({ ok: true })
+  await page.goto(ui('/?type=vouchers.verify'))
+  await page.getByRole('row').filter({ hasText: '503' }).waitFor()
+  expect(page.errors).toEqual([])
+})
+
+test('text of a sender stays text in every view', async () => {
+  const created = await server.client.templates.create({
+    external_template_id: 'hostile',
+    name: HOSTILE,
+    type: 'gift',
+    issuer_name: HOSTILE,
+    fulfiller_name: HOSTILE,
+    fulfillment_category: 'offline_service',
+    acquisition_source: 'free_claim',
+    validity: { type: 'relative', duration_days: 30 },
+    issue_limit: 10,
+  })
+  if (!created.ok) throw new Error(created.code)
+  const { id: templateId } = created.data
+  await server.client.templates.submit({ templateId })
+  const page = await open('/reviews')
+  const isText = async () => {
+    await page.getByText('<script>', { exact: false }).first().waitFor({ state: 'attached' })
+    expect(await page.locator('main script, main img, main iframe').count()).toBe(0)
+    expect(await page.evaluate('window.hostile')).toBeUndefined()
+  }
+  await isText()
+  await server.client.platform.approveTemplate({ templateId })
+  await page.goto(ui('/templates'))
+  await isText()
+  const order = { template_id: templateId, external_issue_id: 'hostile-1', recipient_user_id: 'user-1' }
+  const issued = await server.client.vouchers.issue({ ...order, metadata: { note: HOSTILE } })
+  if (!issued.ok) throw new Error(issued.code)
+  for (const path of ['/vouchers', `/vouchers/${issued.data.id}`]) {
+    await page.goto(ui(path))
+    await isText()
+  }
+  // Node's fetch sends the header as it is.
+  await fetch(`${server.baseUrl}/api/v1/open-platform/vouchers/${encodeURIComponent(HOSTILE)}`, {
+    headers: { 'User-Agent': HOSTILE },
+  })
+  await page.goto(ui('/'))
+  await page.getByRole('row').filter({ hasText: '404' }).getByRole('link').first().click()
+  await page.getByRole('heading', { name: 'Response' }).waitFor()
+  await isText()
+  await openDelivery(page)
+  await isText()
+  expect(page.errors).toEqual([])
+})
+
+test('another website cannot read the page, call the server, frame it, or use a rebound name', async () => {
+  const port = new URL(server.baseUrl).port
+  const website = `http://127.0.0.1:${await listen(
+    createServer((_, response) => response.writeHead(200, { 'Content-Type': 'text/html' }).end('<title>Site</title>')),
+  )}`
+  // In the same browser, with the session of the page: cookies and sites do not depend on ports.
+  const page = await open()
+  const results: (readonly [string, number])[] = []
+  page.on('response', (response) => {
+    const { pathname, port: to } = new URL(response.url())
+    if (to === port) results.push([pathname, response.status()])
+  })
+  await page.goto(website)
+  const read = (path: string, options: object) =>
+    page.evaluate(
+      ([url, init]) =>
+        fetch(url as string, init as RequestInit).then(
+          (it) => it.type,
+          () => 'unreadable',
+        ),
+      [`${server.baseUrl}${path}`, options] as const,
+    )
+  expect(await read('/_platform/v1/clock', { credentials: 'include' })).toBe('unreadable')
+  expect(await read('/_platform/v1/clock', { credentials: 'include', mode: 'no-cors' })).toBe('unreadable')
+  expect(await read('/_platform/ui/features', { credentials: 'include', mode: 'no-cors' })).toBe('unreadable')
+  const post = { method: 'POST', credentials: 'include', mode: 'no-cors', body: '{}' }
+  expect(await read('/_platform/v1/reset', post)).toBe('unreadable')
+  expect(await read('/_platform/v1/clock/advance', { method: 'POST', credentials: 'include' })).toBe('unreadable')
+  // Neither does a form, nor a frame.
+  await page.setContent(`<form method="post" action="${server.baseUrl}/_platform/v1/reset"><button>Win</button></form>`)
+  await page.getByRole('button').click()
+  await page.waitForURL(`${server.baseUrl}/**`)
+  await page.goto(website)
+  await page.setContent(`<iframe src="${ui('/')}"></iframe>`)
+  await expect.poll(() => page.frames()[1]?.url()).toBeDefined()
+  expect(await page.frameLocator('iframe').getByText('Live').count()).toBe(0)
+  expect(results.length).toBeGreaterThan(0)
+  expect(results.filter(([, status]) => status !== 403)).toEqual([])
+  const rebound = await page.goto(`http://page.${REBOUND_DOMAIN}:${port}/_platform/ui/`)
+  expect(rebound?.status()).toBe(403)
+})
+
+test('page with a forged cookie or a used link shows nothing and says how to open it', async () => {
+  const link = await server.link()
+  const first = await browser.page()
+  await first.goto(link)
+  await first.getByText('Live', { exact: true }).waitFor()
+  for (const cookie of [undefined, 'forged']) {
+    const page = await browser.page()
+    if (cookie !== undefined) {
+      const name = `voucherctl_page_${new URL(server.baseUrl).port}`
+      await page.context().addCookies([{ name, value: cookie, url: `${server.baseUrl}/_platform` }])
+    }
+    await page.goto(link)
+    await page.getByText('session has ended: run voucherctl open again').waitFor()
+    expect(await page.getByRole('row').count()).toBe(0)
+  }
+})
+
+test('stream shows 10,000 entries without stalling while they arrive, and finds one of them', async () => {
+  const [groups, size] = [10, 1_000]
+  let write: ((lines: string) => void) | undefined
+  const feed = await listen(
+    createServer((_, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/x-ndjson' })
+      response.flushHeaders()
+      write = (lines) => response.write(lines)
+    }),
+  )
+  const lineOf = (seq: number) => {
+    const request = {
+      time: new Date(1_800_000_000_000 + seq).toISOString(),
+      request_id: `req_${seq}`,
+      endpoint: seq === 17 ? 'vouchers.redeem' : 'vouchers.verify',
+      method: 'POST',
+      path: '/api/v1/open-platform/vouchers/verify',
+      status: 200,
+      code: null,
+      application_id: 'app_shop',
+      voucher_id: `vch_${seq}`,
+      replayed: false,
+      duration_ms: 1,
+    }
+    return `${JSON.stringify({ seq, kind: 'request', request, exchange: null })}\n`
+  }
+  const page = await browser.page()
+  await page.route('**/_platform/v1/activity*', (route) => route.continue({ url: `http://127.0.0.1:${feed}/` }))
+  await page.goto(await server.link())
+  await page.getByText('Live', { exact: true }).waitFor()
+  for (let group = 0; group < groups; group += 1) {
+    write?.(Array.from({ length: size }, (_, index) => lineOf(group * size + index)).join(''))
+    // The next group follows when the page has shown this one: it renders in between.
+    await page
+      .getByRole('row')
+      .filter({ hasText: `vch_${(group + 1) * size - 1}` })
+      .waitFor()
+    expect(await page.getByRole('row').count()).toBeLessThan(100)
+  }
+  await page.getByLabel('Find').fill('vch_17')
+  await page.getByLabel('Type').selectOption('vouchers.redeem')
+  await page.getByRole('row').filter({ hasText: 'vouchers.redeem' }).waitFor()
+  expect(await page.getByRole('row').count()).toBe(2)
+})
+
+test('keyboard alone finds an entry, opens it, returns and shows the keys', async () => {
+  await redeem()
+  const page = await open()
+  await page.getByRole('row').filter({ hasText: 'vouchers.redeem' }).first().waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('vouchers.redeem')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'vouchers.redeem' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('row').first().waitFor()
+  await page.keyboard.press('?')
+  await page.getByRole('dialog').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'hidden' })
+  await page.reload()
+  await page.getByText('Live', { exact: true }).waitFor()
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  expect(await page.evaluate('document.activeElement.id')).toBe('main')
+  expect(page.errors).toEqual([])
+})
+
+/** Folder for pictures of every view, for people to look at. */
+const { VOUCHERCTL_SCREENSHOTS: pictures } = process.env
+
+test('axe finds nothing in any view, light or dark, wide or narrow', async () => {
+  server.app.secret = 'a-secret-of-the-app'
+  const id = await redeem()
+  const page = await open()
+  const pathOf = async (name: string) => {
+    const row = page.getByRole('row').filter({ hasText: id })
+    const href = await row.getByRole('link', { name }).first().getAttribute('href')
+    return href?.replace('/_platform/ui', '') ?? ''
+  }
+  const views = {
+    stream: '/',
+    request: await pathOf('vouchers.redeem'),
+    vouchers: '/vouchers',
+    voucher: `/vouchers/${id}`,
+    deliveries: '/deliveries',
+    delivery: await pathOf('voucher_redeemed'),
+    clock: '/clock',
+    faults: '/faults',
+    reviews: '/reviews',
+    templates: '/templates',
+    unknown: '/unknown',
+  }
+  server.app.secret = WEBHOOK_SECRET
+  const looks = [1280, 390].flatMap((width) =>
+    (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
+  )
+  for (const [name, path] of Object.entries(views)) {
+    await page.goto(ui(path))
+    await page.locator('main :is(h1, .list)').first().waitFor({ state: 'attached' })
+    await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0)
+    for (const [index, { width, colorScheme }] of looks.entries()) {
+      // Each width and each colour scheme is checked once; people look at all four.
+      const isChecked = index === 0 || index === 3
+      if (!isChecked && pictures === undefined) continue
+      await page.setViewportSize({ width, height: 860 })
+      await page.emulateMedia({ colorScheme })
+      const picture = `${name}-${width}-${colorScheme}.png`
+      if (pictures !== undefined) await page.screenshot({ path: join(pictures, picture) })
+      if (isChecked) expect([picture, await axeViolations(page)]).toEqual([picture, []])
+    }
+    // Nothing lies beside the screen of a telephone.
+    expect([name, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([name, 390])
+  }
+  expect(page.errors).toEqual([])
+})
+
+test('page says that its session ended after a restart, and shows the same data with a new link', async () => {
+  const id = await redeem()
+  const page = await open()
+  await server.restart()
+  await page.getByText('session has ended: run voucherctl open again').waitFor()
+  // In the same tab, where the link changes nothing but the fragment.
+  await page.goto(await server.link())
+  await page.getByText('Live', { exact: true }).waitFor()
+  await page.goto(ui(`/vouchers/${id}`))
+  await page.getByText('redeemed', { exact: true }).first().waitFor()
+})
