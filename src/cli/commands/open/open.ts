@@ -5,6 +5,7 @@ import { openPage } from '../../../contract/page.js'
 import type { Context } from '../../command/context.js'
 import { type Leaf, leaf } from '../../command/leaf.js'
 import { startHint } from '../../command/local-advice.js'
+import { findRunningServers, isAddressOf } from '../../config/local-server.js'
 import { type Failure, fail } from '../../failure.js'
 import { toggle } from '../../flags/flags.js'
 import { suggested } from '../../output/suggestions.js'
@@ -29,14 +30,8 @@ export const open: Leaf = leaf({
   run: async (context, { flags }) => {
     const base = context.baseUrl()
     if (!base.ok) return base
-    const { hostname, secure } = parseBaseUrl(base.value)
-    if (secure || !isLoopbackHost(hostname)) {
-      return fail(
-        'INVALID_INPUT',
-        `${base.value} is no server of this machine, so it has no page to open.`,
-        'Start a server here: `voucherctl server start --detach`. Then name its URL with --base-url.',
-      )
-    }
+    const refusal = refuseWithoutPage(context, base.value)
+    if (refusal !== undefined) return refusal
     const result = await context.call(openPage, {})
     if (!result.ok) return 'plan' in result ? result : explain(context, base.value, result)
     const url = linkOf(result.data.url)
@@ -51,14 +46,40 @@ export const open: Leaf = leaf({
   },
 })
 
+/** Refuses a server that can have no page, as far as this machine knows without a call. */
+function refuseWithoutPage({ host, settings }: Context, baseUrl: string): Failure | undefined {
+  const { hostname, secure } = parseBaseUrl(baseUrl)
+  const running = findRunningServers(host, settings.config)
+  const local = running.find((it) => it.base_url === baseUrl || isAddressOf(it, baseUrl))
+  if (local?.operator_key_file === null) return withoutOperator(baseUrl)
+  if (!secure && isLoopbackHost(hostname)) return undefined
+  if (local === undefined) {
+    return fail(
+      'INVALID_INPUT',
+      `${baseUrl} is no server of this machine, so it has no page to open.`,
+      'Start a server here: `voucherctl server start --detach`. Then name its URL with --base-url.',
+    )
+  }
+  const hint = 'Stop it, and start it without --host: `voucherctl server start --detach`.'
+  return pageOff(`Other machines can reach the server on ${baseUrl}, so it has no page.`, hint)
+}
+
+const withoutOperator = (baseUrl: string) =>
+  pageOff(
+    `The server on ${baseUrl} runs without the operator API, so it has no page.`,
+    'Stop it, and start it with the operator API: `voucherctl server start --detach --operator on`.',
+  )
+
+/** The failure that a server without a page returns, with the reason that this machine knows. */
+const pageOff = (message: string, hint: string): Failure => ({
+  ...fail('INVALID_INPUT', message, hint),
+  code: 'PAGE_OFF',
+})
+
 /** The failure with the command that starts a server that has a page. */
 async function explain(context: Context, baseUrl: string, failure: Failure): Promise<Failure> {
   const { code } = failure
-  if (code === 'ROUTE_NOT_FOUND') {
-    const hint =
-      'The page needs the operator API: stop the server, and start it with `voucherctl server start --operator on`.'
-    return { ...failure, message: `The server on ${baseUrl} has no page.`, hint }
-  }
+  if (code === 'ROUTE_NOT_FOUND') return withoutOperator(baseUrl)
   const { hint } = failure
   const start = suggested`server start --detach --port ${String(parseBaseUrl(baseUrl).port)}`
   if (code === 'CREDENTIAL_REQUIRED') return { ...failure, hint: `${hint} If no server runs there: ${start}.` }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openerOf } from '../../../../src/cli/commands/open/browser.js'
@@ -43,7 +43,9 @@ test('open --json prints the link and the time until which it is valid', async (
 
 test('open on a terminal starts the browser with the link as one argument and no credential', async () => {
   const { opened, path } = fakeOpeners()
-  const { exit, stdout, stderr } = await cli('open', { env: { ...server.env, PATH: path }, terminal: true })
+  const env = { ...server.env, PATH: path }
+  // A narrow terminal must not break the link.
+  const { exit, stdout, stderr } = await cli('open', { env, terminal: true, columns: 60 })
   expect(exit).toBe(0)
   await vi.waitFor(() => expect(existsSync(opened)).toBe(true), 30_000)
   const [count, url, ...rest] = readFileSync(opened, 'utf8').split('\n')
@@ -128,11 +130,42 @@ test('open with a server beyond loopback says how to start one that has a page',
   expect(errorOf(stderr)).toMatchObject({ code: 'PAGE_OFF', hint: expect.stringContaining('voucherctl server start') })
 })
 
+const withoutOperator = {
+  code: 'PAGE_OFF',
+  hint: expect.stringContaining('`voucherctl server start --detach --operator on`'),
+}
+
 test('open with a server without the operator API says how to start one that has it', async () => {
   const { baseUrl } = await stub(() => refusal(404, 'ROUTE_NOT_FOUND'))
   const { exit, stderr } = await cli(`open --json --base-url ${baseUrl}`, { env: secrets })
-  expect(exit).toBe(5)
-  expect(errorOf(stderr)).toMatchObject({ code: 'ROUTE_NOT_FOUND', hint: expect.stringContaining('--operator on') })
+  expect(exit).toBe(6)
+  expect(errorOf(stderr)).toMatchObject(withoutOperator)
+})
+
+/** Lists this process as a running server, as `server start` does. */
+function listServer(home: string, base_url: string, operator_key_file: string | null) {
+  const registry = join(home, '.local', 'state', 'voucherctl', 'servers')
+  mkdirSync(registry, { recursive: true, mode: 0o700 })
+  const started_at = '2026-11-21T10:00:00.000Z'
+  const server = { instance_id: 'one', pid: process.pid, data_dir: home, store: 'memory', started_at }
+  writeFileSync(join(registry, 'one.json'), JSON.stringify({ ...server, base_url, operator_key_file }))
+}
+
+test('open asks for no operator key of a local server that runs without the operator API', async () => {
+  const home = temporaryDir()
+  const { baseUrl, received } = await stub(() => refusal(404, 'ROUTE_NOT_FOUND'))
+  listServer(home, baseUrl, null)
+  const { exit, stderr, asked } = await cli(`open --json --base-url ${baseUrl}`, { home, terminal: true })
+  expect([exit, asked, received]).toEqual([6, [], []])
+  expect(errorOf(stderr)).toMatchObject(withoutOperator)
+})
+
+test('open with a local server that is bound beyond loopback says to start it without --host', async () => {
+  const home = temporaryDir()
+  listServer(home, 'http://0.0.0.0:8420', join(home, 'operator.key'))
+  const { exit, stderr } = await cli('open --json --base-url http://0.0.0.0:8420', { home })
+  expect(exit).toBe(6)
+  expect(errorOf(stderr)).toMatchObject({ code: 'PAGE_OFF', hint: expect.stringContaining('without --host') })
 })
 
 test.each([
