@@ -4,10 +4,14 @@ type Outcome = readonly [tone: 'good' | 'bad' | 'note', sentence: string]
 
 /** What became of a delivery so far. */
 export function outcomeOf({ delivery, verification }: Pick<DeliveryDetail, 'delivery' | 'verification'>): Outcome {
-  const { status, last_status_code: code, last_error, cancel_reason } = delivery
+  const { status, last_status_code: code, last_error, cancel_reason, attempts } = delivery
   if (status === 'delivered') return ['good', `The app accepted it with ${code}.`]
   if (cancel_reason) return ['note', `It was cancelled: ${cancel_reason.replace('_', ' ')}.`]
+  // A listener refuses what it does not pass on to an application.
+  if (verification?.ok === false && !attempts.length) {
+    return ['bad', `It was refused: ${verification.reason?.replaceAll('_', ' ')}.`]
+  }
   if (code === 401 || code === 403) return ['bad', `The app refused it with ${code}.`]
   if (last_error) return ['bad', last_error.message]
-  return verification?.ok === false ? ['bad', 'It is refused.'] : ['note', 'It is not sent yet.']
+  return ['note', 'It is not sent yet.']
 }

@@ -8,8 +8,9 @@ export function verdictOf(
   found: SecretVerdict,
   { signature, delivery }: Pick<DeliveryDetail, 'signature' | 'delivery'>,
 ): Verdict {
-  const secret = found && signature?.secrets[found.index]
-  if (!secret) return ['bad', 'This secret gives another signature: the app uses a different secret.']
+  if (!found) return ['bad', 'This secret gives another signature: the app uses a different secret.']
+  const secret = signature?.secrets[found.index]
+  if (!secret) return ['bad', 'This secret made the signature that was sent, but it is not in use here.']
   const which = `the ${secret.which} secret`
   if (found.difference)
     return ['bad', `This is ${which} but for its ${found.difference}: use it exactly as it was set.`]

@@ -41,6 +41,10 @@ interface CheckProps {
   readonly signature: NonNullable<DeliveryDetail['signature']>
 }
 
+/** Signatures in the header of the request. */
+const sentWith = ({ request }: DeliveryDetail) =>
+  request?.headers.flatMap(([name, value]) => (/^x-platform-signature-v2$/i.test(name) ? value.split(',') : [])) ?? []
+
 /** Field for the secret of the app, which stays in this page. */
 function Check({ detail, body, signature: { prefix, secrets } }: CheckProps) {
   const [secret, setSecret] = useState('')
@@ -48,7 +52,11 @@ function Check({ detail, body, signature: { prefix, secrets } }: CheckProps) {
   useEffect(() => {
     let current = true
     setVerdict(undefined)
-    const delivery = { prefix, body: bytesOf(body) as RawBytes, signatures: secrets.map((it) => it.signature) }
+    const delivery = {
+      prefix,
+      body: bytesOf(body) as RawBytes,
+      signatures: [...secrets.map((it) => it.signature), ...sentWith(detail)],
+    }
     if (secret) void checkSecret(secret, delivery).then((found) => current && setVerdict(verdictOf(found, detail)))
     return () => {
       current = false

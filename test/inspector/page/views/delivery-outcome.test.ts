@@ -4,7 +4,14 @@ import { outcomeOf } from '../../../../src/inspector/page/views/delivery-outcome
 
 const detailOf = (delivery: object, verification: object | null = null) =>
   ({
-    delivery: { status: 'pending', last_status_code: null, last_error: null, cancel_reason: null, ...delivery },
+    delivery: {
+      status: 'pending',
+      last_status_code: null,
+      last_error: null,
+      cancel_reason: null,
+      attempts: [],
+      ...delivery,
+    },
     verification,
   }) as unknown as DeliveryDetail
 
@@ -16,7 +23,12 @@ test.each<[string, object, object | null, string]>([
   ['bad', { status: 'failed', last_status_code: 500, last_error: httpError }, null, httpError.message],
   ['note', { status: 'cancelled', cancel_reason: 'webhook_deleted' }, null, 'It was cancelled: webhook deleted.'],
   ['note', {}, null, 'It is not sent yet.'],
-  ['bad', {}, { ok: false }, 'It is refused.'],
+  [
+    'bad',
+    { status: 'failed', last_status_code: 401 },
+    { ok: false, reason: 'bad_signature' },
+    'It was refused: bad signature.',
+  ],
 ])('the outcome of a delivery is %s: %j', (tone, delivery, verification, sentence) => {
   expect(outcomeOf(detailOf(delivery, verification))).toEqual([tone, sentence])
 })

@@ -15,6 +15,12 @@ test('a secret that makes no signature is said to be a different one', () => {
   ])
 })
 
+test('a secret that made the sent signature without being in use is bad', () => {
+  const [tone, text] = verdictOf({ index: 2, difference: '' }, detailOf('failed'))
+  expect(tone).toBe('bad')
+  expect(text).toContain('not in use')
+})
+
 test('a secret that matches is good, and of a failed delivery the bytes are in doubt', () => {
   const found = { index: 0, difference: '' }
   const [tone, text] = verdictOf(found, detailOf('failed'))
