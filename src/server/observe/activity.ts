@@ -12,11 +12,11 @@ const CAPTURED_BYTES = 16 * 1024 * 1024
 
 /**
  * Live lines: a burst of this many, then so many in each window. A line with its exchange takes about 100 us, so a busy
- * server spends about 1 % of its time on them.
+ * server spends 1 % of its time on them.
  */
 const BURST = 200
 const WINDOW_MS = 100
-const LINES_PER_WINDOW = 10
+const LINES_PER_WINDOW = 5
 
 /** Requests by which health checks, pages and commands watch the server, or whose effect has a line of its own. */
 function isWatching({ endpoint, method }: RequestLogEntry): boolean {
@@ -49,15 +49,12 @@ interface ActivityOptions {
   readonly now: () => number
   /** True to capture exchanges although nobody reads them. */
   readonly inspect?: boolean
-  /** Monotonic time in ms. */
-  readonly elapsed?: () => number
 }
 
 /** What the server does, for those who follow it (DECISIONS.md#activity). */
 export class Activity {
   readonly #now: () => number
   readonly #inspect: boolean
-  readonly #elapsed: () => number
   #items: Item[] = []
   #seq = 0
   #capturedBytes = 0
@@ -66,22 +63,21 @@ export class Activity {
   readonly #followers = new Set<LineStream<Item>>()
   #readers = 0
   #left = BURST
-  #windowAt = 0
   #omitted = 0
   #lastOmitted = 0
   /** Kinds of changes in the present window; true for one that has changed again. */
   readonly #changes = new Map<StateChange, boolean>()
-  #omittedTimer: NodeJS.Timeout | undefined
+  /** Ends the present window; undefined while the next lines may be a whole burst. */
+  #window: NodeJS.Timeout | undefined
 
-  constructor({ now, inspect = false, elapsed = () => performance.now() }: ActivityOptions) {
+  constructor({ now, inspect = false }: ActivityOptions) {
     this.#now = now
     this.#inspect = inspect
-    this.#elapsed = elapsed
   }
 
   /** True if the exchange of a call is captured now: someone will get it, or the server was started so. */
   get captures(): boolean {
-    return this.#inspect || (this.#readers > 0 && this.#hasRoom())
+    return this.#inspect || (this.#readers > 0 && this.#left > 0)
   }
 
   addRequest(entry: RequestLogEntry, captured: CapturedCall | null): void {
@@ -133,6 +129,7 @@ export class Activity {
   }
 
   close(): void {
+    clearTimeout(this.#window)
     this.#sendOmitted()
     for (const follower of this.#followers) follower.finish()
     this.#followers.clear()
@@ -152,14 +149,15 @@ export class Activity {
       this.#evicted = Math.max(0, this.#evicted - KEPT)
     }
     if (this.#followers.size === 0) return
-    const isLimited = item.kind !== 'state'
-    if (isLimited && !this.#hasRoom()) {
-      this.#omitted += 1
-      this.#lastOmitted = item.seq
-      this.#omittedTimer ??= setTimeout(() => this.#sendOmitted(), WINDOW_MS).unref()
-      return
+    if (item.kind !== 'state') {
+      this.#window ??= setTimeout(() => this.#endWindow(), WINDOW_MS).unref()
+      if (this.#left === 0) {
+        this.#omitted += 1
+        this.#lastOmitted = item.seq
+        return
+      }
+      this.#left -= 1
     }
-    if (isLimited) this.#left -= 1
     this.#sendOmitted()
     for (const follower of this.#followers) follower.add(item)
   }
@@ -169,19 +167,13 @@ export class Activity {
     item.captured = null
   }
 
-  /** True if the present window has a line left. */
-  #hasRoom(): boolean {
-    const windows = Math.floor((this.#elapsed() - this.#windowAt) / WINDOW_MS)
-    if (windows > 0) {
-      this.#windowAt += windows * WINDOW_MS
-      this.#left = Math.min(BURST, this.#left + windows * LINES_PER_WINDOW)
-    }
-    return this.#left > 0
+  #endWindow(): void {
+    this.#sendOmitted()
+    this.#left = Math.min(BURST, this.#left + LINES_PER_WINDOW)
+    this.#window = this.#left < BURST ? setTimeout(() => this.#endWindow(), WINDOW_MS).unref() : undefined
   }
 
   #sendOmitted(): void {
-    clearTimeout(this.#omittedTimer)
-    this.#omittedTimer = undefined
     if (this.#omitted === 0) return
     const item: Item = { kind: 'omitted', count: this.#omitted, seq: this.#lastOmitted, captured: null }
     this.#omitted = 0
