@@ -48,10 +48,11 @@ export const open: Leaf = leaf({
 
 /** Refuses a server that can have no page, as far as this machine knows without a call. */
 function refuseWithoutPage({ host, settings }: Context, baseUrl: string): Failure | undefined {
-  const { hostname, secure } = parseBaseUrl(baseUrl)
   const running = findRunningServers(host, settings.config)
   const local = running.find((it) => it.base_url === baseUrl || isAddressOf(it, baseUrl))
   if (local?.operator_key_file === null) return withoutOperator(baseUrl)
+  // A server on all interfaces is reached by a loopback address too.
+  const { hostname, secure } = parseBaseUrl(local?.base_url ?? baseUrl)
   if (!secure && isLoopbackHost(hostname)) return undefined
   if (local === undefined) {
     return fail(

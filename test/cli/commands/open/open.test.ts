@@ -163,9 +163,11 @@ test('open asks for no operator key of a local server that runs without the oper
 test('open with a local server that is bound beyond loopback says to start it without --host', async () => {
   const home = temporaryDir()
   listServer(home, 'http://0.0.0.0:8420', join(home, 'operator.key'))
-  const { exit, stderr } = await cli('open --json --base-url http://0.0.0.0:8420', { home })
-  expect(exit).toBe(6)
-  expect(errorOf(stderr)).toMatchObject({ code: 'PAGE_OFF', hint: expect.stringContaining('without --host') })
+  for (const url of ['http://0.0.0.0:8420', 'http://127.0.0.1:8420']) {
+    const { exit, stderr } = await cli(`open --json --base-url ${url}`, { home })
+    expect(exit).toBe(6)
+    expect(errorOf(stderr)).toMatchObject({ code: 'PAGE_OFF', hint: expect.stringContaining('without --host') })
+  }
 })
 
 test.each([
