@@ -174,4 +174,5 @@ export const topics: Readonly<Record<Topic, string>> = {
   encryption: 'Guide: the encrypted transport',
   'scenario-files': 'Guide: test files for CI',
   'reference-server': 'Guide: switches, backup, PostgreSQL, limits',
+  page: 'Guide: the page of a local server or a listener, in the browser',
 }

@@ -66,6 +66,7 @@ export const topicTexts = {
   encryption: guide('src/secure/README.md'),
   'scenario-files': guide('src/cli/commands/scenario/README.md'),
   'reference-server': guide('src/server/README.md'),
+  page: guide('src/inspector/README.md'),
 }
 /** The text of `flags` is built with help. */
 export type Topic = keyof typeof topicTexts | 'flags'

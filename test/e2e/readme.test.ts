@@ -29,6 +29,7 @@ const guides: Documents = {
     /^\{"time":.*"verdict":"ok".*"type":"ping".*"status":200/m,
     /my_chat_member.*delivered, attempt 1/,
   ],
+  'src/inspector/README.md': [/^http:\/\/127\.0\.0\.1:\d+\/_platform\/ui\/#ticket=\S+$/m, /401.*tamper/],
   'src/webhook/README.md': [/^true\n.+/, /^ping 7$/m, /^204$/m, /401.*tamper/, /204.*duplicate/],
   'src/client/README.md': [/^true true$/m],
   'src/testing/README.md': [/^(?:# pass|ℹ pass) 1$/m, /^(?:# pass|ℹ pass) 2$/m],

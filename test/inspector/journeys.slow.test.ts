@@ -6,6 +6,9 @@ import { REBOUND_DOMAIN, type TestPage, useBrowser } from '../support/browser.js
 import { listen } from '../support/listen.js'
 import { HOSTILE, type PageServer, pageServer, WEBHOOK_SECRET } from '../support/page-server.js'
 
+/** Folder for pictures of every view, for people to look at. */
+const { VOUCHERCTL_SCREENSHOTS: pictures } = process.env
+
 const browser = useBrowser()
 let server: PageServer
 
@@ -66,8 +69,12 @@ test('delivery shows that the app refused it, and that another secret is the cau
   await page.getByText('401').first().waitFor()
   await page.getByLabel('Secret that the app uses').fill('a-secret-of-the-app')
   await page.getByText('the app uses a different secret').waitFor()
+  if (pictures !== undefined) await page.screenshot({ path: join(pictures, 'cause.png') })
   await page.getByLabel('Secret that the app uses').fill(WEBHOOK_SECRET)
-  await page.getByText('This secret matches').waitFor()
+  await page
+    .getByRole('status')
+    .filter({ hasText: /matches/ })
+    .waitFor()
   server.app.secret = WEBHOOK_SECRET
   expect(page.errors).toEqual([])
 })
@@ -287,9 +294,6 @@ test('keyboard alone finds an entry, opens it, returns and shows the keys', asyn
   expect(await page.evaluate('document.activeElement.id')).toBe('main')
   expect(page.errors).toEqual([])
 })
-
-/** Folder for pictures of every view, for people to look at. */
-const { VOUCHERCTL_SCREENSHOTS: pictures } = process.env
 
 test('axe finds nothing in any view, light or dark, wide or narrow', async () => {
   server.app.secret = 'a-secret-of-the-app'

@@ -23,6 +23,8 @@ export function useBrowser(): TestBrowser {
     if (executablePath === undefined) return
     browser = await chromium.launch({
       executablePath,
+      // Only ends what hangs: a busy machine takes many times as long as an idle one.
+      timeout: 110_000,
       // Chromium's sandbox does not work for root, as which tests run in containers.
       chromiumSandbox: process.getuid?.() !== 0,
       args: [`--host-resolver-rules=MAP *.${REBOUND_DOMAIN} 127.0.0.1`],

@@ -102,10 +102,6 @@ export const listen = leaf({
       comment: 'In CI: exits with 0 as soon as both have arrived',
     },
     {
-      command: 'voucherctl webhook listen --secret-file secret.txt --open',
-      comment: 'A page that shows why a delivery is refused',
-    },
-    {
       command: 'voucherctl webhook listen --secret-file secret.txt --respond 500,timeout,200',
       comment: 'See how the sender repeats',
     },
