@@ -5,6 +5,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
+import { compiledTemplates } from './templates.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const src = (path) => join(root, 'src', path)
@@ -43,7 +44,12 @@ const programs = [
   },
   // The webhook library is a single file that other servers can import; it loads only node:crypto.
   { input: { 'webhook/index': src('webhook/index.ts') }, output: { format: 'esm' } },
-  { input: { 'inspector/app': src('inspector/page/main.ts') }, output: { format: 'esm' }, platform: 'browser' },
+  {
+    input: { 'inspector/app': src('inspector/page/main.ts') },
+    output: { format: 'esm' },
+    platform: 'browser',
+    more: [compiledTemplates],
+  },
 ]
 
 /** Writes the files of all programs; returns the modules in each file and the files that it loads, by program. */
@@ -51,8 +57,14 @@ export async function bundle(outdir) {
   const plugins = [withoutChildProcess, parsedOnce]
   // With a newer target, the compressor would replace the functions of `parsedOnce` with arrow functions.
   const minify = { compress: { target: 'es2015' }, mangle: true, codegen: true }
-  const bundling = programs.map(async ({ input, output, platform = 'node' }) => {
-    const settings = { platform, plugins, external, transform: { target: 'node20.19' } }
+  const bundling = programs.map(async ({ input, output, platform = 'node', more = [] }) => {
+    const settings = {
+      platform,
+      checks: { pluginTimings: false },
+      plugins: [...plugins, ...more],
+      external,
+      transform: { target: 'node20.19' },
+    }
     const built = await build({ ...settings, input, output: { ...output, dir: outdir, minify, comments: false } })
     return Object.fromEntries(built.output.map((file) => [file.fileName, contentsOf(file)]))
   })
@@ -64,7 +76,10 @@ export async function bundle(outdir) {
     copyFileSync(src(`inspector/page/${file}`), join(outdir, 'inspector', file))
   }
   const styles = readFileSync(src('inspector/page/page.css'), 'utf8')
-  writeFileSync(join(outdir, 'inspector/app.css'), styles.replaceAll(/\/\*.*?\*\/|(?<=[{};,\n])\s+|\s+(?=[{}])/gs, ''))
+  writeFileSync(
+    join(outdir, 'inspector/app.css'),
+    styles.replaceAll(/\/\*.*?\*\/|(?<=[{};:,\n])\s+|;?\s+(?=[{}])/gs, ''),
+  )
   // One implementation for `import` and `require`, so that their classes and servers are the same.
   writeFileSync(
     join(outdir, 'testing/index.js'),

@@ -2,7 +2,6 @@ import type { Envelope, FailureEnvelope, ValidationIssue } from '../../contract/
 import { signal } from './signal.js'
 
 export interface Failure {
-  readonly code: string
   /** What went wrong, as a sentence for people. */
   readonly sentence: string
 }
@@ -24,14 +23,14 @@ export async function call<Data>(method: string, path: string, body?: unknown): 
       ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
     })
   } catch {
-    return { ok: false, code: 'UNREACHABLE', sentence: 'The server does not respond. Is it still running?' }
+    return { ok: false, sentence: 'The server does not respond. Is it still running?' }
   }
   const read = (await response.json().catch(() => null)) as Envelope<Data> | null
   const refusal = read?.success === false ? read : undefined
-  if (isSessionEnd(response.status, refusal?.code)) return { ok: false, code: 'SESSION_ENDED', sentence: SESSION_ENDED }
+  if (isSessionEnd(response.status, refusal?.code)) return { ok: false, sentence: SESSION_ENDED }
   if (response.ok && read?.success) return { ok: true, data: read.data }
-  if (refusal) return { ok: false, code: refusal.code, sentence: sentenceOf(refusal) }
-  return { ok: false, code: 'HTTP', sentence: `The server responded with HTTP ${response.status}.` }
+  if (refusal) return { ok: false, sentence: sentenceOf(refusal) }
+  return { ok: false, sentence: `The server responded with HTTP ${response.status}.` }
 }
 
 /** Notes whether the server accepts the cookie. One 403 has another reason: the server does not allow a reset. */

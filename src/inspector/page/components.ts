@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { StateChange } from '../../contract/activity.js'
+import { CAPTURED_BYTES_MAX } from '../../contract/captured.js'
 import type { Entry } from './activity-log.js'
 import { call, type Failure, type Result } from './api.js'
 import { bytesOf, hexDump, textOf } from './bytes.js'
@@ -9,6 +10,7 @@ import { indentJson, jsonParts } from './json-text.js'
 import { signal } from './signal.js'
 import { announce, changed, serverNow } from './state.js'
 import { useActivity } from './use-activity.js'
+import { Choice } from './views/choice.js'
 
 export interface Column<Row> {
   readonly head: string
@@ -57,7 +59,7 @@ export function Badge({ tone, children }: { readonly tone: Tone; readonly childr
 
 /** Tone of an HTTP status; null stands for a response that never came. */
 export const toneOf = (status: number | null): Tone =>
-  status === null || status >= 500 ? 'bad' : status >= 400 ? 'warn' : status >= 300 ? 'note' : 'good'
+  status === null || status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good'
 
 export function Status({ status }: { readonly status: number | null }) {
   return html`<${Badge} tone=${toneOf(status)}>${status ?? 'no response'}<//>`
@@ -144,13 +146,11 @@ export function Bytes({ body, length, name }: BytesProps) {
   if (body === null) return html`<p class="quiet">${length ? `${size(length)}, not captured.` : 'No body.'}</p>`
   return html`<div class="bytes">
     <div class="bar">
-      <span class="quiet">${size(length)}${bytes.length < length && `, of which ${size(bytes.length)} were captured`}</span>
-      <span class="choice" role="group" aria-label=${`Format of ${name}`}>${Object.keys(forms).map(
-        (it) =>
-          html`<button type="button" aria-pressed=${it === chosen} onClick=${() => {
-            bodyFormat.value = it
-          }}>${it}</button>`,
-      )}</span>
+      <span class="quiet">${size(length)}${length > CAPTURED_BYTES_MAX && `, of which ${size(bytes.length)} were captured`}</span>
+      <${Choice} label=${`Format of ${name}`} value=${chosen} options=${Object.keys(forms).map((it) => [it, it])}
+        choose=${(it: string) => {
+          bodyFormat.value = it
+        }} />
       <${Copy} text=${() => textOf(bytes) ?? hexDump(bytes)} />
     </div>
     ${shown}

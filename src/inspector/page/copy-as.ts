@@ -26,16 +26,16 @@ export const isWhole = ({ body, body_bytes }: Sent): boolean =>
 const ownHeaders = /^(host|content-length|connection|accept-encoding|transfer-encoding|user-agent|keep-alive|expect)$/i
 
 /** Quotes a text for a shell; every hidden part becomes a variable. */
-const quoted = (text: string, variable = 'SECRET'): string =>
-  `'${text.replaceAll("'", "'\\''").replaceAll(HIDDEN, `'"$${variable}"'`)}'`.replace(/"''$/, '"')
+const quoted = (text: string): string =>
+  `'${text.replaceAll("'", "'\\''").replaceAll(HIDDEN, `'"$SECRET"'`)}'`.replace(/"''$/, '"')
 
 /** A command that sends the request again, with the credential from the environment. */
 export function curlOf({ method, url, headers, body }: Sent, baseUrl: string): string {
   const { origin, pathname } = new URL(url, baseUrl)
   const words = [`curl -sSgi -X ${method} ${quoted(url.startsWith('/') ? origin + url : url)}`]
   for (const [name, value] of headers) {
-    const variable = /^authorization$/i.test(name) ? credentialVariable(pathname) : undefined
-    if (!ownHeaders.test(name)) words.push(`-H ${quoted(`${name}: ${value}`, variable)}`)
+    if (/^authorization$/i.test(name)) words.push(`-H "${name}: Bearer $${credentialVariable(pathname)}"`)
+    else if (!ownHeaders.test(name)) words.push(`-H ${quoted(`${name}: ${value}`)}`)
   }
   const text = body === null ? undefined : textOf(bytesOf(body))
   // A shell argument cannot hold every byte.

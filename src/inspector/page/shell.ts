@@ -17,8 +17,6 @@ const keys = [
   ['?', 'These keys'],
 ] as const
 
-const connectionTexts = { connecting: 'Connecting', live: 'Live', disconnected: 'Disconnected' }
-
 export function Shell() {
   const { path, query } = place.value
   const known = features.value
@@ -67,10 +65,6 @@ export function Shell() {
   const isHere = (to: string) => (to === '/' ? ['', 'requests'].includes(section) : section === to.slice(1))
   const state = connection.value
   return html`
-    <a class="skip" href="#main" onClick=${(event: Event) => {
-      event.preventDefault()
-      main.current?.focus()
-    }}>Skip to the content</a>
     <header>
       <a class="brand" href=${linkTo([])}><span class="logo" aria-hidden="true"></span>${product}<span class="local">local :${location.port || '80'}</span></a>
       <nav aria-label="Views">${offered
@@ -79,14 +73,14 @@ export function Shell() {
           (it) =>
             html`<a href=${linkTo(it.path.split('/').filter(Boolean))} aria-current=${isHere(it.path) ? 'page' : null}>${it.nav}</a>`,
         )}</nav>
-      <p class=${`connection ${state}`}>${connectionTexts[state]}</p>
+      <p class=${`connection ${state}`}>${state}</p>
       <button type="button" class="help" aria-label="Keys" onClick=${() => dialog.current?.showModal()}>?</button>
     </header>
     ${sessionEnded.value && html`<p class="ended" role="alert">${SESSION_ENDED}</p>`}
-    <main id="main" tabindex="-1" ref=${main}>${
+    <main ref=${main}>${
       found?.params
         ? html`<${found.it.view} key=${path} params=${found.params} query=${query} />`
-        : html`<${Heading}>Not found<//><${Failed} failure=${{ code: 'NOT_FOUND', sentence: 'This page has nothing at this address.' }} />`
+        : html`<${Heading}>Not found<//><${Failed} failure=${{ sentence: 'This page has nothing at this address.' }} />`
     }</main>
     <p class=${`toast ${announcement.value ? 'on' : ''}`} role="status">${announcement.value}</p>
     <dialog ref=${dialog} aria-labelledby="keys"><h2 id="keys">Keys</h2>

@@ -18,7 +18,7 @@ export function StreamView() {
   const { query } = place.value
   const version = logVersion.value
   // Every entry is tested again: 10,000 take less than 2 ms.
-  const entries = useMemo(() => log.entries.filter(filterOf(query)), [version, query])
+  const entries = useMemo(() => log.entries.filter(filterOf(query)).reverse(), [version, query])
   return html`<section class="stream">
     <h1 class="unseen" tabindex="-1">Stream of requests and deliveries</h1>
     <${Filters} query=${query} found=${entries.length} />
@@ -27,7 +27,7 @@ export function StreamView() {
 }
 
 function Empty() {
-  if (connection.value === 'connecting') return html`<p class="empty">Connecting …</p>`
+  if (connection.value === 'Connecting') return html`<p class="empty">Connecting …</p>`
   if (log.entries.length > 0) return html`<p class="empty">No entry passes these filters.</p>`
   return html`<p class="empty">Nothing happened yet. Calls of the API and deliveries appear here as they happen.</p>`
 }
@@ -77,33 +77,28 @@ export const entryLink = (it: Entry): string => linkTo([it.kind === 'request' ? 
 function List({ entries }: { readonly entries: readonly Entry[] }) {
   const box = useRef<HTMLDivElement>(null)
   const [top, setTop] = useState(0)
-  const [view, setView] = useState({ row: 36, height: 800 })
-  const newest = entries[entries.length - 1]?.key
-  const before = useRef({ newest, length: entries.length })
+  const [{ row, height }, setView] = useState({ row: 36, height: 800 })
+  const newest = entries[0]?.key
+  const newestBefore = useRef(newest)
   const focusNext = useRef(false)
 
   useLayoutEffect(() => {
-    const element = box.current
-    if (!element) return
-    const measure = () => {
-      const row = element.querySelector<HTMLElement>('tr.entry')?.offsetHeight
-      setView({ row: row || 36, height: element.clientHeight })
-    }
-    measure()
-    const observer = new ResizeObserver(measure)
-    observer.observe(element)
+    const observer = new ResizeObserver(([it]) => {
+      const element = it?.target as HTMLElement
+      const { offsetHeight } = element.querySelector('tr.entry') as HTMLElement
+      setView({ row: offsetHeight, height: element.clientHeight })
+    })
+    observer.observe(box.current as Element)
     return () => observer.disconnect()
   }, [])
 
   // Entries that arrive above must not move what somebody reads.
   useLayoutEffect(() => {
     const element = box.current
-    const { newest: old } = before.current
-    before.current = { newest, length: entries.length }
-    if (!element || old === newest || (element.scrollTop < view.row && !element.contains(document.activeElement)))
-      return
-    const added = entries.length - 1 - entries.findLastIndex((it) => it.key === old)
-    if (added < entries.length) element.scrollTop += added * view.row
+    const added = entries.findIndex((it) => it.key === newestBefore.current)
+    newestBefore.current = newest
+    if (!element || (element.scrollTop < row && !element.contains(document.activeElement))) return
+    if (added > 0) element.scrollTop += added * row
   }, [newest])
 
   useLayoutEffect(() => {
@@ -113,40 +108,29 @@ function List({ entries }: { readonly entries: readonly Entry[] }) {
     focusNext.current = !link
   })
 
-  const moveTo = (index: number) => {
-    const element = box.current
-    const entry = entries[entries.length - 1 - index]
-    if (!element || !entry) return
-    selected.value = entry.key
-    focusNext.current = true
-    const head = element.querySelector('thead')?.clientHeight ?? 0
-    const low = index * view.row
-    if (low < element.scrollTop) element.scrollTop = low
-    else if (low + view.row + head > element.scrollTop + element.clientHeight) {
-      element.scrollTop = low + view.row + head - element.clientHeight
-    }
-  }
-
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const step = stepOf(event)
-      if (step === 0) return
+      const element = box.current
+      if (!step || !element) return
       event.preventDefault()
-      const at = entries.findLastIndex((it) => it.key === selected.value)
-      const index = at === -1 ? -1 : entries.length - 1 - at
-      moveTo(index === -1 ? 0 : Math.min(entries.length - 1, Math.max(0, index + step)))
+      const at = entries.findIndex((it) => it.key === selected.value)
+      const index = at < 0 ? 0 : Math.min(entries.length - 1, Math.max(0, at + step))
+      selected.value = entries[index]?.key ?? null
+      focusNext.current = true
+      // The heading of the table covers as much as a row.
+      const low = index * row
+      element.scrollTop = Math.min(low, Math.max(element.scrollTop, low + 2 * row - element.clientHeight))
     }
     addEventListener('keydown', onKeyDown)
     return () => removeEventListener('keydown', onKeyDown)
   })
 
-  const first = Math.max(0, Math.min(Math.floor(top / view.row), entries.length) - MARGIN)
-  const last = Math.min(entries.length, Math.ceil((top + view.height) / view.row) + MARGIN)
-  const rows = []
-  for (let index = first; index < last; index++) {
-    const entry = entries[entries.length - 1 - index]
-    if (entry) rows.push(html`<${Row} key=${entry.key} entry=${entry} index=${index} />`)
-  }
+  const first = Math.max(0, Math.min(Math.floor(top / row), entries.length) - MARGIN)
+  const last = Math.min(entries.length, Math.ceil((top + height) / row) + MARGIN)
+  const rows = entries
+    .slice(first, last)
+    .map((it, index) => html`<${Row} key=${it.key} entry=${it} index=${first + index} />`)
   const gap = (height: number) =>
     height > 0 && html`<tbody aria-hidden="true"><tr><td style=${{ height: `${height}px` }}></td></tr></tbody>`
   return html`<div class="list" ref=${box} tabindex="0" role="region" aria-label="Entries, newest first"
@@ -157,12 +141,12 @@ function List({ entries }: { readonly entries: readonly Entry[] }) {
         <th scope="col" class="time">Time<span class="wide"> (UTC)</span></th><th scope="col">Type</th><th scope="col" class="state">Status</th>
         <th scope="col" class="wide">Voucher</th><th scope="col" class="wide">Application or bot</th><th scope="col" class="wide number ms">Duration</th>
       </tr></thead>
-      ${gap(first * view.row)}
+      ${gap(first * row)}
       <tbody>${rows}</tbody>
-      ${gap((entries.length - last) * view.row)}
+      ${gap((entries.length - last) * row)}
     </table>
   </div>
-  ${top > view.row * 3 && html`<button type="button" class="newest" onClick=${() => box.current?.scrollTo({ top: 0 })}>↑ Newest</button>`}`
+  ${top > row * 3 && html`<button type="button" class="newest" onClick=${() => box.current?.scrollTo({ top: 0 })}>↑ Newest</button>`}`
 }
 
 function stepOf(event: KeyboardEvent): number {

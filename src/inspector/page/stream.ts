@@ -8,7 +8,7 @@ import { announce, features, noteChange, readClock } from './state.js'
 export const log = new ActivityLog()
 /** Changes with every addition to `log`, at most once per frame. */
 export const logVersion = signal(0)
-export const connection = signal<'connecting' | 'live' | 'disconnected'>('connecting')
+export const connection = signal<'Connecting' | 'Live' | 'Disconnected'>('Connecting')
 /** True once the stored entries were received, after which a missing entry is known to be missing. */
 export const complete = signal(false)
 
@@ -22,13 +22,13 @@ export async function followActivity(): Promise<never> {
     await readActivity(() => {
       // Another tab has begun the session that this one lacked at its start.
       if (features.value === null) location.reload()
-      if (connection.value === 'disconnected') announce('Reconnected.')
-      connection.value = 'live'
+      if (connection.value === 'Disconnected') announce('Reconnected.')
+      connection.value = 'Live'
       wait = FIRST_WAIT
       void readClock()
     })
-    if (connection.value === 'live' && !sessionEnded.value) announce('Disconnected. The page connects again by itself.')
-    connection.value = 'disconnected'
+    if (connection.value === 'Live' && !sessionEnded.value) announce('Disconnected. The page connects again by itself.')
+    connection.value = 'Disconnected'
     await new Promise((resolve) => setTimeout(resolve, wait))
     wait = Math.min(LONGEST_WAIT, wait * 2)
   }

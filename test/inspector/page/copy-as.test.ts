@@ -25,7 +25,7 @@ const { request: sent } = exchangeOf(body, {
   headers: [
     ['Host', '127.0.0.1:8420'],
     ['Content-Length', '99'],
-    ['Authorization', 'Bearer [hidden]'],
+    ['Authorization', '[hidden]'],
     ['Idempotency-Key', 'sale-$1'],
   ],
 })

@@ -1,0 +1,1 @@
+export function compileTemplates(code: string): string
