@@ -4,7 +4,6 @@ import * as bots from './bots.js'
 import * as controls from './controls.js'
 import * as deliveries from './deliveries.js'
 import type { Endpoint } from './endpoint.js'
-import * as page from './page.js'
 import * as platform from './platform.js'
 import * as templates from './templates.js'
 import * as tokens from './tokens.js'
@@ -91,7 +90,7 @@ export const contract = {
     removeSnapshot: controls.removeSnapshot,
     reset: controls.reset,
     requests: platform.requests,
-    openPage: page.openPage,
+    openPage: platform.openPage,
     activity: activity.activity,
     vouchers: voucherHistory.listVouchers,
     voucher: voucherHistory.showVoucher,

@@ -268,7 +268,7 @@ test('the filter and page flags of a list command become query parameters', asyn
 
 /** Commands that exit 9 for response data `{}` or null, because they require some members. */
 const requiresMembers =
-  /^(?:server keys rotate|tokens create|vouchers (?:issue|verify|redeem|reverse)|bots (?:apply|regenerate-token|updates)|platform (?:reviews|chats messages)|webhook deliveries|.* list)$/
+  /^(?:server keys rotate|tokens create|vouchers (?:issue|verify|redeem|reverse)|bots (?:apply|regenerate-token|updates)|open|platform (?:reviews|totals|chats messages)|webhook deliveries|.* list)$/
 
 test.each(Object.entries(leafCalls))(
   'the command %s exits 9 for empty response data only if it requires members',

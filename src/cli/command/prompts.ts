@@ -117,6 +117,7 @@ const nouns: Readonly<Record<IdKind | LocalKind, string>> = {
   bots: 'bots',
   chats: 'chats',
   deliveries: 'deliveries',
+  faults: 'faults',
   recorded: 'recorded deliveries',
   endpoints: 'endpoints',
   routes: 'routes',

@@ -2,7 +2,7 @@ import type { Positional } from '../command/leaf.js'
 import type { Flag, FlagTexts } from '../flags/flags.js'
 
 /** Resources whose ids come from a server. */
-export type IdKind = 'apps' | 'tokens' | 'templates' | 'bots' | 'chats' | 'deliveries'
+export type IdKind = 'apps' | 'tokens' | 'templates' | 'bots' | 'chats' | 'deliveries' | 'faults'
 
 /** Kinds of words from this machine: recorded deliveries, endpoint ids, paths of routes, names of profiles. */
 const localKinds = ['recorded', 'endpoints', 'routes', 'profiles'] as const
@@ -46,6 +46,7 @@ const byPlaceholder: Readonly<Partial<Record<string, ValueKind>>> = {
   BOT_ID: 'bots',
   CHAT_ID: 'chats',
   DELIVERY_ID: 'deliveries',
+  FAULT_ID: 'faults',
   PROFILE: 'profiles',
   DELIVERY: 'recorded',
   PATH: 'routes',

@@ -3,6 +3,8 @@ import { type Call, createCall } from '../../client/call.js'
 import { withSecure } from '../../client/secure.js'
 import * as apps from '../../contract/apps.js'
 import * as bots from '../../contract/bots.js'
+import * as controls from '../../contract/controls.js'
+import * as deliveries from '../../contract/deliveries.js'
 import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
 import * as platform from '../../contract/platform.js'
 import * as templates from '../../contract/templates.js'
@@ -123,7 +125,10 @@ function sourceOf({ of, line: { given, path: names } }: IdTarget): IdSource | un
     case 'chats':
       return source(platform.chats, bot === undefined ? {} : { bot_id: bot }, 'user_id', 'type')
     case 'deliveries':
+      if (path.startsWith('platform ')) return source(deliveries.listDeliveries, {}, 'update_type', 'status')
       return bot === undefined ? undefined : source(webhook.deliveries, { botId: bot }, 'update_type', 'status')
+    case 'faults':
+      return { ...source(controls.listFaults, {}, 'endpoint', 'kind'), input: {} }
   }
 }
 
