@@ -191,7 +191,7 @@ function capturedCall(request: FastifyRequest, reply: FastifyReply): CapturedCal
     method,
     url,
     rawHeaders: raw.rawHeaders,
-    body: inner === null ? receivedBody : { json: inner.body },
+    body: inner === null ? receivedBody : { json: inner.body, length: inner.textBytes },
     status: reply.raw.destroyed ? null : reply.statusCode,
     responseHeaders: reply.getHeaders(),
     responseBody,

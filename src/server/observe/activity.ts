@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { ActivityLine, StateChange } from '../../contract/activity.js'
+import type { ActivityLine, DeliveryActivity, StateChange } from '../../contract/activity.js'
 import type { RequestLogEntry } from '../../contract/platform.js'
 import { formatInstant } from '../../domain/time.js'
 import { deliveryActivity, type MadeAttempt } from '../delivery/attempt-log.js'
@@ -39,7 +39,7 @@ const reviewing = new Set([
 
 type Event =
   | { readonly kind: 'request'; readonly entry: RequestLogEntry }
-  | { readonly kind: 'delivery'; readonly made: MadeAttempt }
+  | { readonly kind: 'delivery'; readonly delivery: DeliveryActivity }
   | { readonly kind: 'state'; readonly what: StateChange; readonly at: number }
   | { readonly kind: 'omitted'; readonly count: number }
 type Item = Event & { readonly seq: number; captured: Captured | null }
@@ -88,7 +88,9 @@ export class Activity {
   }
 
   addDelivery(made: MadeAttempt): void {
-    this.#add({ kind: 'delivery', made, seq: ++this.#seq, captured: this.captures ? made : null })
+    // The attempt itself has the body, of up to 1 MiB: only `captured` may refer to it.
+    const delivery = deliveryActivity(made)
+    this.#add({ kind: 'delivery', delivery, seq: ++this.#seq, captured: this.captures ? made : null })
   }
 
   /** Adds a line for a change, for followers one for all changes of a window. */
@@ -122,8 +124,9 @@ export class Activity {
 
   /** Discards what belongs to a replaced state; followers stay. */
   clear(): void {
+    // Followers that read slowly still refer to the items.
+    for (const item of this.#items) this.#evict(item)
     this.#items = []
-    this.#capturedBytes = 0
     this.#evicted = 0
     this.#addChange('reset')
   }
@@ -187,5 +190,5 @@ function lineOf(it: Item, bodies: boolean): ActivityLine {
   if (it.kind === 'state') return { seq, kind: 'state', what: it.what, at: formatInstant(it.at) }
   const exchange = bodies && it.captured !== null ? exchangeOf(it.captured) : null
   if (it.kind === 'request') return { seq, kind: 'request', request: it.entry, exchange }
-  return { seq, kind: 'delivery', delivery: deliveryActivity(it.made), exchange }
+  return { seq, kind: 'delivery', delivery: it.delivery, exchange }
 }

@@ -16,8 +16,8 @@ export interface CapturedCall {
   readonly url: string
   /** Names and values in turn. */
   readonly rawHeaders: readonly string[]
-  /** Bytes, or the parsed body of a decrypted request; null if it was not read. */
-  readonly body: Buffer | { readonly json: unknown } | null
+  /** Bytes, or the parsed body of a decrypted request with the length of its plaintext; null if it was not read. */
+  readonly body: Buffer | { readonly json: unknown; readonly length: number } | null
   /** Null if the client got no response. */
   readonly status: number | null
   readonly responseHeaders: Readonly<Record<string, unknown>>
@@ -32,7 +32,7 @@ const HEADERS_BYTES = 1_024
 /** Bytes that a captured exchange keeps in memory, roughly. */
 export function sizeOf(it: Captured): number {
   const response = 'result' in it ? it.result.response?.body : it.responseBody
-  return (it.body instanceof Uint8Array ? it.body.length : 0) + (response?.length ?? 0) + HEADERS_BYTES
+  return (it.body?.length ?? 0) + (response?.length ?? 0) + HEADERS_BYTES
 }
 
 /** The exchange without its secrets (DECISIONS.md#secrets-of-exchanges). */

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { ActivityLine } from '../../../src/contract/activity.js'
 import type { RequestLogEntry } from '../../../src/contract/platform.js'
+import type { MadeAttempt } from '../../../src/server/delivery/attempt-log.js'
 import { Activity } from '../../../src/server/observe/activity.js'
 import type { CapturedCall } from '../../../src/server/observe/exchange.js'
 
@@ -28,6 +29,13 @@ const captured = (bytes: number): CapturedCall => ({
   responseHeaders: {},
   responseBody: null,
 })
+
+const attempt: MadeAttempt = {
+  ...{ deliveryId: 'dlv_1', updateId: 1, botId: 'bot_1', url: 'https://app.example/', headers: {} },
+  ...{ body: Buffer.from('{}'), startedAt: 0, endedAt: 0, attempt: 1, manual: false, replay: false },
+  result: { statusCode: 200, error: null, durationMs: 1, response: null },
+  secrets: [],
+}
 
 async function linesOf(stream: AsyncIterable<unknown>): Promise<ActivityLine[]> {
   let text = ''
@@ -97,6 +105,31 @@ describe('activity', () => {
     const lines = await kept(activity, true)
     expect(lines.map((it) => 'exchange' in it && it.exchange !== null).indexOf(true)).toBe(5)
     expect((await kept(activity)).every((it) => 'exchange' in it && it.exchange === null)).toBe(true)
+  })
+
+  it('counts the length of a decrypted body among the 16 MiB', async () => {
+    const activity = new Activity({ now: () => 0, inspect: true })
+    const body = { json: {}, length: 1024 * 1024 }
+    for (let n = 0; n < 20; n++) activity.addRequest(entry(), { ...captured(0), body })
+    const lines = await kept(activity, true)
+    expect(lines.map((it) => 'exchange' in it && it.exchange !== null).indexOf(true)).toBe(5)
+  })
+
+  it('keeps the line of a delivery, and not the attempt with its body', async () => {
+    const activity = new Activity({ now: () => 0 })
+    const made = { ...attempt }
+    activity.addDelivery(made)
+    Object.assign(made, { deliveryId: 'dlv_2' })
+    expect(await kept(activity)).toMatchObject([{ delivery: { delivery_id: 'dlv_1' } }])
+  })
+
+  it('drops exchanges that a follower has not read when a reset discards them', async () => {
+    const activity = new Activity({ now: () => 0, inspect: true })
+    const lines = linesOf(activity.stream({ follow: true, bodies: true }))
+    activity.addRequest(entry(), captured(8))
+    activity.clear()
+    activity.close()
+    expect(await lines).toMatchObject([{ kind: 'request', exchange: null }, { what: 'reset' }])
   })
 
   it('sends a burst of 200 lines, then 5 each 100 ms, and counts the others', async () => {

@@ -114,7 +114,7 @@ describe('exchange', () => {
       { body: json(secret) },
       { body: json([credential]) },
       { body: Buffer.from(`{"credential":{"value":"${secret}"`) },
-      { body: { json: { credential, code: secret } } },
+      { body: { json: { credential, code: secret }, length: 100 } },
       { body: json({ credential }), responseBody: `{"success":false,"details":{"errors":[{"pointer":"/${secret}"}]}}` },
       { body: json({ credential }), responseBody: secret },
       { body: json({ credential }), responseBody: success({ id: secret, other: secret }) },
