@@ -164,11 +164,9 @@ function showRequestBody(
     const text = body.json === undefined ? '' : JSON.stringify(body.json)
     return { text: showJson(body.json, route?.body, masking), bytes: Buffer.byteLength(text) }
   }
-  const bytes = body.length
+  // What does not parse may hold a secret anywhere, also one of another call.
   const json = parse(body.toString())
-  if (json !== undefined) return { text: showJson(json, route?.body, masking), bytes }
-  // What does not parse may hold a secret anywhere, unless the call has none.
-  return { text: route?.body === undefined || hasSecret(route.body) ? null : textOf(body), bytes }
+  return { text: json === undefined ? null : showJson(json, route?.body, masking), bytes: body.length }
 }
 
 const failure = Type.Object({

@@ -137,12 +137,25 @@ describe('exchange', () => {
     expect(JSON.parse(shown(call(contract.bots.send, { body: json(plain) })).sent as string)).toEqual(plain)
   })
 
-  it('shows the names of unknown members, and malformed JSON of a call without secrets', () => {
+  it('shows the names of unknown members', () => {
     expect(shown(call(redeem, { body: json({ credentail: 'M9S3' }) })).sent).toBe(`{"credentail":"${HIDDEN}"}`)
-    const body = Buffer.from('{"name":"Coffee"')
-    expect(shown(call(contract.apps.create, { body })).sent).toBe('{"name":"Coffee"')
-    const { request } = exchangeOf(call(redeem, { body }))
+  })
+
+  it.each([redeem, contract.apps.create])('shows only the length of malformed JSON sent to $id', (endpoint) => {
+    const body = Buffer.from('{"secret_token":"of another call"')
+    const { request } = exchangeOf(call(endpoint, { body }))
     expect([request.body, request.body_bytes]).toEqual([null, body.length])
+  })
+
+  it.each([
+    'redeem-5CNR-YK3T-W8HQ-2MPX',
+    '5cnr-yk3t-w8hq-2mpx-1',
+    'till-test-5CNR-YK3T-W8HQ-2MPX-order',
+    'redeem-5CNRYK3TW8HQ2MPX',
+  ])('hides the code in the idempotency key %s', (key) => {
+    const { request } = exchangeOf(call(contract.vouchers.reverse, { rawHeaders: ['Idempotency-Key', key] }))
+    expect(request.headers[0]?.[1]).toContain(HIDDEN)
+    expect(leaksIn(JSON.stringify(request), handedIn)).toEqual([])
   })
 
   it('shows ids and known members of a URL', () => {
