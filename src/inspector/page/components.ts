@@ -127,7 +127,7 @@ export function Heading({ children, more }: { readonly children?: Children; read
 const bodyFormat = signal('Indented')
 
 interface BytesProps {
-  /** Base64; null if empty or not captured. */
+  /** Base64; null if empty or not shown. */
   readonly body: string | null
   /** Length before the body was cut. */
   readonly length: number
@@ -143,10 +143,10 @@ export function Bytes({ body, length, name }: BytesProps) {
     () => html`<pre tabindex="0" aria-label=${name} role="region">${forms[chosen]?.()}</pre>`,
     [forms, chosen, name],
   )
-  if (body === null) return html`<p class="quiet">${length ? `${size(length)}, not captured.` : 'No body.'}</p>`
+  if (body === null) return html`<p class="quiet">${length ? `${size(length)}, not shown.` : 'No body.'}</p>`
   return html`<div class="bytes">
     <div class="bar">
-      <span class="quiet">${size(length)}${length > CAPTURED_BYTES_MAX && `, of which ${size(bytes.length)} were captured`}</span>
+      <span class="quiet">${size(length)}${length > CAPTURED_BYTES_MAX && `, of which ${size(bytes.length)} are shown`}</span>
       <${Choice} label=${`Format of ${name}`} value=${chosen} options=${Object.keys(forms).map((it) => [it, it])}
         choose=${(it: string) => {
           bodyFormat.value = it

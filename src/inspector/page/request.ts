@@ -59,7 +59,7 @@ function Request({ entry, call, exchange }: RequestProps) {
 function CopyAs({ call, exchange }: { readonly call: RequestLogEntry; readonly exchange: Exchange }) {
   const { request } = exchange
   if (!isWhole(request))
-    return html`<p class="quiet">The call cannot be copied, because its body was not captured as a whole.</p>`
+    return html`<p class="quiet">The call cannot be copied, because its body is not shown as a whole.</p>`
   const step = stepOf(call, request)
   const asTest = testOf(call, request)
   return html`<p class="actions">
