@@ -7,8 +7,8 @@ import { type Inspector, isPagePath, isPlatformPath, pathOf } from './inspector.
 const BODY_BYTES_MAX = 1_024
 
 /**
- * Serves the page on a plain Node server and refuses what may not pass. Returns false for a request that the server
- * handles: outside /_platform, or one of the page's sessions below /_platform/v1.
+ * Serves the page on a plain Node server and refuses every request but those with a session of the page below
+ * /_platform. Returns false for these, which the server handles.
  */
 export async function servePage(
   inspector: Inspector,
@@ -16,11 +16,14 @@ export async function servePage(
   response: ServerResponse,
 ): Promise<boolean> {
   const target = request.url ?? ''
-  if (!isPlatformPath(target)) return false
-  const result = inspector.refuse(request) ?? (isPagePath(target) ? await respond() : inspector.refuseSession(request))
+  const result = inspector.refuse(request) ?? (isPagePath(target) ? await respond() : refuseOther())
   if (result === undefined) return false
   send(response, 'ok' in result ? failureResponse(result) : result)
   return true
+
+  function refuseOther(): Refusal | undefined {
+    return isPlatformPath(target) ? inspector.refuseSession(request) : refuse('ROUTE_NOT_FOUND')
+  }
 
   async function respond(): Promise<PageResponse | Refusal> {
     const { method } = request

@@ -41,10 +41,12 @@ test('plain server serves the page, its session and what the session may read', 
   expect(await (await send('/_platform/v1/activity', { headers: { cookie } })).text()).toBe('own')
 })
 
-test('plain server handles requests outside /_platform itself, from everywhere', async () => {
-  const { origin } = await pageServer()
-  const webhook = await fetch(`${origin}/hook`, { method: 'POST', body: '{}', headers: { origin: 'null' } })
-  expect(await webhook.text()).toBe('own')
+test('plain server handles no request outside /_platform, also with a session', async () => {
+  const { send, exchange, ticket } = await pageServer()
+  const session = await exchange(JSON.stringify({ ticket: ticket() }))
+  const cookie = session.headers.getSetCookie()[0]?.split(';', 1)[0] as string
+  expect((await send('/hook')).status).toBe(404)
+  expect((await send('//host/_platform/v1/activity', { headers: { cookie } })).status).toBe(404)
 })
 
 test.each([

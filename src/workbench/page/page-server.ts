@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { type FailureCode, failures, type Refusal, refuse } from '../../contract/errors.js'
 import { platformHeaders } from '../../inspector/assets.js'
-import { Inspector } from '../../inspector/inspector.js'
+import { Inspector, pathOf } from '../../inspector/inspector.js'
 import { servePage } from '../../inspector/node-http.js'
 import { Inbox, inboxBytes } from '../inbox.js'
 import type { RequestEvent } from '../listener.js'
@@ -81,7 +81,10 @@ export async function startListenerPage(options: ListenerPageOptions): Promise<L
   /** Responds to a request that has passed the wall; undefined if it has written the response itself. */
   const route = async (request: IncomingMessage, response: ServerResponse): Promise<Result | undefined> => {
     const { method } = request
-    const { pathname, searchParams: query } = new URL(request.url ?? '/', 'http://localhost')
+    const target = request.url ?? '/'
+    // The path that was checked: `new URL` would resolve dot segments, and take a host from `//host/path`.
+    const pathname = pathOf(target)
+    const query = new URLSearchParams(target.split('?', 2)[1])
     const [, id, action] = /^\/_platform\/v1\/deliveries\/([\d-]+)(\/replay)?$/.exec(pathname) ?? []
     const isRead = method === 'GET'
     if (isRead && pathname === '/_platform/v1/activity') {

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, get } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
 import type { ActivityLine } from '../../../src/contract/activity.js'
 import type { DeliveryDetail, DeliveryReplay } from '../../../src/contract/deliveries.js'
@@ -291,5 +291,18 @@ test.each(['/', '/_platform/v1/vouchers', '/_platform/v1/deliveries/2-9'])(
     const { client } = await pageOf()
     const { status, headers } = await client.send('GET', path)
     expect([status, headers['access-control-allow-origin']]).toEqual([404, undefined])
+  },
+)
+
+test.each(['/x/../_platform/v1/deliveries', '/%2e/_platform/v1/deliveries', '//host/_platform/v1/deliveries'])(
+  'page of a listener refuses %s without a session',
+  async (path) => {
+    const { page } = await pageOf()
+    const { hostname, port } = new URL(page.newLink())
+    const status = await new Promise((resolve, reject) => {
+      // Unlike fetch, this sends the path as it is.
+      get({ hostname, port, path }, (response) => resolve(response.resume().statusCode)).on('error', reject)
+    })
+    expect(status).toBe(404)
   },
 )
