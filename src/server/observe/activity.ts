@@ -61,6 +61,7 @@ export class Activity {
   /** Items before this index of `#items` have lost their exchange. */
   #evicted = 0
   readonly #followers = new Set<LineStream<Item>>()
+  #isClosed = false
   #readers = 0
   #left = BURST
   #omitted = 0
@@ -111,8 +112,10 @@ export class Activity {
 
   /** Streams what is kept; if `follow`, the stream stays open. Exchanges are captured while it is open. */
   stream({ follow, bodies }: { readonly follow: boolean; readonly bodies: boolean }): Readable {
-    const stream = new LineStream(this.#items.slice(-KEPT), follow, (it) => JSON.stringify(lineOf(it, bodies)))
-    if (!follow) return stream
+    // A page reconnects on the same connection while the server stops, which must not wait for it.
+    const stays = follow && !this.#isClosed
+    const stream = new LineStream(this.#items.slice(-KEPT), stays, (it) => JSON.stringify(lineOf(it, bodies)))
+    if (!stays) return stream
     this.#followers.add(stream)
     if (bodies) this.#readers += 1
     stream.once('close', () => {
@@ -132,6 +135,7 @@ export class Activity {
   }
 
   close(): void {
+    this.#isClosed = true
     clearTimeout(this.#window)
     this.#sendOmitted()
     for (const follower of this.#followers) follower.finish()

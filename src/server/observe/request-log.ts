@@ -21,6 +21,7 @@ export class RequestLog {
   /** True if requests since the start are missing. */
   #isCut = false
   readonly #followers = new Set<LineStream<RequestLogEntry>>()
+  #isClosed = false
 
   /** @param startedAt start of the server, ms since the epoch */
   constructor(readonly startedAt: number) {}
@@ -36,8 +37,9 @@ export class RequestLog {
   /** Streams the stored entries as NDJSON; if `follow`, the stream stays open for new entries. */
   stream(follow: boolean): Readable {
     const entries = this.#kept.map(({ entry }) => entry)
-    const stream = new LineStream(entries, follow, (entry) => JSON.stringify(entry))
-    if (!follow) return stream
+    const stays = follow && !this.#isClosed
+    const stream = new LineStream(entries, stays, (entry) => JSON.stringify(entry))
+    if (!stays) return stream
     this.#followers.add(stream)
     stream.once('close', () => this.#followers.delete(stream))
     return stream
@@ -64,6 +66,7 @@ export class RequestLog {
   }
 
   close(): void {
+    this.#isClosed = true
     for (const follower of this.#followers) follower.finish()
     this.#followers.clear()
   }

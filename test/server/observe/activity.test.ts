@@ -178,4 +178,10 @@ describe('activity', () => {
     ])
     expect((await kept(activity)).map(({ seq }) => seq)).toEqual([2, 3])
   })
+
+  it('ends the stream of a follower that comes after the close', async () => {
+    const activity = new Activity({ now: () => 0 })
+    activity.close()
+    expect(await linesOf(activity.stream({ follow: true, bodies: true }))).toEqual([])
+  })
 })

@@ -47,3 +47,11 @@ it('request log finds the calls of a voucher among its latest requests', () => {
   for (let second = 4; second <= KEPT + 2; second++) log.add(entry(second))
   expect(log.ofVoucher('vch_1').map((it) => it.entry.request_id)).toEqual(['req_3'])
 })
+
+it('request log ends the stream of a follower that comes after its close', async () => {
+  const log = new RequestLog(0)
+  log.add(entry(1))
+  log.close()
+  const chunks = await log.stream(true).toArray()
+  expect(chunks.join('')).toBe(`${JSON.stringify(entry(1))}\n`)
+})
