@@ -20,11 +20,11 @@ const keys = [
 export function Shell() {
   const { path, query } = place.value
   const known = features.value
-  const offered = views.filter((it) => !it.name || known?.views.includes(it.name))
+  const offered = views.filter(({ path: it }) => it === '/' || known?.views.some((name) => name === it.split('/')[1]))
   const found = offered.map((it) => ({ it, params: matchPath(it.path, path) })).find(({ params }) => params)
   const product = known?.source === 'listener' ? 'voucherctl webhook listen' : 'voucherctl'
   const local = `local · ${product} :${location.port || '80'}`
-  const title = found?.params && path !== '/' ? `${local} · ${found.it.title(found.params)}` : local
+  const title = found?.params && path !== '/' ? `${local} · ${found.it.nav ?? found.params.id}` : local
   const main = useRef<HTMLElement>(null)
   const dialog = useRef<HTMLDialogElement>(null)
   const first = useRef(true)

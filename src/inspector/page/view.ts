@@ -1,5 +1,4 @@
 import type { VNode } from 'preact'
-import type { PageView } from '../features.js'
 
 export interface ViewProps {
   /** Values of the parts of the path, such as `id`. */
@@ -8,13 +7,12 @@ export interface ViewProps {
 }
 
 export interface View {
-  /** Path below the page's address, such as `/requests/:id`. */
+  /**
+   * Path below the page's address, such as `/requests/:id`. The page leaves the view out if the server does not list its
+   * first part in `features.views`.
+   */
   readonly path: string
-  /** Name in `features.views`, without which the page leaves the view out; the stream has none. */
-  readonly name?: PageView
-  /** Title of the window. */
-  readonly title: (params: Readonly<Record<string, string>>) => string
-  /** Label in the navigation. */
+  /** Label in the navigation and the title; a view of one thing has its id as title. */
   readonly nav?: string
   readonly view: (props: ViewProps) => VNode | null
 }

@@ -12,14 +12,14 @@ import { VouchersView } from './views/vouchers.js'
 
 /** Every view of the page, in the order of the navigation. */
 export const views: readonly View[] = [
-  { path: '/', title: () => 'Stream', nav: 'Stream', view: StreamView },
-  { path: '/requests/:id', name: 'requests', title: ({ id }) => `Request ${id}`, view: RequestView },
-  { path: '/vouchers', name: 'vouchers', title: () => 'Vouchers', nav: 'Vouchers', view: VouchersView },
-  { path: '/vouchers/:id', name: 'vouchers', title: ({ id }) => `Voucher ${id}`, view: VoucherView },
-  { path: '/deliveries', name: 'deliveries', title: () => 'Deliveries', nav: 'Deliveries', view: DeliveriesView },
-  { path: '/deliveries/:id', name: 'deliveries', title: ({ id }) => `Delivery ${id}`, view: DeliveryView },
-  { path: '/templates', name: 'templates', title: () => 'Templates', nav: 'Templates', view: TemplatesView },
-  { path: '/reviews', name: 'reviews', title: () => 'Reviews', nav: 'Reviews', view: ReviewsView },
-  { path: '/clock', name: 'clock', title: () => 'Clock', nav: 'Clock', view: ClockView },
-  { path: '/faults', name: 'faults', title: () => 'Faults', nav: 'Faults', view: FaultsView },
+  { path: '/', nav: 'Stream', view: StreamView },
+  { path: '/requests/:id', view: RequestView },
+  { path: '/vouchers', nav: 'Vouchers', view: VouchersView },
+  { path: '/vouchers/:id', view: VoucherView },
+  { path: '/deliveries', nav: 'Deliveries', view: DeliveriesView },
+  { path: '/deliveries/:id', view: DeliveryView },
+  { path: '/templates', nav: 'Templates', view: TemplatesView },
+  { path: '/reviews', nav: 'Reviews', view: ReviewsView },
+  { path: '/clock', nav: 'Clock', view: ClockView },
+  { path: '/faults', nav: 'Faults', view: FaultsView },
 ]
