@@ -19,7 +19,7 @@ export function RequestView({ params: { id = '' } }: ViewProps) {
     <${Heading}>Request<//>
     <p class="empty">${
       complete.value
-        ? `The log has no request ${id} any more. It keeps the latest requests since the start of the server.`
+        ? `The log has no request ${id} any more.`
         : 'Loading …'
     }</p>
   </section>`

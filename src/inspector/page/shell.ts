@@ -62,7 +62,7 @@ export function Shell() {
   }, [])
 
   const section = path.split('/')[1] ?? ''
-  const isHere = (to: string) => (to === '/' ? ['', 'requests'].includes(section) : section === to.slice(1))
+  const isHere = (to: string) => section === to.slice(1) || (to === '/' && section === 'requests')
   const state = connection.value
   return html`
     <header>
@@ -84,7 +84,7 @@ export function Shell() {
     }</main>
     <p class=${`toast ${announcement.value ? 'on' : ''}`} role="status">${announcement.value}</p>
     <dialog ref=${dialog} aria-labelledby="keys"><h2 id="keys">Keys</h2>
-      <dl>${keys.map(([key, text]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${text}</dd></div>`)}</dl>
+      <dl>${keys.map(([key, text]) => html`<div><dt><code>${key}</code></dt><dd>${text}</dd></div>`)}</dl>
       <form method="dialog"><button>Close</button></form>
     </dialog>`
 }

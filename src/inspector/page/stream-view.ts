@@ -29,7 +29,7 @@ export function StreamView() {
 function Empty() {
   if (connection.value === 'Connecting') return html`<p class="empty">Connecting …</p>`
   if (log.entries.length > 0) return html`<p class="empty">No entry passes these filters.</p>`
-  return html`<p class="empty">Nothing happened yet. Calls of the API and deliveries appear here as they happen.</p>`
+  return html`<p class="empty">Nothing happened yet: calls and deliveries appear here as they happen.</p>`
 }
 
 function Filters({ query, found }: { readonly query: URLSearchParams; readonly found: number }) {
@@ -166,7 +166,7 @@ function Row({ entry, index }: { readonly entry: Entry; readonly index: number }
   const isSelected = selected.value === entry.key
   return html`<tr class=${`entry ${isSelected ? 'selected' : ''}`} aria-rowindex=${index + 2}>
     <td class="time"><time datetime=${entry.at}>${entry.at.slice(11, 19)}<span class="wide">${entry.at.slice(19, 23)}</span></time></td>
-    <td class="type"><span class=${`kind ${kind}`} title=${kind}>${kind === 'request' ? '→' : '↗'}<span class="unseen">${kind}</span></span>
+    <td class="type"><span class=${`kind ${kind}`}>${kind === 'request' ? '→' : '↗'}<span class="unseen">${kind}</span></span>
       <a href=${entryLink(entry)} onFocus=${() => {
         selected.value = entry.key
       }}>${entry.type}</a>
