@@ -76,10 +76,8 @@ export async function bundle(outdir) {
     copyFileSync(src(`inspector/page/${file}`), join(outdir, 'inspector', file))
   }
   const styles = readFileSync(src('inspector/page/page.css'), 'utf8')
-  writeFileSync(
-    join(outdir, 'inspector/app.css'),
-    styles.replaceAll(/\/\*.*?\*\/|(?<=[{};:,\n])\s+|;?\s+(?=[{}])/gs, ''),
-  )
+  const spare = /\/\*.*?\*\/|(?<=[{};:,\n])\s+|;?\s+(?=[{}])|\b0(?=\.\d)/gs
+  writeFileSync(join(outdir, 'inspector/app.css'), styles.replaceAll(spare, ''))
   // One implementation for `import` and `require`, so that their classes and servers are the same.
   writeFileSync(
     join(outdir, 'testing/index.js'),

@@ -72,7 +72,7 @@ export function Copy({ text, label = 'Copy' }: { readonly text: string | (() => 
       await navigator.clipboard.writeText(typeof text === 'string' ? text : text())
       announce('Copied.')
     } catch {
-      announce('The browser did not allow copying: select the text instead.')
+      announce('Copying failed: select the text.')
     }
   }
   return html`<button type="button" class="small" onClick=${copy}>${label}</button>`

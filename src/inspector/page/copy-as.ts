@@ -23,7 +23,7 @@ export const isWhole = ({ body, body_bytes }: Sent): boolean =>
   body_bytes <= CAPTURED_BYTES_MAX && (body !== null || body_bytes === 0)
 
 /** Headers that curl writes itself, or that belong to one connection. */
-const ownHeaders = /^(host|content-length|connection|accept-encoding|transfer-encoding|user-agent|keep-alive|expect)$/i
+const ownHeaders = /^(host|content-length|connection|accept-encoding|transfer-encoding|user-agent)$/i
 
 /** Quotes a text for a shell; every hidden part becomes a variable. */
 const quoted = (text: string): string =>

@@ -10,8 +10,8 @@ export const kinds: Readonly<Record<string, Entry['kind']>> = { requests: 'reque
 export const statuses = {
   ok: 'Succeeded',
   failed: 'Failed',
-  '4xx': 'Refused (4xx)',
-  '5xx': 'Server error (5xx)',
+  '4xx': '4xx',
+  '5xx': '5xx',
   none: 'No response',
 }
 

@@ -17,11 +17,7 @@ export function RequestView({ params: { id = '' } }: ViewProps) {
     return html`<${Request} entry=${entry} call=${entry.line.request} exchange=${entry.line.exchange} />`
   return html`<section>
     <${Heading}>Request<//>
-    <p class="empty">${
-      complete.value
-        ? `The log has no request ${id} any more.`
-        : 'Loading …'
-    }</p>
+    <p class="empty">${complete.value ? `The log has no request ${id} any more.` : 'Loading …'}</p>
   </section>`
 }
 

@@ -80,9 +80,9 @@ export function Shell() {
     <main ref=${main}>${
       found?.params
         ? html`<${found.it.view} key=${path} params=${found.params} query=${query} />`
-        : html`<${Heading}>Not found<//><${Failed} failure=${{ sentence: 'This page has nothing at this address.' }} />`
+        : html`<${Heading}>Not found<//><${Failed} failure=${{ sentence: 'Nothing is at this address.' }} />`
     }</main>
-    <p class=${`toast ${announcement.value ? 'on' : ''}`} role="status">${announcement.value}</p>
+    <p class="toast" role="status">${announcement.value}</p>
     <dialog ref=${dialog} aria-labelledby="keys"><h2 id="keys">Keys</h2>
       <dl>${keys.map(([key, text]) => html`<div><dt><code>${key}</code></dt><dd>${text}</dd></div>`)}</dl>
       <form method="dialog"><button>Close</button></form>

@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Entry } from './activity-log.js'
-import { Badge, Status } from './components.js'
+import { Badge, Loading, Status } from './components.js'
 import { filterNames, filterOf, statuses } from './filter.js'
 import { count, duration } from './format.js'
 import { html } from './html.js'
@@ -27,7 +27,7 @@ export function StreamView() {
 }
 
 function Empty() {
-  if (connection.value === 'Connecting') return html`<p class="empty">Connecting …</p>`
+  if (connection.value === 'Connecting') return Loading()
   if (log.entries.length > 0) return html`<p class="empty">No entry passes these filters.</p>`
   return html`<p class="empty">Nothing happened yet: calls and deliveries appear here as they happen.</p>`
 }
@@ -56,12 +56,12 @@ function Filters({ query, found }: { readonly query: URLSearchParams; readonly f
   }
   const input = (name: string, label: string, hint: string) =>
     html`<label><span>${label}</span>
-      <input type="search" id=${`filter-${name}`} placeholder=${hint} value=${value(name)} autocomplete="off" spellcheck=${false}
+      <input type="search" id=${`filter-${name}`} placeholder=${hint} value=${value(name)} autocomplete="off"
         onInput=${(event: Event) => change(name, (event.target as HTMLInputElement).value)} /></label>`
   const isFiltered = filterNames.some((name) => query.has(name))
   const total = log.entries.length
   return html`<form class="filters" role="search" aria-label="Filter of the stream" onSubmit=${(event: Event) => event.preventDefault()}>
-    ${input('find', 'Find', 'id, path, code …  ( / )')}
+    ${input('find', 'Find', 'id, path, code')}
     ${choice('type', 'Type', types)}
     ${choice('status', 'Status', Object.entries(statuses))}
     ${choice('application', 'Application or bot', valuesOf('owner'))}

@@ -27,7 +27,7 @@ export async function followActivity(): Promise<never> {
       wait = FIRST_WAIT
       void readClock()
     })
-    if (connection.value === 'Live' && !sessionEnded.value) announce('Disconnected. The page connects again by itself.')
+    if (connection.value === 'Live' && !sessionEnded.value) announce('Disconnected. Connecting again …')
     connection.value = 'Disconnected'
     await new Promise((resolve) => setTimeout(resolve, wait))
     wait = Math.min(LONGEST_WAIT, wait * 2)
