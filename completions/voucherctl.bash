@@ -2,7 +2,7 @@
 
 _voucherctl_commands() {
   case $1 in
-    '') REPLY='quickstart doctor login logout whoami profiles project apps tokens templates vouchers bots webhook secure api scenario server platform explain commands completion help' ;;
+    '') REPLY='quickstart doctor login logout whoami profiles project apps tokens templates vouchers bots webhook secure api scenario server open platform explain commands completion help' ;;
     'profiles'|'profile') REPLY='list use show set remove' ;;
     'project') REPLY='show allow deny' ;;
     'apps'|'app') REPLY='list create get update link-bot unlink-bot' ;;
@@ -16,15 +16,16 @@ _voucherctl_commands() {
     'scenario'|'scenarios') REPLY='run init' ;;
     'server'|'servers') REPLY='start list env status stop logs keys openapi migrate export import' ;;
     'server keys'|'server key'|'servers keys'|'servers key') REPLY='list rotate' ;;
-    'platform') REPLY='reviews templates bots apps users chats vouchers clock faults snapshots reset' ;;
-    'platform templates'|'platform template') REPLY='approve reject' ;;
+    'platform') REPLY='reviews templates bots apps users chats vouchers deliveries totals clock faults activity snapshots reset' ;;
+    'platform templates'|'platform template') REPLY='list approve reject' ;;
     'platform bots'|'platform bot') REPLY='approve reject disable enable add-update' ;;
-    'platform apps'|'platform app') REPLY='suspend reinstate features' ;;
+    'platform apps'|'platform app') REPLY='list suspend reinstate features' ;;
     'platform users'|'platform user') REPLY='start send block unblock' ;;
     'platform chats'|'platform chat') REPLY='list messages' ;;
     'platform vouchers'|'platform voucher') REPLY='list show' ;;
-    'platform clock') REPLY='show set advance' ;;
-    'platform faults'|'platform fault') REPLY='add clear' ;;
+    'platform deliveries'|'platform delivery') REPLY='list show replay' ;;
+    'platform clock') REPLY='show set advance forecast' ;;
+    'platform faults'|'platform fault') REPLY='list add remove clear' ;;
     'platform snapshots'|'platform snapshot') REPLY='list save restore remove' ;;
     'completion') REPLY='bash zsh fish powershell install uninstall' ;;
     *) REPLY='' ;;

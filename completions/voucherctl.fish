@@ -21,6 +21,7 @@ function __voucherctl_commands
                 api 'Any route by method and path, as JSON or as curl; api routes lists them' \
                 scenario 'Steps in YAML files, played against a server and checked: run' \
                 server 'The bundled reference server: start, status, stop, logs, openapi' \
+                open 'The page of a local server, in the browser' \
                 platform 'The operator\'s side: reviews, approvals, chats, clock, faults' \
                 explain 'What a failure code means, what causes it, what to do' \
                 commands 'List every command with its flags; --json for scripts' \
@@ -132,18 +133,22 @@ function __voucherctl_commands
         case 'platform'
             printf '%s\t%s\n' \
                 reviews 'List templates and bots that wait for review' \
-                templates 'Decide on templates' \
+                templates 'List templates with their quota, and decide on them' \
                 bots 'Decide on bots, disable them, make updates for them' \
-                apps 'Suspend applications and set their features' \
+                apps 'List applications, suspend them and set their features' \
                 users 'Act as a user: start a chat, send a message, block the bot' \
                 chats 'Chats, and what was said in them' \
                 vouchers 'Vouchers of every application, and their history' \
+                deliveries 'Webhook deliveries of every bot, their signatures, and replays' \
+                totals 'Count issued and redeemed vouchers over time' \
                 clock 'The test clock of a server started with --test-clock' \
                 faults 'Failures on purpose, to test what your application does' \
+                activity 'Show the requests and deliveries of the server as they happen' \
                 snapshots 'Save the state of a local server, and return to it' \
                 reset 'Return the server to the state of its start'
         case 'platform templates' 'platform template'
             printf '%s\t%s\n' \
+                list 'List the templates of all applications, with issued vouchers and quota' \
                 approve 'Approve a template under review' \
                 reject 'Reject a template under review'
         case 'platform bots' 'platform bot'
@@ -155,6 +160,7 @@ function __voucherctl_commands
                 add-update 'Create a friend_request, inline_query or ping update for a bot'
         case 'platform apps' 'platform app'
             printf '%s\t%s\n' \
+                list 'List the applications of all accounts' \
                 suspend 'Suspend an application' \
                 reinstate 'End the suspension of an application' \
                 features 'Set the features of an application'
@@ -172,14 +178,22 @@ function __voucherctl_commands
             printf '%s\t%s\n' \
                 list 'List the vouchers of all applications' \
                 show 'Show a voucher with its history'
+        case 'platform deliveries' 'platform delivery'
+            printf '%s\t%s\n' \
+                list 'List the deliveries of all bots' \
+                show 'Show a delivery with its signature, schedule and responses' \
+                replay 'Send a delivery once more without changing its state'
         case 'platform clock'
             printf '%s\t%s\n' \
                 show 'Read the test clock' \
                 set 'Set the test clock; it only moves forward' \
-                advance 'Advance the test clock'
+                advance 'Advance the test clock' \
+                forecast 'Count what happens if the test clock is advanced'
         case 'platform faults' 'platform fault'
             printf '%s\t%s\n' \
-                add 'Inject a fault into the next calls of an endpoint' \
+                list 'List faults, oldest first' \
+                add 'Inject a fault into the next calls of an endpoint, or into a share of them' \
+                remove 'Remove a fault' \
                 clear 'Remove all faults'
         case 'platform snapshots' 'platform snapshot'
             printf '%s\t%s\n' \
