@@ -65,6 +65,7 @@ export function Shell() {
   const isHere = (to: string) => section === to.slice(1) || (to === '/' && section === 'requests')
   const state = connection.value
   return html`
+    <button class="unseen" onClick=${() => main.current?.focus()}>Skip to the content</button>
     <header>
       <a class="brand" href=${linkTo([])}><span class="logo" aria-hidden="true"></span>${product}<span class="local">local :${location.port || '80'}</span></a>
       <nav aria-label="Views">${offered
@@ -77,7 +78,7 @@ export function Shell() {
       <button type="button" class="help" aria-label="Keys" onClick=${() => dialog.current?.showModal()}>?</button>
     </header>
     ${sessionEnded.value && html`<p class="ended" role="alert">${SESSION_ENDED}</p>`}
-    <main ref=${main}>${
+    <main id="main" tabindex="-1" ref=${main}>${
       found?.params
         ? html`<${found.it.view} key=${path} params=${found.params} query=${query} />`
         : html`<${Heading}>Not found<//><${Failed} failure=${{ sentence: 'Nothing is at this address.' }} />`

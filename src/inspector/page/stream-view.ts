@@ -54,18 +54,18 @@ function Filters({ query, found }: { readonly query: URLSearchParams; readonly f
         ${listed.map(([it, text]) => html`<option key=${it} value=${it}>${text}</option>`)}
       </select></label>`
   }
-  const input = (name: string, label: string, hint: string) =>
+  const input = (name: string, label: string) =>
     html`<label><span>${label}</span>
-      <input type="search" id=${`filter-${name}`} placeholder=${hint} value=${value(name)} autocomplete="off"
+      <input type="search" id=${`filter-${name}`} value=${value(name)} autocomplete="off"
         onInput=${(event: Event) => change(name, (event.target as HTMLInputElement).value)} /></label>`
   const isFiltered = filterNames.some((name) => query.has(name))
   const total = log.entries.length
   return html`<form class="filters" role="search" aria-label="Filter of the stream" onSubmit=${(event: Event) => event.preventDefault()}>
-    ${input('find', 'Find', 'id, path, code')}
+    ${input('find', 'Find')}
     ${choice('type', 'Type', types)}
     ${choice('status', 'Status', Object.entries(statuses))}
     ${choice('application', 'Application or bot', valuesOf('owner'))}
-    ${input('voucher', 'Voucher', 'voucher id')}
+    ${input('voucher', 'Voucher id')}
     <p class="quiet">${isFiltered ? `${count(found)} of ${count(total)}` : count(total)}${log.omitted > 0 && ` (${count(log.omitted)} left out)`}
       ${isFiltered && html` <button type="button" class="small" onClick=${() => setQuery(new URLSearchParams())}>Show all</button>`}</p>
   </form>`
@@ -133,10 +133,10 @@ function List({ entries }: { readonly entries: readonly Entry[] }) {
     .map((it, index) => html`<${Row} key=${it.key} entry=${it} index=${first + index} />`)
   const gap = (height: number) =>
     height > 0 && html`<tbody aria-hidden="true"><tr><td style=${{ height: `${height}px` }}></td></tr></tbody>`
-  return html`<div class="list" ref=${box} tabindex="0" role="region" aria-label="Entries, newest first"
+  return html`<div class="list" ref=${box}
       onScroll=${(event: Event) => setTop((event.target as HTMLElement).scrollTop)}>
     <table aria-rowcount=${entries.length + 1}>
-      <caption class="unseen">Requests and deliveries, newest first</caption>
+      <caption class="unseen">Newest first</caption>
       <thead><tr aria-rowindex="1">
         <th scope="col" class="time">Time<span class="wide"> (UTC)</span></th><th scope="col">Type</th><th scope="col" class="state">Status</th>
         <th scope="col" class="wide">Voucher</th><th scope="col" class="wide">Application or bot</th><th scope="col" class="wide number ms">Duration</th>
