@@ -175,11 +175,11 @@ test('another website cannot read the page, call the server, frame it, or use a 
   // In the same browser, with the session of the page: cookies and sites do not depend on ports.
   const page = await open()
   const results: (readonly [string, number])[] = []
+  await page.goto(website)
   page.on('response', (response) => {
     const { pathname, port: to } = new URL(response.url())
     if (to === port) results.push([pathname, response.status()])
   })
-  await page.goto(website)
   const read = (path: string, options: object) =>
     page.evaluate(
       ([url, init]) =>
