@@ -148,9 +148,9 @@ export const replayDelivery = endpoint({
     mode: oneOf(replayModes),
     body: Type.Optional(
       Type.String({
-        pattern: '^[A-Za-z0-9+/]*={0,2}$',
+        pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$',
         maxLength: Math.ceil(REPLAY_BYTES_MAX / 3) * 4,
-        'x-expected': 'base64 of at most 1 MiB',
+        'x-expected': 'base64 of at most 1 MiB, with padding',
       }),
     ),
   }),

@@ -36,7 +36,7 @@ const prints: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 /** Commands that print whole responses; canary-session.slow.test.ts checks that the server logs no secret. */
-const printAll = ['api', 'secure call', 'server logs']
+const printAll = ['api', 'secure call', 'server logs', 'platform activity']
 
 const credentials = [
   { type: 'redeem_code', value: handedOut['new code'] },

@@ -11,6 +11,7 @@ interface Schema {
   readonly minLength?: number
   readonly maxLength?: number
   readonly minimum?: number
+  readonly exclusiveMinimum?: number
   readonly maximum?: number
   readonly items?: Schema
   readonly minItems?: number
@@ -56,7 +57,10 @@ export function allowedBy(schema: AnySchema | Schema): fc.Arbitrary<unknown> {
       return fc.boolean()
     case 'integer':
     case 'number':
-      return fc.integer({ min: it.minimum ?? 0, max: Math.min(it.maximum ?? 1_000, 2 ** 31 - 1) })
+      return fc.integer({
+        min: it.minimum ?? (it.exclusiveMinimum ?? -1) + 1,
+        max: Math.min(it.maximum ?? 1_000, 2 ** 31 - 1),
+      })
     case 'string':
       return textOf(it)
     case 'array': {

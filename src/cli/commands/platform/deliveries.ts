@@ -6,6 +6,7 @@ import { usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
 import { choice, text, toggle } from '../../flags/flags.js'
 import { readBytes } from '../../host/files.js'
+import { remember } from '../../host/scrub.js'
 import { suggested } from '../../output/suggestions.js'
 import { drawDelivery, drawReplay } from './delivery-drawing.js'
 import { operatorNotes as notes } from './operator-notes.js'
@@ -102,11 +103,14 @@ export const platformDeliveries: Group = {
         if (read !== undefined && read.bytes.byteLength > contract.REPLAY_BYTES_MAX) {
           return usage(`${file} has ${read.bytes.byteLength} bytes; a replay sends at most 1 MiB.`)
         }
+        const body = read?.bytes.toString('base64')
+        // An update may hold secrets, which a dry run and errors must not show.
+        if (body !== undefined) remember(context.host, body)
         const isSigned = flags.resign || (file !== undefined && !flags['as-sent'])
         const outcome = await context.call(contract.replayDelivery, {
           deliveryId: positional,
           mode: isSigned ? 'resigned' : 'as_sent',
-          ...defined({ body: read?.bytes.toString('base64') }),
+          ...defined({ body }),
         })
         return outcome.ok ? { ...outcome, exit: exitOf(outcome.data) } : outcome
       },

@@ -4,6 +4,7 @@ import { callLeaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { integer, one } from '../../flags/flags.js'
 import { instant, parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
+import { plainLine } from '../../output/plain.js'
 import { withTimes } from '../../output/time.js'
 import { operatorNotes as notes } from './operator-notes.js'
 
@@ -44,7 +45,7 @@ export const totals = callLeaf({
 
 function sum({ items, until, complete }: contract.Totals): string {
   const all = (member: 'issued' | 'redeemed') => items.reduce((total, it) => total + it[member], 0)
-  const counts = `${all('issued')} issued and ${all('redeemed')} redeemed until ${until}.`
+  const counts = `${all('issued')} issued and ${all('redeemed')} redeemed until ${plainLine(until)}.`
   return complete ? counts : `At least ${counts} There are too many to count all.`
 }
 
@@ -57,6 +58,6 @@ function chart({ items }: contract.Totals): string {
     return `${String(count).padStart(digits)}  ${bar.padEnd(BAR_COLUMNS)}`
   }
   const head = `${'FROM'.padEnd(20)}  ${'ISSUED'.padStart(digits)}  ${' '.repeat(BAR_COLUMNS)}${'REDEEMED'.padStart(digits)}`
-  const rows = items.map((it) => `${withTimes(it.from)}  ${column(it.issued)}${column(it.redeemed)}`)
+  const rows = items.map((it) => `${plainLine(withTimes(it.from))}  ${column(it.issued)}${column(it.redeemed)}`)
   return [head, ...rows].map((it) => it.trimEnd()).join('\n')
 }
