@@ -22,7 +22,7 @@ const onPostgres = 'test/store/postgres/**'
 /** Depend on the engine: transactions, locks, leases and the order of rows. */
 const byEngine = [
   'test/store/**/!(*.slow).test.ts',
-  'test/server/{forecast,idempotency,linearizable,model,races,snapshots,totals,voucher-history}.test.ts',
+  'test/server/{idempotency,linearizable,model,races,voucher-history}.test.ts',
   'test/server/bots/polling.test.ts',
   'test/server/delivery/{backlog,leases,order,unconfirmed}.test.ts',
 ]
