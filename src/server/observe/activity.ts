@@ -16,7 +16,7 @@ const CAPTURED_BYTES = 16 * 1024 * 1024
  */
 const BURST = 200
 const WINDOW_MS = 100
-const LINES_PER_WINDOW = 5
+const LINES_PER_WINDOW = 2
 
 /** Requests by which health checks, pages and commands watch the server, or whose effect has a line of its own. */
 function isWatching({ endpoint, method }: RequestLogEntry): boolean {
