@@ -29,15 +29,17 @@ export async function servePage(
     const { method } = request
     const isSession = pathOf(target) === '/_platform/ui/session'
     if (isSession && method === 'POST') {
-      // Another site cannot send this type without asking first (CORS).
-      const type = request.headers['content-type']?.split(';', 1)[0]?.trim()
-      if (type !== 'application/json') return refuse('UNSUPPORTED_MEDIA_TYPE')
+      if (!isJson(request)) return refuse('UNSUPPORTED_MEDIA_TYPE')
       const body = await readJson(request)
       return body === undefined ? refuse('INVALID_JSON') : inspector.startSession(body)
     }
     return method === 'GET' || method === 'HEAD' ? inspector.get(request) : refuse('METHOD_NOT_ALLOWED')
   }
 }
+
+/** True for a body that says it is JSON. Another site cannot send this type without asking first (CORS). */
+export const isJson = ({ headers }: IncomingMessage): boolean =>
+  headers['content-type']?.split(';', 1)[0]?.trim() === 'application/json'
 
 async function readJson(request: IncomingMessage): Promise<unknown> {
   const pieces: Buffer[] = []

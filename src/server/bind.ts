@@ -84,23 +84,19 @@ export function bind({ app, deps, idempotentCalls }: Binding, endpoint: Endpoint
       sendFailure(request, reply, refusal)
     }
     codec ??= (await import('./http/endpoint-codec.js')).codecOf(endpoint, query)
+    const loaded = codec
     const reading = readJson(request, endpoint.bodyBytesMax)
     const read = reading instanceof Promise ? await reading : reading
     if (!read.ok) {
       sendBodyFailure(request, reply, read)
       return
     }
-    // Wait only after the body has arrived: a reset must not wait for a client that sends slowly.
-    if (!passesGate) {
-      while (gate.closed !== null) await gate.closed
-      gate.enter()
-    }
-    try {
+    const proceed = async () => {
       // The credential was checked in a state that a reset or restore has replaced since.
       const refusal = request.generation === gate.generation || passesGate ? null : await admit(request, reply)
       if (refusal !== null) return refused(refusal)
       const body = read.value === undefined && endpoint.bodyOptional ? {} : read.value
-      const input = readInput(request, query, body, codec.validate, check)
+      const input = readInput(request, query, body, loaded.validate, check)
       if (!input.ok) return refused(input)
       const idempotencyKey = readIdempotencyKey(request, endpoint, body)
       if (idempotencyKey !== undefined && 'ok' in idempotencyKey) return refused(idempotencyKey)
@@ -115,10 +111,10 @@ export function bind({ app, deps, idempotentCalls }: Binding, endpoint: Endpoint
         ? run()
         : idempotentCalls.run(applicationId, idempotencyKey, run))
       if (result.ok) request.voucher = voucherCallOf(endpoint.id, result.data, call.caller, idempotencyKey)
-      sendResult(request, reply, endpoint, result, codec)
-    } finally {
-      if (!passesGate) gate.leave()
+      sendResult(request, reply, endpoint, result, loaded)
     }
+    // Wait only after the body has arrived: a reset must not wait for a client that sends slowly.
+    await (passesGate ? proceed() : gate.run(proceed))
   }
 }
 

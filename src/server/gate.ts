@@ -3,29 +3,27 @@
  */
 export class Gate {
   #running = 0
+  /** Resolves when the gate may be open again: check again. Null while it is open. */
   #closed: Promise<void> | null = null
   #drained: (() => void) | undefined
   #last: Promise<unknown> = Promise.resolve()
   #passages = 0
-
-  /** Resolves when the gate may be open again: check again. Null while it is open. */
-  get closed(): Promise<void> | null {
-    return this.#closed
-  }
 
   /** Changes with each reset and restore; what a call read before such a change no longer holds. */
   get generation(): number {
     return this.#passages
   }
 
-  /** Call only while the gate is open, and `leave` at the end of the call. */
-  enter(): void {
+  /** Runs a call as soon as the gate is open. */
+  async run<T>(call: () => Promise<T>): Promise<T> {
+    while (this.#closed !== null) await this.#closed
     this.#running += 1
-  }
-
-  leave(): void {
-    this.#running -= 1
-    if (this.#running === 0) this.#drained?.()
+    try {
+      return await call()
+    } finally {
+      this.#running -= 1
+      if (this.#running === 0) this.#drained?.()
+    }
   }
 
   /**

@@ -161,6 +161,12 @@ export function signWebhook({ rawBody, secrets, timestamp, updateId }: SignWebho
   }
 }
 
+/** The signature that one secret makes, as in the signature header. @param timestamp Unix seconds */
+export function signatureOf(rawBody: RawBody, secret: WebhookSecret, timestamp: number | string): string {
+  const [key] = keysOf([secret]) as [Uint8Array]
+  return macOf(key, digitsOf('timestamp', timestamp), bytesOf(rawBody)).toString('hex')
+}
+
 /** Index of the first key that made one of the signatures, or -1. Its duration does not reveal the index. */
 function signingSecret(keys: readonly Uint8Array[], timestamp: string, body: Uint8Array, signatures: string[]): number {
   const received = signatures.map((hex) => Buffer.from(hex, 'hex'))

@@ -25,15 +25,7 @@ export const deliveryHandlers: MakeHandlers<'platform', DeliveryEndpoint> = (
   const running: string[] = []
 
   /** Reads a delivery while no reset runs. A replay itself passes the gate, so that a reset need not wait for it. */
-  const readBetweenResets = async (deliveryId: string) => {
-    while (gate.closed !== null) await gate.closed
-    gate.enter()
-    try {
-      return await store.read(() => deliveries.show(deliveryId))
-    } finally {
-      gate.leave()
-    }
-  }
+  const readBetweenResets = (deliveryId: string) => gate.run(() => store.read(() => deliveries.show(deliveryId)))
 
   return {
     deliveries: (filter) => read(() => deliveries.listAll(filter)),

@@ -4,15 +4,15 @@ import type { RequestLogEntry } from '../../contract/platform.js'
 import { formatInstant } from '../../domain/time.js'
 import { deliveryActivity, type MadeAttempt } from '../delivery/attempt-log.js'
 import { type Captured, type CapturedCall, exchangeOf, sizeOf } from './exchange.js'
-import { LineStream } from './line-stream.js'
+import { Followers } from './line-stream.js'
 
 const KEPT = 1_000
 /** Captured exchanges in memory; the oldest are dropped first. */
 const CAPTURED_BYTES = 16 * 1024 * 1024
 
 /**
- * Live lines: a burst of this many, then so many in each window. A line with its exchange takes about 100 us, so a busy
- * server spends 1 % of its time on them.
+ * Live lines: a burst of at most BURST, then LINES_PER_WINDOW in each window. A line with its exchange takes about
+ * 100 us of the server's time.
  */
 const BURST = 200
 const WINDOW_MS = 100
@@ -60,8 +60,7 @@ export class Activity {
   #capturedBytes = 0
   /** Items before this index of `#items` have lost their exchange. */
   #evicted = 0
-  readonly #followers = new Set<LineStream<Item>>()
-  #isClosed = false
+  readonly #followers = new Followers<Item>()
   #readers = 0
   #left = BURST
   #omitted = 0
@@ -112,16 +111,14 @@ export class Activity {
 
   /** Streams what is kept; if `follow`, the stream stays open. Exchanges are captured while it is open. */
   stream({ follow, bodies }: { readonly follow: boolean; readonly bodies: boolean }): Readable {
-    // A page reconnects on the same connection while the server stops, which must not wait for it.
-    const stays = follow && !this.#isClosed
-    const stream = new LineStream(this.#items.slice(-KEPT), stays, (it) => JSON.stringify(lineOf(it, bodies)))
-    if (!stays) return stream
-    this.#followers.add(stream)
-    if (bodies) this.#readers += 1
-    stream.once('close', () => {
-      this.#followers.delete(stream)
-      if (bodies) this.#readers -= 1
-    })
+    const format = (it: Item) => JSON.stringify(lineOf(it, bodies))
+    const stream = this.#followers.stream(this.#items.slice(-KEPT), follow, format)
+    if (bodies && this.#followers.has(stream)) {
+      this.#readers += 1
+      stream.once('close', () => {
+        this.#readers -= 1
+      })
+    }
     return stream
   }
 
@@ -135,11 +132,9 @@ export class Activity {
   }
 
   close(): void {
-    this.#isClosed = true
     clearTimeout(this.#window)
     this.#sendOmitted()
-    for (const follower of this.#followers) follower.finish()
-    this.#followers.clear()
+    this.#followers.close()
   }
 
   #addChange(what: StateChange): void {
@@ -166,7 +161,7 @@ export class Activity {
       this.#left -= 1
     }
     this.#sendOmitted()
-    for (const follower of this.#followers) follower.add(item)
+    this.#followers.add(item)
   }
 
   #evict(item: Item): void {
@@ -184,7 +179,7 @@ export class Activity {
     if (this.#omitted === 0) return
     const item: Item = { kind: 'omitted', count: this.#omitted, seq: this.#lastOmitted, captured: null }
     this.#omitted = 0
-    for (const follower of this.#followers) follower.add(item)
+    this.#followers.add(item)
   }
 }
 

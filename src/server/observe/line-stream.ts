@@ -63,3 +63,40 @@ export class LineStream<T> extends Readable {
     if (this.#waiting.length === 0 && this.#ends && this.#wanted) this.push(null)
   }
 }
+
+/** The open streams of a log. */
+export class Followers<T> {
+  readonly #streams = new Set<LineStream<T>>()
+  #isClosed = false
+
+  get size(): number {
+    return this.#streams.size
+  }
+
+  /**
+   * Streams the items that are kept; if `follows`, the stream stays open for new ones. After `close` none stays open: a
+   * page reconnects on the same connection while the server stops, which must not wait for it.
+   */
+  stream(kept: readonly T[], follows: boolean, format: (item: T) => string): LineStream<T> {
+    const stays = follows && !this.#isClosed
+    const stream = new LineStream(kept, stays, format)
+    if (!stays) return stream
+    this.#streams.add(stream)
+    return stream.once('close', () => this.#streams.delete(stream))
+  }
+
+  /** True for a stream that stays open. */
+  has(stream: LineStream<T>): boolean {
+    return this.#streams.has(stream)
+  }
+
+  add(item: T): void {
+    for (const stream of this.#streams) stream.add(item)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const stream of this.#streams) stream.finish()
+    this.#streams.clear()
+  }
+}

@@ -5,7 +5,7 @@ import type { RequestLogEntry } from '../../contract/platform.js'
 import type { Redemption, Verification, Voucher } from '../../contract/vouchers.js'
 import type { IdempotencyKey } from '../../domain/idempotency.js'
 import { formatInstant } from '../../domain/time.js'
-import { LineStream } from './line-stream.js'
+import { Followers } from './line-stream.js'
 
 const KEPT = 1000
 
@@ -20,8 +20,7 @@ export class RequestLog {
   #requests: LoggedRequest[] = []
   /** True if requests since the start are missing. */
   #isCut = false
-  readonly #followers = new Set<LineStream<RequestLogEntry>>()
-  #isClosed = false
+  readonly #followers = new Followers<RequestLogEntry>()
 
   /** @param startedAt start of the server, ms since the epoch */
   constructor(readonly startedAt: number) {}
@@ -31,18 +30,13 @@ export class RequestLog {
     this.#requests.push({ entry, voucher })
     this.#isCut ||= this.#requests.length > KEPT
     if (this.#requests.length >= 2 * KEPT) this.#requests = this.#requests.slice(-KEPT)
-    for (const follower of this.#followers) follower.add(entry)
+    this.#followers.add(entry)
   }
 
   /** Streams the stored entries as NDJSON; if `follow`, the stream stays open for new entries. */
   stream(follow: boolean): Readable {
     const entries = this.#kept.map(({ entry }) => entry)
-    const stays = follow && !this.#isClosed
-    const stream = new LineStream(entries, stays, (entry) => JSON.stringify(entry))
-    if (!stays) return stream
-    this.#followers.add(stream)
-    stream.once('close', () => this.#followers.delete(stream))
-    return stream
+    return this.#followers.stream(entries, follow, (entry) => JSON.stringify(entry))
   }
 
   /** Discards the stored entries; followers stay. */
@@ -66,9 +60,7 @@ export class RequestLog {
   }
 
   close(): void {
-    this.#isClosed = true
-    for (const follower of this.#followers) follower.finish()
-    this.#followers.clear()
+    this.#followers.close()
   }
 }
 

@@ -1,7 +1,7 @@
 import { CAPTURED_BYTES_MAX, type Exchange } from '../../contract/activity.js'
 import type { AttemptExchange, DeliveryDetail } from '../../contract/deliveries.js'
 import type { Delivery } from '../../contract/webhook.js'
-import { signWebhook, type WebhookSecret, webhookHeaders } from '../../webhook/signature.js'
+import { signatureOf, type WebhookSecret, webhookHeaders } from '../../webhook/signature.js'
 import { explainDelivery } from '../explain-delivery.js'
 import { pairsOf } from '../header-pairs.js'
 import type { DeliverySummary, RecordedResponse, StoredDelivery } from '../inbox.js'
@@ -66,7 +66,7 @@ export function detailOf(stored: StoredDelivery, { address, secrets, now }: Rece
     voucher_id: null,
     body: body.toString('base64'),
     request: { of: 'last_attempt', headers: pairsOf(headers) },
-    signature: signatureOf(stored, secrets),
+    signature: signatureParts(stored, secrets),
     // As of its arrival: later, every timestamp is stale.
     verification: explainDelivery(headers, body, secrets, at),
     schedule: [],
@@ -81,7 +81,7 @@ export function detailOf(stored: StoredDelivery, { address, secrets, now }: Rece
 const SECONDS_MAX = 8_640_000_000_000
 
 /** Signatures that the secrets of the listener make over the received bytes and the received timestamp. */
-function signatureOf({ at, headers, body }: StoredDelivery, secrets: readonly WebhookSecret[]) {
+function signatureParts({ at, headers, body }: StoredDelivery, secrets: readonly WebhookSecret[]) {
   const valueOf = (header: string) =>
     pairsOf(headers).find(([name]) => name.toLowerCase() === header.toLowerCase())?.[1] ?? ''
   const written = valueOf(webhookHeaders.timestamp)
@@ -93,8 +93,7 @@ function signatureOf({ at, headers, body }: StoredDelivery, secrets: readonly We
     signed_bytes: timestamp.length + 1 + body.length,
     algorithm: 'HMAC-SHA256' as const,
     secrets: secrets.map((secret, index) => {
-      const signed = signWebhook({ rawBody: body, secrets: [secret], timestamp, updateId: 0 })
-      const signature = signed[webhookHeaders.signature]
+      const signature = signatureOf(body, secret, timestamp)
       const which = index === 0 ? ('current' as const) : ('previous' as const)
       return { which, signature, sent: sent.includes(signature), until: null }
     }),

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { type FailureCode, failures, type Refusal, refuse } from '../../contract/errors.js'
 import { platformHeaders } from '../../inspector/assets.js'
 import { Inspector, pathOf } from '../../inspector/inspector.js'
-import { servePage } from '../../inspector/node-http.js'
+import { isJson, servePage } from '../../inspector/node-http.js'
 import { Inbox, inboxBytes } from '../inbox.js'
 import type { RequestEvent } from '../listener.js'
 import { BODY_BYTES_MAX, readBody } from '../request-body.js'
@@ -131,8 +131,7 @@ export async function startListenerPage(options: ListenerPageOptions): Promise<L
 
 /** Reads and checks the body of a replay; undefined if it is none. */
 async function readOrder(request: IncomingMessage): Promise<ReplayOrder | undefined> {
-  // Another site cannot send this type without asking first (CORS).
-  if (request.headers['content-type']?.split(';', 1)[0]?.trim() !== 'application/json') return undefined
+  if (!isJson(request)) return undefined
   const read = await readBody(request, REPLAY_BYTES_MAX)
   if (!Buffer.isBuffer(read)) return undefined
   let order: { mode?: unknown; body?: unknown } | null
