@@ -23,8 +23,9 @@ const layers: Readonly<Record<string, { readonly rooms: readonly string[]; reado
   inspector: { rooms: ['contract'], packages: /^(node:|preact(?:\/hooks)?$|htm\/preact$)/ },
   workbench: { rooms: ['contract', 'webhook', 'inspector', 'files'], packages: /^(node:|undici(?:\/|$))/ },
   testing: { rooms: ['server', 'client', 'webhook', 'domain', 'contract'] },
+  conform: { rooms: ['client', 'contract', 'secure', 'webhook'], packages: /^(node:|@noble\/)/ },
   files: { rooms: [], packages: /^(node:|yaml$)/ },
-  cli: { rooms: ['client', 'contract', 'webhook', 'workbench', 'secure', 'files'] },
+  cli: { rooms: ['client', 'contract', 'webhook', 'workbench', 'conform', 'secure', 'files'] },
 }
 
 /** Commands that run the bundled server. They import it dynamically, so that other commands do not load it. */

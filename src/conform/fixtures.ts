@@ -1,0 +1,67 @@
+import { contract } from '../contract/index.js'
+import type { Template, TemplateInput } from '../contract/templates.js'
+import type { IssuedVoucher } from '../contract/vouchers.js'
+import type { Probing } from './probing.js'
+
+const { templates, vouchers } = contract
+const POLL_MS = 500
+
+/** Members of a valid create call for a template. */
+export function templateInput({ scene }: Probing, changes: Partial<TemplateInput> = {}): TemplateInput {
+  return {
+    external_template_id: scene.name(),
+    name: `conform ${scene.run}`,
+    type: 'gift',
+    issuer_name: 'conform',
+    fulfiller_name: 'conform',
+    fulfillment_category: 'offline_service',
+    acquisition_source: 'free_claim',
+    validity: { type: 'relative', duration_days: 1 },
+    issue_limit: 1_000,
+    ...changes,
+  }
+}
+
+/** Creates a draft with the application token. */
+export async function draft(it: Probing, changes: Partial<TemplateInput> = {}): Promise<Template> {
+  const created = it.needs(await it.call(templates.create, templateInput(it, changes)), 'a template')
+  it.scene.leaves('template', created.id)
+  return created
+}
+
+/** Creates and submits a template, and waits until it is active. Resolves to its id. */
+export async function activeTemplate(it: Probing, changes: Partial<TemplateInput> = {}): Promise<string> {
+  const { id, externalTemplateId } = await draft(it, changes)
+  it.needs(await it.call(templates.submit, { templateId: id }), 'a submitted template')
+  for (let leftMs = it.scene.offer.maxWaitMs; ; leftMs -= POLL_MS) {
+    const list = it.needs(await it.call(templates.list, { external_template_id: externalTemplateId }), 'a template')
+    if (list.items.some((item) => item.id === id && item.status === 'active')) return id
+    if (leftMs <= 0) it.scene.lacking('template')
+    await it.scene.pause(Math.min(POLL_MS, leftMs))
+  }
+}
+
+/** Id of the template to issue from: the user's, or one that the platform approves. */
+export async function template(it: Probing): Promise<string> {
+  return it.scene.offer.template ?? it.scene.once('template', () => activeTemplate(it))
+}
+
+/** Members of a valid issue call, which counts against the quota. */
+export async function issueInput(it: Probing, changes: Readonly<Record<string, unknown>> = {}) {
+  it.scene.takeQuota()
+  const external_issue_id = it.scene.name()
+  it.scene.leaves('voucher', external_issue_id)
+  const template_id = changes.template_id ?? (await template(it))
+  return { template_id, external_issue_id, recipient_user_id: `conform-${it.scene.run}`, ...changes }
+}
+
+/** Issues a voucher to a recipient of this run. */
+export async function voucher(it: Probing, changes: Readonly<Record<string, unknown>> = {}): Promise<IssuedVoucher> {
+  return it.needs(await it.call(vouchers.issue, await issueInput(it, changes)), 'an issued voucher')
+}
+
+/** The credential of a type that an issue returned. */
+export function credentialOf(it: Probing, issued: IssuedVoucher, type: 'redeem_code' | 'qr_token' = 'redeem_code') {
+  const { value } = issued.credentials.find((one) => one.type === type) ?? it.notApplicable(`Needs a ${type}.`)
+  return { type, value }
+}

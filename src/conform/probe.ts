@@ -1,0 +1,36 @@
+import type { Need } from './group.js'
+import type { Probing } from './probing.js'
+
+/** One observable statement of a rule, and how to observe it. */
+export interface Probe {
+  /** Anchor of the rule in DECISIONS.md, and the name of the statement: `lists/limit-of-101`. */
+  readonly id: `${string}/${string}`
+  /** What a platform that follows the rule does, as a sentence. */
+  readonly title: string
+  readonly needs: readonly Need[]
+  /** Set if the probe sends nothing that could change something, whatever the server does with it. */
+  readonly reads?: true
+  /** Set if the probe cannot be sent through the encrypted transport. */
+  readonly plain?: true
+  /** Vouchers that the probe issues, counted against the quota that the user grants. */
+  readonly vouchers?: number
+  /** Milliseconds that the probe waits for the platform. */
+  readonly waitsMs?: number
+  run(probing: Probing): Promise<void>
+}
+
+/** Anchor of a probe's rule. */
+export const ruleOf = ({ id }: Pick<Probe, 'id'>): string => id.slice(0, id.indexOf('/'))
+
+type Options = Omit<Probe, 'id' | 'title' | 'needs' | 'run'>
+
+/** Returns a function that defines probes of one rule. @param rule its anchor in DECISIONS.md */
+export const probesOf =
+  (rule: string) =>
+  (
+    name: string,
+    title: string,
+    needs: readonly Need[],
+    run: (probing: Probing) => Promise<void>,
+    options: Options = {},
+  ): Probe => ({ id: `${rule}/${name}`, title, needs, run, ...options })

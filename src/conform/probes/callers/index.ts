@@ -1,0 +1,3 @@
+import type { Probe } from '../../probe.js'
+
+export const callers: readonly Probe[] = []

@@ -1,0 +1,3 @@
+import type { Probe } from '../../probe.js'
+
+export const encryption: readonly Probe[] = []

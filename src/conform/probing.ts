@@ -1,0 +1,145 @@
+import { isDeepStrictEqual } from 'node:util'
+import { findMismatch } from '../client/evidence.js'
+import { buildRequest } from '../client/prepare.js'
+import type { CredentialKind, Endpoint, OutputOf } from '../contract/endpoint.js'
+import type { Members } from '../secure/json.js'
+import { Difference, NotApplicable } from './result.js'
+import type { Scene } from './scene.js'
+import { membersOrNone, type Wire, type WireRequest, type WireResponse } from './wire.js'
+
+/** Who calls: a credential of the profile by its kind, a credential itself, or nobody. */
+export type Caller = Exclude<CredentialKind, 'operator'> | 'none' | { readonly credential: string }
+
+export interface CallOptions {
+  /** Default: the kind that the endpoint requires. */
+  readonly as?: Caller
+  /** Idempotency-Key; null sends none. Default: a new key where the endpoint requires one. */
+  readonly key?: string | null
+  /** More headers, or others, by lower-case name. */
+  readonly headers?: WireRequest['headers']
+  readonly timeoutMs?: number
+}
+
+/** A response of the platform. `Data` is what the contract promises: a probe checks what it relies on. */
+export interface Observed<Data = unknown> extends WireResponse {
+  /** Why `data` is not what the contract promises; undefined if the response is a success. */
+  readonly fault: string | undefined
+  /** `data` of the envelope. */
+  readonly data: Data
+  /** `code` of the envelope, if it is a text. */
+  readonly code: string | undefined
+  /** `details` of the envelope; empty without them. */
+  readonly details: Members
+  readonly isReplay: boolean
+}
+
+/** What a probe can do: calls, things to call with, and statements about what it observed. */
+export class Probing {
+  constructor(
+    readonly scene: Scene,
+    readonly wire: Wire,
+  ) {}
+
+  /** Calls an endpoint of the contract. Unknown and wrong members of the input are sent as they are. */
+  async call<E extends Endpoint>(
+    endpoint: E,
+    input: Readonly<Record<string, unknown>>,
+    options: CallOptions = {},
+  ): Promise<Observed<OutputOf<E>>> {
+    const built = buildRequest(endpoint, input)
+    if (!built.ok) throw new TypeError(built.message)
+    const { as = endpoint.caller as Caller, key, headers, timeoutMs } = options
+    const newKey = endpoint.idempotent === true && key === undefined ? this.scene.name() : key
+    const response = await this.wire.send({
+      method: built.method,
+      path: built.path,
+      headers: {
+        accept: 'application/json',
+        ...(built.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...this.#authorization(as),
+        ...(newKey === undefined || newKey === null ? {} : { 'idempotency-key': newKey }),
+        ...headers,
+      },
+      ...(built.body === undefined ? {} : { body: built.body }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    })
+    return this.#observed(response, endpoint, input)
+  }
+
+  /** Sends any request. Without `as` it has no credential. */
+  async send(request: WireRequest & { readonly as?: Caller }): Promise<Observed> {
+    const { as = 'none', headers, ...rest } = request
+    return this.#observed(await this.wire.send({ ...rest, headers: { ...this.#authorization(as), ...headers } }))
+  }
+
+  /** Returns `data` of a success. @throws Difference for another response */
+  accepts<Data>(response: Observed<Data>, status?: number): Data {
+    if (response.fault !== undefined || (status !== undefined && response.status !== status)) {
+      throw new Difference(`a success${status === undefined ? '' : ` with status ${status}`}`, inWords(response))
+    }
+    return response.data
+  }
+
+  /** @throws Difference unless the response is a refusal with this status and, if given, this code */
+  refuses(response: Observed, status: number, code?: string): void {
+    if (response.status === status && (code === undefined || response.code === code)) return
+    throw new Difference(`status ${status}${code === undefined ? '' : ` ${code}`}`, inWords(response))
+  }
+
+  /** @throws Difference unless both are equal, members in any order */
+  equals(what: string, observed: unknown, expected: unknown): void {
+    if (isDeepStrictEqual(observed, expected)) return
+    throw new Difference(`${what}: ${shown(expected)}`, `${what}: ${shown(observed)}`)
+  }
+
+  /** @throws Difference unless the condition holds */
+  holds(condition: boolean, expected: string, observed: unknown): void {
+    if (!condition) throw new Difference(expected, typeof observed === 'string' ? observed : shown(observed))
+  }
+
+  /** Returns `data` of a success on which the probe is built. @throws NotApplicable for another response */
+  needs<Data>(response: Observed<Data>, what: string): Data {
+    if (response.fault === undefined) return response.data
+    throw new NotApplicable(`Needs ${what}: ${inWords(response)}.`)
+  }
+
+  /** Ends the probe: the platform has not what it needs. */
+  notApplicable(reason: string): never {
+    throw new NotApplicable(reason)
+  }
+
+  #authorization(as: Caller): Readonly<Record<string, string>> {
+    if (as === 'none') return {}
+    const credential = typeof as === 'string' ? this.scene.credential(as) : as.credential
+    return { authorization: `Bearer ${credential}` }
+  }
+
+  #observed<Data>(response: WireResponse, endpoint?: Endpoint, input: Members = {}): Observed<Data> {
+    const { success, data, code, details } = membersOrNone(response.json)
+    this.scene.secrets.addFrom(response.json)
+    const isSuccess = response.status >= 200 && response.status <= 299 && success === true && data !== undefined
+    const mismatch = isSuccess && endpoint !== undefined ? findMismatch(endpoint, input, data) : undefined
+    return {
+      ...response,
+      fault: isSuccess ? mismatch : 'no success',
+      data: data as Data,
+      code: typeof code === 'string' ? code : undefined,
+      details: membersOrNone(details),
+      isReplay: response.headers['idempotent-replayed']?.toLowerCase() === 'true',
+    }
+  }
+}
+
+const SHOWN_LENGTH = 400
+
+/** JSON of a value, cut. */
+function shown(value: unknown): string {
+  const text = value === undefined ? 'nothing' : JSON.stringify(value)
+  return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text
+}
+
+function inWords({ status, code, fault, text }: Observed): string {
+  if (code !== undefined) return `status ${status} ${code}`
+  if (fault === undefined) return `status ${status}, a success`
+  return `status ${status}${fault === 'no success' ? `: ${shown(text)}` : `, but ${fault}`}`
+}

@@ -1,0 +1,88 @@
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+
+/** A delivery of the platform, as it arrived. */
+export interface Arrival {
+  /** Path of the request, by which a probe finds its own deliveries. */
+  readonly path: string
+  /** Ms of a clock that only moves forward. */
+  readonly at: number
+  readonly headers: IncomingHttpHeaders
+  readonly rawBody: Buffer
+}
+
+/** Status of the response to a delivery; 200 by default. */
+export type Responder = (arrival: Arrival) => number
+
+/** Receives the deliveries of the platform during a run. */
+export class WebhookReceiver {
+  readonly #server: Server
+  readonly #arrivals: Arrival[] = []
+  readonly #responders = new Map<string, Responder>()
+  #arrived: () => void = () => {}
+
+  private constructor(
+    server: Server,
+    /** URL under which the platform reaches this receiver, without a slash at its end. */
+    readonly url: string,
+  ) {
+    this.#server = server
+    server.on('request', async (request, response) => {
+      try {
+        const rawBody = await buffer(request)
+        const path = request.url ?? '/'
+        const arrival = { path, at: performance.now(), headers: request.headers, rawBody }
+        this.#arrivals.push(arrival)
+        response.statusCode = [...this.#responders].find(([end]) => path.endsWith(end))?.[1](arrival) ?? 200
+        response.end()
+        this.#arrived()
+      } catch {
+        // A delivery that breaks off has not arrived.
+        response.destroy()
+      }
+    })
+  }
+
+  /** @param url where the platform finds this receiver; undefined for its own address */
+  static async listen(port: number, url?: string): Promise<WebhookReceiver> {
+    const server = createServer()
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, '127.0.0.1', resolve)
+    })
+    const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    return new WebhookReceiver(server, (url ?? own).replace(/\/+$/, ''))
+  }
+
+  /** Chooses the responses to deliveries for URLs that end with `end`. */
+  respond(end: string, responder: Responder): void {
+    this.#responders.set(end, responder)
+  }
+
+  /** What has arrived for URLs that end with `end`, in the order of arrival. */
+  arrivals(end: string): readonly Arrival[] {
+    return this.#arrivals.filter(({ path }) => path.endsWith(end))
+  }
+
+  /** Resolves to the arrivals as soon as there are `count` of them, or after `ms`. */
+  async wait(end: string, count: number, ms: number): Promise<readonly Arrival[]> {
+    const deadline = performance.now() + ms
+    while (this.arrivals(end).length < count) {
+      const left = deadline - performance.now()
+      if (left <= 0) break
+      let timer: NodeJS.Timeout | undefined
+      await new Promise<void>((resolve) => {
+        this.#arrived = resolve
+        timer = setTimeout(resolve, left)
+      })
+      clearTimeout(timer)
+    }
+    return this.arrivals(end)
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+}

@@ -1,0 +1,50 @@
+import type { Group } from './group.js'
+
+/**
+ * `differs`: the platform does not follow the rule. `not_applicable`: something that the probe needs is missing.
+ * `not_reachable`: no response, or one that says nothing about the rule, such as 503.
+ */
+export type Verdict = 'holds' | 'differs' | 'not_applicable' | 'not_reachable'
+
+/** Result of a probe. All texts have placeholders such as `${VOUCHERCTL_TOKEN}` in place of secrets. */
+export interface ProbeResult {
+  /** Rule and name of the probe: `lists/limit-of-101`. */
+  readonly probe: string
+  readonly group: Group
+  /** Anchor of the rule in src/contract/DECISIONS.md. */
+  readonly rule: string
+  /** What a platform that follows the rule does. */
+  readonly title: string
+  readonly result: Verdict
+  /** Why the probe is not applicable, or the platform not reachable. */
+  readonly reason: string | null
+  readonly expected: string | null
+  readonly observed: string | null
+  /** The last request before the difference, as a curl command. */
+  readonly request: string | null
+  readonly duration_ms: number
+}
+
+/** Something that the run made on the platform and could not remove. */
+export interface Leftover {
+  readonly kind: string
+  readonly id: string
+  /** Why it is still there. */
+  readonly reason: string
+}
+
+/** Ends a probe: what it observed is not what the rule says. */
+export class Difference extends Error {
+  constructor(
+    readonly expected: string,
+    readonly observed: string,
+  ) {
+    super('difference')
+  }
+}
+
+/** Ends a probe: something that it needs is missing. */
+export class NotApplicable extends Error {}
+
+/** Ends a probe: the platform did not respond, or says that it cannot respond now. */
+export class NotReachable extends Error {}

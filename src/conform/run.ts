@@ -1,0 +1,86 @@
+import { curlOf } from './curl.js'
+import type { Group } from './group.js'
+import { type Probe, ruleOf } from './probe.js'
+import { Probing } from './probing.js'
+import { Difference, type Leftover, NotApplicable, NotReachable, type ProbeResult } from './result.js'
+import type { Scene } from './scene.js'
+import type { Wire } from './wire.js'
+
+export interface RunOptions {
+  readonly baseUrl: string
+  readonly probes: readonly (Probe & { readonly group: Group })[]
+  readonly scene: Scene
+  readonly wire: Wire
+  /** Runs only probes that send nothing that could change something. */
+  readonly readOnly: boolean
+  readonly signal: AbortSignal
+  /** Ms of a clock that only moves forward. */
+  now(): number
+  onResult(result: ProbeResult): void
+}
+
+/** Probes in a row without a response, after which the platform counts as not reachable. */
+const SILENT_MAX = 3
+
+/** Runs the probes in their order and removes what they made. Resolves to what is left on the platform. */
+export async function runProbes(options: RunOptions): Promise<readonly Leftover[]> {
+  const { probes, scene, wire, signal, onResult, now } = options
+  const probing = new Probing(scene, wire)
+  let silent = 0
+  for (const probe of probes) {
+    if (signal.aborted) break
+    const startedAt = now()
+    wire.probe = probe.id
+    wire.last = undefined
+    const outcome = await outcomeOf(probe, probing, options, silent)
+    // An interrupted probe has no result, so that a resumed run repeats it.
+    if (signal.aborted) break
+    silent = outcome.result === 'not_reachable' ? silent + 1 : outcome.result === 'not_applicable' ? silent : 0
+    const { id, group, title } = probe
+    const none = { reason: null, expected: null, observed: null, request: null }
+    const base = { probe: id, group, rule: ruleOf(probe), title }
+    onResult({ ...base, ...none, ...outcome, duration_ms: Math.round(now() - startedAt) })
+  }
+  wire.probe = 'clean-up'
+  return scene.cleanUp()
+}
+
+type Outcome = Pick<ProbeResult, 'result'> & Partial<ProbeResult>
+
+async function outcomeOf(probe: Probe, probing: Probing, options: RunOptions, silent: number): Promise<Outcome> {
+  const { baseUrl, scene, wire } = options
+  const hide = (text: string) => scene.secrets.hide(text)
+  const reason = whyNot(probe, options)
+  if (reason !== undefined) return { result: 'not_applicable', reason }
+  if (silent >= SILENT_MAX) {
+    return { result: 'not_reachable', reason: `The platform did not respond to the ${SILENT_MAX} probes before.` }
+  }
+  try {
+    await probe.run(probing)
+    return { result: 'holds' }
+  } catch (error) {
+    if (error instanceof Difference) {
+      const request = wire.last === undefined ? null : curlOf(baseUrl, wire.last, scene.secrets)
+      const { expected, observed } = error
+      return { result: 'differs', expected: hide(expected), observed: hide(observed), request }
+    }
+    if (error instanceof NotApplicable) return { result: 'not_applicable', reason: hide(error.message) }
+    if (error instanceof NotReachable) return { result: 'not_reachable', reason: hide(error.message) }
+    // A response without a member that the contract promises: the probe of the record's rule reports it.
+    if (error instanceof TypeError) {
+      return { result: 'not_applicable', reason: hide(`A response lacks what this probe reads (${error.message}).`) }
+    }
+    throw error
+  }
+}
+
+/** Why a probe cannot run; undefined if it can. */
+function whyNot(probe: Probe, { scene, readOnly }: RunOptions): string | undefined {
+  if (readOnly && !probe.reads) return 'Needs calls that change something: not with --read-only.'
+  const lacking = scene.lacks(probe.needs)
+  if (lacking !== undefined) return lacking
+  const { vouchers = 0, waitsMs = 0 } = probe
+  if (vouchers > scene.quotaLeft) return `Needs a --quota of ${vouchers - scene.quotaLeft} more vouchers.`
+  if (waitsMs > scene.offer.maxWaitMs) return `Needs --max-wait ${Math.ceil(waitsMs / 1000)}s.`
+  return undefined
+}

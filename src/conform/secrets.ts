@@ -1,0 +1,52 @@
+/** Members whose values are secrets, wherever a response or request has them. */
+const secretMembers = new Map([
+  ['token', 'TOKEN'],
+  ['one_time_token', 'BOT_TOKEN'],
+  ['jwt', 'JWT'],
+  ['secret_token', 'WEBHOOK_SECRET'],
+])
+
+const LENGTH_MIN = 8
+
+/** Secrets of a run by value. Texts that leave the run have the names in their place, as variables of a shell. */
+export class Secrets {
+  readonly #names = new Map<string, string>()
+
+  /** @returns the name; one that is taken gets a number */
+  add(name: string, value: string): string {
+    const known = this.#names.get(value)
+    if (known !== undefined) return known
+    const taken = new Set(this.#names.values())
+    let free = name
+    for (let n = 2; taken.has(free); n += 1) free = `${name}_${n}`
+    if (value.length >= LENGTH_MIN) this.#names.set(value, free)
+    return free
+  }
+
+  /** Adds the secrets in a JSON value: credentials of vouchers, and members that hold tokens or secrets. */
+  addFrom(json: unknown): void {
+    if (Array.isArray(json)) for (const item of json) this.addFrom(item)
+    if (typeof json !== 'object' || json === null) return
+    const members = json as Readonly<Record<string, unknown>>
+    if (typeof members.value === 'string' && typeof members.type === 'string') {
+      this.add(members.type === 'qr_token' ? 'QR_TOKEN' : 'CODE', members.value)
+    }
+    for (const [member, value] of Object.entries(members)) {
+      const name = secretMembers.get(member)
+      if (name !== undefined && typeof value === 'string') this.add(name, value)
+      else this.addFrom(value)
+    }
+  }
+
+  /** Returns the text with `${NAME}` in place of each secret. */
+  hide(text: string): string {
+    let hidden = text
+    for (const [value, name] of this.#longestFirst()) hidden = hidden.replaceAll(value, `\${${name}}`)
+    return hidden
+  }
+
+  /** Longest first: a secret may contain another one. */
+  #longestFirst(): [string, string][] {
+    return [...this.#names].sort(([a], [b]) => b.length - a.length)
+  }
+}

@@ -1,0 +1,71 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Transport } from '../client/transport.js'
+import { groups } from './group.js'
+import { ruleOf } from './probe.js'
+import { allProbes } from './probes/index.js'
+import type { Leftover, ProbeResult } from './result.js'
+import { runProbes } from './run.js'
+import { type Offer, Scene } from './scene.js'
+import { Secrets } from './secrets.js'
+import { type Exchange, membersOrNone, Wire } from './wire.js'
+
+export interface ConformOptions extends Omit<Offer, 'hasSecure'> {
+  readonly baseUrl: string
+  readonly plain: Transport
+  /** The encrypted transport, if the user chose it for all calls. */
+  readonly encrypted?: Transport | undefined
+  /** Groups, rules or probes to run; all if empty. */
+  readonly only: readonly string[]
+  /** Probes whose result an earlier run has. */
+  readonly done?: ReadonlySet<string>
+  readonly readOnly: boolean
+  /** Maximum calls a second. */
+  readonly rate: number
+  /** Distinguishes the objects of this run; letters and digits. */
+  readonly run: string
+  readonly signal: AbortSignal
+  onResult(result: ProbeResult): void
+  onExchange?(exchange: Exchange): void
+}
+
+/** Names of the secrets that the user offers, as shell variables. */
+const credentialNames = { token: 'VOUCHERCTL_TOKEN', bot: 'VOUCHERCTL_BOT_TOKEN', jwt: 'VOUCHERCTL_JWT' } as const
+
+/** The probes that `only` names, and the names in it that fit none. */
+export function selectProbes(only: readonly string[]) {
+  const fits = (name: string) => (it: (typeof allProbes)[number]) =>
+    it.group === name || ruleOf(it) === name || it.id === name
+  const probes = only.length === 0 ? allProbes : allProbes.filter((it) => only.some((name) => fits(name)(it)))
+  return { probes, unknown: only.filter((name) => !allProbes.some(fits(name))) }
+}
+
+/** Words that `only` accepts: groups and rules. */
+export const selectable = () => [...groups, ...new Set(allProbes.map(ruleOf))]
+
+/** Runs the selected probes against a platform. @throws NotReachable if it does not respond at all */
+export async function conform(options: ConformOptions): Promise<readonly Leftover[]> {
+  const { baseUrl, plain, encrypted, only, done, readOnly, rate, run, signal, onResult, onExchange } = options
+  const now = () => performance.now()
+  const pause = (ms: number) => setTimeout(ms, undefined, { signal }).catch(() => undefined)
+  const secrets = new Secrets()
+  for (const kind of ['token', 'bot', 'jwt'] as const) {
+    const value = options.credentials[kind]
+    if (value !== undefined) secrets.add(credentialNames[kind], value)
+  }
+  const wire = new Wire({
+    baseUrl,
+    plain,
+    ...(encrypted === undefined ? {} : { encrypted }),
+    rate,
+    maxWaitMs: options.maxWaitMs,
+    signal,
+    pause,
+    now,
+    ...(onExchange === undefined ? {} : { observe: onExchange }),
+  })
+  const bootstrap = await wire.send({ method: 'GET', path: '/api/v1/secure/bootstrap', headers: {}, plain: true })
+  const hasSecure = membersOrNone(bootstrap.json).enabled === true
+  const scene = new Scene({ ...options, run, secrets, pause, hasSecure })
+  const probes = selectProbes(only).probes.filter((it) => !done?.has(it.id))
+  return runProbes({ baseUrl, probes, scene, wire, readOnly, signal, now, onResult })
+}

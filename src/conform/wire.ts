@@ -1,0 +1,168 @@
+import { connect as connectPlain } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { parseBaseUrl } from '../client/base-url.js'
+import { openExchange, readBytes } from '../client/http.js'
+import { readRetryAfter } from '../client/retry-after.js'
+import { isTransportError, type Transport, type TransportResponse } from '../client/transport.js'
+import { asMembers, type Members, parseJson } from '../secure/json.js'
+import { NotApplicable, NotReachable } from './result.js'
+
+export interface WireRequest {
+  readonly method: string
+  /** Path and query, without the origin. */
+  readonly path: string
+  /** By lower-case name; a list is sent as several headers of that name, in plain text. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  readonly body?: string
+  readonly timeoutMs?: number
+  /** Set for calls that are never encrypted: those that open an encrypted session. */
+  readonly plain?: true
+}
+
+export interface WireResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  /** The parsed body; undefined if it is not JSON. */
+  readonly json: unknown
+}
+
+export interface Exchange {
+  /** The probe that made the call. */
+  readonly probe: string
+  readonly request: WireRequest
+  readonly response: WireResponse
+}
+
+export interface WireOptions {
+  readonly baseUrl: string
+  readonly plain: Transport
+  /** The encrypted transport, if the user chose it for all calls. */
+  readonly encrypted?: Transport
+  /** Maximum calls a second. */
+  readonly rate: number
+  /** Longest wait for the window of a rate limit, in ms. */
+  readonly maxWaitMs: number
+  readonly signal: AbortSignal
+  /** Resolves after some ms, or when the run is interrupted. */
+  pause(ms: number): Promise<void>
+  /** Ms of a clock that only moves forward. */
+  now(): number
+  /** Called after each call with what was sent and received. */
+  observe?(exchange: Exchange): void
+}
+
+/** Sends the calls of all probes: not faster than the user and the platform allow. */
+export class Wire {
+  readonly #options: WireOptions
+  #nextAt = 0
+  /** The probe that runs now, and its last request. */
+  probe = ''
+  last: WireRequest | undefined
+
+  constructor(options: WireOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Sends a request, and again after a 429 or 503, once, when the platform says.
+   * @throws NotReachable if no complete response arrives, or if the second one is a 503 too
+   */
+  async send(request: WireRequest): Promise<WireResponse> {
+    const first = await this.#sendOnce(request)
+    if (first.status !== 429 && first.status !== 503) return first
+    const waitMs = readRetryAfter(first.headers, Date.now) ?? 1_000
+    if (waitMs > this.#options.maxWaitMs) {
+      throw new NotReachable(`Status ${first.status}, to be repeated after ${Math.ceil(waitMs / 1000)} s.`)
+    }
+    await this.#options.pause(waitMs)
+    const second = await this.#sendOnce(request)
+    if (second.status === 503) throw new NotReachable('Status 503, twice.')
+    return second
+  }
+
+  /**
+   * Sends bytes over a connection of their own; returns all that arrives until it is closed, or until nothing arrives
+   * for `ms`.
+   */
+  async raw(bytes: string, ms = 5_000): Promise<string> {
+    this.#requirePlain('sends bytes of its own')
+    await this.#turn()
+    const { hostname: host, port, secure } = parseBaseUrl(this.#options.baseUrl)
+    const socket = secure ? connectTls({ host, port, servername: host }) : connectPlain(port, host)
+    this.last = undefined
+    return new Promise((resolve, reject) => {
+      let received = ''
+      const end = () => {
+        socket.destroy()
+        resolve(received)
+      }
+      socket.setTimeout(ms, end)
+      socket.setEncoding('latin1')
+      socket.on('data', (text: string) => {
+        received += text
+      })
+      socket.on('close', () => resolve(received))
+      socket.on('error', () => {
+        if (received === '') reject(new NotReachable('The connection broke before a response.'))
+        else end()
+      })
+      socket.write(bytes)
+    })
+  }
+
+  async #sendOnce(request: WireRequest): Promise<WireResponse> {
+    await this.#turn()
+    this.last = request
+    const response = await this.#exchange(request)
+    this.#heed(response)
+    const { status, headers, body } = response
+    const received = { status, headers, text: body, json: parseJson(body) }
+    this.#options.observe?.({ probe: this.probe, request, response: received })
+    return received
+  }
+
+  async #exchange(request: WireRequest): Promise<TransportResponse> {
+    const { method, path, headers, body, timeoutMs = 30_000 } = request
+    const { signal, plain, encrypted, baseUrl } = this.#options
+    const rest = { method, path, timeoutMs, signal, ...(body === undefined ? {} : { body }) }
+    try {
+      if (!Object.values(headers).every((it) => typeof it === 'string')) {
+        this.#requirePlain('sends a header twice')
+        const { chunks, ...head } = await openExchange(parseBaseUrl(baseUrl), { ...rest, headers })
+        return { ...head, body: (await readBytes(chunks)).toString('utf8') }
+      }
+      const transport = request.plain ? plain : (encrypted ?? plain)
+      return await transport({ ...rest, headers: headers as Readonly<Record<string, string>> })
+    } catch (error) {
+      if (!isTransportError(error)) throw error
+      if (error.secure?.phase === 'local') throw new NotApplicable('The encrypted transport cannot carry this request.')
+      throw new NotReachable(`${error.message}.`)
+    }
+  }
+
+  #requirePlain(what: string): void {
+    if (this.#options.encrypted === undefined) return
+    throw new NotApplicable(`This probe ${what}, which the encrypted transport cannot carry.`)
+  }
+
+  /** Waits for the turn of the next call. @throws NotReachable if the run is interrupted */
+  async #turn(): Promise<void> {
+    const { now, pause, rate, signal } = this.#options
+    const at = Math.max(now(), this.#nextAt)
+    this.#nextAt = at + 1000 / rate
+    if (at > now()) await pause(at - now())
+    if (signal.aborted) throw new NotReachable('The run was interrupted.')
+  }
+
+  /** Lets the next call wait for a new window if the platform announces that this one has no calls left. */
+  #heed({ headers }: TransportResponse): void {
+    const [, left, seconds] = /;\s*r=(\d+)\s*;\s*t=(\d+)/.exec(headers.ratelimit ?? '') ?? []
+    if (left !== '0') return
+    const waitMs = Math.min(Number(seconds) * 1000, this.#options.maxWaitMs)
+    this.#nextAt = Math.max(this.#nextAt, this.#options.now() + waitMs)
+  }
+}
+
+/** The members of a value that is an object; otherwise none. */
+export const membersOrNone = (json: unknown): Members => asMembers(json) ?? {}

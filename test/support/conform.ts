@@ -1,0 +1,74 @@
+import { createHttpTransport } from '../../src/client/http.js'
+import { withSecure } from '../../src/client/secure.js'
+import type { Transport } from '../../src/client/transport.js'
+import { WebhookReceiver } from '../../src/conform/receiver.js'
+import type { Leftover, ProbeResult } from '../../src/conform/result.js'
+import { conform } from '../../src/conform/start.js'
+import type { Exchange } from '../../src/conform/wire.js'
+import type { UpdateType } from '../../src/contract/updates.js'
+import { startServer } from '../../src/testing/index.js'
+import { defaultSeed } from '../../src/testing/seed.js'
+import type { StartOptions } from '../../src/testing/types.js'
+
+/** The reference server with all that a run can be offered. */
+export interface Reference {
+  readonly baseUrl: string
+  /** Runs probes against it, over `changed` in place of its own responses. */
+  run(options?: RunChanges): Promise<{ readonly results: readonly ProbeResult[]; readonly left: readonly Leftover[] }>
+  close(): Promise<void>
+}
+
+interface RunChanges {
+  readonly only?: readonly string[]
+  readonly readOnly?: boolean
+  readonly encrypted?: boolean
+  readonly maxWaitMs?: number
+  readonly quota?: number
+  /** Makes a deviant server of the reference. */
+  readonly deviate?: (reference: Transport) => Transport
+  readonly onExchange?: (exchange: Exchange) => void
+}
+
+let runs = 0
+
+export async function startReference(options: StartOptions = {}): Promise<Reference> {
+  const bots = (defaultSeed.bots ?? []).map((it) => ({ ...it, allowed_updates: [] as UpdateType[] }))
+  const server = await startServer({ seed: { ...defaultSeed, bots }, clock: false, autoApprove: true, ...options })
+  const jwt = await server.operator.issueAccountToken({ accountId: 'acme' })
+  const chat = await server.operator.createChat({ bot_id: 'bot_shop', user_id: 'user-1' })
+  if (!jwt.ok || !chat.ok) throw new Error('The reference has no account or no chat')
+  const receiver = await WebhookReceiver.listen(0)
+  return {
+    baseUrl: server.baseUrl,
+    async run({ only = [], readOnly = false, encrypted = false, maxWaitMs = 5_000, quota = 1_000, ...rest } = {}) {
+      const { deviate = (it: Transport) => it, onExchange } = rest
+      const results: ProbeResult[] = []
+      const plain = deviate(createHttpTransport(server.baseUrl))
+      runs += 1
+      const left = await conform({
+        baseUrl: server.baseUrl,
+        plain,
+        ...(encrypted ? { encrypted: deviate(withSecure(plain, { mode: 'required', trustedChannel: true })) } : {}),
+        credentials: { token: server.token, jwt: jwt.data.jwt, bot: defaultSeed.bots?.[0]?.token ?? '' },
+        template: 'tpl_coffee',
+        botId: 'bot_shop',
+        chat: chat.data.id,
+        receiver,
+        quota,
+        maxWaitMs,
+        only,
+        readOnly,
+        rate: 1_000,
+        run: `test${runs}`,
+        signal: new AbortController().signal,
+        onResult: (it) => results.push(it),
+        ...(onExchange === undefined ? {} : { onExchange }),
+      })
+      return { results, left }
+    },
+    async close() {
+      await receiver.close()
+      await server.close()
+    },
+  }
+}
