@@ -3,6 +3,7 @@ import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import type { Endpoint } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import { contract } from '../contract/index.js'
+import { dispatch } from '../contract/secure.js'
 import { StoreUnavailable } from '../store/store.js'
 import { bind } from './bind.js'
 import type { Deps } from './deps.js'
@@ -13,8 +14,8 @@ import { bindHealth } from './http/health.js'
 import { HttpServer } from './http/http-server.js'
 import { IdempotentCalls } from './http/idempotent-calls.js'
 import { refuseWithoutHost, targetOf } from './http/request-target.js'
-import { allowedMethods } from './http/routes.js'
-import type { CapturedCall, CapturedRoute } from './observe/exchange.js'
+import { Routes } from './http/routes.js'
+import type { CapturedCall } from './observe/exchange.js'
 import type { Metrics } from './observe/metrics.js'
 import { type CompletedRequest, entryOf } from './observe/request-log.js'
 import { bindPage, refuseAtWall } from './page.js'
@@ -23,9 +24,6 @@ import { bindSecureGateway } from './transport/gateway.js'
 import { InnerMessage } from './transport/inner-exchange.js'
 
 declare module 'fastify' {
-  interface FastifyContextConfig {
-    endpoint?: CapturedRoute
-  }
   interface FastifyRequest {
     /** Set while exchanges are captured. */
     sentBody: string | null
@@ -33,6 +31,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Handles every HTTP request: dispatches of the encrypted transport directly, all others by Fastify's routes. */
     readonly respond: RequestListener
+    readonly routes: Routes
   }
 }
 
@@ -42,6 +41,8 @@ export interface AppEvents {
   /** Called when a bug or an unusable store caused a response with status 500 or 503. */
   onError(requestId: string, error: unknown): void
 }
+
+const routedMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /** Builds a Fastify instance with all routes, which does not listen yet. */
 export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): FastifyInstance {
@@ -68,6 +69,9 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     },
   })
 
+  const routes = new Routes()
+  app.decorate('routes', routes)
+  app.decorateRequest('route', null)
   app.decorateRequest('caller', null)
   app.decorateRequest('generation', 0)
   app.decorateRequest('botId', null)
@@ -80,7 +84,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   app.decorateRequest('sentBody', null)
 
   // Stop Fastify from reading bodies: a route reads its body after the checks that need none (read-body.ts).
-  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+  for (const method of routedMethods.slice(1)) {
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   }
 
@@ -89,12 +93,18 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     const raw: unknown = request.raw
     request.inner = raw instanceof InnerMessage ? raw : null
     deps.addresses.checkProxy(request)
+    const found = routes.find(request.method, request.url)
+    if (found !== undefined) {
+      request.route = found.route
+      request.params = found.params
+    }
     const outside = refuseAtWall(deps, request, reply)
     if (outside !== undefined) return sendFailure(request, reply, outside)
-    if (request.is404) return respondOutsideRoutes(request, reply)
+    if (found === undefined) return respondOutsideRoutes(request, reply)
     const refusal = request.inner === null ? refuseWithoutHost(request.raw) : undefined
-    if (refusal === undefined) done()
-    else sendFailure(request, reply, refusal)
+    if (refusal !== undefined) return sendFailure(request, reply, refusal)
+    if (found.route.onRequest === undefined) done()
+    else found.route.onRequest(request, reply, done)
   })
   const recordRequest = (it: CompletedRequest, captured: CapturedCall | null) => {
     const { endpoint, method, status, code, elapsedMs } = it
@@ -105,7 +115,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   }
   const recordReply = (request: FastifyRequest, reply: FastifyReply) => {
     const { botId, failureCode: code, applicationId, voucher, replayed } = request
-    const { endpoint } = request.routeOptions.config
+    const endpoint = request.route?.endpoint
     const { statusCode: status, elapsedTime: elapsedMs } = reply
     if (botId !== null && endpoint !== undefined) {
       deps.botCalls.note({ botId, path: endpoint.path, status, code }, deps.clock.now())
@@ -127,7 +137,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
 
   // Responds with 404 or 405 before reading a body (DECISIONS.md#order-of-checks).
   const respondOutsideRoutes = (request: FastifyRequest, reply: FastifyReply) => {
-    const allowed = allowedMethods(request.url, deps)
+    const allowed = routes.methods(request.url)
     if (allowed.length === 0) return sendFailure(request, reply, refuse('ROUTE_NOT_FOUND'))
     return sendFailure(request, reply.header('allow', allowed.join(', ')), refuse('METHOD_NOT_ALLOWED'))
   }
@@ -141,8 +151,9 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     sendFailure(request, reply, refusalOfError(request.id, error)),
   )
 
-  bindHealth(app, deps, metrics)
-  if (deps.inspector !== null) bindPage(app, deps.inspector)
+  app.route({ method: routedMethods, url: '/*', handler: (request, reply) => request.route?.handler(request, reply) })
+  bindHealth(routes, deps, metrics)
+  if (deps.inspector !== null) bindPage(routes, deps.inspector)
   // Wake the open poll of a bot after a commit that concerns the bot.
   const stopListening = deps.store.listen(
     (botId) => deps.polls.changed(botId),
@@ -164,11 +175,13 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     stopFollowing()
     for (const stop of stopReporting) stop()
   })
-  bindSecureGateway(app, deps)
+  bindSecureGateway(routes, deps)
+  // Only for the Allow header: `respond` handles dispatches, which cannot contain a dispatch.
+  routes.add({ method: dispatch.method, endpoint: dispatch, handler: respondOutsideRoutes })
   const routing = app.routing as RequestListener
-  const dispatch = createDispatchListener(deps, routing, { recordRequest, refusalOfError })
+  const respondToDispatch = createDispatchListener(deps, routing, { recordRequest, refusalOfError })
   app.decorate('respond', (request, response) =>
-    isDispatch(request) ? dispatch(request, response) : routing(request, response),
+    isDispatch(request) ? respondToDispatch(request, response) : routing(request, response),
   )
   const idempotentCalls = new IdempotentCalls()
   const handlers = makeHandlers(deps)
@@ -177,7 +190,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     const groupEndpoints = contract[group as keyof typeof contract] as Record<string, Endpoint>
     for (const [name, endpoint] of Object.entries(groupEndpoints)) {
       const handler = (groupHandlers as Record<string, unknown>)[name] as Handler<Endpoint>
-      bind({ app, deps, idempotentCalls }, endpoint, handler)
+      bind({ routes, deps, idempotentCalls }, endpoint, handler)
     }
   }
   return app
@@ -187,7 +200,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
 function capturedCall(request: FastifyRequest, reply: FastifyReply): CapturedCall {
   const { inner, raw, originalUrl: url, method, receivedBody, sentBody: responseBody } = request
   return {
-    route: request.routeOptions.config.endpoint,
+    route: request.route?.endpoint,
     method,
     url,
     rawHeaders: raw.rawHeaders,

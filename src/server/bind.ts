@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Endpoint, membersOf } from '../contract/endpoint.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { type Refusal, refuse } from '../contract/errors.js'
@@ -14,6 +14,7 @@ import { sendBodyFailure, sendFailure } from './http/envelope.js'
 import { headerValues, isPlainUtf8 } from './http/headers.js'
 import type { IdempotentCalls } from './http/idempotent-calls.js'
 import { readJson } from './http/read-body.js'
+import type { Routes } from './http/routes.js'
 import { rateLimited } from './limits.js'
 import { type VoucherCall, voucherCallOf } from './observe/request-log.js'
 import type { CarrierExchange } from './transport/inner-exchange.js'
@@ -29,7 +30,7 @@ declare module 'fastify' {
 }
 
 interface Binding {
-  readonly app: FastifyInstance
+  readonly routes: Routes
   readonly deps: Deps
   readonly idempotentCalls: IdempotentCalls
 }
@@ -42,17 +43,16 @@ const noCheck = { check: undefined, passesGate: undefined }
  * Creates the route of an endpoint. It takes these steps until the first refusal (DECISIONS.md#order-of-checks):
  * credential, application, feature and scope (`authenticate`), rate limit, body, idempotency key, replay, handler.
  */
-export function bind({ app, deps, idempotentCalls }: Binding, endpoint: Endpoint, handler: Handler<Endpoint>): void {
+export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpoint, handler: Handler<Endpoint>): void {
   const { check, handle, passesGate } = typeof handler === 'function' ? { ...noCheck, handle: handler } : handler
   const { gate } = deps
   const query = endpoint.query ?? NO_QUERY
   let codec: EndpointCodec | undefined
 
-  app.route({
+  routes.add({
     method: endpoint.method,
-    url: endpoint.path,
-    config: { endpoint },
-    ...(endpoint.streams ? { exposeHeadRoute: false } : {}),
+    endpoint,
+    refusesHead: endpoint.streams === true,
 
     onRequest: (request, reply, done) => {
       admit(request, reply).then((refusal) => {

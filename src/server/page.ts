@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Refusal } from '../contract/errors.js'
 import { type PageResponse, platformHeaders } from '../inspector/assets.js'
 import { type Inspector, isPlatformPath } from '../inspector/inspector.js'
@@ -6,6 +6,7 @@ import type { PageMessage } from '../inspector/wall.js'
 import type { Deps } from './deps.js'
 import { sendBodyFailure, sendFailure } from './http/envelope.js'
 import { readJson } from './http/read-body.js'
+import type { Routes } from './http/routes.js'
 
 /** Refuses a request below /_platform that is for another name or from another site (DECISIONS.md#page-requests). */
 export function refuseAtWall(
@@ -13,8 +14,8 @@ export function refuseAtWall(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Refusal | undefined {
-  const route = request.routeOptions.url
-  const isPlatform = route === undefined ? isPlatformPath(request.originalUrl) : route.startsWith('/_platform/')
+  const path = request.route?.endpoint.path
+  const isPlatform = path === undefined ? isPlatformPath(request.originalUrl) : path.startsWith('/_platform/')
   if (!isPlatform) return undefined
   reply.headers(platformHeaders)
   return inspector?.refuse(messageOf(request))
@@ -30,15 +31,19 @@ export function refusePageSession(
 }
 
 /** Adds the routes of the page. */
-export function bindPage(app: FastifyInstance, inspector: Inspector): void {
-  const files = { config: { endpoint: { id: 'page.files', path: '/_platform/ui/*' } } } as const
-  for (const path of ['/_platform/ui', '/_platform/ui/*']) {
-    app.get(path, files, async (request, reply) => send(request, reply, await inspector.get(messageOf(request))))
-  }
-  const session = { config: { endpoint: { id: 'page.session', path: '/_platform/ui/session' } } } as const
-  app.post('/_platform/ui/session', session, async (request, reply) => {
-    const read = await readJson(request)
-    return read.ok ? send(request, reply, inspector.startSession(read.value)) : sendBodyFailure(request, reply, read)
+export function bindPage(routes: Routes, inspector: Inspector): void {
+  routes.add({
+    method: 'GET',
+    endpoint: { id: 'page.files', path: '/_platform/ui/*' },
+    handler: async (request, reply) => send(request, reply, await inspector.get(messageOf(request))),
+  })
+  routes.add({
+    method: 'POST',
+    endpoint: { id: 'page.session', path: '/_platform/ui/session' },
+    handler: async (request, reply) => {
+      const read = await readJson(request)
+      return read.ok ? send(request, reply, inspector.startSession(read.value)) : sendBodyFailure(request, reply, read)
+    },
   })
 }
 

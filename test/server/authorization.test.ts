@@ -38,8 +38,9 @@ it('OPTIONS on any route, and HEAD on a route without GET, return 405 for any cr
         const headers = authorization === null ? {} : { authorization }
         const answer = await server.send({ method, path, headers })
         const allow = answer.headers.allow?.split(', ').sort()
-        const { status, code } = answer
-        const expected = [405, 'METHOD_NOT_ALLOWED', [...methods].sort()]
+        const { status } = answer
+        const code = method === 'HEAD' ? answer.text : answer.code
+        const expected = [405, method === 'HEAD' ? '' : 'METHOD_NOT_ALLOWED', [...methods].sort()]
         if (JSON.stringify([status, code, allow]) !== JSON.stringify(expected)) {
           wrong.push({ method, path, authorization, got: [status, code, allow], expected })
         }
@@ -59,22 +60,7 @@ it('authorization table has every endpoint of the contract with its method and p
   ).toEqual(routes(endpoints))
 })
 
-it('server has exactly the routes of the authorization table and the open routes', async () => {
-  await server.app.ready()
-  const parents: string[] = []
-  const served = server.app
-    .printRoutes({ commonPrefix: false })
-    .split('\n')
-    .flatMap((line) => {
-      const [, indent = '', path = '', methods = ''] = /^([│ ]*)[├└]── (\S+) \((.*)\)$/.exec(line) ?? []
-      if (path === '') return []
-      const depth = indent.length / 4
-      parents.splice(depth, Number.POSITIVE_INFINITY, `${parents[depth - 1] ?? ''}${path}`)
-      return methods.split(', ').map((method) => `${method} ${parents[depth]}`)
-    })
-    // Fastify adds a HEAD route to each GET route.
-    .filter((route) => !route.startsWith('HEAD '))
-  // The dispatch route is served before routing (transport/dispatch.ts), so Fastify does not list it.
-  served.push('POST /api/v1/secure/dispatch')
+it('server has exactly the routes of the authorization table and the open routes', () => {
+  const served = server.app.routes.all.map((it) => `${it.method} ${it.endpoint.path}`)
   expect(served.sort()).toEqual([...Object.values(rows).map((it) => it.route), ...openRoutes, ...pageRoutes].sort())
 })

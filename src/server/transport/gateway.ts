@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '../../contract/errors.js'
 import * as contract from '../../contract/secure.js'
 import { asMembers } from '../../secure/json.js'
@@ -9,6 +9,7 @@ import { invalid } from '../handler.js'
 import { sendBodyFailure, sendFailure } from '../http/envelope.js'
 import { headerValues, isPlainUtf8 } from '../http/headers.js'
 import { readJson } from '../http/read-body.js'
+import type { Routes } from '../http/routes.js'
 import { ISSUES_MAX, unknownMember } from '../http/unknown-member.js'
 import { rateLimited } from '../limits.js'
 
@@ -16,13 +17,12 @@ import { rateLimited } from '../limits.js'
 const SESSION_MEMBERS = ['clientPublicKey', 'publicKey', 'kid', 'v', 'suite']
 
 /** Creates the routes of bootstrap and session (DECISIONS.md#bootstrap-and-session). */
-export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
+export function bindSecureGateway(routes: Routes, deps: Deps): void {
   const { secure, clock, random, limits, addresses } = deps
 
-  app.route({
+  routes.add({
     method: 'GET',
-    url: contract.bootstrap.path,
-    config: { endpoint: contract.bootstrap },
+    endpoint: contract.bootstrap,
     handler: async (request, reply) => {
       const refusal = refuseUnknown(request.query, [])
       if (refusal !== null) return sendFailure(request, reply, refusal)
@@ -30,10 +30,9 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
     },
   })
 
-  app.route({
+  routes.add({
     method: 'POST',
-    url: contract.session.path,
-    config: { endpoint: contract.session },
+    endpoint: contract.session,
     onRequest: (request, reply, done) => {
       const refusal = secure.enabled ? refuseOverLimit(request) : refuse('SECURE_TRANSPORT_DISABLED')
       if (refusal !== null) sendFailure(request, reply, refusal)
