@@ -1,9 +1,12 @@
+import type { Application } from '../contract/apps.js'
+import type { Scope } from '../contract/endpoint.js'
 import { contract } from '../contract/index.js'
 import type { Template, TemplateInput } from '../contract/templates.js'
+import type { CreatedToken } from '../contract/tokens.js'
 import type { IssuedVoucher } from '../contract/vouchers.js'
 import type { Probing } from './probing.js'
 
-const { templates, vouchers } = contract
+const { apps, templates, tokens, vouchers } = contract
 const POLL_MS = 500
 
 /** Members of a valid create call for a template. */
@@ -64,4 +67,27 @@ export async function voucher(it: Probing, changes: Readonly<Record<string, unkn
 export function credentialOf(it: Probing, issued: IssuedVoucher, type: 'redeem_code' | 'qr_token' = 'redeem_code') {
   const { value } = issued.credentials.find((one) => one.type === type) ?? it.notApplicable(`Needs a ${type}.`)
   return { type, value }
+}
+
+/** The application that this run creates with the account JWT; it is disabled at the end. */
+export function application(it: Probing): Promise<Application> {
+  return it.scene.once('application', async () => {
+    const created = it.needs(await it.call(apps.create, { name: `conform ${it.scene.run}` }), 'an application')
+    it.scene.removes('application', created.id, async () => {
+      const { fault } = await it.call(apps.update, { appId: created.id, status: 'disabled' })
+      return `The interface has no call that removes it${fault === undefined ? '; it is disabled.' : '.'}`
+    })
+    return created
+  })
+}
+
+/** Creates a token of an application of the account, which is revoked at the end. */
+export async function applicationToken(it: Probing, appId: string, scopes: readonly Scope[]): Promise<CreatedToken> {
+  const input = { appId, name: `conform ${it.scene.run}`, scopes, expires_in_days: 1 }
+  const created = it.needs(await it.call(tokens.create, input), 'an application token')
+  it.scene.removes('token', created.id, async () => {
+    const { fault, status } = await it.call(tokens.revoke, { appId, tokenId: created.id })
+    return fault === undefined ? undefined : `It could not be revoked: status ${status}.`
+  })
+  return created
 }

@@ -10,7 +10,7 @@ export interface Probe {
   readonly needs: readonly Need[]
   /** Set if the probe sends nothing that could change something, whatever the server does with it. */
   readonly reads?: true
-  /** Set if the probe cannot be sent through the encrypted transport. */
+  /** Set if the encrypted transport cannot carry the request, or what the probe looks at in the response. */
   readonly plain?: true
   /** Vouchers that the probe issues, counted against the quota that the user grants. */
   readonly vouchers?: number

@@ -75,8 +75,9 @@ async function outcomeOf(probe: Probe, probing: Probing, options: RunOptions, si
 }
 
 /** Why a probe cannot run; undefined if it can. */
-function whyNot(probe: Probe, { scene, readOnly }: RunOptions): string | undefined {
+function whyNot(probe: Probe, { scene, wire, readOnly }: RunOptions): string | undefined {
   if (readOnly && !probe.reads) return 'Needs calls that change something: not with --read-only.'
+  if (probe.plain && wire.isEncrypted) return 'The encrypted transport cannot carry its request or response.'
   const lacking = scene.lacks(probe.needs)
   if (lacking !== undefined) return lacking
   const { vouchers = 0, waitsMs = 0 } = probe

@@ -34,6 +34,19 @@ export interface Exchange {
   readonly response: WireResponse
 }
 
+interface RawOptions {
+  /** Longest silence of the platform, in ms. */
+  readonly ms?: number
+  /** Set to close the own side of the connection after the bytes. */
+  readonly ends?: boolean
+}
+
+/** What the platform sent over a connection, and whether it closed the connection. */
+export interface RawReply {
+  readonly text: string
+  readonly isClosed: boolean
+}
+
 export interface WireOptions {
   readonly baseUrl: string
   readonly plain: Transport
@@ -81,33 +94,49 @@ export class Wire {
     return second
   }
 
+  /** True if calls are encrypted unless they name `plain`. */
+  get isEncrypted(): boolean {
+    return this.#options.encrypted !== undefined
+  }
+
+  /** The bytes of a request over HTTP/1.1, for `raw`. */
+  bytesOf({ method, path, headers, body = '' }: WireRequest): string {
+    const { origin, prefix } = parseBaseUrl(this.#options.baseUrl)
+    const pairs = Object.entries({ host: new URL(origin).host, ...headers })
+    const lines = pairs.flatMap(([name, value]) => [value].flat().map((it) => `${name}: ${it}\r\n`))
+    return `${method} ${prefix}${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
+  }
+
   /**
-   * Sends bytes over a connection of their own; returns all that arrives until it is closed, or until nothing arrives
-   * for `ms`.
+   * Sends bytes (latin1) over a connection of their own, until the platform closes it or sends nothing for `ms`.
+   * @throws NotReachable if there is no connection
    */
-  async raw(bytes: string, ms = 5_000): Promise<string> {
+  async raw(bytes: string, { ms = 5_000, ends = false }: RawOptions = {}): Promise<RawReply> {
     this.#requirePlain('sends bytes of its own')
     await this.#turn()
     const { hostname: host, port, secure } = parseBaseUrl(this.#options.baseUrl)
     const socket = secure ? connectTls({ host, port, servername: host }) : connectPlain(port, host)
     this.last = undefined
     return new Promise((resolve, reject) => {
-      let received = ''
-      const end = () => {
+      let text = ''
+      let isConnected = false
+      socket.setTimeout(ms, () => {
+        resolve({ text, isClosed: false })
         socket.destroy()
-        resolve(received)
-      }
-      socket.setTimeout(ms, end)
+      })
       socket.setEncoding('latin1')
-      socket.on('data', (text: string) => {
-        received += text
+      socket.once(secure ? 'secureConnect' : 'connect', () => {
+        isConnected = true
       })
-      socket.on('close', () => resolve(received))
+      socket.on('data', (more: string) => {
+        text += more
+      })
+      socket.on('close', () => resolve({ text, isClosed: true }))
       socket.on('error', () => {
-        if (received === '') reject(new NotReachable('The connection broke before a response.'))
-        else end()
+        if (!isConnected) reject(new NotReachable('No connection to the platform.'))
       })
-      socket.write(bytes)
+      if (ends) socket.end(bytes, 'latin1')
+      else socket.write(bytes, 'latin1')
     })
   }
 
