@@ -121,6 +121,12 @@ export const page: readonly Entry[] = [
     load: async () => (await import('./commands/scenario/scenario.js')).scenario,
   },
   {
+    name: 'conform',
+    summary: 'Whether a platform behaves like the reference, rule by rule',
+    section: operating,
+    load: async () => (await import('./commands/conform/conform.js')).conform,
+  },
+  {
     name: 'server',
     alias: 'servers',
     summary: 'The bundled reference server: start, status, stop, logs, openapi',
@@ -174,5 +180,7 @@ export const topics: Readonly<Record<Topic, string>> = {
   encryption: 'Guide: the encrypted transport',
   'scenario-files': 'Guide: test files for CI',
   'reference-server': 'Guide: switches, backup, PostgreSQL, limits',
+  conformance: 'Guide: test whether a platform behaves like the reference',
+  rules: 'The rules of the platform, which conform tests',
   page: 'Guide: the page of a local server or a listener, in the browser',
 }

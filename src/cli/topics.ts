@@ -15,7 +15,7 @@ interface TopicText {
 /** Meaning of each exit code; the failure tables map failure codes to exit codes. */
 export const exitMeanings: Readonly<Record<number, string>> = {
   0: 'done',
-  1: 'unexpected; also a failed check',
+  1: 'unexpected; also a failed check, or a difference that `conform` found',
   2: 'wrong usage, local validation',
   3: 'input or confirmation needed, none possible',
   4: 'not authenticated or not allowed (401, 403)',
@@ -66,6 +66,8 @@ export const topicTexts = {
   encryption: guide('src/secure/README.md'),
   'scenario-files': guide('src/cli/commands/scenario/README.md'),
   'reference-server': guide('src/server/README.md'),
+  conformance: guide('src/conform/README.md'),
+  rules: guide('src/contract/DECISIONS.md'),
   page: guide('src/inspector/README.md'),
 }
 /** The text of `flags` is built with help. */

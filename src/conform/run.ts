@@ -42,6 +42,7 @@ export async function runProbes(options: RunOptions): Promise<readonly Leftover[
     onResult({ ...base, ...none, ...outcome, duration_ms: Math.round(now() - startedAt) })
   }
   wire.probe = 'clean-up'
+  wire.isCleaningUp = true
   return scene.cleanUp()
 }
 

@@ -72,6 +72,8 @@ export class Wire {
   /** The probe that runs now, and its last request. */
   probe = ''
   last: WireRequest | undefined
+  /** Set while objects are removed at the end, even after an interruption. */
+  isCleaningUp = false
 
   constructor(options: WireOptions) {
     this.#options = options
@@ -153,8 +155,9 @@ export class Wire {
 
   async #exchange(request: WireRequest): Promise<TransportResponse> {
     const { method, path, headers, body, timeoutMs = 30_000 } = request
-    const { signal, plain, encrypted, baseUrl } = this.#options
-    const rest = { method, path, timeoutMs, signal, ...(body === undefined ? {} : { body }) }
+    const { plain, encrypted, baseUrl } = this.#options
+    const signal = this.isCleaningUp ? {} : { signal: this.#options.signal }
+    const rest = { method, path, timeoutMs, ...signal, ...(body === undefined ? {} : { body }) }
     try {
       if (!Object.values(headers).every((it) => typeof it === 'string')) {
         this.#requirePlain('sends a header twice')
@@ -181,7 +184,7 @@ export class Wire {
     const at = Math.max(now(), this.#nextAt)
     this.#nextAt = at + 1000 / rate
     if (at > now()) await pause(at - now())
-    if (signal.aborted) throw new NotReachable('The run was interrupted.')
+    if (signal.aborted && !this.isCleaningUp) throw new NotReachable('The run was interrupted.')
   }
 
   /** Lets the next call wait for a new window if the platform announces that this one has no calls left. */

@@ -92,6 +92,12 @@ const others: Readonly<Record<string, MatrixRow>> = {
     verdict: true,
     exits: { '4xx': 1, '5xx': 1, refused: 1, bare: 3 },
   },
+  // The responses follow no rule, so that every probe differs.
+  conform: {
+    args: '--only lists --max-wait 0s',
+    verdict: true,
+    exits: { ok: 1, '4xx': 1, 'broken pipe': 1 },
+  },
   'scenario init': { args: '{home}/new.yaml', local: true },
   'templates get': { args: 'coffee', data: pageOf(template), exits: { bare: 3 } },
   'templates apply': {

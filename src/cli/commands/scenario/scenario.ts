@@ -262,15 +262,17 @@ function problemLines(file: string, { name, line, problems }: StepReport): strin
   return [`    ${file}:${line}: ${name}`, ...problems.map((it) => `      ${it}`)].map((it) => plainLine(it)).join('\n')
 }
 
+const suiteOf = ({ steps, teardown, ...report }: ScenarioReport) => ({ ...report, cases: [...steps, ...teardown] })
+
 async function writeReport(
   { cwd }: Host,
   path: string,
   reports: readonly ScenarioReport[],
 ): Promise<Failure | undefined> {
   const { writeFile } = await import('node:fs/promises')
-  const { junitOf } = await import('./runner/junit.js')
+  const { junitOf } = await import('../../output/junit.js')
   try {
-    await writeFile(resolve(cwd, path), junitOf(reports))
+    await writeFile(resolve(cwd, path), junitOf(reports.map(suiteOf)))
     return undefined
   } catch (error) {
     return fail('FILE_UNWRITABLE', `${path} cannot be written (${codeOf(error)}).`, 'Check its folder and permissions.')

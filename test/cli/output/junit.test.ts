@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { junitOf } from '../../../../../src/cli/commands/scenario/runner/junit.js'
+import { junitOf } from '../../../src/cli/output/junit.js'
 
 const step = { name: 'a step', line: 3, status: 'passed', duration_ms: 12, problems: [] } as const
 
@@ -10,10 +10,8 @@ describe('JUnit reports', () => {
     const report = {
       file: 'a.yaml',
       name: 'A',
-      passed: false,
       duration_ms: 1500,
-      steps: [step, failed, skipped],
-      teardown: [step],
+      cases: [step, failed, skipped, step],
     }
     expect(junitOf([report])).toBe(`<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="voucherctl" tests="4" failures="1" errors="0" skipped="1" time="1.500">
@@ -28,9 +26,7 @@ describe('JUnit reports', () => {
   })
 
   it('a JUnit report replaces characters that XML cannot represent', () => {
-    const text = junitOf([
-      { file: 'a', name: 'x\u0000\u001b[31m\ud800\ufffey', passed: true, duration_ms: 0, steps: [step], teardown: [] },
-    ])
+    const text = junitOf([{ file: 'a', name: 'x\u0000\u001b[31m\ud800\ufffey', duration_ms: 0, cases: [step] }])
     expect(text).toContain('name="x\ufffd\ufffd[31m\ufffd\ufffdy"')
   })
 })

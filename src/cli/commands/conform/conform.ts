@@ -1,0 +1,197 @@
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { WebhookReceiver } from '../../../conform/receiver.js'
+import type { ProbeResult } from '../../../conform/result.js'
+import type { CredentialKind } from '../../../contract/endpoint.js'
+import { isLoopbackHost } from '../../../contract/loopback.js'
+import { codeOf } from '../../../files/error-code.js'
+import type { Context } from '../../command/context.js'
+import { leaf } from '../../command/leaf.js'
+import { openInMode, openPlain } from '../../command/transport.js'
+import { findCredential } from '../../config/credentials.js'
+import { type Failure, fail, usage } from '../../failure.js'
+import { duration, integer, list, matching, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import type { Outcome } from '../../output/outcome.js'
+import { showProgress } from './progress.js'
+import { type ConformReport, linesOf, reportOf, suitesOf } from './report.js'
+import { openResults, type ResultsFile } from './results-file.js'
+
+const flags = {
+  only: list('NAME,…', 'Only these groups, rules or probes'),
+  'read-only': toggle('Only probes that change nothing, whatever the platform does'),
+  template: text('ID', 'Active template to issue from'),
+  bot: text('ID', 'Bot without a webhook, linked to the application of the template'),
+  chat: text('ID', 'Private chat of that bot'),
+  'webhook-url': matching('URL', 'Where the platform finds the receiver of this run', URL.canParse, 'must be a URL'),
+  'webhook-port': integer('N', 'Port of the receiver, default that of a --webhook-url on this machine', 1, 65_535),
+  quota: integer('N', 'Vouchers that may be issued, default 100', 0, 1_000_000),
+  'max-wait': duration('Longest wait for the platform, default 10s'),
+  rate: integer('N', 'Calls a second at most, default 10, on this machine 200', 1, 1_000),
+  junit: text('FILE', 'Write a JUnit report'),
+  out: text('FILE', 'Append each result to a file as it comes, for --resume'),
+  resume: toggle('Continue the run of --out'),
+}
+type ConformFlags = ValuesOf<typeof flags>
+
+export const conform = leaf({
+  name: 'conform',
+  summary: 'Test whether a platform behaves like the reference, rule by rule',
+  notes: [
+    'Each probe observes one statement of the rules, and says: it holds, it differs (what was expected and observed, and the request as curl), it is not applicable and why, or the platform was not reachable. Exit code 1 for a difference.',
+    'Credentials are those of the profile or the environment: an application token, an account JWT, a bot token. Whatever is made has a name that begins with conform-; the report lists what could not be removed. The rules: `voucherctl help rules`.',
+  ],
+  flags,
+  examples: [
+    { command: 'voucherctl conform --template tpl_01JC… --base-url https://staging.example' },
+    { command: 'voucherctl conform --read-only --profile production', comment: 'Changes nothing' },
+    { command: 'voucherctl conform --only lists,idempotency-keys --junit report.xml' },
+    { command: 'voucherctl conform --out results.ndjson --resume', comment: 'After an interruption' },
+  ],
+  changes: true,
+  run: async (context, { flags }): Promise<Outcome<ConformReport>> => {
+    const { host, globals, output, settings } = context
+    if (globals['token-file'] !== undefined) {
+      return usage('--token-file holds one credential: give those of conform in the profile or the environment.')
+    }
+    if (flags.resume && flags.out === undefined) return usage('--resume needs the --out FILE of the earlier run.')
+    const { selectProbes, selectable } = await import('../../../conform/start.js')
+    const only = flags.only.flatMap((it) => it.split(','))
+    const { probes, unknown } = selectProbes(only)
+    if (unknown.length > 0) {
+      const { closest } = await import('../../../contract/closest.js')
+      const near = closest(unknown[0] ?? '', selectable())
+      return usage(
+        `--only names no group, rule or probe: ${unknown.join(', ')}.`,
+        `${near === undefined ? '' : `Did you mean ${near}? `}Groups and rules: ${selectable().join(', ')}.`,
+      )
+    }
+    const base = context.baseUrl()
+    if (!base.ok) return base
+    if (context.dryRun) return context.plan(`send the calls of ${probes.length} probes to ${base.value}`)
+    const { profileName } = settings
+    const refusal = await context.confirm({ action: `Testing ${base.value}`, word: profileName.value })
+    if (refusal !== undefined) return refusal
+    const isHere = isLoopbackHost(new URL(base.value).hostname)
+    const file = flags.out === undefined ? undefined : openResults(host, flags.out, base.value, flags.resume)
+    if (file?.ok === false) return file
+    const receiver = await openReceiver(flags)
+    if (receiver !== undefined && 'code' in receiver) return receiver
+    try {
+      const report = await run(context, base.value, flags, { isHere, file, receiver, only, total: probes.length })
+      if ('code' in report) return report
+      const problem = flags.junit === undefined ? undefined : await writeJunit(context, flags.junit, report)
+      if (problem !== undefined) return problem
+      const exit = report.interrupted ? 130 : report.ok ? (report.holds === 0 && report.not_reachable > 0 ? 9 : 0) : 1
+      const { format, fields, filter } = output.options
+      if (format !== 'table' || fields !== undefined || filter !== undefined) return { ok: true, data: report, exit }
+      output.say(linesOf(report, output.width ?? UNBOUNDED, await output.paint()).join('\n'))
+      if (report.interrupted && flags.out !== undefined) {
+        output.notice('Repeat the command with --resume to test the rest.')
+      }
+      return { ok: true, printed: true, exit }
+    } finally {
+      await receiver?.close()
+    }
+  },
+})
+
+const UNBOUNDED = 1_000_000
+const RATE = 10
+const RATE_HERE = 200
+const QUOTA = 100
+const MAX_WAIT_MS = 10_000
+
+interface RunParts {
+  readonly isHere: boolean
+  readonly file: ResultsFile | undefined
+  readonly receiver: WebhookReceiver | undefined
+  readonly only: readonly string[]
+  readonly total: number
+}
+
+async function run(
+  context: Context,
+  baseUrl: string,
+  flags: ConformFlags,
+  { isHere, file, receiver, only, total }: RunParts,
+): Promise<ConformReport | Failure> {
+  const { conform } = await import('../../../conform/start.js')
+  const { NotReachable } = await import('../../../conform/result.js')
+  const { host, settings } = context
+  const plain = await openPlain(context, baseUrl)
+  const encrypted =
+    settings.secure.mode.value === 'off' ? undefined : await openInMode(context, baseUrl, undefined, plain)
+  const results: ProbeResult[] = [...(file?.results ?? [])]
+  const progress = showProgress(context, results, total)
+  try {
+    const left = await conform({
+      baseUrl,
+      plain,
+      encrypted,
+      credentials: await credentialsFor(context, baseUrl),
+      template: flags.template,
+      botId: flags.bot,
+      chat: flags.chat,
+      receiver,
+      quota: flags.quota ?? QUOTA,
+      maxWaitMs: flags['max-wait'] ?? MAX_WAIT_MS,
+      only,
+      done: new Set(results.map((it) => it.probe)),
+      readOnly: flags['read-only'],
+      rate: flags.rate ?? (isHere ? RATE_HERE : RATE),
+      run: randomBytes(4).toString('hex'),
+      signal: host.signal,
+      onResult: (it) => {
+        results.push(it)
+        file?.append(it)
+      },
+    })
+    file?.append({ left })
+    return reportOf(baseUrl, results, [...(file?.left ?? []), ...left], host.signal.aborted)
+  } catch (error) {
+    if (!(error instanceof NotReachable)) throw error
+    if (host.signal.aborted) return fail('ABORTED', 'Interrupted before anything was tested.')
+    return fail('NETWORK_ERROR', `${baseUrl} does not respond. ${error.message}`, 'Check the address of the platform.')
+  } finally {
+    progress.end()
+  }
+}
+
+/** The credentials that profile and environment hold for the platform, by kind. */
+async function credentialsFor({ host, globals, settings }: Context, baseUrl: string) {
+  const found: Partial<Record<CredentialKind, string>> = {}
+  for (const kind of ['token', 'bot', 'jwt'] as const) {
+    const credential = await findCredential(host, globals, settings, kind, baseUrl)
+    if (credential.ok) found[kind] = credential.value
+  }
+  return found
+}
+
+/** Opens the receiver that --webhook-url names; undefined without the flag. */
+async function openReceiver(flags: ConformFlags): Promise<WebhookReceiver | Failure | undefined> {
+  const { 'webhook-url': url, 'webhook-port': typedPort } = flags
+  if (url === undefined) return typedPort === undefined ? undefined : usage('--webhook-port needs --webhook-url URL.')
+  const { hostname, port: ownPort } = new URL(url)
+  const port = typedPort ?? (isLoopbackHost(hostname) && ownPort !== '' ? Number(ownPort) : undefined)
+  if (port === undefined) {
+    return usage('--webhook-url on another machine needs --webhook-port N, the port to which it forwards deliveries.')
+  }
+  const { WebhookReceiver } = await import('../../../conform/receiver.js')
+  try {
+    return await WebhookReceiver.listen(port, url)
+  } catch (error) {
+    if (codeOf(error) !== 'EADDRINUSE' && codeOf(error) !== 'EACCES') throw error
+    return fail(codeOf(error) as 'EADDRINUSE', `Port ${port} cannot be used.`, 'Name another with --webhook-port N.')
+  }
+}
+
+async function writeJunit({ host }: Context, path: string, report: ConformReport): Promise<Failure | undefined> {
+  const { junitOf } = await import('../../output/junit.js')
+  try {
+    writeFileSync(resolve(host.cwd, path), junitOf(suitesOf(report)))
+    return undefined
+  } catch (error) {
+    return fail('FILE_UNWRITABLE', `${path} cannot be written (${codeOf(error)}).`, 'Check its folder and permissions.')
+  }
+}

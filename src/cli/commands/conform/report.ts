@@ -1,0 +1,132 @@
+import { groups } from '../../../conform/group.js'
+import type { Leftover, ProbeResult, Verdict } from '../../../conform/result.js'
+import type { Paint } from '../../output/colour.js'
+import type { JunitSuite } from '../../output/junit.js'
+import { plain, plainLine } from '../../output/plain.js'
+import { wrap } from '../../output/wrap.js'
+
+/** The result of a run. */
+export interface ConformReport {
+  /** True if no probe found a difference. */
+  readonly ok: boolean
+  readonly base_url: string
+  /** True if the run was interrupted: probes are missing. */
+  readonly interrupted: boolean
+  readonly holds: number
+  readonly differs: number
+  readonly not_applicable: number
+  readonly not_reachable: number
+  readonly items: readonly ProbeResult[]
+  /** What the run made and could not remove. */
+  readonly left: readonly Leftover[]
+}
+
+export function reportOf(
+  base_url: string,
+  items: readonly ProbeResult[],
+  left: readonly Leftover[],
+  interrupted: boolean,
+): ConformReport {
+  const count = (result: Verdict) => items.filter((it) => it.result === result).length
+  const differs = count('differs')
+  const counts = { not_applicable: count('not_applicable'), not_reachable: count('not_reachable') }
+  return { ok: differs === 0, base_url, interrupted, holds: count('holds'), differs, ...counts, items, left }
+}
+
+const LABEL_WIDTH = 10
+const INDENT = '    '
+
+/** The report for people: each difference, then what was not tested and why, then what is left. */
+export function linesOf(report: ConformReport, width: number, paint: Paint): string[] {
+  const { items, left } = report
+  const differences = items.filter((it) => it.result === 'differs')
+  return [
+    ...differences.flatMap((it) => [...differenceLines(it, width, paint), '']),
+    ...reasonLines(items, 'not_applicable', 'Not applicable', width),
+    ...reasonLines(items, 'not_reachable', 'Not reachable', width),
+    ...leftLines(left, width),
+    ...groupLines(items, paint),
+    '',
+    summary(report, paint),
+  ]
+}
+
+function differenceLines({ probe, title, expected, observed, request }: ProbeResult, width: number, paint: Paint) {
+  const member = (label: string, text: string | null) =>
+    text === null ? [] : indented(plainLine(text), width, label.padEnd(LABEL_WIDTH), ' '.repeat(LABEL_WIDTH))
+  return [
+    `${paint.error('✗')} ${paint.strong(plainLine(probe))}`,
+    ...indented(plainLine(title), width),
+    ...member('expected', expected),
+    ...member('observed', observed),
+    ...(request === null ? [] : [plain(request).replaceAll(/^/gm, '    ')]),
+  ]
+}
+
+/** Wraps a text under a heading; `first` stands before its first line, `more` before the others. */
+function indented(text: string, width: number, first = '', more = first): string[] {
+  const lines = wrap(text, width - INDENT.length - first.length)
+  return lines.map((line, at) => `${INDENT}${at === 0 ? first : more}${line}`)
+}
+
+/** Lists why probes have no result, each reason once. */
+function reasonLines(items: readonly ProbeResult[], result: Verdict, heading: string, width: number): string[] {
+  const counts = new Map<string, number>()
+  for (const it of items) {
+    if (it.result === result) counts.set(it.reason ?? '', (counts.get(it.reason ?? '') ?? 0) + 1)
+  }
+  if (counts.size === 0) return []
+  const lines = [...counts].flatMap(([reason, count]) =>
+    indented(plainLine(reason), width, `${String(count).padStart(3)}  `, '     '),
+  )
+  return [`${heading}:`, ...lines, '']
+}
+
+function leftLines(left: readonly Leftover[], width: number): string[] {
+  if (left.length === 0) return []
+  const byKind = new Map<string, string[]>()
+  for (const { kind, id } of left) byKind.set(kind, [...(byKind.get(kind) ?? []), id])
+  const lines = [...byKind].flatMap(([kind, [first = '', ...more]]) =>
+    indented(`${kind}: ${plainLine(first)}${more.length === 0 ? '' : ` and ${more.length} more`}`, width),
+  )
+  return ['Left on the platform (--json lists all, with reasons):', ...lines, '']
+}
+
+function groupLines(items: readonly ProbeResult[], paint: Paint): string[] {
+  const cells = (it: readonly string[]) =>
+    `${it[0]?.padEnd(12)}${it
+      .slice(1)
+      .map((one) => one.padStart(15))
+      .join('')}`
+  const head = paint.quiet(cells(['group', 'holds', 'differs', 'not applicable', 'not reachable']))
+  const rows = groups.flatMap((group) => {
+    const own = items.filter((it) => it.group === group)
+    if (own.length === 0) return []
+    const count = (result: Verdict) => String(own.filter((it) => it.result === result).length)
+    return cells([group, count('holds'), count('differs'), count('not_applicable'), count('not_reachable')])
+  })
+  return [head, ...rows]
+}
+
+function summary({ ok, base_url, holds, differs, interrupted }: ConformReport, paint: Paint): string {
+  const mark = ok ? paint.done('✓') : paint.error('✗')
+  const rules = `${holds} of ${holds + differs} statements hold`
+  return `${mark} ${plainLine(base_url)}: ${rules}${interrupted ? ', interrupted' : ''}.`
+}
+
+/** One suite for each group. */
+export function suitesOf({ items }: ConformReport): readonly JunitSuite[] {
+  return groups.flatMap((group) => {
+    const own = items.filter((it) => it.group === group)
+    if (own.length === 0) return []
+    const cases = own.map(({ probe, title, result, reason, expected, observed, request, duration_ms }) => ({
+      name: `${probe}: ${title}`,
+      status:
+        result === 'holds' ? ('passed' as const) : result === 'differs' ? ('failed' as const) : ('skipped' as const),
+      duration_ms,
+      problems: [`expected ${expected}, observed ${observed}`, request ?? ''],
+      reason,
+    }))
+    return [{ name: group, duration_ms: cases.reduce((sum, it) => sum + it.duration_ms, 0), cases }]
+  })
+}

@@ -1,0 +1,64 @@
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Leftover, ProbeResult } from '../../../conform/result.js'
+import { asMembers, parseJson } from '../../../secure/json.js'
+import { type Failure, fail } from '../../failure.js'
+import { unreadable } from '../../host/files.js'
+import type { Host } from '../../host/host.js'
+
+/** Results of earlier runs in a file, and where the results of this run are appended. */
+export interface ResultsFile {
+  readonly ok: true
+  readonly results: readonly ProbeResult[]
+  readonly left: readonly Leftover[]
+  append(record: ProbeResult | { readonly left: readonly Leftover[] }): void
+}
+
+interface Header {
+  readonly version: 1
+  readonly base_url: string
+}
+
+/** Opens a file of results, NDJSON with a line for each probe: a new one, or one that `resume` continues. */
+export function openResults({ cwd }: Host, path: string, baseUrl: string, resume: boolean): ResultsFile | Failure {
+  const file = resolve(cwd, path)
+  if (!resume && existsSync(file)) {
+    return fail('FILE_UNWRITABLE', `${path} exists.`, 'Continue its run with --resume, or name another file.')
+  }
+  const header: Header = { version: 1, base_url: baseUrl }
+  let isNew = !resume
+  // Nothing is written before the first result, so that a run that reaches no platform leaves no file.
+  const append: ResultsFile['append'] = (record) => {
+    if (isNew) writeFileSync(file, `${JSON.stringify(header)}\n`, { flag: 'wx', mode: 0o600 })
+    isNew = false
+    appendFileSync(file, `${JSON.stringify(record)}\n`)
+  }
+  return resume ? readResults(file, path, baseUrl, append) : { ok: true, results: [], left: [], append }
+}
+
+function readResults(
+  file: string,
+  path: string,
+  baseUrl: string,
+  append: ResultsFile['append'],
+): ResultsFile | Failure {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+    // A run that was killed may have left a part of a line.
+    if (!text.endsWith('\n')) appendFileSync(file, '\n')
+  } catch (error) {
+    return unreadable(path, error)
+  }
+  const [first, ...records] = text.split('\n').map((line) => asMembers(parseJson(line)))
+  if (first?.version !== 1 || first.base_url !== baseUrl) {
+    return fail('FILE_UNREADABLE', `${path} does not hold results for ${baseUrl}.`, 'Name the file of that run.')
+  }
+  const known = records.filter((it) => it !== undefined)
+  const results = known.filter((it) => typeof it.probe === 'string') as unknown as ProbeResult[]
+  const left = known.flatMap((it) => (Array.isArray(it.left) ? (it.left as Leftover[]) : []))
+  return { ok: true, results: results.filter(isFinal), left, append }
+}
+
+/** True for a result that a resumed run need not repeat: what was missing or silent may be there now. */
+const isFinal = ({ result }: ProbeResult) => result === 'holds' || result === 'differs'

@@ -1,0 +1,74 @@
+/** A test suite of a JUnit report. */
+export interface JunitSuite {
+  readonly name: string
+  /** File that defines the suite, if one does. */
+  readonly file?: string
+  readonly duration_ms: number
+  readonly cases: readonly JunitCase[]
+}
+
+interface JunitCase {
+  readonly name: string
+  /** Line of the suite's file. */
+  readonly line?: number
+  readonly status: 'passed' | 'failed' | 'skipped'
+  readonly duration_ms: number
+  /** Of a failed case; the first one is its message. */
+  readonly problems: readonly string[]
+  /** Why a case was skipped. */
+  readonly reason?: string | null
+}
+
+/** Builds a JUnit report. */
+export function junitOf(suites: readonly JunitSuite[]): string {
+  const ms = suites.reduce((sum, it) => sum + it.duration_ms, 0)
+  const counts = countsOf(
+    suites.flatMap((it) => it.cases),
+    ms,
+  )
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="voucherctl"${counts}>\n${suites.map(suiteOf).join('')}</testsuites>\n`
+}
+
+function suiteOf(suite: JunitSuite): string {
+  const { name, file, cases, duration_ms } = suite
+  const lines = cases.map((it) => caseOf(it, suite)).join('')
+  return `  <testsuite name="${escape(name)}"${attribute('file', file)}${countsOf(cases, duration_ms)}>\n${lines}  </testsuite>\n`
+}
+
+function countsOf(cases: readonly JunitCase[], ms: number): string {
+  const count = (status: JunitCase['status']) => cases.filter((it) => it.status === status).length
+  return ` tests="${cases.length}" failures="${count('failed')}" errors="0" skipped="${count('skipped')}" time="${seconds(ms)}"`
+}
+
+function caseOf(
+  { name, line, status, duration_ms, problems, reason }: JunitCase,
+  { file, name: suite }: JunitSuite,
+): string {
+  const place = `${attribute('file', file)}${attribute('line', line)}`
+  const start = `    <testcase name="${escape(name)}" classname="${escape(suite)}"${place} time="${seconds(duration_ms)}"`
+  if (status === 'passed') return `${start}/>\n`
+  if (status === 'skipped') return `${start}><skipped${attribute('message', reason ?? undefined)}/></testcase>\n`
+  const [first = ''] = problems
+  const lines = file === undefined ? problems : [`${file}:${line}`, ...problems]
+  return `${start}><failure message="${escape(first)}">${escape(lines.join('\n'))}</failure></testcase>\n`
+}
+
+const attribute = (name: string, value: string | number | undefined) =>
+  value === undefined ? '' : ` ${name}="${escape(String(value))}"`
+
+const seconds = (ms: number) => (ms / 1000).toFixed(3)
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\n': '&#10;',
+}
+
+/** Escapes text for XML. XML 1.0 has no form for most control characters, so they are replaced. */
+function escape(text: string): string {
+  return text
+    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
+    .replace(/[&<>"\n]/g, (it) => entities[it] as string)
+}

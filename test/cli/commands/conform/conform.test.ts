@@ -1,0 +1,142 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cli, stub, temporaryDir } from '../../../support/cli.js'
+import { type CliServer, cliServer } from '../../../support/cli-server.js'
+import { closedPort } from '../../../support/closed-port.js'
+
+let server: CliServer
+beforeAll(async () => {
+  server = await cliServer()
+})
+afterAll(() => server.close())
+
+/** A platform that accepts every limit. */
+const deviant = () =>
+  stub(() => ({ status: 200, body: { success: true, data: { items: [], pagination: {} }, requestId: 'req_1' } }))
+
+const limits = 'conform --only lists/limit-of-101,lists/limit-of-0'
+
+test('conform prints a line for each group and exits with 0 if every statement holds', async () => {
+  const { exit, stdout, stderr } = await cli('conform --only lists', { env: server.env })
+  expect(exit).toBe(0)
+  expect(stdout).toMatch(/^group +holds +differs +not applicable +not reachable\ncalls +\d+ +0 +0 +0\n/)
+  expect(stdout).toMatch(/✓ http:\/\/127\.0\.0\.1:\d+: (\d+) of \1 statements hold\.\n$/)
+  expect(stderr).toBe('')
+})
+
+test('conform shows a difference with the statement, both values and the request without the token', async () => {
+  const { baseUrl: url } = await deviant()
+  const env = { ...server.env, VOUCHERCTL_BASE_URL: url }
+  const { exit, stdout } = await cli('conform --only lists/limit-of-101', { env })
+  expect(exit).toBe(1)
+  expect(stdout).toBe(`✗ lists/limit-of-101
+    A list with the limit 101 is refused with 400.
+    expected  status 400 VALIDATION_FAILED
+    observed  status 200, a success
+    curl -sS -i \\
+      '${url}/api/v1/open-platform/vouchers/templates?limit=101' \\
+      -H 'accept: application/json' \\
+      -H 'authorization: Bearer '"\${VOUCHERCTL_TOKEN}"
+
+group                 holds        differs not applicable  not reachable
+calls                     0              1              0              0
+
+✗ ${url}: 0 of 1 statements hold.
+`)
+})
+
+test('conform --json prints one document, and --junit writes a report with the same failure', async () => {
+  const { baseUrl: url } = await deviant()
+  const cwd = temporaryDir()
+  const env = { ...server.env, VOUCHERCTL_BASE_URL: url }
+  const { exit, stdout, stderr } = await cli(`${limits} --json --junit report.xml`, { env, cwd })
+  expect([exit, stderr]).toEqual([1, ''])
+  const report = JSON.parse(stdout)
+  expect(report).toMatchObject({ ok: false, base_url: url, interrupted: false, holds: 0, differs: 2, left: [] })
+  expect(report.items[0]).toEqual({
+    probe: 'lists/limit-of-0',
+    group: 'calls',
+    rule: 'lists',
+    title: 'A list with the limit 0 is refused with 400.',
+    result: 'differs',
+    reason: null,
+    expected: 'status 400 VALIDATION_FAILED',
+    observed: 'status 200, a success',
+    request: expect.stringContaining('${VOUCHERCTL_TOKEN}'),
+    duration_ms: expect.any(Number),
+  })
+  const junit = readFileSync(join(cwd, 'report.xml'), 'utf8')
+  expect(junit).toContain('<testsuite name="calls" tests="2" failures="2"')
+  expect(junit).toContain('expected status 400 VALIDATION_FAILED, observed status 200, a success')
+})
+
+test('conform names what a probe needs, and exits with 0, without any credential', async () => {
+  const { exit, stdout } = await cli('conform --only lists', { env: { VOUCHERCTL_BASE_URL: server.baseUrl } })
+  expect(exit).toBe(0)
+  expect(stdout).toContain('Needs an application token (VOUCHERCTL_TOKEN, or in the profile).')
+})
+
+test('conform exits with 9 if the platform does not respond, and leaves no file', async () => {
+  const cwd = temporaryDir()
+  const env = { ...server.env, VOUCHERCTL_BASE_URL: `http://127.0.0.1:${await closedPort()}` }
+  const { exit, stderr } = await cli('conform --out results.ndjson', { env, cwd })
+  expect(exit).toBe(9)
+  expect(stderr).toContain('NETWORK_ERROR')
+  expect(existsSync(join(cwd, 'results.ndjson'))).toBe(false)
+})
+
+test('conform --resume runs only probes that have no result yet, and reports all', async () => {
+  const cwd = temporaryDir()
+  const { env } = server
+  await cli('conform --only lists/limit-of-0 --out results.ndjson', { env, cwd })
+  const file = join(cwd, 'results.ndjson')
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  // The end of a run that was killed while it wrote.
+  writeFileSync(file, '{"probe":"lists/lim', { flag: 'a' })
+  expect((await cli(`${limits} --out results.ndjson`, { env, cwd })).stderr).toContain('results.ndjson exists.')
+  const { exit, stdout } = await cli(`${limits} --out results.ndjson --resume --json`, { env, cwd })
+  expect(exit).toBe(0)
+  const probes = JSON.parse(stdout).items.map((it: { probe: string }) => it.probe)
+  expect(probes).toEqual(['lists/limit-of-0', 'lists/limit-of-101'])
+  const lines = readFileSync(file, 'utf8').split('\n')
+  expect(lines.filter((it) => it.includes('"lists/limit-of-0"'))).toHaveLength(1)
+})
+
+test('conform --resume refuses the results of another platform', async () => {
+  const cwd = temporaryDir()
+  writeFileSync(join(cwd, 'results.ndjson'), '{"version":1,"base_url":"https://other.example"}\n')
+  const { exit, stderr } = await cli('conform --out results.ndjson --resume', { env: server.env, cwd })
+  expect([exit, stderr]).toEqual([2, expect.stringContaining(`does not hold results for ${server.baseUrl}`)])
+})
+
+test('conform ends after Ctrl-C with what it has, exit code 130', async () => {
+  const stop = new AbortController()
+  const { baseUrl: url } = await stub((_request, index) => {
+    if (index > 0) stop.abort()
+    return { status: 404, body: {} }
+  })
+  const env = { ...server.env, VOUCHERCTL_BASE_URL: url }
+  const { exit, stdout } = await cli('conform --only lists --json', { env, signal: stop.signal })
+  expect(exit).toBe(130)
+  expect(JSON.parse(stdout)).toMatchObject({ interrupted: true, items: [] })
+})
+
+test.each([
+  ['--only lsts', 'Did you mean lists?'],
+  ['--resume', '--resume needs the --out FILE of the earlier run.'],
+  ['--webhook-port 9100', '--webhook-port needs --webhook-url URL.'],
+  ['--webhook-url https://hooks.example/x', 'needs --webhook-port N'],
+  ['--token-file token', '--token-file holds one credential'],
+])('conform refuses %s and says why', async (flags, message) => {
+  const { exit, stderr } = await cli(`conform ${flags}`, { env: server.env })
+  expect([exit, stderr]).toEqual([2, expect.stringContaining(message)])
+})
+
+test('conform asks before it tests a production profile', async () => {
+  const home = temporaryDir()
+  await cli('profiles set shop --production', { env: server.env, home })
+  const { exit, stderr } = await cli('conform --profile shop', { env: server.env, home })
+  expect(exit).toBe(3)
+  expect(stderr).toContain(`Testing ${server.baseUrl} needs a confirmation on a production server.`)
+})
