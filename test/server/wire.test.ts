@@ -101,7 +101,7 @@ describe('unknown routes', () => {
         if (methods.includes(method)) continue
         const answer = await server.send({ method, path })
         expect([path, method, answer.status, answer.code]).toEqual([path, method, 405, 'METHOD_NOT_ALLOWED'])
-        expect(answer.headers.allow).toBe(methods.join(', '))
+        expect(answer.headers.allow?.split(', ').sort()).toEqual(methods.sort())
       }
     }
     expect((await server.send({ method: 'POST', path: '/healthz' })).headers.allow).toBe('GET, HEAD')
