@@ -1,4 +1,12 @@
-/** Rules of the groups of probes that no probe can observe, with the reason. */
+/** Chapters of DECISIONS.md whose rules are not those of a platform, with the reason. */
+export const chaptersWithoutProbes: Readonly<Record<string, string>> = {
+  Operator: 'The operator API is outside of the specified interface.',
+  'Running a server': 'These rules concern the reference server alone.',
+  'The command line': 'These rules concern this program.',
+  'Webhooks on this machine': 'These rules concern this program.',
+}
+
+/** Rules in the other chapters that no probe can observe, with the reason. */
 export const unprobed: Readonly<Record<string, string>> = {
   success: 'A rule of clients: what they accept as a success.',
   'health-routes': 'Not part of the specified interface.',

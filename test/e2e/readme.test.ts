@@ -35,6 +35,7 @@ const guides: Documents = {
   'src/testing/README.md': [/^(?:# pass|ℹ pass) 1$/m, /^(?:# pass|ℹ pass) 2$/m],
   'src/secure/README.md': [/all \d+ steps passed/, /^0 templates, encrypted$/m],
   'src/cli/commands/scenario/README.md': [/2 passed, 0 failed/],
+  'src/conform/README.md': [/✓ .*: (\d+) of \1 statements hold\./],
   'src/server/README.md': [/Exported (\d+) rows of .*Imported \1 rows into /s],
 }
 // The guides take a minute, so they run only on the oldest of the three Node versions.
@@ -112,7 +113,7 @@ describe.each(Object.entries(documents))('%s', (document, printed) => {
     const script = scriptOf(document)
       .replaceAll(/server start(?!.*--port)/g, 'server start --port 0')
       .replaceAll('8787', String(port))
-      .replaceAll('3000', String(appPort))
+      .replaceAll(/3000|9100/g, String(appPort))
     const { stdout, stderr, exitCode } = await bash(script)
     expect({ exitCode, stderr: exitCode === 0 ? '' : stderr }).toEqual({ exitCode: 0, stderr: '' })
     for (const pattern of printed) expect(stdout).toMatch(pattern)
