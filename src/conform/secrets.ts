@@ -4,6 +4,8 @@ const secretMembers = new Map([
   ['one_time_token', 'BOT_TOKEN'],
   ['jwt', 'JWT'],
   ['secret_token', 'WEBHOOK_SECRET'],
+  ['one_time_secret_token', 'WEBHOOK_SECRET'],
+  ['salt', 'SESSION_SALT'],
 ])
 
 const LENGTH_MIN = 8

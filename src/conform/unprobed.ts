@@ -10,4 +10,9 @@ export const chaptersWithoutProbes: Readonly<Record<string, string>> = {
 export const unprobed: Readonly<Record<string, string>> = {
   success: 'A rule of clients: what they accept as a success.',
   'health-routes': 'Not part of the specified interface.',
+  'delivery-slots': 'A limit of 1,000 concurrent attempts: a run would need hundreds of bots with slow receivers.',
+  'session-limits': 'Limits of 50,000 sessions and 1,000,000 replay marks: a run may open 30 sessions a minute.',
+  'server-keys': 'The operator rotates keys: no call of the interface does.',
+  'client-modes': 'A rule of clients: what they encrypt, repeat and refuse.',
+  'key-pins': 'A rule of clients: which keys of a server they accept.',
 }

@@ -160,7 +160,7 @@ export class Wire {
     const rest = { method, path, timeoutMs, ...signal, ...(body === undefined ? {} : { body }) }
     try {
       if (!Object.values(headers).every((it) => typeof it === 'string')) {
-        this.#requirePlain('sends a header twice')
+        if (!request.plain) this.#requirePlain('sends a header twice')
         const { chunks, ...head } = await openExchange(parseBaseUrl(baseUrl), { ...rest, headers })
         return { ...head, body: (await readBytes(chunks)).toString('utf8') }
       }
@@ -174,7 +174,7 @@ export class Wire {
   }
 
   #requirePlain(what: string): void {
-    if (this.#options.encrypted === undefined) return
+    if (!this.isEncrypted) return
     throw new NotApplicable(`This probe ${what}, which the encrypted transport cannot carry.`)
   }
 

@@ -1,0 +1,216 @@
+import { createECDH } from 'node:crypto'
+import { contract } from '../../../contract/index.js'
+import { decodeBase64url, encodeBase64url } from '../../../secure/base64url.js'
+import { decodePublicKey, kidOf } from '../../../secure/public-key.js'
+import { PROTOCOL_VERSION, SESSION_LIFETIME_MS, SUITE } from '../../../secure/suite.js'
+import { probesOf } from '../../probe.js'
+import type { Observed, Probing } from '../../probing.js'
+import { membersOrNone } from '../../wire.js'
+import {
+  anyCall,
+  bootstrap,
+  callSession,
+  dispatch,
+  innerOf,
+  inside,
+  isInnerSuccess,
+  newKeyPair,
+  openSession,
+  readsBootstrap,
+  said,
+  sealed,
+  session,
+  unconfirmedSession,
+} from './session.js'
+
+const transport = probesOf('encrypted-transport')
+const probe = probesOf('bootstrap-and-session')
+
+/** Times may differ by this much, because several servers may have slightly different clocks. */
+const CLOCKS_MS = 2_000
+
+/** Least time in milliseconds: a number of seconds is smaller for the next 30,000 years. */
+const MILLISECONDS_MIN = 1_000_000_000_000
+
+const isText = (value: unknown) => typeof value === 'string' && value !== ''
+
+/** Session call of the shared response, on which several probes look. */
+const opened = (it: Probing) =>
+  it.scene.once('session call', async () => {
+    const before = membersOrNone((await readsBootstrap(it)).json).serverTime
+    const response = await callSession(it, { clientPublicKey: encodeBase64url(newKeyPair().publicKey) })
+    const after = membersOrNone((await readsBootstrap(it)).json).serverTime
+    return { response, members: membersOrNone(response.json), before, after }
+  })
+
+async function openedMembers(it: Probing) {
+  const { response, ...rest } = await opened(it)
+  if (response.status !== 200 && response.status !== 201) it.notApplicable(`Needs a session: ${response.status}.`)
+  return rest
+}
+
+const invalidKey = { clientPublicKey: 'AAAA' }
+const newKey = () => ({ clientPublicKey: encodeBase64url(newKeyPair().publicKey) })
+
+const acceptsSession = (it: Probing, { status, code }: Observed) =>
+  it.holds(status === 200 || status === 201, 'a session', `status ${status} ${code ?? ''}`)
+
+/** A key pair whose shared secret begins with a zero byte: one of 256 does. */
+function leadingZeroPair(serverPublicKey: Uint8Array) {
+  const ecdh = createECDH('prime256v1')
+  do ecdh.generateKeys()
+  while (ecdh.computeSecret(serverPublicKey)[0] !== 0)
+  const privateKey = ecdh.getPrivateKey()
+  return {
+    publicKey: ecdh.getPublicKey(),
+    privateKey: Buffer.concat([Buffer.alloc(32 - privateKey.length), privateKey]),
+  }
+}
+
+export const encryptedTransport = [
+  transport(
+    'suite',
+    `Bootstrap names version ${PROTOCOL_VERSION} and the suite ${SUITE}.`,
+    ['secure'],
+    async (it) => {
+      const { v, suite } = membersOrNone((await readsBootstrap(it)).json)
+      it.equals('v and suite', [v, suite], [PROTOCOL_VERSION, SUITE])
+    },
+    { reads: true },
+  ),
+  transport(
+    'console-call',
+    'A console call can be made through the encrypted transport.',
+    ['secure', 'jwt'],
+    async (it) => {
+      const { path } = contract.apps.list
+      const headers = { accept: 'application/json', authorization: `Bearer ${it.scene.credential('jwt')}` }
+      it.needs(await it.call(contract.apps.list, {}), 'a list of applications')
+      const inner = await inside(it, { method: 'GET', path, query: {}, headers, body: null })
+      it.holds(isInnerSuccess(inner), 'an inner success', said(inner))
+    },
+  ),
+]
+
+export const bootstrapAndSession = [
+  probe(
+    'server-time',
+    'serverTime of bootstrap is in milliseconds.',
+    ['secure'],
+    async (it) => {
+      const { serverTime } = membersOrNone((await readsBootstrap(it)).json)
+      const fits = Number.isSafeInteger(serverTime) && Number(serverTime) >= MILLISECONDS_MIN
+      it.holds(fits, 'milliseconds since 1970', serverTime)
+    },
+    { reads: true },
+  ),
+  probe(
+    'kid',
+    'kid of bootstrap is the first 16 characters of the base64url SHA-256 of serverPublicKey.',
+    ['secure'],
+    async (it) => {
+      const { kid, serverPublicKey } = membersOrNone((await readsBootstrap(it)).json)
+      const point = decodePublicKey(String(serverPublicKey)) ?? it.notApplicable('Needs a public key.')
+      it.equals('kid', kid, kidOf(point))
+    },
+    { reads: true },
+  ),
+  probe(
+    'session',
+    'A session call with clientPublicKey returns sid, salt, brand and origin.',
+    ['secure'],
+    async (it) => {
+      const { response, members } = await opened(it)
+      acceptsSession(it, response)
+      const { sid, salt, brand, origin } = members
+      const fits = [sid, salt, brand].every(isText) && typeof origin === 'string'
+      it.holds(fits, 'texts sid, salt, brand and origin', Object.keys(members))
+    },
+  ),
+  probe('sid', 'sid is ss_ and 16 bytes in base64url.', ['secure'], async (it) => {
+    const { sid } = (await openedMembers(it)).members
+    const bytes = /^ss_/.test(String(sid)) ? decodeBase64url(String(sid).slice(3)) : undefined
+    it.holds(bytes?.length === 16, 'ss_ and 16 bytes', sid)
+  }),
+  probe('salt', 'salt is 32 bytes in unpadded base64url.', ['secure'], async (it) => {
+    const { salt } = (await openedMembers(it)).members
+    it.equals('bytes of the salt', decodeBase64url(String(salt))?.length, 32)
+  }),
+  probe('no-origin', 'origin of a session is empty if the request had none.', ['secure'], async (it) => {
+    it.equals('origin', (await openedMembers(it)).members.origin, '')
+  }),
+  probe('lifetime', 'expiresAt of a session is 600 s after it was opened, in milliseconds.', ['secure'], async (it) => {
+    const { members, before, after } = await openedMembers(it)
+    if (Number(before) < MILLISECONDS_MIN) it.notApplicable('Needs serverTime in milliseconds.')
+    const least = Number(before) + SESSION_LIFETIME_MS - CLOCKS_MS
+    const most = Number(after) + SESSION_LIFETIME_MS + CLOCKS_MS
+    const lasts = Number(members.expiresAt) - Number(after)
+    const fits = Number(members.expiresAt) >= least && Number(members.expiresAt) <= most
+    it.holds(fits, 'expiresAt 600,000 ms after serverTime', `expiresAt ${lasts} ms after serverTime`)
+  }),
+  probe('alias', 'A session call may name its key publicKey.', ['secure'], async (it) => {
+    await session(it)
+    const { clientPublicKey: publicKey } = newKey()
+    acceptsSession(it, await callSession(it, { publicKey }))
+  }),
+  probe('optional-members', 'A session call may name kid, v and suite.', ['secure'], async (it) => {
+    const { kid } = await session(it)
+    acceptsSession(it, await callSession(it, { ...newKey(), kid, v: PROTOCOL_VERSION, suite: SUITE }))
+  }),
+  probe(
+    'request-keys',
+    'A call encrypted with the key and additional data of the specification is accepted.',
+    ['secure'],
+    async (it) => {
+      const fresh = await unconfirmedSession(it)
+      const { status, code } = await dispatch(it, fresh, sealed(fresh, anyCall(it)))
+      it.holds(code !== 'DECRYPTION_FAILED' && status < 400, 'status 200', `status ${status} ${code ?? ''}`)
+    },
+  ),
+  probe(
+    'response-keys',
+    'A response is encrypted with the key and additional data of the specification.',
+    ['secure'],
+    async (it) => {
+      const fresh = await unconfirmedSession(it)
+      const envelope = sealed(fresh, anyCall(it))
+      const outer = await dispatch(it, fresh, envelope)
+      if (outer.status >= 400) it.notApplicable(`Needs an accepted call: ${outer.status} ${outer.code ?? ''}.`)
+      it.holds(innerOf(outer, envelope, fresh) !== undefined, 'a response that decrypts', 'one that does not')
+    },
+  ),
+  probe('leading-zeros', 'A shared secret that begins with a zero byte keeps it.', ['secure'], async (it) => {
+    await session(it)
+    const keyPair = leadingZeroPair((await bootstrap(it)).serverPublicKey)
+    const fresh = await openSession(it, { keyPair })
+    const { status, code } = await dispatch(it, fresh, sealed(fresh, anyCall(it)))
+    it.holds(status < 400, 'status 200', `status ${status} ${code ?? ''}`)
+  }),
+  probe('version', 'A session call for version 2 is refused with 400.', ['secure'], async (it) =>
+    it.refuses(await callSession(it, { ...newKey(), v: 2 }), 400, 'SECURE_VERSION_UNSUPPORTED'),
+  ),
+  probe('public-key', 'A session call without a valid key is refused with 400.', ['secure'], async (it) =>
+    refusedKey(it, invalidKey),
+  ),
+  probe('empty-body', 'A session call without a body is refused with 400 for its key.', ['secure'], async (it) =>
+    refusedKey(it),
+  ),
+  probe('unknown-kid', 'A session call with an unknown kid is refused with 409.', ['secure'], async (it) =>
+    it.refuses(await callSession(it, { ...newKey(), kid: UNKNOWN_KID }), 409, 'SECURE_SESSION_MISMATCH'),
+  ),
+  probe('version-before-key', 'The version of a session call is checked before its key.', ['secure'], async (it) =>
+    it.refuses(await callSession(it, { ...invalidKey, v: 2 }), 400, 'SECURE_VERSION_UNSUPPORTED'),
+  ),
+  probe('key-before-kid', 'The key of a session call is checked before its kid.', ['secure'], async (it) =>
+    refusedKey(it, { ...invalidKey, kid: UNKNOWN_KID }),
+  ),
+]
+
+const UNKNOWN_KID = 'AAAAAAAAAAAAAAAA'
+
+/** Says that a session call is refused for its key; one that is accepted deviates from the rule of public keys. */
+async function refusedKey(it: Probing, members?: Readonly<Record<string, unknown>>): Promise<void> {
+  const response = await callSession(it, members)
+  if (response.status < 400) it.notApplicable('Needs a platform that refuses such a key.')
+  it.refuses(response, 400, 'SECURE_PUBLIC_KEY_INVALID')
+}

@@ -1,0 +1,222 @@
+import { decodeBase64url, encodeBase64url } from '../../../secure/base64url.js'
+import type { Envelope, EnvelopeHead } from '../../../secure/envelope.js'
+import type { Members } from '../../../secure/json.js'
+import { MAX_ENVELOPE_BYTES, paths } from '../../../secure/suite.js'
+import { type Probe, probesOf } from '../../probe.js'
+import type { Observed, Probing } from '../../probing.js'
+import { padded, replay } from './envelopes.js'
+import { anyCall, dispatch, innerOf, type Session, said, sealed, session } from './session.js'
+
+const probe = probesOf('dispatch-order')
+
+const OTHER_ORIGIN = { origin: 'https://elsewhere.example' }
+const UNKNOWN_SID = 'ss_AAAAAAAAAAAAAAAAAAAAAA'
+const UNKNOWN_KID = 'AAAAAAAAAAAAAAAA'
+
+/** The envelope with one bit of its tag flipped. */
+function withOtherTag(envelope: Envelope): Envelope {
+  const bytes = Buffer.from(decodeBase64url(envelope.ciphertext) ?? [])
+  bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
+  return { ...envelope, ciphertext: encodeBase64url(bytes) }
+}
+
+const withShortIv = (envelope: Envelope): Envelope => ({ ...envelope, iv: encodeBase64url(Buffer.alloc(11)) })
+
+type Send = (it: Probing, through: Session) => Promise<Observed>
+type Code = readonly [status: number, code: string]
+
+const MEDIA: Code = [415, 'UNSUPPORTED_MEDIA_TYPE']
+const SIZE: Code = [413, 'SECURE_ENVELOPE_TOO_LARGE']
+const FORM: Code = [400, 'SECURE_ENVELOPE_INVALID']
+const VERSION: Code = [400, 'SECURE_VERSION_UNSUPPORTED']
+const TIME: Code = [400, 'REQUEST_TIMESTAMP_OUT_OF_RANGE']
+const SESSION: Code = [409, 'SECURE_SESSION_EXPIRED']
+const KID: Code = [409, 'SECURE_SESSION_MISMATCH']
+const ORIGIN: Code = [403, 'SECURE_SESSION_ORIGIN_MISMATCH']
+const TAG: Code = [400, 'DECRYPTION_FAILED']
+
+/** `ts` that differs by some ms from the server's clock. */
+const tsOf = ({ offsetMs }: Session, ms: number) => ({ ts: Date.now() + offsetMs + ms })
+
+/** Fields that the tag covers, with a fault. */
+type Head = (through: Session) => Partial<EnvelopeHead>
+
+/** Sends an envelope with a fault. */
+const faulty =
+  (head: Head, change: (envelope: Envelope) => Members | Envelope | string = (it) => it, headers = {}): Send =>
+  (it, through) =>
+    dispatch(it, through, change(sealed(through, anyCall(it), head(through))), { headers })
+
+const none: Head = () => ({})
+const stale: Head = (through) => tsOf(through, -65_000)
+const unknownSession: Head = () => ({ sid: UNKNOWN_SID })
+const otherKid: Head = () => ({ kid: UNKNOWN_KID })
+const brokenJson = () => '{'
+const otherVersion = (envelope: Envelope) => ({ ...envelope, v: 2 })
+const plainJson = { 'content-type': 'application/json' }
+
+const single = {
+  media: faulty(none, (it) => it, plainJson),
+  size: faulty(none, (it) => padded(it, MAX_ENVELOPE_BYTES + 1)),
+  version: faulty(none, otherVersion),
+  form: faulty(none, withShortIv),
+  time: faulty(stale),
+  session: faulty(unknownSession),
+  kid: faulty(otherKid),
+  origin: faulty(none, (it) => it, OTHER_ORIGIN),
+  tag: faulty(none, withOtherTag),
+}
+
+/** What is refused with this code. @param isOwned false if another rule says that it is refused at all */
+const refused = (name: string, title: string, [status, code]: Code, send: Send, isOwned = true) =>
+  probe(name, title, ['secure'], async (it) => {
+    const response = await send(it, await session(it))
+    if (!isOwned && response.status < 400) it.notApplicable('Needs a platform that refuses this.')
+    it.refuses(response, status, code)
+  })
+
+/** Of two faults the first is reported. @param first sends the first fault alone */
+const before = (name: string, title: string, [status, code]: Code, first: Send, both: Send) =>
+  probe(name, title, ['secure'], async (it) => {
+    const through = await session(it)
+    if ((await first(it, through)).code !== code) it.notApplicable(`Needs a platform that refuses with ${code}.`)
+    it.refuses(await both(it, through), status, code)
+  })
+
+const refusals = [
+  refused('media-type', 'Another media type is 415.', MEDIA, single.media, false),
+  refused('size', 'An envelope that is too large is 413.', SIZE, single.size, false),
+  refused('json', 'A body that is not JSON is 400.', FORM, faulty(none, brokenJson)),
+  refused('query', 'A query in the outer request is 400.', [400, 'VALIDATION_FAILED'], (it, through) =>
+    dispatch(it, through, sealed(through, anyCall(it)), { query: '?limit=1' }),
+  ),
+  refused('version', 'An envelope of version 2 is 400.', VERSION, single.version),
+  refused(
+    'missing-member',
+    'A missing member is 400.',
+    FORM,
+    faulty(none, ({ iv: _, ...rest }) => rest),
+    false,
+  ),
+  refused('malformed-member', 'A malformed member is 400.', FORM, single.form),
+  refused(
+    'unknown-member',
+    'An unknown member is 400.',
+    FORM,
+    faulty(none, (it) => ({ ...it, path: '/api/v1/' })),
+  ),
+  refused('stale', 'A ts 65 s in the past is 400.', TIME, single.time),
+  refused(
+    'ahead',
+    'A ts 65 s in the future is 400.',
+    TIME,
+    faulty((through) => tsOf(through, 65_000)),
+  ),
+  refused('unknown-session', 'An unknown session is 409.', SESSION, single.session),
+  refused('kid', 'A kid other than that of the session is 409.', KID, single.kid),
+  refused('origin', 'An origin other than that of the session is 403.', ORIGIN, single.origin, false),
+  refused('tag', 'A changed tag is 400.', TAG, single.tag),
+  refused('additional-data', 'A rid that was changed on its way is 400.', TAG, (it, through) => {
+    const { rid } = sealed(through, '{}')
+    return dispatch(it, through, { ...sealed(through, anyCall(it)), rid })
+  }),
+  refused('replay', 'A replayed envelope is 409.', [409, 'REQUEST_REPLAYED'], replay, false),
+  before(
+    'type-before-json',
+    'The media type is checked before the JSON.',
+    MEDIA,
+    single.media,
+    faulty(none, brokenJson, plainJson),
+  ),
+  before('size-before-json', 'The size is checked before the JSON.', SIZE, single.size, (it, through) =>
+    dispatch(it, through, '{'.padEnd(MAX_ENVELOPE_BYTES + 1, ' ')),
+  ),
+  before(
+    'version-before-form',
+    'The version is checked before the other members.',
+    VERSION,
+    single.version,
+    faulty(none, (it) => otherVersion(withShortIv(it))),
+  ),
+  before('form-before-time', 'The members are checked before ts.', FORM, single.form, faulty(stale, withShortIv)),
+  before(
+    'time-before-session',
+    'ts is checked before the session.',
+    TIME,
+    single.time,
+    faulty((through) => ({ ...stale(through), sid: UNKNOWN_SID })),
+  ),
+  before(
+    'session-before-kid',
+    'The session is checked before its kid.',
+    SESSION,
+    single.session,
+    faulty(() => ({ kid: UNKNOWN_KID, sid: UNKNOWN_SID })),
+  ),
+  before(
+    'kid-before-origin',
+    'The kid is checked before the origin.',
+    KID,
+    single.kid,
+    faulty(otherKid, (it) => it, OTHER_ORIGIN),
+  ),
+  before(
+    'origin-before-tag',
+    'The origin is checked before the tag.',
+    ORIGIN,
+    single.origin,
+    faulty(none, withOtherTag, OTHER_ORIGIN),
+  ),
+  before('tag-before-replay', 'The tag is checked before a replay.', TAG, single.tag, async (it, through) => {
+    const envelope = sealed(through, anyCall(it))
+    if ((await dispatch(it, through, envelope)).status >= 400) it.notApplicable('Needs an accepted call.')
+    return dispatch(it, through, withOtherTag(envelope))
+  }),
+]
+
+export const dispatchOrder: readonly Probe[] = [
+  probe(
+    'method',
+    'A GET of the dispatch path is 405.',
+    ['secure'],
+    async (it) => it.refuses(await it.send({ method: 'GET', path: paths.dispatch, headers: {}, plain: true }), 405),
+    { reads: true },
+  ),
+  ...refusals,
+  ...[-50_000, 50_000].map((ms) =>
+    probe(
+      ms < 0 ? 'ts-50-s-ago' : 'ts-in-50-s',
+      `A ts ${Math.abs(ms / 1000)} s ${ms < 0 ? 'in the past' : 'in the future'} is accepted.`,
+      ['secure'],
+      async (it) => {
+        const through = await session(it)
+        const { status, code } = await dispatch(it, through, sealed(through, anyCall(it), tsOf(through, ms)))
+        it.holds(status < 400, 'status 200', `status ${status} ${code ?? ''}`)
+      },
+    ),
+  ),
+  probe(
+    'encrypted-refusal',
+    'A refusal of the call itself is encrypted, with the outer status 200.',
+    ['secure'],
+    async (it) => {
+      const through = await session(it)
+      const envelope = sealed(through, anyCall(it, { headers: { accept: 'application/json' } }))
+      const outer = await dispatch(it, through, envelope)
+      const inner = innerOf(outer, envelope, through)
+      const what = inner === undefined ? 'in plain text' : said(inner)
+      it.holds(
+        outer.status === 200 && inner !== undefined,
+        'outer status 200, encrypted',
+        `outer status ${outer.status}, ${what}`,
+      )
+    },
+  ),
+  probe('mark-after-tag', 'An envelope whose tag does not match does not use up its rid.', ['secure'], async (it) => {
+    const through = await session(it)
+    const envelope = sealed(through, anyCall(it))
+    if ((await dispatch(it, through, withOtherTag(envelope))).status < 400) it.notApplicable('Needs a checked tag.')
+    const { status, code } = await dispatch(it, through, envelope)
+    it.holds(status < 400, 'status 200', `status ${status} ${code ?? ''}`)
+  }),
+]

@@ -1,0 +1,79 @@
+import { contract } from '../../../contract/index.js'
+import { application, applicationToken } from '../../fixtures.js'
+import { probesOf } from '../../probe.js'
+import type { Observed, Probing } from '../../probing.js'
+import type { WireRequest } from '../../wire.js'
+import { anyCall, inside, isInnerSuccess, said } from './session.js'
+
+const probe = probesOf('required-encryption')
+const { apps, templates, vouchers } = contract
+
+/**
+ * Does something while the application of this run requires the encrypted transport. Its token goes over the wire in
+ * plain text, has one scope and ends with the run.
+ */
+async function whileRequired<T>(it: Probing, act: (authorization: string) => Promise<T>): Promise<T> {
+  const { id: appId } = await application(it)
+  const { token } = await it.scene.once('token of required', () => applicationToken(it, appId, ['vouchers:read']))
+  it.needs(await it.call(templates.list, {}, { as: { credential: token } }), 'a list of templates')
+  const changed = await it.call(apps.update, { appId, secure_transport: 'required' })
+  try {
+    it.needs(changed, 'an application that requires the encrypted transport')
+    return await act(`Bearer ${token}`)
+  } finally {
+    await it.call(apps.update, { appId, secure_transport: 'optional' })
+  }
+}
+
+/** The response to a call in plain text; a platform that requires encryption of everybody needs no application. */
+async function plainResponse(it: Probing, request: Pick<WireRequest, 'method' | 'path' | 'body'>): Promise<Observed> {
+  const headers = {
+    accept: 'application/json',
+    ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+  }
+  const anonymous = await it.send({ ...request, headers, plain: true })
+  if (anonymous.status === 426) return anonymous
+  if (it.wire.isEncrypted) it.notApplicable('Would send a credential in plain text.')
+  return whileRequired(it, (authorization) =>
+    it.send({ ...request, headers: { ...headers, authorization }, plain: true }),
+  )
+}
+
+const readTemplates = { method: 'GET', path: templates.list.path }
+const words = (value = '') => value.toLowerCase().split(/\s*,\s*/)
+
+export const requiredEncryption = [
+  probe(
+    'plain-call',
+    'Where encryption is required, a plain call is refused with 426.',
+    ['secure', 'jwt'],
+    async (it) => it.refuses(await plainResponse(it, readTemplates), 426, 'SECURE_TRANSPORT_REQUIRED'),
+  ),
+  probe('before-the-body', 'The body of such a call is not read before.', ['secure', 'jwt'], async (it) => {
+    if ((await plainResponse(it, readTemplates)).status !== 426) it.notApplicable('Needs a refusal with 426.')
+    it.refuses(await plainResponse(it, { method: 'POST', path: vouchers.issue.path, body: '{' }), 426)
+  }),
+  probe(
+    'upgrade',
+    'A 426 names the protocol: Upgrade: platform-secure/1, Connection: Upgrade.',
+    ['secure', 'jwt'],
+    async (it) => {
+      const { status, headers } = await plainResponse(it, readTemplates)
+      if (status !== 426) it.notApplicable('Needs a refusal with 426.')
+      const fits = words(headers.upgrade).includes('platform-secure/1') && words(headers.connection).includes('upgrade')
+      it.holds(fits, 'Upgrade: platform-secure/1 and Connection: Upgrade', {
+        upgrade: headers.upgrade,
+        connection: headers.connection,
+      })
+    },
+  ),
+  probe(
+    'encrypted-call',
+    'Where encryption is required, an encrypted call is accepted.',
+    ['secure', 'jwt'],
+    async (it) => {
+      const inner = await whileRequired(it, (authorization) => inside(it, anyCall(it, { headers: { authorization } })))
+      it.holds(isInnerSuccess(inner), 'an inner success', said(inner))
+    },
+  ),
+]

@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto'
+import { contract } from '../../../contract/index.js'
+import { encodeBase64url } from '../../../secure/base64url.js'
+import { type ClientKeyPair, makeClientKeyPair } from '../../../secure/client/key.js'
+import {
+  type Bootstrap,
+  type ClientSession,
+  clockOffsetOf,
+  originHeader,
+  readBootstrap,
+  readSession,
+} from '../../../secure/client/negotiation.js'
+import { decodeBinary, type Envelope, type EnvelopeHead, open, seal } from '../../../secure/envelope.js'
+import { readInnerResponse } from '../../../secure/inner-response.js'
+import { type Members, parseJson } from '../../../secure/json.js'
+import { MEDIA_TYPE, paths } from '../../../secure/suite.js'
+import type { Observed, Probing } from '../../probing.js'
+import { membersOrNone, type WireRequest } from '../../wire.js'
+
+/** A session is shared for this long, and lasts 600 s. */
+const SHARED_MS = 300_000
+
+export const TEMPLATES = contract.templates.list.path
+
+/** Bootstrap of the platform, and the ms by which its clock is ahead of this one. */
+export interface Server extends Bootstrap {
+  readonly offsetMs: number
+}
+
+export interface Session extends ClientSession {
+  readonly offsetMs: number
+}
+
+/** A response inside an envelope. */
+export interface Inner {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Members
+}
+
+const asHttp = ({ status, headers, text }: Observed) => ({ status, headers, body: text })
+
+export const readsBootstrap = (it: Probing): Promise<Observed> =>
+  it.send({ method: 'GET', path: paths.bootstrap, headers: { accept: 'application/json' }, plain: true })
+
+export const bootstrap = (it: Probing): Promise<Server> =>
+  it.scene.once('secure bootstrap', async () => {
+    const startedAt = Date.now()
+    const read = readBootstrap(asHttp(await readsBootstrap(it)), [])
+    if (!read.ok || !read.enabled) return it.notApplicable('Needs a bootstrap response that a client can use.')
+    return { ...read, offsetMs: clockOffsetOf(read.serverTime, startedAt, Date.now()) }
+  })
+
+export const newKeyPair = () => makeClientKeyPair(randomBytes)
+
+/** Sends a session call with these members, or without a body. */
+export function callSession(it: Probing, members?: Members, headers: WireRequest['headers'] = {}): Promise<Observed> {
+  return it.send({
+    method: 'POST',
+    path: paths.session,
+    headers: { accept: 'application/json', 'content-type': 'application/json', ...headers },
+    ...(members === undefined ? {} : { body: JSON.stringify(members) }),
+    plain: true,
+  })
+}
+
+interface SessionOptions {
+  readonly origin?: string
+  readonly keyPair?: ClientKeyPair
+}
+
+/** Opens a session and derives its keys, which nothing has confirmed yet. */
+export async function openSession(it: Probing, { origin = '', keyPair = newKeyPair() }: SessionOptions = {}) {
+  const server = await bootstrap(it)
+  const { offsetMs } = server
+  const response = await callSession(it, { clientPublicKey: encodeBase64url(keyPair.publicKey) }, originHeader(origin))
+  const read = readSession(asHttp(response), server, keyPair, { origin, serverNow: Date.now() + offsetMs })
+  if (!read.ok) return it.notApplicable(`Needs an encrypted session: status ${response.status}.`)
+  return { ...read.session, offsetMs } satisfies Session
+}
+
+/** Origin of a bound session; a policy other than `*` refuses it. */
+export const ORIGIN = 'https://conform.example'
+
+const slot = () => Math.floor(Date.now() / SHARED_MS)
+
+/** The session of most probes before a call has confirmed its keys. */
+export const unconfirmedSession = (it: Probing, origin = ''): Promise<Session> =>
+  it.scene.once(`session ${slot()} ${origin}`, () => openSession(it, { origin }))
+
+/** A session whose calls the platform accepts and answers with what can be decrypted. */
+export const session = (it: Probing, origin = ''): Promise<Session> =>
+  it.scene.once(`confirmed session ${slot()} ${origin}`, async () => {
+    const opened = await unconfirmedSession(it, origin)
+    const envelope = sealed(opened, anyCall(it))
+    const inner = innerOf(await dispatch(it, opened, envelope), envelope, opened)
+    return inner === undefined ? it.notApplicable('Needs a session whose calls the platform accepts.') : opened
+  })
+
+/** A call that changes nothing; with a credential if the user offers one. */
+export function anyCall(it: Probing, changes: Members = {}): Members {
+  const { token } = it.scene.offer.credentials
+  const headers = { accept: 'application/json', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) }
+  return { method: 'GET', path: TEMPLATES, query: { limit: 1 }, headers, body: null, ...changes }
+}
+
+/** Encrypts a call. `head` changes the fields that the tag covers. @param call members, or the whole plaintext */
+export function sealed(session: Session, call: Members | string, head: Partial<EnvelopeHead> = {}): Envelope {
+  const { kid, sid, keyC2s, offsetMs } = session
+  const fields = { kid, sid, rid: encodeBase64url(randomBytes(16)), ts: Date.now() + offsetMs, ...head }
+  return seal(keyC2s, 'c2s', fields, randomBytes(12), typeof call === 'string' ? call : JSON.stringify(call))
+}
+
+interface DispatchOptions {
+  readonly headers?: WireRequest['headers']
+  /** Of the outer request, with its question mark. */
+  readonly query?: string
+}
+
+/** Sends an envelope, or any other body, with the origin of the session. */
+export function dispatch(
+  it: Probing,
+  { origin }: Pick<Session, 'origin'>,
+  envelope: Members | Envelope | string,
+  { headers = {}, query = '' }: DispatchOptions = {},
+): Promise<Observed> {
+  return it.send({
+    method: 'POST',
+    path: `${paths.dispatch}${query}`,
+    headers: { accept: MEDIA_TYPE, 'content-type': MEDIA_TYPE, ...originHeader(origin), ...headers },
+    body: typeof envelope === 'string' ? envelope : JSON.stringify(envelope),
+    plain: true,
+  })
+}
+
+/** Decrypts a response, whatever its status and other fields are; undefined if nothing can be decrypted. */
+export function innerOf(outer: Observed, sent: Envelope, { keyS2c }: Session): Inner | undefined {
+  const binary = decodeBinary(membersOrNone(outer.json))
+  const plaintext = binary && open(keyS2c, 's2c', { ...sent, ...binary })
+  const inner = plaintext && readInnerResponse(plaintext)
+  return inner && { status: inner.status, headers: inner.headers, body: membersOrNone(parseJson(inner.body)) }
+}
+
+/** Sends a call inside the shared session. */
+export async function inside(
+  it: Probing,
+  call: Members | string,
+  options: DispatchOptions & { session?: Session } = {},
+) {
+  const through = options.session ?? (await session(it))
+  const envelope = sealed(through, call)
+  const outer = await dispatch(it, through, envelope, options)
+  const inner = innerOf(outer, envelope, through)
+  return inner ?? it.notApplicable(`Needs an encrypted response: status ${outer.status} ${outer.code ?? ''}.`)
+}
+
+/** What a response inside an envelope says, for a report. */
+export const said = ({ status, body: { code } }: Inner) =>
+  `inner status ${status}${typeof code === 'string' ? ` ${code}` : ''}`
+
+export const isInnerSuccess = ({ status, body }: Inner) => status >= 200 && status <= 299 && body.success !== false
