@@ -4,7 +4,7 @@ import { contract } from '../contract/index.js'
 import type { Template, TemplateInput } from '../contract/templates.js'
 import type { CreatedToken } from '../contract/tokens.js'
 import type { IssuedVoucher } from '../contract/vouchers.js'
-import type { Probing } from './probing.js'
+import type { Observed, Probing } from './probing.js'
 
 const { apps, templates, tokens, vouchers } = contract
 const POLL_MS = 500
@@ -13,7 +13,7 @@ const POLL_MS = 500
 export function templateInput({ scene }: Probing, changes: Partial<TemplateInput> = {}): TemplateInput {
   return {
     external_template_id: scene.name(),
-    name: `conform ${scene.run}`,
+    name: `conform-${scene.run}`,
     type: 'gift',
     issuer_name: 'conform',
     fulfiller_name: 'conform',
@@ -69,25 +69,46 @@ export function credentialOf(it: Probing, issued: IssuedVoucher, type: 'redeem_c
   return { type, value }
 }
 
-/** The application that this run creates with the account JWT; it is disabled at the end. */
-export function application(it: Probing): Promise<Application> {
-  return it.scene.once('application', async () => {
-    const created = it.needs(await it.call(apps.create, { name: `conform ${it.scene.run}` }), 'an application')
-    it.scene.removes('application', created.id, async () => {
-      const { fault } = await it.call(apps.update, { appId: created.id, status: 'disabled' })
+/** Returns the response to a call that several probes look at. The first of them sends it. */
+export async function shared<R>(it: Probing, name: string, call: () => Promise<R>): Promise<R> {
+  const { response, request } = await it.scene.once(name, async () => {
+    const received = await call()
+    return { response: received, request: it.wire.last }
+  })
+  it.wire.last = request
+  return response
+}
+
+/** The response to the creation of the application of this run, which is disabled at the end. */
+export const createdApplication = (it: Probing): Promise<Observed<Application>> =>
+  shared(it, 'application', async () => {
+    const created = await it.call(apps.create, { name: `conform-${it.scene.run}` })
+    if (created.fault !== undefined) return created
+    const { id: appId } = created.data
+    it.scene.removes('application', appId, async () => {
+      const { fault } = await it.call(apps.update, { appId, status: 'disabled' })
       return `The interface has no call that removes it${fault === undefined ? '; it is disabled.' : '.'}`
     })
     return created
   })
+
+/** The application that this run creates with the account JWT. */
+export const application = async (it: Probing): Promise<Application> =>
+  it.needs(await createdApplication(it), 'an application')
+
+/** Sends the create call of a token of an application of the account. The token is revoked at the end. */
+export async function createToken(it: Probing, appId: string, scopes: readonly Scope[]) {
+  const created = await it.call(tokens.create, { appId, name: `conform-${it.scene.run}`, scopes, expires_in_days: 1 })
+  if (created.fault !== undefined) return created
+  const { id: tokenId } = created.data
+  it.scene.removes('token', tokenId, async () => {
+    const { fault, status } = await it.call(tokens.revoke, { appId, tokenId })
+    return fault === undefined ? undefined : `It could not be revoked: status ${status}.`
+  })
+  return created
 }
 
 /** Creates a token of an application of the account, which is revoked at the end. */
 export async function applicationToken(it: Probing, appId: string, scopes: readonly Scope[]): Promise<CreatedToken> {
-  const input = { appId, name: `conform ${it.scene.run}`, scopes, expires_in_days: 1 }
-  const created = it.needs(await it.call(tokens.create, input), 'an application token')
-  it.scene.removes('token', created.id, async () => {
-    const { fault, status } = await it.call(tokens.revoke, { appId, tokenId: created.id })
-    return fault === undefined ? undefined : `It could not be revoked: status ${status}.`
-  })
-  return created
+  return it.needs(await createToken(it, appId, scopes), 'an application token')
 }

@@ -10,6 +10,7 @@ export const chaptersWithoutProbes: Readonly<Record<string, string>> = {
 export const unprobed: Readonly<Record<string, string>> = {
   success: 'A rule of clients: what they accept as a success.',
   'health-routes': 'Not part of the specified interface.',
+  'limits-by-address': 'These limits show only when they are exceeded, which a run never does.',
   'delivery-slots': 'A limit of 1,000 concurrent attempts: a run would need hundreds of bots with slow receivers.',
   'session-limits': 'Limits of 50,000 sessions and 1,000,000 replay marks: a run may open 30 sessions a minute.',
   'server-keys': 'The operator rotates keys: no call of the interface does.',

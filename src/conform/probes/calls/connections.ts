@@ -1,0 +1,114 @@
+import { contract } from '../../../contract/index.js'
+import { probesOf } from '../../probe.js'
+import type { Probing } from '../../probing.js'
+import type { RawReply } from '../../wire.js'
+import { anonymousRead, needsStatus } from './shared.js'
+
+const probe = probesOf('connections')
+const { list } = contract.templates
+const { issue } = contract.vouchers
+
+const NOT_HTTP = 'conform\r\n\r\n'
+/** The platform waits 15 s for the rest of a request; it may look for late ones every few seconds. */
+const INCOMPLETE_MS = 20_000
+
+/** Bytes of a GET without a credential. */
+const getOf = (it: Probing, path: string, headers: Readonly<Record<string, string>> = {}) =>
+  it.wire.bytesOf({ method: 'GET', path, headers })
+
+/** Status of each response in the bytes that a connection received. */
+const statusesOf = ({ text }: RawReply) => [...text.matchAll(/HTTP\/1\.\d (\d{3}) /g)].map((match) => Number(match[1]))
+
+function hasStatuses(it: Probing, reply: RawReply, expected: readonly number[]): void {
+  it.equals('statuses of the responses', statusesOf(reply), expected)
+}
+
+export const connections = [
+  probe(
+    'order-of-responses',
+    'The responses to several requests of a connection have the order of the requests.',
+    [],
+    async (it) => {
+      const paths = [list.path, '/api/v1/open-platform/conform', list.path, issue.path]
+      const expected: number[] = []
+      for (const path of paths) expected.push((await it.send({ method: 'GET', path, headers: {} })).status)
+      if (new Set(expected).size < 2) it.notApplicable('Needs paths with different statuses.')
+      const requests = paths.map((path, at) => getOf(it, path, at === 3 ? { connection: 'close' } : {}))
+      hasStatuses(it, await it.wire.raw(requests.join('')), expected)
+    },
+    { plain: true },
+  ),
+  probe(
+    'not-http',
+    'Bytes that are not HTTP are refused with 400.',
+    [],
+    async (it) => hasStatuses(it, await it.wire.raw(NOT_HTTP), [400]),
+    { plain: true },
+  ),
+  probe(
+    'close-after-a-refusal',
+    'The platform closes a connection after bytes that are not HTTP.',
+    [],
+    async (it) => {
+      const { isClosed } = await it.wire.raw(NOT_HTTP)
+      it.holds(isClosed, 'a closed connection', 'an open connection')
+    },
+    { plain: true },
+  ),
+  probe(
+    'refusal-after-responses',
+    'The response to a request comes before the refusal of bytes that are not HTTP.',
+    [],
+    async (it) => {
+      const { status } = await anonymousRead(it)
+      const [refusal] = statusesOf(await it.wire.raw(NOT_HTTP))
+      if (refusal === undefined || refusal === status)
+        return it.notApplicable('Needs a refusal of bytes that are not HTTP.')
+      hasStatuses(it, await it.wire.raw(`${getOf(it, list.path)}${NOT_HTTP}`), [status, refusal])
+    },
+    { plain: true },
+  ),
+  probe(
+    'headers-too-large',
+    'A request with headers of 256 KiB is refused with 413.',
+    [],
+    async (it) => {
+      const reply = await it.wire.raw(getOf(it, list.path, { 'x-conform': 'a'.repeat(256 * 1024) }))
+      hasStatuses(it, reply, [413])
+    },
+    { plain: true },
+  ),
+  probe(
+    'incomplete-request',
+    'A request that is not complete within 15 s is refused with 400.',
+    [],
+    async (it) => {
+      const head = it.wire.bytesOf({ method: 'POST', path: issue.path, headers: { 'content-length': '2' } })
+      const authorized = await anonymousRead(it)
+      needsStatus(it, authorized, '4xx')
+      hasStatuses(it, await it.wire.raw(head.slice(0, -2), { ms: INCOMPLETE_MS }), [400])
+    },
+    { plain: true, waitsMs: INCOMPLETE_MS },
+  ),
+  probe(
+    'closed-side',
+    'A client that closes its side of the connection still receives its response.',
+    [],
+    async (it) => {
+      const { status } = await anonymousRead(it)
+      hasStatuses(it, await it.wire.raw(getOf(it, list.path), { ends: true }), [status])
+    },
+    { plain: true },
+  ),
+  probe(
+    'two-authorization-headers',
+    'A call with two Authorization headers is refused with 401.',
+    ['token'],
+    async (it) => {
+      it.needs(await it.call(list, {}), 'a list')
+      const value = `Bearer ${it.scene.credential('token')}`
+      it.refuses(await it.send({ method: 'GET', path: list.path, headers: { authorization: [value, value] } }), 401)
+    },
+    { reads: true },
+  ),
+]

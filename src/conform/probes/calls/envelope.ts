@@ -1,0 +1,202 @@
+import { contract } from '../../../contract/index.js'
+import { application, applicationToken, createdApplication, credentialOf } from '../../fixtures.js'
+import type { Need } from '../../group.js'
+import { probesOf } from '../../probe.js'
+import type { Observed, Probing } from '../../probing.js'
+import { membersOrNone } from '../../wire.js'
+import {
+  anonymousRead,
+  botIssued,
+  createdTemplate,
+  createdToken,
+  createTemplate,
+  issued,
+  jsonType,
+  needsStatus,
+  redeemed,
+  unredeemed,
+} from './shared.js'
+
+const probe = probesOf('envelope')
+const { tokens, templates, vouchers, bots, webhook } = contract
+const SECURE = '/api/v1/secure'
+
+const isText = (value: unknown) => typeof value === 'string' && value !== ''
+
+const listed = (it: Probing) => it.call(templates.list, {})
+const verified = async (it: Probing) => it.call(vouchers.verify, { credential: credentialOf(it, await unredeemed(it)) })
+
+/** Defines a probe that observes the names of the members of a record. */
+const namesOf = (
+  name: string,
+  style: 'camelCase' | 'snake_case',
+  needs: readonly Need[],
+  read: (it: Probing) => Promise<unknown>,
+  options: { readonly reads?: true } = {},
+) => {
+  const pattern = style === 'camelCase' ? /^[a-z][A-Za-z0-9]*$/ : /^[a-z][a-z0-9_]*$/
+  const run = async (it: Probing) => {
+    const members = Object.keys(membersOrNone(await read(it)))
+    if (members.length === 0) it.notApplicable('Needs a record.')
+    const others = members.filter((member) => !pattern.test(member))
+    it.equals('members with other names', others, [])
+  }
+  return probe(`names-of-${name}`, `The members of ${name.replaceAll('-', ' ')} are in ${style}.`, needs, run, options)
+}
+
+/** Defines a probe that observes the status of a success. */
+const statusOf = (
+  name: string,
+  status: 200 | 201,
+  what: string,
+  needs: readonly Need[],
+  call: (it: Probing) => Promise<Observed>,
+  options: { readonly reads?: true } = {},
+) => {
+  const run = async (it: Probing) => {
+    const response = await call(it)
+    needsStatus(it, response, '2xx')
+    it.equals('status', response.status, status)
+  }
+  return probe(`status-of-${name}`, `The status of ${what} is ${status}.`, needs, run, options)
+}
+
+export const envelope = [
+  probe(
+    'success',
+    'A success has success: true, data and requestId.',
+    ['token'],
+    async (it) => {
+      const response = await listed(it)
+      needsStatus(it, response, '2xx')
+      const { success, data, requestId } = membersOrNone(response.json)
+      const isThere = success === true && data !== undefined && isText(requestId)
+      it.holds(isThere, 'success: true, data and requestId', response.text)
+    },
+    { reads: true },
+  ),
+  probe(
+    'failure',
+    'A failure has success: false, code, message, retryable and requestId.',
+    [],
+    async (it) => {
+      const response = await anonymousRead(it)
+      needsStatus(it, response, '4xx')
+      const { success, code, message, retryable, requestId } = membersOrNone(response.json)
+      const isThere = success === false && [code, message, requestId].every(isText) && typeof retryable === 'boolean'
+      it.holds(isThere, 'success: false, code, message, retryable and requestId', response.text)
+    },
+    { reads: true },
+  ),
+  probe(
+    'request-id-header',
+    'The header X-Request-Id repeats the requestId of a success and of a failure.',
+    ['token'],
+    async (it) => {
+      for (const response of [await listed(it), await anonymousRead(it)]) {
+        const { requestId } = membersOrNone(response.json)
+        if (!isText(requestId)) it.notApplicable('Needs a requestId.')
+        it.equals('X-Request-Id', response.headers['x-request-id'], requestId)
+      }
+    },
+    { reads: true },
+  ),
+  probe('data-of-a-template', 'The data of a create call is the template itself.', ['token'], async (it) => {
+    const response = await createdTemplate(it)
+    needsStatus(it, response, '2xx')
+    const { id, externalTemplateId } = membersOrNone(response.data)
+    it.holds(isText(id) && isText(externalTemplateId), 'data with id and externalTemplateId', response.text)
+  }),
+  probe(
+    'data-of-an-issue',
+    'The data of an issue is the voucher itself, with credentials.',
+    ['token', 'template'],
+    async (it) => {
+      const response = await issued(it)
+      needsStatus(it, response, '2xx')
+      const { id, externalIssueId, credentials } = membersOrNone(response.data)
+      const isThere = isText(id) && isText(externalIssueId) && Array.isArray(credentials)
+      it.holds(isThere, 'data with id, externalIssueId and credentials', response.text)
+    },
+  ),
+  probe(
+    'data-of-a-bot-issue',
+    'The data of an issue by a bot has delivery.',
+    ['bot', 'chat', 'template', 'token'],
+    async (it) => {
+      const response = await botIssued(it)
+      needsStatus(it, response, '2xx')
+      const { delivery } = membersOrNone(response.data)
+      it.holds(Object.keys(membersOrNone(delivery)).length > 0, 'data with delivery', response.text)
+    },
+  ),
+  probe(
+    'items-of-bots',
+    'The items of the list of bots are a member of data.',
+    ['jwt'],
+    async (it) => {
+      const response = await it.call(bots.list, {})
+      needsStatus(it, response, '2xx')
+      it.holds(Array.isArray(membersOrNone(response.data).items), 'data with items', response.text)
+    },
+    { reads: true },
+  ),
+  probe(
+    'delivery-mode',
+    'The delivery_mode after the removal of a webhook is a member of data.',
+    ['jwt', 'bot id'],
+    async (it) => {
+      const response = await it.call(webhook.delete, { botId: it.scene.offer.botId })
+      needsStatus(it, response, '2xx')
+      it.holds(isText(membersOrNone(response.data).delivery_mode), 'data with delivery_mode', response.text)
+    },
+  ),
+  statusOf('a-created-application', 201, 'the creation of an application', ['jwt'], createdApplication),
+  statusOf('a-created-token', 201, 'the creation of a token', ['jwt'], createdToken),
+  statusOf('a-created-template', 201, 'the creation of a template', ['token'], createdTemplate),
+  statusOf('an-issue', 201, 'an issue', ['token', 'template'], issued),
+  statusOf('a-list', 200, 'a list', ['token'], listed, { reads: true }),
+  statusOf('a-submission', 200, 'the submission of a template', ['token'], async (it) => {
+    const { id } = it.needs(await createTemplate(it), 'a template')
+    return it.call(templates.submit, { templateId: id })
+  }),
+  statusOf('a-redemption', 200, 'a redemption', ['token', 'template'], async (it) => (await redeemed(it)).response),
+  statusOf('a-verification', 200, 'a verification', ['token', 'template'], verified),
+  statusOf('a-removal', 200, 'the revocation of a token', ['jwt'], async (it) => {
+    const { id: appId } = await application(it)
+    const { id: tokenId } = await applicationToken(it, appId, ['vouchers:verify'])
+    return it.call(tokens.revoke, { appId, tokenId })
+  }),
+  namesOf('an-application', 'camelCase', ['jwt'], async (it) => (await createdApplication(it)).data),
+  namesOf('a-token', 'camelCase', ['jwt'], async (it) => (await createdToken(it)).data),
+  namesOf('a-template', 'camelCase', ['token'], async (it) => (await createdTemplate(it)).data),
+  namesOf('a-voucher', 'camelCase', ['token', 'template'], async (it) => (await issued(it)).data),
+  namesOf('a-redemption', 'camelCase', ['token', 'template'], async (it) => (await redeemed(it)).response.data),
+  namesOf('a-bot', 'snake_case', ['jwt'], async (it) => (await it.call(bots.list, { limit: 1 })).data.items[0], {
+    reads: true,
+  }),
+  probe(
+    'encrypted-transport',
+    'The success of the call for bootstrap has no envelope.',
+    ['secure'],
+    async (it) => {
+      const response = await it.send({ method: 'GET', path: `${SECURE}/bootstrap`, headers: {}, plain: true })
+      needsStatus(it, response, '2xx')
+      const { data, kid } = membersOrNone(response.json)
+      it.holds(data === undefined && isText(kid), 'kid as a member of the body', response.text)
+    },
+    { reads: true },
+  ),
+  probe(
+    'failure-of-the-encrypted-transport',
+    'A failure of the call that opens an encrypted session has the envelope.',
+    ['secure'],
+    async (it) => {
+      const request = { method: 'POST', path: `${SECURE}/session`, headers: jsonType, body: '{}', plain: true } as const
+      const response = await it.send(request)
+      needsStatus(it, response, '4xx')
+      const { success, code, requestId } = membersOrNone(response.json)
+      it.holds(success === false && isText(code) && isText(requestId), 'code and requestId', response.text)
+    },
+  ),
+]

@@ -1,0 +1,118 @@
+import { contract } from '../../../contract/index.js'
+import type { Template, TemplateInput } from '../../../contract/templates.js'
+import type { CreatedToken } from '../../../contract/tokens.js'
+import type { IssuedVoucher } from '../../../contract/vouchers.js'
+import {
+  application,
+  applicationToken,
+  createToken,
+  credentialOf,
+  issueInput,
+  shared,
+  template,
+  templateInput,
+  voucher,
+} from '../../fixtures.js'
+import type { CallOptions, Observed, Probing } from '../../probing.js'
+
+const { bots, templates, tokens, vouchers } = contract
+
+/** Ids that no object has. */
+export const UNKNOWN_REDEMPTION = 'rdm_00000000000000000000000000'
+export const UNKNOWN_TEMPLATE = 'tpl_00000000000000000000000000'
+
+export const jsonType = { 'content-type': 'application/json' } as const
+
+/** Ends the probe as not applicable unless the response has this status, or one of this class. */
+export function needsStatus(it: Probing, { status, code }: Observed, wanted: number | '2xx' | '4xx'): void {
+  const isWanted = typeof wanted === 'number' ? status === wanted : Math.floor(status / 100) === Number(wanted[0])
+  if (!isWanted) it.notApplicable(`Needs a call with status ${wanted}, not ${status}${code ? ` ${code}` : ''}.`)
+}
+
+/** Observes a success by its status alone, so that a deviation of the body counts for its own rule only. */
+export function accepted(it: Probing, { status, code }: Observed): void {
+  it.holds(status >= 200 && status <= 299, 'a status of 2xx', `status ${status}${code ? ` ${code}` : ''}`)
+}
+
+/** Sends a create call of a template, which stays on the platform if the call succeeds. */
+export async function createTemplate(it: Probing, changes: Readonly<Record<string, unknown>> = {}) {
+  const created = await it.call(templates.create, { ...templateInput(it), ...changes } as TemplateInput)
+  if (created.fault === undefined) it.scene.leaves('template', String(created.data.id))
+  return created
+}
+
+/** The response to the creation of the draft of the group. */
+export const createdTemplate = (it: Probing): Promise<Observed<Template>> =>
+  shared(it, 'calls template', () => createTemplate(it))
+
+/** The idempotency key of the first issue of the group. */
+export const issueKey = ({ scene }: Probing): string => `conform-${scene.run}-issue`
+
+/** The response to the first issue of the group. */
+export const issued = (it: Probing): Promise<Observed<IssuedVoucher>> =>
+  shared(it, 'calls issue', async () => it.call(vouchers.issue, await issueInput(it), { key: issueKey(it) }))
+
+/** A voucher of the group that is never redeemed. */
+export const unredeemed = async (it: Probing): Promise<IssuedVoucher> => it.needs(await issued(it), 'an issued voucher')
+
+/** A voucher of the group that is redeemed, and the response to its redemption. */
+export async function redeemed(it: Probing) {
+  const one = await it.scene.once('calls redeemed', () => voucher(it))
+  const credential = credentialOf(it, one)
+  return { voucher: one, response: await shared(it, 'calls redeem', () => it.call(vouchers.redeem, { credential })) }
+}
+
+/** The response to the creation of a token of the application of the run. */
+export const createdToken = (it: Probing): Promise<Observed<CreatedToken>> =>
+  shared(it, 'calls token', async () => createToken(it, (await application(it)).id, ['vouchers:verify']))
+
+/** The response to an issue by the bot of the user into the chat of the user. */
+export const botIssued = (it: Probing) =>
+  shared(it, 'calls bot issue', async () => {
+    const { recipient_user_id: _, ...input } = await issueInput(it)
+    return it.call(bots.issue, { ...input, chat_id: it.scene.offer.chat })
+  })
+
+/** A token with the scope vouchers:verify alone, of the application that issues. */
+export const verifyToken = (it: Probing) =>
+  it.scene.once('calls verify token', async () => {
+    const { applicationId } = await unredeemed(it)
+    return { credential: (await applicationToken(it, applicationId, ['vouchers:verify'])).token }
+  })
+
+/** Tokens of the application of the run: one for templates, one without that scope, and one that is revoked. */
+export const tokensOfRun = (it: Probing) =>
+  it.scene.once('calls tokens', async () => {
+    const { id: appId } = await application(it)
+    const reading = await applicationToken(it, appId, ['vouchers:read', 'vouchers:templates:write'])
+    const narrow = await applicationToken(it, appId, ['vouchers:verify'])
+    const revoked = await applicationToken(it, appId, ['vouchers:read'])
+    it.needs(await it.call(tokens.revoke, { appId, tokenId: revoked.id }), 'a revoked token')
+    return { reading: reading.token, narrow: narrow.token, revoked: revoked.token }
+  })
+
+/** Sends an issue call that the platform should refuse. A voucher that it issues counts against the quota. */
+export async function refusedIssue(it: Probing, changes: Readonly<Record<string, unknown>>, options: CallOptions = {}) {
+  if (it.scene.quotaLeft < 1) it.notApplicable('Needs a greater --quota.')
+  const external_issue_id = it.scene.name()
+  const template_id = changes.template_id ?? (await template(it))
+  const input = { template_id, external_issue_id, recipient_user_id: 'conform', ...changes }
+  const response = await it.call(vouchers.issue, input, options)
+  if (response.status < 300) {
+    it.scene.takeQuota()
+    it.scene.leaves('voucher', external_issue_id)
+  }
+  return response
+}
+
+/** JSON of a valid verify call of a voucher that is not redeemed, with other members. */
+export async function verifyJson(it: Probing, changes: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  return JSON.stringify({ credential: credentialOf(it, await unredeemed(it)), ...changes })
+}
+
+/** Sends a verify call with any body. */
+export const verifyWith = (it: Probing, body: string, headers: Readonly<Record<string, string>> = jsonType) =>
+  it.send({ method: 'POST', path: vouchers.verify.path, as: 'token', headers, body })
+
+/** A read without a credential. */
+export const anonymousRead = (it: Probing) => it.send({ method: 'GET', path: templates.list.path, headers: {} })

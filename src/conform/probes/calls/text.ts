@@ -1,0 +1,103 @@
+import { contract } from '../../../contract/index.js'
+import { probesOf } from '../../probe.js'
+import { accepted, createTemplate, redeemed, refusedIssue } from './shared.js'
+
+const probe = probesOf('text')
+const { vouchers } = contract
+
+/** The Kelvin sign, which NFC turns into K. */
+const KELVIN = '\u212a'
+
+/** A name of one base character with this many combining marks. */
+const withMarks = (marks: number) => `e${'\u0323'.repeat(marks)}`
+
+const pairs = (count: number, key = 'key', value = 'value') =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`${at}${key}`, value]))
+
+const refusedTexts = [
+  ['control-character', 'a control character', 'conform\u0007'],
+  ['lone-surrogate', 'a lone surrogate', 'conform\ud800'],
+  ['direction-override', 'a character that overrides the text direction', 'conform\u202e'],
+  ['combining-marks', '31 combining marks in a row', withMarks(31)],
+] as const
+
+const refusedIds = [
+  ['space', 'a space', 'conform 1'],
+  ['letter', 'a letter outside of ASCII', 'conform-é'],
+  ['kelvin-sign', 'the Kelvin sign', `conform-${KELVIN}`],
+] as const
+
+const refusedMetadata = [
+  ['21-pairs', '21 pairs', pairs(21)],
+  ['key-of-41', 'a key of 41 characters', { ['k'.repeat(41)]: 'value' }],
+  ['value-of-501', 'a value of 501 characters', { key: 'v'.repeat(501) }],
+  ['number', 'a number', { key: 1 }],
+  ['equal-keys', 'two keys that NFC makes equal', { é: 'one', 'e\u0301': 'two' }],
+] as const
+
+export const text = [
+  probe('nfc', 'A text is normalised to NFC.', ['token'], async (it) => {
+    const created = it.needs(await createTemplate(it, { name: 'conform e\u0301' }), 'a template')
+    it.equals('name', created.name, 'conform \u00e9')
+  }),
+  probe('unchanged', 'A text is not changed beside its normalisation.', ['token'], async (it) => {
+    const name = ' conform  <b>&amp; \u200d\u{1f600}. '
+    it.equals('name', it.needs(await createTemplate(it, { name }), 'a template').name, name)
+  }),
+  probe(
+    'code-points',
+    'The length of a text counts code points: 500 emoji fit a limit of 500.',
+    ['token'],
+    async (it) => {
+      it.needs(await createTemplate(it, { description: 'a'.repeat(500) }), 'a description of 500 characters')
+      accepted(it, await createTemplate(it, { description: '\u{1f600}'.repeat(500) }))
+    },
+  ),
+  ...refusedTexts.map(([name, what, value]) =>
+    probe(name, `A text with ${what} is refused with 400.`, ['token'], async (it) =>
+      it.refuses(await createTemplate(it, { name: value }), 400),
+    ),
+  ),
+  probe('30-combining-marks', 'A text with 30 combining marks in a row is accepted.', ['token'], async (it) =>
+    accepted(it, await createTemplate(it, { name: withMarks(30) })),
+  ),
+  probe('kelvin-sign', 'A text with the Kelvin sign is accepted.', ['token'], async (it) =>
+    accepted(it, await createTemplate(it, { name: `conform ${KELVIN}` })),
+  ),
+  ...refusedIds.map(([name, what, value]) =>
+    probe(
+      `${name}-in-an-id`,
+      `An external_issue_id with ${what} is refused with 400.`,
+      ['token', 'template'],
+      async (it) => it.refuses(await refusedIssue(it, { external_issue_id: value }), 400),
+    ),
+  ),
+  probe(
+    'space-in-a-recipient',
+    'A recipient_user_id with a space is refused with 400.',
+    ['token', 'template'],
+    async (it) => it.refuses(await refusedIssue(it, { recipient_user_id: 'conform 1' }), 400),
+  ),
+  probe('space-in-a-reference', 'A reference with a space is refused with 400.', ['token', 'template'], async (it) => {
+    const { voucher, response } = await redeemed(it)
+    it.needs(response, 'a redemption')
+    const [credential] = voucher.credentials
+    // The voucher is redeemed already, so that the call changes nothing even if the platform accepts the reference.
+    it.refuses(await it.call(vouchers.redeem, { credential, reference: 'conform 1' }), 400)
+  }),
+  probe('case-of-ids', 'Ids of other systems are case-sensitive.', ['token'], async (it) => {
+    const external_template_id = it.scene.name()
+    it.needs(await createTemplate(it, { external_template_id }), 'a template')
+    const created = await createTemplate(it, { external_template_id: external_template_id.toUpperCase() })
+    accepted(it, created)
+  }),
+  probe('metadata', 'The metadata takes 20 pairs, keys of 40 and values of 500 characters.', ['token'], async (it) => {
+    const metadata = pairs(20, 'k'.repeat(38), 'v'.repeat(500))
+    accepted(it, await createTemplate(it, { metadata }))
+  }),
+  ...refusedMetadata.map(([name, what, metadata]) =>
+    probe(`metadata-${name}`, `The metadata with ${what} is refused with 400.`, ['token', 'template'], async (it) =>
+      it.refuses(await refusedIssue(it, { metadata }), 400),
+    ),
+  ),
+]

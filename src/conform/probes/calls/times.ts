@@ -1,0 +1,73 @@
+import { contract } from '../../../contract/index.js'
+import { probesOf } from '../../probe.js'
+import type { Probing } from '../../probing.js'
+import { accepted, createdTemplate, createTemplate, issued, redeemed } from './shared.js'
+
+const probe = probesOf('times')
+const { bots } = contract
+
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+/** Unix seconds stay below this number until the year 5138, and milliseconds have been above it since 1973. */
+const SECONDS_MAX = 100_000_000_000
+
+function areInstants(it: Probing, times: Readonly<Record<string, unknown>>): void {
+  const others = Object.entries(times).filter(([, time]) => typeof time !== 'string' || !INSTANT.test(time))
+  it.equals('times in another form', Object.fromEntries(others), {})
+}
+
+const startingAt = (starts_at: string) => ({ type: 'fixed', starts_at, ends_at: '2090-01-01T00:00:00Z' })
+
+export const times = [
+  probe('template', 'The times of a template are in UTC with milliseconds and Z.', ['token'], async (it) => {
+    const { createdAt, updatedAt } = it.needs(await createdTemplate(it), 'a template')
+    areInstants(it, { createdAt, updatedAt })
+  }),
+  probe('voucher', 'The times of a voucher are in UTC with milliseconds and Z.', ['token', 'template'], async (it) => {
+    const { validFrom, validUntil, issuedAt, updatedAt } = it.needs(await issued(it), 'an issued voucher')
+    areInstants(it, { validFrom, validUntil, issuedAt, updatedAt })
+  }),
+  probe(
+    'redemption',
+    'The time of a redemption is in UTC with milliseconds and Z.',
+    ['token', 'template'],
+    async (it) => {
+      const { redeemedAt } = it.needs((await redeemed(it)).response, 'a redemption')
+      areInstants(it, { redeemedAt })
+    },
+  ),
+  probe('offset', 'A time with another offset than Z is accepted and converted to UTC.', ['token'], async (it) => {
+    it.needs(
+      await createTemplate(it, { validity: startingAt('2027-01-31T12:00:00Z') }),
+      'a template with a fixed validity',
+    )
+    const created = await createTemplate(it, { validity: startingAt('2027-01-31T12:00:00+02:00') })
+    accepted(it, created)
+    const { validity } = it.needs(created, 'a template')
+    if (validity.type !== 'fixed') return it.notApplicable('Needs a fixed validity.')
+    it.equals('ms of startsAt', Date.parse(validity.startsAt), Date.parse('2027-01-31T10:00:00Z'))
+  }),
+  probe('no-offset', 'A time without an offset is refused with 400.', ['token'], async (it) =>
+    it.refuses(await createTemplate(it, { validity: startingAt('2027-01-31T12:00:00') }), 400),
+  ),
+  probe('date', 'The date of a message is in Unix seconds.', ['bot', 'chat'], async (it) => {
+    const input = { chat_id: it.scene.offer.chat, text: 'voucherctl conform' }
+    const { date } = it.needs(await it.call(bots.send, input), 'a message')
+    it.holds(Number.isInteger(date) && date < SECONDS_MAX, 'an integer of Unix seconds', date)
+  }),
+  probe(
+    'encrypted-transport',
+    'The serverTime of bootstrap is in milliseconds since the epoch.',
+    ['secure'],
+    async (it) => {
+      const path = '/api/v1/secure/bootstrap'
+      const { json } = await it.send({ method: 'GET', path, headers: {}, plain: true })
+      const { serverTime } = json as Readonly<Record<string, unknown>>
+      it.holds(
+        Number.isInteger(serverTime) && Number(serverTime) > SECONDS_MAX,
+        'an integer of milliseconds',
+        serverTime,
+      )
+    },
+    { reads: true },
+  ),
+]
