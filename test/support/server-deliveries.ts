@@ -58,10 +58,13 @@ export async function newReceiver(): Promise<Receiver> {
   return receiver
 }
 
-/** Checks a condition every ms until it is true; the test time-out limits the wait. */
+/** Longest pause in ms between two checks of `until`. */
+const PAUSE_MS_MAX = 16
+
+/** Checks a condition until it is true, with growing pauses: many checks call the server. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  // The timer lets the sockets and the store make progress.
-  while (!(await holds())) await setTimeout(1)
+  // The timer lets the sockets and the store make progress; the test time-out limits the wait.
+  for (let pause = 1; !(await holds()); pause = Math.min(2 * pause, PAUSE_MS_MAX)) await setTimeout(pause)
 }
 
 export const SECRET = 'a-secret-that-signs'
