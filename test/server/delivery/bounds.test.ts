@@ -314,8 +314,13 @@ describe('closing the sender', () => {
   })
 
   it('close() of the sender aborts an attempt that exceeds the grace period', async () => {
-    const { send, url, close, connections } = await rawReceiver(silent)
+    let arrive = silent
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve
+    })
+    const { send, url, close, connections } = await rawReceiver(() => arrive())
     const running = send(url)
+    await arrived
     await close(20)
     expect(await running).toMatchObject({ error: { code: 'aborted' } })
     await ended(connections[0])
