@@ -7,11 +7,11 @@ const onlySqlite = [
   'test/server/delivery/crash*.test.ts',
 ]
 
-/** Reach no store, or only read a token from it. */
+/** Reach no store, only read credentials from it, or test what other files of both engines also send to it. */
 const withoutStore = [
   'test/store/{sessions,move/read}.test.ts',
-  'test/server/{faults,jwks,limits,order,stop}*.test.ts',
-  'test/server/http/{connections,fuzz,pipelining,raw,stall}*.test.ts',
+  'test/server/{credential-kinds,faults,jwks,limits,order,stop,wire}*.test.ts',
+  'test/server/http/{connections,fuzz,pipelining,raw,refused,stall}*.test.ts',
   'test/server/observe/*.test.ts',
   'test/server/delivery/{bounds,connections,guard*,sender*}.test.ts',
   'test/server/transport/{broken-off,fuzz,inner,keys,required,vectors}*.test.ts',
@@ -32,7 +32,7 @@ const slow = 'test/**/*.slow.test.ts'
 const long = 'test/**/*.long.test.ts'
 const isolated = 'test/**/*.isolated.test.ts'
 
-/** Grids of which `quick` tries one case of each kind, and random sequences of which it tries a third; `slow` tries all. */
+/** Grids of which `quick` tries one case of each kind, and random sequences of which it tries a third; `slow` tries the rest. */
 const sampled = ['test/server/failures.test.ts', 'test/server/{linearizable,model}.test.ts']
 
 type Project = TestProjectInlineConfiguration
@@ -78,7 +78,7 @@ export default defineConfig({
     projects: [
       sqlite('quick', ['test/**/*.test.ts'], [slow, long, isolated]),
       postgres('postgres', byEngine, [slow, long]),
-      sqlite('slow', [slow, ...sampled], [], { env: { VOUCHERCTL_TEST_EXTENT: 'all' } }),
+      sqlite('slow', [slow, ...sampled], [], { env: { VOUCHERCTL_TEST_EXTENT: 'rest' } }),
       sqlite('isolated', [isolated], [], { isolate: true }),
       postgres('postgres-rest', onBothEngines, [...byEngine, long]),
       sqlite('long', [long], []),

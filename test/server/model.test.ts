@@ -6,11 +6,12 @@ import { testApp } from '../support/server-app.js'
 import { audit } from '../support/voucher-audit.js'
 import { commands, setUp } from '../support/voucher-steps.js'
 
+const isRest = process.env.VOUCHERCTL_TEST_EXTENT === 'rest'
 /** `VOUCHERCTL_MODEL=5000x50` runs 5,000 sequences of up to 50 commands; `VOUCHERCTL_SEED` repeats a run. */
 /** Default number of sequences: fewer on PostgreSQL, where each command takes several round trips. */
-const usual = onPostgres ? 4 : process.env.VOUCHERCTL_TEST_EXTENT === 'all' ? 60 : 20
+const usual = onPostgres ? 4 : isRest ? 40 : 20
 const [runs = usual, most = 20] = (process.env.VOUCHERCTL_MODEL ?? '').split('x').filter(Boolean).map(Number)
-const seed = Number(process.env.VOUCHERCTL_SEED ?? 1)
+const seed = Number(process.env.VOUCHERCTL_SEED ?? (isRest ? 2 : 1))
 
 it(
   `server matches the model in ${runs} sequences of up to ${most} commands (seed ${seed})`,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { type TestApp, testApp } from '../support/server-app.js'
-import { newTenant, templateBody } from '../support/server-tenant.js'
+import { newTenant, type Tenant, templateBody } from '../support/server-tenant.js'
 
 let server: TestApp
 beforeAll(() => {
@@ -149,6 +149,42 @@ describe('submission and review of a template', () => {
 })
 
 describe('list of templates', () => {
+  it('objects with equal creation times have a stable order across the pages of a list', async () => {
+    const own = await newTenant(server)
+    const made: string[] = []
+    for (let index = 0; index < 5; index++) made.unshift((await own.draft()).id)
+    const page = async (input: object) => (await own.runtime(contract.templates.list, input)).data
+    const whole = await page({})
+    expect(whole.pagination).toEqual({ page: 1, limit: 20, total: 5, pages: 1 })
+    // All templates have the same creation time, so their ids define the order.
+    expect(whole.items.map((it) => it.id)).toEqual([...made].sort().reverse())
+    const pages = [await page({ limit: 2 }), await page({ limit: 2, page: 2 }), await page({ limit: 2, page: 3 })]
+    expect(pages.flatMap((it) => it.items)).toEqual(whole.items)
+    expect(pages[2]?.pagination).toEqual({ page: 3, limit: 2, total: 5, pages: 3 })
+    expect(await page({ page: 4, limit: 2 })).toEqual({
+      items: [],
+      pagination: { page: 4, limit: 2, total: 5, pages: 3 },
+    })
+  })
+
+  it('list of templates is sorted by creation time, newest first', async () => {
+    const own = testApp()
+    const clerk = await newTenant(own)
+    const made: string[] = []
+    for (let index = 0; index < 3; index++) {
+      made.unshift((await clerk.draft()).id)
+      own.clock.advance(1)
+    }
+    expect((await clerk.runtime(contract.templates.list, {})).data.items.map((it) => it.id)).toEqual(made)
+    await own.close()
+  })
+
+  it('empty list has a total of 0 and 0 pages', async () =>
+    expect((await (await newTenant(server)).runtime(contract.templates.list, {})).data).toEqual({
+      items: [],
+      pagination: { page: 1, limit: 20, total: 0, pages: 0 },
+    }))
+
   it('list of templates filters by status and external id', async () => {
     const tenant = await newTenant(server)
     const draft = await tenant.draft({ external_template_id: 'a' })
@@ -161,5 +197,42 @@ describe('list of templates', () => {
     expect(await ids({ external_template_id: 'b' })).toEqual([active.id])
     expect(await ids({ external_template_id: 'b', status: 'draft' })).toEqual([])
     expect(await ids({ external_template_id: 'c' })).toEqual([])
+  })
+})
+
+describe('texts of a template', () => {
+  let tenant: Tenant
+  beforeAll(async () => {
+    tenant = await newTenant(server)
+  })
+
+  it('text is returned in NFC', async () => {
+    expect((await tenant.draft({ name: 'Cafe\u0301' })).name).toBe('Caf\u00e9')
+  })
+
+  it('metadata key with a line separator is returned as sent', async () =>
+    expect((await tenant.draft({ metadata: { 'a\u2028b': 'v' } })).metadata).toEqual({ 'a\u2028b': 'v' }))
+
+  it.each(['\u212a', '\u037e', '\u1fef'])(
+    'character %j, which NFC turns into ASCII, is refused in an id and kept in a text',
+    async (sign) => {
+      const id = templateBody({ external_template_id: `a${sign}` })
+      const { details } = await tenant.runtime(contract.templates.create, id)
+      expect(details.errors).toMatchObject([{ pointer: '/external_template_id' }])
+      expect((await tenant.draft({ name: `0 ${sign}` })).name).toBe(`0 ${sign}`)
+    },
+  )
+
+  it('metadata is returned as sent, including names of Object.prototype', async () => {
+    const metadata = {
+      constructor: 'a',
+      toString: 'b',
+      toJSON: 'c',
+      hasOwnProperty: 'd',
+      '0': 'e',
+      'a/b~c': 'f',
+      'Ünïcode ☕': '',
+    }
+    expect((await tenant.draft({ metadata: metadata as Record<string, string> })).metadata).toEqual(metadata)
   })
 })

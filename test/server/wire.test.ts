@@ -20,19 +20,6 @@ const issuesOf = async (overrides: object, endpoint = contract.templates.create)
 }
 
 describe('response format', () => {
-  it.each(endpoints.filter((it) => !it.streams).map((it) => [it.id, it] as const))(
-    'endpoint %s returns the envelope, the request id in a header, and Cache-Control: no-store',
-    async (_id, endpoint) => {
-      const answer = await (await Scene.of(server, endpoint)).send()
-      const requestId = answer.headers['x-request-id']
-      expect(requestId).toMatch(/^req_[0-9A-HJKMNP-TV-Z]{26}$/)
-      expect(answer.envelope).toEqual({ success: true, data: expect.any(Object), requestId })
-      expect(answer.headers['cache-control']).toBe('no-store')
-      expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
-      expect(answer.headers['x-powered-by']).toBeUndefined()
-    },
-  )
-
   it('request id of the client is ignored', async () => {
     const answer = await tenant.runtime(contract.templates.list, {}, { headers: { 'x-request-id': 'mine' } })
     expect(answer.headers['x-request-id']).not.toBe('mine')
@@ -113,42 +100,6 @@ describe('lists and their queries', () => {
     const path = `${contract.templates.list.path}${query}`
     return server.send({ method: 'GET', path, headers: { authorization: `Bearer ${tenant.token}` } })
   }
-
-  it('objects with equal creation times have a stable order across the pages of a list', async () => {
-    const own = await newTenant(server)
-    const made: string[] = []
-    for (let index = 0; index < 5; index++) made.unshift((await own.draft()).id)
-    const page = async (input: object) => (await own.runtime(contract.templates.list, input)).data
-    const whole = await page({})
-    expect(whole.pagination).toEqual({ page: 1, limit: 20, total: 5, pages: 1 })
-    // All templates have the same creation time, so their ids define the order.
-    expect(whole.items.map((it) => it.id)).toEqual([...made].sort().reverse())
-    const pages = [await page({ limit: 2 }), await page({ limit: 2, page: 2 }), await page({ limit: 2, page: 3 })]
-    expect(pages.flatMap((it) => it.items)).toEqual(whole.items)
-    expect(pages[2]?.pagination).toEqual({ page: 3, limit: 2, total: 5, pages: 3 })
-    expect(await page({ page: 4, limit: 2 })).toEqual({
-      items: [],
-      pagination: { page: 4, limit: 2, total: 5, pages: 3 },
-    })
-  })
-
-  it('list of templates is sorted by creation time, newest first', async () => {
-    const own = testApp()
-    const clerk = await newTenant(own)
-    const made: string[] = []
-    for (let index = 0; index < 3; index++) {
-      made.unshift((await clerk.draft()).id)
-      own.clock.advance(1)
-    }
-    expect((await clerk.runtime(contract.templates.list, {})).data.items.map((it) => it.id)).toEqual(made)
-    await own.close()
-  })
-
-  it('empty list has a total of 0 and 0 pages', async () =>
-    expect((await (await newTenant(server)).runtime(contract.templates.list, {})).data).toEqual({
-      items: [],
-      pagination: { page: 1, limit: 20, total: 0, pages: 0 },
-    }))
 
   it.each([
     'page=0',
@@ -394,11 +345,9 @@ describe('validation of a body', () => {
     expect(await issuesOf({ issue_limit })).toBeNull(),
   )
 
-  it('text in a body is counted in code points and normalised to NFC', async () => {
+  it('text in a body is counted in code points', async () => {
     expect(await issuesOf({ name: '🎟'.repeat(100) })).toBeNull()
     expect(await issuesOf({ name: '🎟'.repeat(101) })).toMatchObject([{ pointer: '/name' }])
-    const { name } = await tenant.draft({ name: 'Cafe\u0301' })
-    expect(name).toBe('Caf\u00e9')
   })
 
   it.each(['\u0000', '\u001b[31m', 'a\nb', '\u007f', '\u0085', '\u202e', '\u2066', '\ud800', 'x\udc00'])(
@@ -424,9 +373,6 @@ describe('validation of a body', () => {
   it.each(['', 'k'.repeat(41), 'a\u0000', '\ud800', 'a\u202e'])('metadata key %j is refused', async (key) =>
     expect(await issuesOf({ metadata: { [key]: 'v' } })).toMatchObject([{ pointer: `/metadata/${key}` }]),
   )
-  it('metadata key with a line separator is returned as sent', async () =>
-    expect((await tenant.draft({ metadata: { 'a\u2028b': 'v' } })).metadata).toEqual({ 'a\u2028b': 'v' }))
-
   it('text with more than 30 consecutive combining marks is refused before normalisation', async () => {
     const marks = (count: number) => `a${'\u0301\u0323'.repeat(count / 2)}`
     expect(await issuesOf({ metadata: { a: marks(30) } })).toBeNull()
@@ -436,27 +382,6 @@ describe('validation of a body', () => {
 
   it('metadata keys that are equal in NFC are refused', async () =>
     expect(await issuesOf({ metadata: { '\u00e9': 'a', 'e\u0301': 'b' } })).toMatchObject([{ code: 'unique' }]))
-
-  it.each(['\u212a', '\u037e', '\u1fef'])(
-    'character %j, which NFC turns into ASCII, is refused in an id and kept in a text',
-    async (sign) => {
-      expect(await issuesOf({ external_template_id: `a${sign}` })).toMatchObject([{ pointer: '/external_template_id' }])
-      expect((await tenant.draft({ name: `0 ${sign}` })).name).toBe(`0 ${sign}`)
-    },
-  )
-
-  it('metadata is returned as sent, including names of Object.prototype', async () => {
-    const metadata = {
-      constructor: 'a',
-      toString: 'b',
-      toJSON: 'c',
-      hasOwnProperty: 'd',
-      '0': 'e',
-      'a/b~c': 'f',
-      'Ünïcode ☕': '',
-    }
-    expect((await tenant.draft({ metadata: metadata as Record<string, string> })).metadata).toEqual(metadata)
-  })
 
   it.each(['exchange', 'anything_else', 'a', `a${'1'.repeat(63)}`])('template type %s is accepted', async (type) =>
     expect(await issuesOf({ type })).toBeNull(),

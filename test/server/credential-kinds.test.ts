@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { botScopes, scopes } from '../../src/contract/endpoint.js'
+import { endpoints } from '../../src/contract/index.js'
+import { makeToken } from '../../src/domain/tokens.js'
+import { seededRandom, type TestApp, testApp } from '../support/server-app.js'
+import { Scene } from '../support/server-scene.js'
+import { newTenant, type Tenant } from '../support/server-tenant.js'
+
+let server: TestApp
+let tenant: Tenant
+beforeAll(async () => {
+  server = testApp()
+  tenant = await newTenant(server)
+})
+afterAll(() => server.close())
+
+it.each(endpoints.map((it) => [it.id, it] as const))(
+  'endpoint %s accepts one credential kind, and its refusals of others name that kind',
+  async (_id, { method, path: pattern, caller }) => {
+    const { token, jwt } = tenant
+    const kinds = { token, jwt, operator: server.operatorKey, bot: makeToken('sbot_', seededRandom('bot')) }
+    // The credential is checked first, so the call needs no objects.
+    const path = pattern.replaceAll(/:[A-Za-z]+/g, 'x')
+    for (const [kind, credential] of Object.entries(kinds)) {
+      if (kind === caller) continue
+      const answer = await server.send({ method, path, headers: { authorization: `Bearer ${credential}` } })
+      expect([kind, answer.status, answer.code]).toEqual([kind, 401, 'TOKEN_TYPE_NOT_ACCEPTED'])
+      expect(answer.details).toEqual({ accepted: caller })
+      expect(answer.headers['www-authenticate']).toBe('Bearer error="invalid_token"')
+    }
+  },
+)
+
+describe('scopes of endpoints', () => {
+  const runtime = endpoints.filter((it) => it.caller === 'token')
+  const ofBots = endpoints.filter((it) => it.caller === 'bot')
+
+  it('exactly the runtime and bot endpoints require a scope', () => {
+    const scoped = [...runtime, ...ofBots]
+    expect(scoped.every((it) => it.scope !== undefined)).toBe(true)
+    expect(new Set(endpoints.filter((it) => it.scope !== undefined))).toEqual(new Set(scoped))
+  })
+
+  it.each(ofBots.map((it) => [it.id, it] as const))(
+    'endpoint %s accepts a bot that has only the required scope, and no bot without it',
+    async (_id, endpoint) => {
+      const scene = await Scene.of(server, endpoint)
+      for (const scope of botScopes) {
+        const answer = await scene.send({ credential: (await scene.tenant.linkedBot([scope])).token })
+        const refused = scope === endpoint.scope ? {} : { required_scope: endpoint.scope }
+        expect([scope, answer.code === 'INSUFFICIENT_SCOPE']).toEqual([scope, scope !== endpoint.scope])
+        expect(answer.details).toEqual(refused)
+      }
+    },
+  )
+
+  it.each(runtime.map((it) => [it.id, it] as const))(
+    'endpoint %s accepts a token that has only the required scope, and no token without it',
+    async (_id, endpoint) => {
+      const scene = await Scene.of(server, endpoint)
+      await scene.request()
+      for (const scope of scopes) {
+        const { token } = await scene.tenant.newToken([scope])
+        const answer = await scene.send({ credential: token })
+        if (scope === endpoint.scope) {
+          expect([scope, answer.envelope.success]).toEqual([scope, true])
+        } else {
+          expect([scope, answer.status, answer.code]).toEqual([scope, 403, 'INSUFFICIENT_SCOPE'])
+          expect(answer.details).toEqual({ required_scope: endpoint.scope })
+          expect(answer.headers['www-authenticate']).toBe(
+            `Bearer error="insufficient_scope", scope="${String(endpoint.scope)}"`,
+          )
+        }
+      }
+    },
+  )
+})
