@@ -34,7 +34,11 @@ export async function draft(it: Probing, changes: Partial<TemplateInput> = {}): 
 
 /** Creates and submits a template, and waits until it is active. Resolves to its id. */
 export async function activeTemplate(it: Probing, changes: Partial<TemplateInput> = {}): Promise<string> {
-  const { id, externalTemplateId } = await draft(it, changes)
+  return activate(it, await draft(it, changes))
+}
+
+/** Submits a draft, and waits until it is active. Resolves to its id. */
+export async function activate(it: Probing, { id, externalTemplateId }: Template): Promise<string> {
   it.needs(await it.call(templates.submit, { templateId: id }), 'a submitted template')
   for (let leftMs = it.scene.offer.maxWaitMs; ; leftMs -= POLL_MS) {
     const list = it.needs(await it.call(templates.list, { external_template_id: externalTemplateId }), 'a template')

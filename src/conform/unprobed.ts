@@ -16,4 +16,5 @@ export const unprobed: Readonly<Record<string, string>> = {
   'server-keys': 'The operator rotates keys: no call of the interface does.',
   'client-modes': 'A rule of clients: what they encrypt, repeat and refuse.',
   'key-pins': 'A rule of clients: which keys of a server they accept.',
+  'clock-set-back': 'No call sets the clock of a platform.',
 }

@@ -6,6 +6,7 @@ import type { Leftover, ProbeResult } from '../../src/conform/result.js'
 import { conform } from '../../src/conform/start.js'
 import type { Exchange } from '../../src/conform/wire.js'
 import type { UpdateType } from '../../src/contract/updates.js'
+import type { SeedTemplate } from '../../src/server/seed/schema.js'
 import { startServer } from '../../src/testing/index.js'
 import { defaultSeed } from '../../src/testing/seed.js'
 import type { StartOptions } from '../../src/testing/types.js'
@@ -31,12 +32,26 @@ interface RunChanges {
 
 let runs = 0
 
+/** Id of the application's template that the platform has rejected. */
+const REJECTED = 'tpl_rejected'
+const inReview = (template: SeedTemplate): SeedTemplate => ({
+  ...template,
+  id: REJECTED,
+  external_template_id: 'rejected',
+  status: 'reviewing',
+})
+
 export async function startReference(options: StartOptions = {}): Promise<Reference> {
   const bots = (defaultSeed.bots ?? []).map((it) => ({ ...it, allowed_updates: [] as UpdateType[] }))
-  const server = await startServer({ seed: { ...defaultSeed, bots }, clock: false, autoApprove: true, ...options })
+  const applications = (defaultSeed.applications ?? []).map((it) => ({
+    ...it,
+    templates: (it.templates ?? []).flatMap((one) => [one, inReview(one)]),
+  }))
+  const seed = { ...defaultSeed, applications, bots }
+  const server = await startServer({ seed, clock: false, autoApprove: true, ...options })
+  await server.operator.rejectTemplate({ templateId: REJECTED, code: 'unclear', reason: 'Name the shop.' })
   const jwt = await server.operator.issueAccountToken({ accountId: 'acme' })
-  const chat = await server.operator.createChat({ bot_id: 'bot_shop', user_id: 'user-1' })
-  if (!jwt.ok || !chat.ok) throw new Error('The reference has no account or no chat')
+  if (!jwt.ok) throw new Error('The reference has no account')
   const receiver = await WebhookReceiver.listen(0)
   return {
     baseUrl: server.baseUrl,
@@ -45,6 +60,10 @@ export async function startReference(options: StartOptions = {}): Promise<Refere
       const results: ProbeResult[] = []
       const plain = deviate(createHttpTransport(server.baseUrl))
       runs += 1
+      const number = runs
+      // Runs may be concurrent: nobody else writes into the chat of a run.
+      const chat = await server.operator.createChat({ bot_id: 'bot_shop', user_id: `user-${number}` })
+      if (!chat.ok) throw new Error('The reference has no chat')
       const left = await conform({
         baseUrl: server.baseUrl,
         plain,
@@ -59,7 +78,7 @@ export async function startReference(options: StartOptions = {}): Promise<Refere
         only,
         readOnly,
         rate: 1_000,
-        run: `test${runs}`,
+        run: `test${number}`,
         signal: new AbortController().signal,
         onResult: (it) => results.push(it),
         ...(onExchange === undefined ? {} : { onExchange }),

@@ -1,3 +1,32 @@
 import type { Probe } from '../../probe.js'
+import { botIssue } from './bot-issue.js'
+import { botSideTemplates } from './bot-side-templates.js'
+import { credentials } from './credentials.js'
+import { idempotencyKeys } from './idempotency-keys.js'
+import { issueProbes } from './issue.js'
+import { keysInFlight } from './keys-in-flight.js'
+import { redemptions } from './redemptions.js'
+import { reversal } from './reversal.js'
+import { templateStates } from './template-states.js'
+import { templateProbes } from './templates.js'
+import { validity, validityAfterTheEnd } from './validity.js'
+import { verifyProbes } from './verify.js'
+import { voucherRecords } from './vouchers.js'
 
-export const vouchers: readonly Probe[] = []
+export const vouchers: readonly Probe[] = [
+  // First: a voucher of these probes ends while the others run.
+  ...validity,
+  ...idempotencyKeys,
+  ...keysInFlight,
+  ...templateProbes,
+  ...templateStates,
+  ...botSideTemplates,
+  ...credentials,
+  ...issueProbes,
+  ...botIssue,
+  ...voucherRecords,
+  ...verifyProbes,
+  ...redemptions,
+  ...reversal,
+  ...validityAfterTheEnd,
+]

@@ -1,0 +1,142 @@
+import { scopes } from '../../../contract/endpoint.js'
+import { contract } from '../../../contract/index.js'
+import type { Template } from '../../../contract/templates.js'
+import { application, applicationToken, templateInput } from '../../fixtures.js'
+import type { Need } from '../../group.js'
+import { probesOf } from '../../probe.js'
+import type { Caller, Observed, Probing } from '../../probing.js'
+import { botIdOf, createByBot, keptDraft, link, ownBot, tryIssue, unlink } from './shared.js'
+
+const probe = probesOf('bot-side-templates')
+const { bots, templates } = contract
+const ofUser: readonly Need[] = ['token', 'jwt', 'bot id']
+
+const idsIn = (it: Probing, list: Observed<{ readonly items: readonly Template[] }>) =>
+  it.needs(list, 'a list of templates').items.map(({ id }) => id)
+
+/** Ids of the templates with an external id that the list of a bot shows. */
+async function listedByBot(it: Probing, botId: string, external_template_id: string): Promise<string[]> {
+  return idsIn(it, await it.call(bots.templates, { botId, external_template_id }))
+}
+
+/** Ids of the templates with an external id that the list of an application shows. */
+async function listed(it: Probing, external_template_id: string, as: Caller = 'token'): Promise<string[]> {
+  return idsIn(it, await it.call(templates.list, { external_template_id }, { as }))
+}
+
+/** Needs the user's bot to be linked to the application of the user's token. Returns a draft of that application. */
+async function draftOfLinkedApplication(it: Probing): Promise<Template> {
+  const draft = await keptDraft(it)
+  const bot = it.needs(await it.call(bots.get, { botId: botIdOf(it) }), 'the bot')
+  if (bot.application_id !== draft.applicationId) it.notApplicable("Needs a bot of the token's application.")
+  return draft
+}
+
+/** Two drafts of the unlinked bot of this run. */
+const draftsOfBot = (it: Probing) =>
+  it.scene.once('drafts of a bot', async () => {
+    const { id } = await ownBot(it)
+    const free = it.needs(await createByBot(it, templateInput(it), id), 'a template of a bot')
+    const taken = it.needs(await createByBot(it, templateInput(it), id), 'a template of a bot')
+    return { botId: id, free, taken }
+  })
+
+/**
+ * Links the bot to an application that uses the external id of one of its drafts, ends the link, then links it to the
+ * application of the user's token for a moment. Returns what the lists showed in between.
+ */
+const links = (it: Probing) =>
+  it.scene.once('links of a bot', async () => {
+    const { botId, free, taken } = await draftsOfBot(it)
+    const { id: appId } = await application(it)
+    const { token } = await applicationToken(it, appId, scopes)
+    const as = { credential: token }
+    const input = { ...templateInput(it), external_template_id: taken.externalTemplateId }
+    const own = it.needs(await it.call(templates.create, input, { as }), 'a template')
+    it.scene.leaves('template', own.id)
+    await link(it, appId, botId)
+    const given = await listed(it, free.externalTemplateId, as)
+    const whileLinked = await listedByBot(it, botId, taken.externalTemplateId)
+    await unlink(it, appId, botId)
+    const afterwards = await listedByBot(it, botId, taken.externalTemplateId)
+    return { botId, free, taken, given, whileLinked, afterwards }
+  })
+
+export const botSideTemplates = [
+  probe(
+    'listed-members',
+    'A listed template has id, externalTemplateId, name, status, issueLimit and issuedCount.',
+    ['jwt', 'bot id'],
+    async (it) => {
+      const { items } = it.needs(await it.call(bots.templates, { botId: botIdOf(it) }), 'a list of templates')
+      const { id, externalTemplateId, name, status, issueLimit, issuedCount } =
+        items[0] ?? it.notApplicable('Needs a template.')
+      const types = [id, externalTemplateId, name, status, issueLimit, issuedCount].map((value) => typeof value)
+      it.equals('types', types, ['string', 'string', 'string', 'string', 'number', 'number'])
+    },
+    { reads: true },
+  ),
+  probe('draft-of-the-application', 'A draft of a linked bot belongs to its application.', ofUser, async (it) => {
+    await draftOfLinkedApplication(it)
+    const created = it.needs(await createByBot(it, templateInput(it)), 'a template of a bot')
+    it.equals("ids in the application's list", await listed(it, created.externalTemplateId), [created.id])
+  }),
+  probe('list-of-a-linked-bot', 'A linked bot lists the templates of its application.', ofUser, async (it) => {
+    const { id, externalTemplateId } = await draftOfLinkedApplication(it)
+    it.equals("ids in the bot's list", await listedByBot(it, botIdOf(it), externalTemplateId), [id])
+  }),
+  probe('list-of-an-unlinked-bot', 'A bot without a link lists its own templates.', ['jwt'], async (it) => {
+    const { botId, free } = await draftsOfBot(it)
+    it.equals("ids in the bot's list", await listedByBot(it, botId, free.externalTemplateId), [free.id])
+  }),
+  probe('review-without-a-link', 'A template of a bot without a link can be submitted.', ['jwt'], async (it) => {
+    const { botId, free } = await draftsOfBot(it)
+    it.accepts(await it.call(bots.submitTemplate, { botId, templateId: free.id }))
+  }),
+  probe(
+    'no-issue-without-a-link',
+    'Nobody can issue from a template of a bot without a link.',
+    ['token', 'jwt'],
+    async (it) => {
+      const { free } = await draftsOfBot(it)
+      const { status } = await tryIssue(it, { template_id: free.id })
+      it.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)
+    },
+    { vouchers: 1 },
+  ),
+  probe('link', 'A link gives the templates of the bot to the application.', ['jwt'], async (it) => {
+    const { free, given } = await links(it)
+    it.equals("ids in the application's list", given, [free.id])
+  }),
+  probe(
+    'used-id-while-linked',
+    'A template of the bot whose external id the application already uses is hidden until the link ends.',
+    ['jwt'],
+    async (it) => {
+      const { taken, whileLinked } = await links(it)
+      it.holds(!whileLinked.includes(taken.id), 'a list without the template of the bot', whileLinked)
+    },
+  ),
+  probe(
+    'used-id-after-the-link',
+    'A template of the bot that the link has hidden stays with the bot.',
+    ['jwt'],
+    async (it) => {
+      const { taken, afterwards } = await links(it)
+      it.equals("ids in the bot's list", afterwards, [taken.id])
+    },
+  ),
+  probe(
+    'later-link',
+    'A later link gives the application the templates whose external id it does not use.',
+    ['token', 'jwt'],
+    async (it) => {
+      const { botId, taken } = await links(it)
+      const appId = (await keptDraft(it)).applicationId ?? it.notApplicable('Needs applicationId of a template.')
+      await link(it, appId, botId)
+      const given = await listed(it, taken.externalTemplateId)
+      await unlink(it, appId, botId)
+      it.equals("ids in the application's list", given, [taken.id])
+    },
+  ),
+]

@@ -1,0 +1,146 @@
+import { contract } from '../../../contract/index.js'
+import { probesOf } from '../../probe.js'
+import type { Probing } from '../../probing.js'
+import { delivered, ended, future, issueCall, issued, limited, succeeds, tryIssue } from './shared.js'
+
+const probe = probesOf('issue')
+const { issue } = contract.vouchers
+const idMembers = ['external_issue_id', 'recipient_user_id'] as const
+
+/** The shared issue, sent again under another idempotency key. */
+const repeated = (it: Probing) =>
+  it.scene.once('repeated issue', async () => {
+    const voucher = await issued(it)
+    const { input } = await issueCall(it)
+    return { voucher, response: await it.call(issue, input) }
+  })
+
+/** Members of an issue with an id of `length` symbols, unique for this run. */
+const idOf = (it: Probing, member: (typeof idMembers)[number], length: number) => ({
+  [member]: it.scene.name().padEnd(length, '~'),
+})
+
+const isRefused = (name: string, title: string, changes: (it: Probing) => Readonly<Record<string, unknown>>) =>
+  probe(name, title, ['token', 'template'], async (it) => it.refuses(await tryIssue(it, changes(it)), 400), {
+    vouchers: 1,
+  })
+
+export const issueProbes = [
+  probe('three-members', 'An issue with its three members is a success.', ['token', 'template'], async (it) => {
+    succeeds(it, (await issueCall(it)).response)
+  }),
+  ...(['template_id', 'external_issue_id', 'recipient_user_id'] as const).map((member) =>
+    isRefused(`without-${member}`, `An issue without ${member} is refused with 400.`, () => ({ [member]: undefined })),
+  ),
+  probe(
+    'exhausted-quota',
+    'An issue beyond the issue_limit of the template is refused with 409.',
+    ['token'],
+    async (it) => {
+      const { template_id } = await limited(it)
+      it.refuses(await tryIssue(it, { template_id }), 409)
+    },
+    { vouchers: 1 },
+  ),
+  ...idMembers.flatMap((member) => [
+    probe(
+      `${member}-of-128`,
+      `${member} can have 128 visible ASCII characters.`,
+      ['token', 'template'],
+      async (it) => void succeeds(it, await tryIssue(it, idOf(it, member, 128))),
+      { vouchers: 1 },
+    ),
+    isRefused(`${member}-of-129`, `${member} of 129 characters is refused with 400.`, (it) => idOf(it, member, 129)),
+    isRefused(`empty-${member}`, `An empty ${member} is refused with 400.`, () => ({ [member]: '' })),
+    isRefused(`${member}-with-a-space`, `${member} with a space is refused with 400.`, (it) => ({
+      [member]: `${it.scene.name()} 1`,
+    })),
+    isRefused(`${member}-beyond-ascii`, `${member} beyond ASCII is refused with 400.`, (it) => ({
+      [member]: `${it.scene.name()}-ü`,
+    })),
+  ]),
+  probe(
+    'metadata',
+    'An issue takes metadata.',
+    ['token', 'template'],
+    async (it) => void succeeds(it, await tryIssue(it, { metadata: { origin: 'conform' } })),
+    { vouchers: 1 },
+  ),
+  probe('repeated-status', 'A repeated issue to the same recipient is 200.', ['token', 'template'], async (it) => {
+    it.equals('status', (await repeated(it)).response.status, 200)
+  }),
+  probe('repeated-voucher', 'A repeated issue returns the existing voucher.', ['token', 'template'], async (it) => {
+    const { voucher, response } = await repeated(it)
+    it.equals('id of the voucher', it.needs(response, 'a repeated issue').id, voucher.id)
+  }),
+  probe('repeated-credentials', 'A repeated issue returns the same credentials.', ['token', 'template'], async (it) => {
+    const { voucher, response } = await repeated(it)
+    const { credentials } = it.needs(response, 'a repeated issue')
+    const byType = (list: typeof credentials) => Object.fromEntries(list.map(({ type, value }) => [type, value]))
+    it.equals('credentials', byType(credentials), byType(voucher.credentials))
+  }),
+  probe('repeated-header', 'A repeated issue has Idempotent-Replayed: true.', ['token', 'template'], async (it) => {
+    const { response } = await repeated(it)
+    it.needs(response, 'a repeated issue')
+    it.equals('Idempotent-Replayed', response.headers['idempotent-replayed']?.toLowerCase(), 'true')
+  }),
+  probe('repeated-metadata', 'The metadata of a repeated issue is ignored.', ['token', 'template'], async (it) => {
+    const { metadata } = await issued(it)
+    const { input } = await issueCall(it)
+    const again = await it.call(issue, { ...input, metadata: { origin: 'conform' } })
+    it.equals('metadata', succeeds(it, again).metadata, metadata)
+  }),
+  probe('repeated-after-quota', 'A repeated issue does not check the quota again.', ['token'], async (it) => {
+    const { template_id, voucher } = await limited(it)
+    const { externalIssueId: external_issue_id, recipientUserId: recipient_user_id } = voucher
+    const again = await it.call(issue, { template_id, external_issue_id, recipient_user_id })
+    it.equals('id of the voucher', succeeds(it, again).id, voucher.id)
+  }),
+  probe(
+    'repeated-after-the-end',
+    'A repeated issue does not check the validity again.',
+    ['token'],
+    async (it) => {
+      const { input, unused } = await ended(it)
+      it.equals('id of the voucher', succeeds(it, await it.call(issue, input)).id, unused.id)
+    },
+    { waitsMs: 3_000 },
+  ),
+  probe(
+    'other-recipient',
+    'A repeated issue to another recipient is 409 EXTERNAL_ISSUE_ID_CONFLICT.',
+    ['token', 'template'],
+    async (it) => {
+      await issued(it)
+      const { input } = await issueCall(it)
+      const again = await it.call(issue, { ...input, recipient_user_id: it.scene.name() })
+      it.refuses(again, 409, 'EXTERNAL_ISSUE_ID_CONFLICT')
+    },
+  ),
+  probe(
+    'other-template',
+    'An external_issue_id can be used again for another template.',
+    ['token', 'template'],
+    async (it) => {
+      const { id, externalIssueId: external_issue_id } = await issued(it)
+      const { template_id } = await future(it)
+      const other = succeeds(it, await tryIssue(it, { template_id, external_issue_id }))
+      it.holds(other.id !== id, 'a voucher of its own', 'the voucher of the first template')
+    },
+    { vouchers: 1 },
+  ),
+  probe(
+    'other-call',
+    'An external_issue_id that the bot has used returns its voucher in a direct issue to the recipient.',
+    ['token', 'bot', 'chat', 'template'],
+    async (it) => {
+      const { id, templateId, externalIssueId, recipientUserId } = await delivered(it)
+      const input = {
+        template_id: templateId,
+        external_issue_id: externalIssueId,
+        recipient_user_id: recipientUserId,
+      }
+      it.equals('id of the voucher', succeeds(it, await it.call(issue, input)).id, id)
+    },
+  ),
+]

@@ -1,0 +1,34 @@
+import { contract } from '../../../contract/index.js'
+import { credentialOf, voucher } from '../../fixtures.js'
+import { probesOf } from '../../probe.js'
+import { issueCall, issued, redeemCall, redeemed, succeeds } from './shared.js'
+
+const { redeem } = contract.vouchers
+const CALLS = 5
+
+export const keysInFlight = [
+  probesOf('keys-in-flight')(
+    'replay',
+    'Concurrent redemptions under one key all return the one redemption.',
+    ['token', 'template'],
+    async (it) => {
+      const credential = credentialOf(it, await voucher(it))
+      const key = it.scene.name()
+      const calls = Array.from({ length: CALLS }, () => it.call(redeem, { credential }, { key }))
+      const ids = (await Promise.all(calls)).map((response) => succeeds(it, response).id)
+      it.equals('different redemptions', new Set(ids).size, 1)
+    },
+    { vouchers: 1 },
+  ),
+  probesOf('replays')(
+    'not-the-first-call',
+    'The response to a first call has no Idempotent-Replayed: true.',
+    ['token', 'template'],
+    async (it) => {
+      await issued(it)
+      await redeemed(it)
+      const responses = [(await issueCall(it)).response, (await redeemCall(it)).response]
+      it.equals('replays among first calls', responses.filter(({ isReplay }) => isReplay).length, 0)
+    },
+  ),
+]

@@ -1,0 +1,72 @@
+import { contract } from '../../../contract/index.js'
+import { credentialOf, voucher } from '../../fixtures.js'
+import type { Need } from '../../group.js'
+import { probesOf } from '../../probe.js'
+import type { Probing } from '../../probing.js'
+import { redeemCall, redeemed, reversal, succeeds, verify } from './shared.js'
+
+const probe = probesOf('redemptions')
+const { redeem, redemption } = contract.vouchers
+const needs: readonly Need[] = ['token', 'template']
+
+const read = async (it: Probing, redemptionId: string) =>
+  it.needs(await it.call(redemption, { redemptionId }), 'a redemption')
+
+/** Second redemption of the redeemed voucher. */
+const second = (it: Probing) =>
+  it.scene.once('second redemption', async () => {
+    const first = await redeemed(it)
+    const { input } = await redeemCall(it)
+    return { first, response: await it.call(redeem, input) }
+  })
+
+export const redemptions = [
+  probe(
+    'optional-members',
+    'Redeem takes recipient_user_id, reference and metadata.',
+    needs,
+    async (it) => {
+      const one = await voucher(it)
+      const credential = credentialOf(it, one)
+      const optional = { reference: it.scene.name(), metadata: { origin: 'conform' } }
+      succeeds(it, await it.call(redeem, { credential, recipient_user_id: one.recipientUserId, ...optional }))
+    },
+    { vouchers: 1 },
+  ),
+  probe(
+    'other-recipient',
+    'A redemption for another recipient is 409 RECIPIENT_MISMATCH.',
+    needs,
+    async (it) => {
+      const credential = credentialOf(it, await voucher(it))
+      const response = await it.call(redeem, { credential, recipient_user_id: it.scene.name() })
+      it.refuses(response, 409, 'RECIPIENT_MISMATCH')
+    },
+    { vouchers: 1 },
+  ),
+  probe('second', 'A second redemption is 409 VOUCHER_ALREADY_REDEEMED.', needs, async (it) => {
+    it.refuses((await second(it)).response, 409, 'VOUCHER_ALREADY_REDEEMED')
+  }),
+  probe('details-of-the-second', 'A second redemption names id and time of the first.', needs, async (it) => {
+    const { first, response } = await second(it)
+    if (response.status !== 409) it.notApplicable('Needs 409 for a second redemption.')
+    const values = Object.values(response.details)
+    const isComplete = values.includes(first.id) && values.includes(first.redeemedAt)
+    it.holds(isComplete, `details with ${first.id} and ${first.redeemedAt}`, response.details)
+  }),
+  probe('succeeded', 'A redemption reads as succeeded.', needs, async (it) => {
+    const { data, status } = (await redeemCall(it)).response
+    if (status > 299) it.notApplicable('Needs a redemption.')
+    it.equals('status', (await read(it, data.id)).status, 'succeeded')
+  }),
+  probe('reversed', 'A reversed redemption reads as reversed.', needs, async (it) => {
+    const { response, redemption: first } = await reversal(it)
+    if (response.status > 299) it.notApplicable('Needs a reversal.')
+    it.equals('status', (await read(it, first.id)).status, 'reversed')
+  }),
+  probe('state-of-the-voucher', 'A redemption has the state of its voucher.', needs, async (it) => {
+    const { id } = await redeemed(it)
+    const { voucher: one } = it.needs(await verify(it, (await redeemCall(it)).voucher), 'a verification')
+    it.equals('voucher.status', (await read(it, id)).voucher.status, one.status)
+  }),
+]

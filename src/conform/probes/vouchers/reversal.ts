@@ -1,0 +1,83 @@
+import { contract } from '../../../contract/index.js'
+import type { Need } from '../../group.js'
+import { probesOf } from '../../probe.js'
+import { ended, issued, newRedemption, reversal as reversed, succeeds, timeOf, verify } from './shared.js'
+
+const probe = probesOf('reversal')
+const { redeem, redemption, reverse } = contract.vouchers
+const needs: readonly Need[] = ['token', 'template']
+
+export const reversal = [
+  probe('reverse', 'A redemption can be reversed.', needs, async (it) => {
+    succeeds(it, (await reversed(it)).response)
+  }),
+  probe('once', 'A second reversal is 409 REDEMPTION_ALREADY_REVERSED.', needs, async (it) => {
+    const { response, redemption: first } = await reversed(it)
+    it.needs(response, 'a reversal')
+    it.refuses(await it.call(reverse, { redemptionId: first.id }), 409, 'REDEMPTION_ALREADY_REVERSED')
+  }),
+  probe('issued', 'After a reversal the voucher is issued.', needs, async (it) => {
+    const { response, verified } = await reversed(it)
+    it.needs(response, 'a reversal')
+    const { voucher: unused } = it.needs(await verify(it, await issued(it)), 'a verification')
+    if (unused.status !== 'issued') it.notApplicable('Needs the state issued of a voucher that nobody redeemed.')
+    it.equals('status of the voucher', it.needs(verified, 'a verification').voucher.status, 'issued')
+  }),
+  probe(
+    'expired',
+    'After a reversal behind its validUntil the voucher reads as expired.',
+    ['token'],
+    async (it) => {
+      const { used, redemption: first, ends_at, verified } = await ended(it)
+      const { voucher: unused } = it.needs(verified, 'a verification')
+      if (unused.status !== 'expired') it.notApplicable('Needs the state expired of a voucher that nobody redeemed.')
+      it.needs(await it.call(reverse, { redemptionId: first.id }), 'a reversal')
+      const { voucher, checkedAt } = it.needs(await verify(it, used), 'a verification')
+      if (timeOf(it, checkedAt) < Date.parse(ends_at)) it.notApplicable('Needs a clock that goes on.')
+      it.equals('status of the voucher', voucher.status, 'expired')
+    },
+    { waitsMs: 3_000 },
+  ),
+  probe(
+    'metadata',
+    'The metadata of a reversal is merged into that of the redemption and replaces equal keys.',
+    needs,
+    async (it) => {
+      const { redemption: first } = await newRedemption(it, { metadata: { a: '1', b: '1' } })
+      const metadata = { b: '2', c: '2' }
+      const observed = succeeds(it, await it.call(reverse, { redemptionId: first.id, metadata })).metadata
+      it.equals('metadata', observed, { a: '1', b: '2', c: '2' })
+    },
+    { vouchers: 1 },
+  ),
+  probe(
+    'no-body',
+    'Reversals without a body and with {} are the same request.',
+    needs,
+    async (it) => {
+      const { redemption: first } = await newRedemption(it)
+      const path = `/api/v1/open-platform/vouchers/redemptions/${encodeURIComponent(first.id)}/reverse`
+      const headers = { accept: 'application/json', 'idempotency-key': it.scene.name() }
+      const request = { method: 'POST', path, as: 'token' } as const
+      it.needs(await it.send({ ...request, headers }), 'a reversal without a body')
+      const withType = { ...headers, 'content-type': 'application/json' }
+      succeeds(it, await it.send({ ...request, headers: withType, body: '{}' }))
+    },
+    { vouchers: 1 },
+  ),
+  probe(
+    'later-redemption',
+    'A reversal of an old redemption does not touch a later one of the voucher.',
+    needs,
+    async (it) => {
+      const { input, redemption: old } = await newRedemption(it)
+      it.needs(await it.call(reverse, { redemptionId: old.id }), 'a reversal')
+      const later = it.needs(await it.call(redeem, input), 'a second redemption after a reversal')
+      const read = async () => it.needs(await it.call(redemption, { redemptionId: later.id }), 'a redemption')
+      const before = await read()
+      await it.call(reverse, { redemptionId: old.id })
+      it.equals('later redemption', await read(), before)
+    },
+    { vouchers: 1 },
+  ),
+]

@@ -1,0 +1,218 @@
+import { contract } from '../../../contract/index.js'
+import type { Template } from '../../../contract/templates.js'
+import type { IssuedVoucher, Redemption, Verification } from '../../../contract/vouchers.js'
+import { activeTemplate, credentialOf, issueInput, template, templateInput, voucher } from '../../fixtures.js'
+import type { CallOptions, Observed, Probing } from '../../probing.js'
+
+const { apps, bots, templates, vouchers } = contract
+
+/** A call with what it was sent with, for a probe that repeats it. */
+export interface Sent<Data> {
+  readonly input: Readonly<Record<string, unknown>>
+  readonly key: string
+  readonly response: Observed<Data>
+}
+
+/** Issue of a voucher that no probe redeems. */
+export function issueCall(it: Probing): Promise<Sent<IssuedVoucher>> {
+  return it.scene.once('issue', async () => {
+    const input = await issueInput(it)
+    const key = it.scene.name()
+    return { input, key, response: await it.call(vouchers.issue, input, { key }) }
+  })
+}
+
+/** A voucher that no probe redeems. */
+export const issued = async (it: Probing) => it.needs((await issueCall(it)).response, 'an issued voucher')
+
+/** Redemption of a voucher by its redeem code; no probe reverses it. */
+export function redeemCall(it: Probing): Promise<Sent<Redemption> & { readonly voucher: IssuedVoucher }> {
+  return it.scene.once('redeem', async () => {
+    const one = await voucher(it)
+    const input = { credential: credentialOf(it, one) }
+    const key = it.scene.name()
+    return { voucher: one, input, key, response: await it.call(vouchers.redeem, input, { key }) }
+  })
+}
+
+/** A redemption that no probe reverses. */
+export const redeemed = async (it: Probing) => it.needs((await redeemCall(it)).response, 'a redemption')
+
+/** Issues and redeems a voucher. */
+export async function newRedemption(it: Probing, changes: Readonly<Record<string, unknown>> = {}) {
+  const one = await voucher(it)
+  const input = { credential: credentialOf(it, one), ...changes }
+  const key = it.scene.name()
+  const redemption = it.needs(await it.call(vouchers.redeem, input, { key }), 'a redemption')
+  return { voucher: one, input, key, redemption }
+}
+
+/** Reversal of a redemption, with the voucher as it reads after it. */
+export function reversal(it: Probing) {
+  return it.scene.once('reversal', async () => {
+    const { voucher: one, redemption } = await newRedemption(it)
+    const input = { redemptionId: redemption.id }
+    const key = it.scene.name()
+    const response = await it.call(vouchers.reverse, input, { key })
+    return { voucher: one, redemption, input, key, response, verified: await verify(it, one) }
+  })
+}
+
+/** A template with an issue limit of 1, and its voucher. */
+export function limited(it: Probing) {
+  return it.scene.once('limited template', async () => {
+    const template_id = await activeTemplate(it, { issue_limit: 1 })
+    return { template_id, voucher: await voucher(it, { template_id }) }
+  })
+}
+
+/** Voucher that is valid from tomorrow, and its verification. */
+export function future(it: Probing) {
+  return it.scene.once('voucher of tomorrow', async () => {
+    const validity = { type: 'relative', duration_days: 1, delay_days: 1 } as const
+    const template_id = await activeTemplate(it, { validity })
+    const one = await voucher(it, { template_id })
+    return { template_id, voucher: one, verified: await verify(it, one) }
+  })
+}
+
+export function verify(it: Probing, one: IssuedVoucher): Promise<Observed<Verification>> {
+  return it.call(vouchers.verify, { credential: credentialOf(it, one) })
+}
+
+/** Ms after the start of a fixed validity at which it ends. */
+const FIXED_MS = 2_000
+
+/** Two vouchers whose fixed validity ends soon; the second one is redeemed. */
+export function ending(it: Probing) {
+  return it.scene.once('ending vouchers', async () => {
+    const starts_at = await platformTime(it, -1_000)
+    const ends_at = new Date(Date.parse(starts_at) + FIXED_MS + 1_000).toISOString()
+    const template_id = await activeTemplate(it, { validity: { type: 'fixed', starts_at, ends_at } })
+    const input = await issueInput(it, { template_id })
+    const unused = it.needs(await it.call(vouchers.issue, input), 'an issued voucher')
+    const used = await voucher(it, { template_id })
+    const redemption = it.needs(await it.call(vouchers.redeem, { credential: credentialOf(it, used) }), 'a redemption')
+    return { starts_at, ends_at, input, unused, used, redemption }
+  })
+}
+
+/** The same vouchers after their end, with a verification of the first one. */
+export function ended(it: Probing) {
+  return it.scene.once('ended vouchers', async () => {
+    const vouchersBefore = await ending(it)
+    const { unused, ends_at } = vouchersBefore
+    return { ...vouchersBefore, verified: await verifyAfterEnd(it, unused, Date.parse(ends_at)) }
+  })
+}
+
+async function verifyAfterEnd(it: Probing, one: IssuedVoucher, endsAt: number): Promise<Observed<Verification>> {
+  for (let tries = 3; tries > 0; tries -= 1) {
+    const verified = await verify(it, one)
+    const leftMs = endsAt - timeOf(it, it.needs(verified, 'a verification').checkedAt)
+    if (leftMs <= 0) return verified
+    if (tries > 1) await it.scene.pause(Math.min(leftMs + 50, FIXED_MS))
+  }
+  return it.notApplicable('The clock of the platform stands still.')
+}
+
+/** Creation of a draft that no probe submits, and the local time of its response. */
+export function draftCall(it: Probing): Promise<{ readonly response: Observed<Template>; readonly at: number }> {
+  return it.scene.once('draft', async () => {
+    const response = await create(it, templateInput(it))
+    return { response, at: Date.now() }
+  })
+}
+
+/** A draft that no probe submits. */
+export const keptDraft = async (it: Probing) => it.needs((await draftCall(it)).response, 'a template')
+
+/** Creates a template that the platform may refuse. */
+export async function create(it: Probing, input: Readonly<Record<string, unknown>>): Promise<Observed<Template>> {
+  return registered(it, await it.call(templates.create, input))
+}
+
+/** The same call of a bot. */
+export async function createByBot(
+  it: Probing,
+  input: Readonly<Record<string, unknown>>,
+  botId = botIdOf(it),
+): Promise<Observed<Template>> {
+  return registered(it, await it.call(bots.createTemplate, { botId, ...input }))
+}
+
+function registered(it: Probing, response: Observed<Template>): Observed<Template> {
+  if (response.fault === undefined) it.scene.leaves('template', response.data.id)
+  return response
+}
+
+/** Id of the user's bot. */
+export const botIdOf = (it: Probing) => it.scene.offer.botId ?? it.scene.lacking('bot id')
+
+/** Sends an issue call that the platform may refuse. A member that is undefined is not sent. */
+export async function tryIssue(it: Probing, changes: Readonly<Record<string, unknown>>, options: CallOptions = {}) {
+  const external_issue_id = it.scene.name()
+  const recipient_user_id = `conform-${it.scene.run}`
+  const input = { template_id: await template(it), external_issue_id, recipient_user_id, ...changes }
+  const response = await it.call(vouchers.issue, input, options)
+  if (response.status <= 299) {
+    it.scene.takeQuota()
+    it.scene.leaves('voucher', String(input.external_issue_id))
+  }
+  return response
+}
+
+/** Issues into the user's chat, without an idempotency key unless the options have one. */
+export async function issueIntoChat(it: Probing, changes: Readonly<Record<string, unknown>> = {}, key?: string) {
+  const { recipient_user_id: _, ...input } = await issueInput(it, changes)
+  const chat_id = it.scene.offer.chat ?? it.scene.lacking('chat')
+  const sent = { chat_id, ...input }
+  return { input: sent, response: await it.call(bots.issue, sent, key === undefined ? {} : { key }) }
+}
+
+/** First issue into the user's chat. */
+export const chatIssue = (it: Probing) => it.scene.once('issue into the chat', () => issueIntoChat(it))
+
+/** A voucher in the user's chat. */
+export const delivered = async (it: Probing) => it.needs((await chatIssue(it)).response, 'a voucher in the chat')
+
+/** Bot of this run, which the platform must approve: it is linked to no application, except within a probe. */
+export function ownBot(it: Probing): Promise<{ readonly id: string; readonly token: string }> {
+  return it.scene.once('bot of the vouchers', async () => {
+    const username = it.scene.name().replaceAll(/[^a-z0-9]+/g, '_')
+    const scopes = ['vouchers:read', 'vouchers:templates:write', 'vouchers:issue']
+    const { id } = it.needs(await it.call(bots.apply, { name: `conform ${it.scene.run}`, username, scopes }), 'a bot')
+    it.scene.leaves('bot', id)
+    const found = it.needs(await it.call(bots.get, { botId: id }), 'a bot')
+    const token = found.one_time_token ?? it.notApplicable('Needs a platform that approves bots at once.')
+    return { id, token }
+  })
+}
+
+export async function link(it: Probing, appId: string, botId: string): Promise<void> {
+  it.needs(await it.call(apps.linkBot, { appId, botId }), 'a linked bot')
+}
+
+export async function unlink(it: Probing, appId: string, botId: string): Promise<void> {
+  it.needs(await it.call(apps.unlinkBot, { appId, botId }), 'an unlinked bot')
+}
+
+/** RFC 3339 time of the platform's clock, some ms from now. */
+export async function platformTime(it: Probing, plusMs: number): Promise<string> {
+  const { createdAt } = await keptDraft(it)
+  const { at } = await draftCall(it)
+  return new Date(timeOf(it, createdAt) + Date.now() - at + plusMs).toISOString()
+}
+
+/** Requires a response that is not a refusal. What its data lacks is for the probes of the record's rule. */
+export function succeeds<Data>(it: Probing, response: Observed<Data>): Data {
+  const { status, code, data } = response
+  it.holds(status >= 200 && status <= 299, 'a success', `status ${status} ${code ?? ''}`.trimEnd())
+  return data
+}
+
+/** Ms since the epoch. @throws NotApplicable for a time in another form, which the rule of times reports */
+export function timeOf(it: Probing, text: string): number {
+  const time = Date.parse(text)
+  return Number.isNaN(time) ? it.notApplicable('Needs times in the form of RFC 3339.') : time
+}

@@ -1,0 +1,100 @@
+import { contract } from '../../../contract/index.js'
+import { templateInput } from '../../fixtures.js'
+import type { Need } from '../../group.js'
+import { probesOf } from '../../probe.js'
+import type { Probing } from '../../probing.js'
+import { botIdOf, create, createByBot, draftCall, keptDraft, tryIssue } from './shared.js'
+
+const probe = probesOf('template-states')
+const { bots, templates } = contract
+const byBot: readonly Need[] = ['jwt', 'bot id']
+const POLL_MS = 250
+
+/** A draft that is submitted, and the response. */
+const submission = (it: Probing) =>
+  it.scene.once('submission', async () => {
+    const template = it.needs(await create(it, templateInput(it)), 'a template')
+    return { template, response: await it.call(templates.submit, { templateId: template.id }) }
+  })
+
+const draftByBot = (it: Probing) => it.scene.once('draft by a bot', () => createByBot(it, templateInput(it)))
+
+const submissionByBot = (it: Probing) =>
+  it.scene.once('submission by a bot', async () => {
+    const input = { botId: botIdOf(it), templateId: it.needs(await draftByBot(it), 'a template').id }
+    return { input, response: await it.call(bots.submitTemplate, input) }
+  })
+
+export const templateStates = [
+  probe('draft', 'A created template is a draft.', ['token'], async (it) => {
+    it.equals('status', it.needs((await draftCall(it)).response, 'a template').status, 'draft')
+  }),
+  probe('draft-by-bot', 'A template that a bot creates is a draft.', byBot, async (it) => {
+    it.equals('status', it.needs(await draftByBot(it), 'a template').status, 'draft')
+  }),
+  probe(
+    'issue-of-a-draft',
+    'An issue from a draft is refused with 409 TEMPLATE_NOT_ACTIVE.',
+    ['token'],
+    async (it) => {
+      const { id } = await keptDraft(it)
+      it.refuses(await tryIssue(it, { template_id: id }), 409, 'TEMPLATE_NOT_ACTIVE')
+    },
+    { vouchers: 1 },
+  ),
+  probe('submit', 'A submitted template is reviewing.', ['token'], async (it) => {
+    it.equals('status', it.accepts((await submission(it)).response).status, 'reviewing')
+  }),
+  probe('submit-by-bot', 'A template that a bot submits is reviewing.', byBot, async (it) => {
+    it.equals('status', it.accepts((await submissionByBot(it)).response).status, 'reviewing')
+  }),
+  probe('approval', 'A template whose review ends is active or rejected.', ['token'], async (it) => {
+    const { template, response } = await submission(it)
+    it.needs(response, 'a submitted template')
+    const filter = { external_template_id: template.externalTemplateId }
+    for (let leftMs = it.scene.offer.maxWaitMs; ; leftMs -= POLL_MS) {
+      const { items } = it.needs(await it.call(templates.list, filter), 'a list of templates')
+      const found = items.find(({ id }) => id === template.id) ?? it.notApplicable('Needs a template in the list.')
+      if (found.status !== 'reviewing') {
+        const isDecided = found.status === 'active' || found.status === 'rejected'
+        return it.holds(isDecided, 'status active or rejected', `status ${found.status}`)
+      }
+      if (leftMs <= 0) it.notApplicable('Needs a platform that reviews a template within --max-wait.')
+      await it.scene.pause(Math.min(POLL_MS, leftMs))
+    }
+  }),
+  probe(
+    'submit-again',
+    'To submit a template again that is reviewing or active is 409 TEMPLATE_STATE_CONFLICT.',
+    ['token'],
+    async (it) => {
+      const { template, response } = await submission(it)
+      it.needs(response, 'a submitted template')
+      it.refuses(await it.call(templates.submit, { templateId: template.id }), 409, 'TEMPLATE_STATE_CONFLICT')
+    },
+  ),
+  probe(
+    'submit-again-by-bot',
+    'A bot that submits a template again, reviewing or active, gets 409 TEMPLATE_STATE_CONFLICT.',
+    byBot,
+    async (it) => {
+      const { input, response } = await submissionByBot(it)
+      it.needs(response, 'a submitted template')
+      it.refuses(await it.call(bots.submitTemplate, input), 409, 'TEMPLATE_STATE_CONFLICT')
+    },
+  ),
+  probe(
+    'rejection',
+    'A rejected template has a code and a reason.',
+    ['token'],
+    async (it) => {
+      const { items } = it.needs(await it.call(templates.list, { status: 'rejected' }), 'a list of templates')
+      const rejected = items.find(({ status }) => status === 'rejected')
+      const { rejectionCode, rejectionReason } = rejected ?? it.notApplicable('Needs a rejected template.')
+      const isText = (value: unknown) => typeof value === 'string' && value !== ''
+      const texts = { rejectionCode, rejectionReason }
+      it.holds(isText(rejectionCode) && isText(rejectionReason), 'texts as rejectionCode and rejectionReason', texts)
+    },
+    { reads: true },
+  ),
+]

@@ -1,0 +1,158 @@
+import { fulfillmentCategories } from '../../../contract/fields.js'
+import { contract } from '../../../contract/index.js'
+import { credentialOf, templateInput } from '../../fixtures.js'
+import type { Need } from '../../group.js'
+import { probesOf } from '../../probe.js'
+import type { Probing } from '../../probing.js'
+import { create, createByBot, draftCall, keptDraft, limited } from './shared.js'
+
+const probe = probesOf('templates')
+const { templates, vouchers } = contract
+
+const members = [
+  'external_template_id',
+  'name',
+  'type',
+  'issuer_name',
+  'fulfiller_name',
+  'fulfillment_category',
+  'acquisition_source',
+  'validity',
+  'issue_limit',
+] as const
+const byBot: readonly Need[] = ['jwt', 'bot id']
+
+/** A probe of a create call with changed members, which is a success or, without `accepted`, a 400. */
+const creates = (name: string, changes: (it: Probing) => Record<string, unknown>, title: string, accepted = false) =>
+  probe(name, title, ['token'], async (it) => {
+    const response = await create(it, { ...templateInput(it), ...changes(it) })
+    if (accepted) it.accepts(response)
+    else it.refuses(response, 400)
+  })
+
+/** An id of a template with `length` symbols, out of all that it may have. */
+const externalId = (it: Probing, length: number) => `${it.scene.name()}.AZ_az:09-`.padEnd(length, 'x')
+
+async function issuedCount(it: Probing): Promise<number> {
+  const { voucher } = await limited(it)
+  const filter = { external_template_id: voucher.externalTemplateId }
+  const { items } = it.needs(await it.call(templates.list, filter), 'a list of templates')
+  const found = items.find(({ id }) => id === voucher.templateId)
+  return found?.issuedCount ?? it.notApplicable('Needs a template in the list, with its count.')
+}
+
+export const templateProbes = [
+  probe('nine-members', 'A create call with the nine members of a template is a success.', ['token'], async (it) => {
+    it.accepts((await draftCall(it)).response)
+  }),
+  probe('nine-members-by-bot', 'The create call of a bot takes the same nine members.', byBot, async (it) => {
+    it.accepts(await createByBot(it, templateInput(it)))
+  }),
+  ...members.flatMap((member) => [
+    creates(`without-${member}`, () => ({ [member]: undefined }), `A template without ${member} is refused with 400.`),
+    probe(`without-${member}-by-bot`, `A template of a bot without ${member} is refused with 400.`, byBot, async (it) =>
+      it.refuses(await createByBot(it, { ...templateInput(it), [member]: undefined }), 400),
+    ),
+  ]),
+  ...fulfillmentCategories.map((category) =>
+    probe(
+      `category-${category}`,
+      `A template of a bot can have the fulfillment_category ${category}.`,
+      byBot,
+      async (it) => void it.accepts(await createByBot(it, templateInput(it, { fulfillment_category: category }))),
+    ),
+  ),
+  creates(
+    'category-unknown',
+    () => ({ fulfillment_category: 'conform' }),
+    'A template with another fulfillment_category than the three is refused with 400.',
+  ),
+  creates(
+    'optional-members',
+    () => ({ description: 'd'.repeat(500), metadata: { origin: 'conform' } }),
+    'A create call takes a description of 500 code points and metadata.',
+    true,
+  ),
+  probe(
+    'optional-members-by-bot',
+    'The create call of a bot takes a description of 500 code points and metadata.',
+    byBot,
+    async (it) => {
+      const optional = { description: 'd'.repeat(500), metadata: { origin: 'conform' } }
+      it.accepts(await createByBot(it, { ...templateInput(it), ...optional }))
+    },
+  ),
+  creates(
+    'description-of-501',
+    () => ({ description: 'd'.repeat(501) }),
+    'A description of 501 code points is refused with 400.',
+  ),
+  ...(['type', 'acquisition_source'] as const).flatMap((member) => [
+    creates(
+      `${member}-of-64`,
+      () => ({ [member]: 'conform_09'.padEnd(64, 'z') }),
+      `${member} can be any lower-case word of 64 letters, digits and underscores.`,
+      true,
+    ),
+    creates(
+      `${member}-of-65`,
+      () => ({ [member]: 'conform'.padEnd(65, 'z') }),
+      `${member} of 65 characters is refused with 400.`,
+    ),
+    creates(`${member}-in-upper-case`, () => ({ [member]: 'CONFORM' }), `${member} in upper case is refused with 400.`),
+  ]),
+  creates(
+    'external-id-of-64',
+    (it) => ({ external_template_id: externalId(it, 64) }),
+    'external_template_id can have 64 of A-Z a-z 0-9 . _ : -.',
+    true,
+  ),
+  creates(
+    'external-id-of-65',
+    (it) => ({ external_template_id: externalId(it, 65) }),
+    'external_template_id of 65 characters is refused with 400.',
+  ),
+  creates(
+    'external-id-with-a-slash',
+    (it) => ({ external_template_id: `${it.scene.name()}/1` }),
+    'external_template_id with another character, such as a slash, is refused with 400.',
+  ),
+  probe(
+    'external-id-used',
+    'external_template_id of a draft of the application is 409 EXTERNAL_TEMPLATE_ID_EXISTS for another template.',
+    ['token'],
+    async (it) => {
+      const { externalTemplateId: external_template_id } = await keptDraft(it)
+      const response = await create(it, { ...templateInput(it), external_template_id })
+      it.refuses(response, 409, 'EXTERNAL_TEMPLATE_ID_EXISTS')
+    },
+  ),
+  creates('issue-limit-of-0', () => ({ issue_limit: 0 }), 'An issue_limit of 0 is refused with 400.'),
+  creates(
+    'largest-issue-limit',
+    () => ({ issue_limit: 1_000_000_000 }),
+    'An issue_limit of 1,000,000,000 is accepted.',
+    true,
+  ),
+  creates(
+    'too-large-issue-limit',
+    () => ({ issue_limit: 1_000_000_001 }),
+    'An issue_limit of 1,000,000,001 is refused with 400.',
+  ),
+  probe('issue-counts', 'An issue counts its voucher in issuedCount of the template.', ['token'], async (it) => {
+    it.equals('issuedCount', await issuedCount(it), 1)
+  }),
+  probe(
+    'count-is-not-reduced',
+    'A redemption and its reversal do not reduce issuedCount of the template.',
+    ['token'],
+    async (it) => {
+      const { voucher } = await limited(it)
+      const before = await issuedCount(it)
+      const redeem = await it.call(vouchers.redeem, { credential: credentialOf(it, voucher) })
+      const { id } = it.needs(redeem, 'a redemption')
+      it.needs(await it.call(vouchers.reverse, { redemptionId: id }), 'a reversal')
+      it.equals('issuedCount', await issuedCount(it), before)
+    },
+  ),
+]

@@ -1,0 +1,117 @@
+import { contract } from '../../../contract/index.js'
+import { activate, credentialOf, templateInput } from '../../fixtures.js'
+import { probesOf } from '../../probe.js'
+import type { Probing } from '../../probing.js'
+import { create, ended, ending, future, limited, platformTime, reversal, timeOf, tryIssue } from './shared.js'
+
+const probe = probesOf('validity')
+const { redeem } = contract.vouchers
+const DAY_MS = 86_400_000
+/** A platform may read its clock twice during an issue. */
+const TOLERANCE_MS = 1_000
+
+const relative = (changes: object) => ({ type: 'relative', duration_days: 1, ...changes })
+
+const isAccepted = (name: string, title: string, validity: (it: Probing) => Promise<object>) =>
+  probe(name, title, ['token'], async (it) => {
+    it.accepts(await create(it, { ...templateInput(it), validity: await validity(it) }))
+  })
+
+const isRefused = (name: string, title: string, validity: object) =>
+  probe(name, title, ['token'], async (it) => {
+    it.refuses(await create(it, { ...templateInput(it), validity }), 400)
+  })
+
+/** Creation of a template whose validity ended an hour ago. */
+const endedTemplate = (it: Probing) =>
+  it.scene.once('ended template', async () => {
+    const starts_at = await platformTime(it, -2 * 3_600_000)
+    const ends_at = await platformTime(it, -3_600_000)
+    return create(it, templateInput(it, { validity: { type: 'fixed', starts_at, ends_at } }))
+  })
+
+export const validity = [
+  isAccepted('fixed', 'A validity can be fixed, with starts_at and ends_at.', async (it) => {
+    return { type: 'fixed', starts_at: await platformTime(it, DAY_MS), ends_at: await platformTime(it, 2 * DAY_MS) }
+  }),
+  isAccepted('relative', 'A validity can be relative, with duration_days, delay_days and not_after.', async (it) =>
+    relative({ delay_days: 1, not_after: await platformTime(it, 9 * DAY_MS) }),
+  ),
+  isRefused('other-type', 'A validity of another type is refused with 400.', { type: 'conform', duration_days: 1 }),
+  isAccepted('duration-of-1095', 'A duration of 1,095 days is accepted.', async () =>
+    relative({ duration_days: 1095 }),
+  ),
+  isRefused('duration-of-0', 'A duration of 0 days is refused with 400.', relative({ duration_days: 0 })),
+  isRefused('duration-of-1096', 'A duration of 1,096 days is refused with 400.', relative({ duration_days: 1096 })),
+  isAccepted('delay-of-30', 'A delay of 30 days is accepted.', async () => relative({ delay_days: 30 })),
+  isRefused('delay-of-31', 'A delay of 31 days is refused with 400.', relative({ delay_days: 31 })),
+  probe(
+    'day-of-86400-seconds',
+    'A voucher with a duration of one day is valid for 86,400 s.',
+    ['token'],
+    async (it) => {
+      const { validFrom, validUntil } = (await limited(it)).voucher
+      it.equals('ms from validFrom to validUntil', timeOf(it, validUntil) - timeOf(it, validFrom), DAY_MS)
+    },
+  ),
+  ...[0, 1].map((days) =>
+    probe(
+      `delay-of-${days}-from-the-issue`,
+      `A voucher with a delay of ${days} days is valid from ${days} days after its issue.`,
+      ['token'],
+      async (it) => {
+        const { validFrom, issuedAt } = (await (days === 0 ? limited(it) : future(it))).voucher
+        const ms = timeOf(it, validFrom) - timeOf(it, issuedAt)
+        const expected = `validFrom ${days * DAY_MS} ms after issuedAt`
+        it.holds(Math.abs(ms - days * DAY_MS) <= TOLERANCE_MS, expected, `validFrom ${ms} ms after issuedAt`)
+      },
+    ),
+  ),
+  probe('fixed-window', 'A voucher with a fixed validity has the times of its template.', ['token'], async (it) => {
+    const { unused, starts_at, ends_at } = await ending(it)
+    const observed = [timeOf(it, unused.validFrom), timeOf(it, unused.validUntil)]
+    it.equals('validFrom and validUntil', observed, [Date.parse(starts_at), Date.parse(ends_at)])
+  }),
+  probe(
+    'times-never-change',
+    'validFrom and validUntil of a voucher are the same after a redemption and its reversal.',
+    ['token', 'template'],
+    async (it) => {
+      const { voucher: first, response, verified } = await reversal(it)
+      it.needs(response, 'a reversal')
+      const { voucher: last } = it.needs(verified, 'a verification')
+      it.equals('times', [last.validFrom, last.validUntil], [first.validFrom, first.validUntil])
+    },
+  ),
+  probe('before-valid-from', 'A redemption before validFrom is refused with 409.', ['token'], async (it) => {
+    const { voucher } = await future(it)
+    it.refuses(await it.call(redeem, { credential: credentialOf(it, voucher) }), 409)
+  }),
+  probe('create-after-the-end', 'A template can be created with a validity that has ended.', ['token'], async (it) => {
+    it.accepts(await endedTemplate(it))
+  }),
+  probe(
+    'issue-after-the-end',
+    'An issue from a template whose validity has ended is 409 TEMPLATE_VALIDITY_ENDED.',
+    ['token'],
+    async (it) => {
+      const template_id = await activate(it, it.needs(await endedTemplate(it), 'a template'))
+      it.refuses(await tryIssue(it, { template_id }), 409, 'TEMPLATE_VALIDITY_ENDED')
+    },
+    { vouchers: 1 },
+  ),
+]
+
+/** Waits for the end of a voucher that a probe of `validity` has issued. */
+export const validityAfterTheEnd = [
+  probe(
+    'at-valid-until',
+    'A redemption after validUntil is refused with 409.',
+    ['token'],
+    async (it) => {
+      const { unused } = await ended(it)
+      it.refuses(await it.call(redeem, { credential: credentialOf(it, unused) }), 409)
+    },
+    { waitsMs: 3_000 },
+  ),
+]

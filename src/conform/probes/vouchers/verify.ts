@@ -1,0 +1,64 @@
+import { contract } from '../../../contract/index.js'
+import type { Verification } from '../../../contract/vouchers.js'
+import { credentialOf } from '../../fixtures.js'
+import { probesOf } from '../../probe.js'
+import type { Observed, Probing } from '../../probing.js'
+import { ended, future, issued, redeemCall, redeemed, verify as verifyVoucher } from './shared.js'
+
+const probe = probesOf('verify')
+const { verify } = contract.vouchers
+
+function finds(it: Probing, verified: Observed<Verification>, reason: Verification['reason']): void {
+  const data = it.accepts(verified)
+  it.equals('redeemable and reason', [data.redeemable, data.reason], [reason === null, reason])
+}
+
+export const verifyProbes = [
+  probe('changes-nothing', 'Verify does not change the voucher.', ['token', 'template'], async (it) => {
+    const first = it.needs(await verifyVoucher(it, await issued(it)), 'a verification')
+    it.equals('voucher', it.accepts(await verifyVoucher(it, await issued(it))).voucher, first.voucher)
+  }),
+  probe(
+    'members',
+    'The data of verify is redeemable, reason, voucher and checkedAt.',
+    ['token', 'template'],
+    async (it) => {
+      const one = await issued(it)
+      const { reason, voucher, checkedAt } = it.accepts(await verifyVoucher(it, one))
+      const expected = 'reason, the voucher with its id, and checkedAt'
+      const isComplete = reason !== undefined && voucher.id === one.id && typeof checkedAt === 'string'
+      it.holds(isComplete, expected, { reason, voucher: { id: voucher.id }, checkedAt })
+    },
+  ),
+  probe('redeemable', 'A redeemable voucher has the reason null.', ['token', 'template'], async (it) => {
+    finds(it, await verifyVoucher(it, await issued(it)), null)
+  }),
+  probe(
+    'already-redeemed',
+    'A redeemed voucher has the reason already_redeemed.',
+    ['token', 'template'],
+    async (it) => {
+      await redeemed(it)
+      finds(it, await verifyVoucher(it, (await redeemCall(it)).voucher), 'already_redeemed')
+    },
+  ),
+  probe(
+    'expired',
+    'A voucher after its validUntil has the reason expired.',
+    ['token'],
+    async (it) => finds(it, (await ended(it)).verified, 'expired'),
+    { waitsMs: 3_000 },
+  ),
+  probe('not-yet-valid', 'A voucher before its validFrom has the reason not_yet_valid.', ['token'], async (it) => {
+    finds(it, (await future(it)).verified, 'not_yet_valid')
+  }),
+  probe(
+    'recipient-mismatch',
+    'A voucher of another recipient has the reason recipient_mismatch.',
+    ['token', 'template'],
+    async (it) => {
+      const credential = credentialOf(it, await issued(it))
+      finds(it, await it.call(verify, { credential, recipient_user_id: it.scene.name() }), 'recipient_mismatch')
+    },
+  ),
+]
