@@ -12,7 +12,8 @@ const targets = {
   first: ['first start in the process of a test', 120],
   further: ['further start', 15],
   reset: ['reset of a small store', 3],
-  snapshot: ['snapshot and restore with 10,000 vouchers', 30],
+  snapshot: ['snapshot of 10,000 vouchers', 30],
+  restore: ['restore of 10,000 vouchers after an issue', 30],
 }
 
 /** P15: durations of `voucherctl/testing`, each in new processes, beside the start of a server process. */
@@ -20,7 +21,7 @@ export async function measureInProcess({ rounds, say }) {
   buildPackage()
   const home = mkdtempSync(join(cache, 'home-'))
   const env = { ...environment, HOME: home, XDG_CONFIG_HOME: home, XDG_DATA_HOME: home, XDG_CACHE_HOME: home }
-  const samples = { process: [], first: [], further: [], reset: [], snapshot: [] }
+  const samples = { process: [], first: [], further: [], reset: [], snapshot: [], restore: [] }
   try {
     for (let round = 0; round <= rounds; round++) {
       const serving = await runToFirstResponse(env)

@@ -137,14 +137,16 @@ describe('restore', () => {
     expect([await vouchers(), server.clock.now()]).toEqual([[expect.anything()], START_MS + DAY_MS])
   })
 
-  it('changes nothing for a snapshot of another schema version, and resolves to outdated', async () => {
-    await snapshots.save('one')
-    await issue()
-    const entries = onPostgres ? 'snapshots' : 'snapshots.entries'
-    await server.deps.store.write(() => run(`update ${entries} set schema = 0`))
-    expect(await snapshots.restore('one')).toBe('outdated')
-    expect(await vouchers()).toHaveLength(1)
-  })
+  it.runIf(onPostgres)(
+    'changes nothing for a snapshot of another schema version, and resolves to outdated',
+    async () => {
+      await snapshots.save('one')
+      await issue()
+      await server.deps.store.write(() => run('update snapshots set schema = 0'))
+      expect(await snapshots.restore('one')).toBe('outdated')
+      expect(await vouchers()).toHaveLength(1)
+    },
+  )
 
   it('writes pending token uses before it copies the state', async () => {
     await issue()

@@ -15,6 +15,8 @@ vi.mock(import('../../src/store/sqlite/open.js'), async (original) => {
       return {
         exec: (sql: string) => db.exec(sql),
         close: () => db.close(),
+        createSession: () => db.createSession(),
+        applyChangeset: (changes: Uint8Array) => db.applyChangeset(changes),
         prepare: (sql: string) =>
           sql === 'commit' ? new Proxy(db.prepare(sql), { get: () => refuse }) : db.prepare(sql),
       }

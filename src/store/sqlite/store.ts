@@ -10,9 +10,10 @@ import {
   type SqliteDatabase,
   sqliteProblemOf,
 } from './engine.js'
+import { FileSnapshots } from './file-snapshots.js'
 import { Memo } from './memo.js'
+import { MemorySnapshots } from './memory-snapshots.js'
 import { closeSqliteFile, openSqliteFile, pragma } from './open.js'
-import { SqliteSnapshots } from './snapshots.js'
 
 /** Maximum number of operations per commit, so that reads can run in between. */
 const BATCH_MAX = 256
@@ -31,7 +32,8 @@ type Outcome = { readonly value: unknown; readonly notices: readonly Notice[] } 
  */
 export function openSqliteStore(path: string): Store {
   const db = openSqliteFile(path)
-  const execute = executor(db)
+  const prepared = new Map<string, PreparedStatement>()
+  const execute = executor(db, prepared)
   // In exclusive mode no other connection can change cached rows.
   const memo = pragma(db, 'locking_mode') === 'exclusive' ? new Memo() : null
   const begin = db.prepare('begin immediate')
@@ -211,9 +213,14 @@ export function openSqliteStore(path: string): Store {
     }
   }
 
-  const copies = new SqliteSnapshots(db, path)
+  const copies = path === ':memory:' ? new MemorySnapshots(db) : new FileSnapshots(db, path)
   const snapshots: StoreSnapshots = {
-    save: (snapshot) => runAlone(() => copies.save(snapshot)),
+    save: (snapshot) =>
+      runAlone(() => {
+        // A deletion of all rows that SQLite compiled earlier would not be recorded.
+        prepared.clear()
+        return copies.save(snapshot)
+      }),
     restore: (name) =>
       runAlone(() => {
         const restored = copies.restore(name)
@@ -265,6 +272,7 @@ export function openSqliteStore(path: string): Store {
       if (closed) return
       closed = true
       while (reads.length + writes.length > 0) drain()
+      copies.close()
       if (broken === null) closeSqliteFile(db, path)
       else closeDatabase(db)
     },
@@ -272,8 +280,7 @@ export function openSqliteStore(path: string): Store {
 }
 
 /** Inlines the look-up of prepared statements: an extra call per statement is measurable in a redeem. */
-function executor(db: SqliteDatabase): (statement: Statement) => unknown {
-  const prepared = new Map<string, PreparedStatement>()
+function executor(db: SqliteDatabase, prepared: Map<string, PreparedStatement>): (statement: Statement) => unknown {
   return ({ kind, sql, params }) => {
     let statement = prepared.get(sql)
     if (statement === undefined) {

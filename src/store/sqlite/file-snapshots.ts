@@ -18,21 +18,20 @@ interface SchemaObject {
 }
 
 /**
- * Snapshots in an attached database: in memory for a store in memory, otherwise in a file beside that of the store. The
- * copy of a table has the same columns and indexes, so that SQLite copies whole records and index entries without
- * building them again. SQLite skips this for tables with foreign keys, which are therefore off meanwhile.
+ * Snapshots in a file beside that of the store, attached while it is used. The copy of a table has the same columns and
+ * indexes, so that SQLite copies whole records and index entries without building them again. SQLite skips this for
+ * tables with foreign keys, which are therefore off meanwhile.
  *
  * All functions are synchronous; the caller has finished all transactions.
  */
-export class SqliteSnapshots {
+export class FileSnapshots {
   readonly #db: SqliteDatabase
-  readonly #file: string | null
-  #isAttached = false
+  readonly #file: string
 
   /** @param path of the store's database */
   constructor(db: SqliteDatabase, path: string) {
     this.#db = db
-    this.#file = path === ':memory:' ? null : `${path}.snapshots`
+    this.#file = `${path}.snapshots`
   }
 
   save({ name, saved_at, clock }: Omit<StoredSnapshot, 'vouchers'>): StoredSnapshot {
@@ -94,9 +93,11 @@ export class SqliteSnapshots {
     return removed
   }
 
+  close(): void {}
+
   /** Runs `work` in one transaction with the snapshots attached; returns `ifAbsent` while none was ever saved. */
   #attached<T, Absent>(ifAbsent: Absent | 'create', work: () => T): T | Exclude<Absent, 'create'> {
-    if (!this.#exists() && ifAbsent !== 'create') return ifAbsent as Exclude<Absent, 'create'>
+    if (!existsSync(this.#file) && ifAbsent !== 'create') return ifAbsent as Exclude<Absent, 'create'>
     const db = this.#db
     this.#attach()
     try {
@@ -110,42 +111,33 @@ export class SqliteSnapshots {
       throw error
     } finally {
       db.exec('pragma foreign_keys = on')
-      if (this.#file !== null) this.#detach()
+      this.#detach()
     }
   }
 
   /** Returns the space of removed copies. */
   #free(): void {
-    const isEmpty = this.list().length === 0
-    if (isEmpty && this.#file !== null) return rmSync(this.#file)
-    if (isEmpty) return this.#detach()
+    if (this.list().length === 0) return rmSync(this.#file)
     this.#attach()
     this.#db.exec('vacuum snapshots')
-    if (this.#file !== null) this.#detach()
-  }
-
-  #exists(): boolean {
-    return this.#file === null ? this.#isAttached : existsSync(this.#file)
+    this.#detach()
   }
 
   #attach(): void {
-    if (this.#isAttached) return
     try {
       // SQLite would create the file with the mode of the process.
-      if (this.#file !== null) closeSync(openSync(this.#file, 'a', 0o600))
+      closeSync(openSync(this.#file, 'a', 0o600))
       this.#db.exec(
-        `attach '${(this.#file ?? ':memory:').replaceAll("'", "''")}' as snapshots;
+        `attach '${this.#file.replaceAll("'", "''")}' as snapshots;
          pragma snapshots.locking_mode = normal; pragma snapshots.synchronous = full`,
       )
     } catch (cause) {
       throw new StoreUnavailable('the file of the snapshots cannot be opened', { cause })
     }
-    this.#isAttached = true
   }
 
   #detach(): void {
     this.#db.exec('detach snapshots')
-    this.#isAttached = false
   }
 
   #find(name: string): Entry | undefined {

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, wri
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { all, inserting, type Op, run } from '../../../src/store/operation.js'
+import { closeDatabase, openDatabase } from '../../../src/store/sqlite/engine.js'
 import { openSqliteStore } from '../../../src/store/sqlite/store.js'
 import { StoreUnavailable } from '../../../src/store/store.js'
 import { templateRow } from '../../support/rows.js'
@@ -48,14 +49,31 @@ it('removing a snapshot of several returns its space', async () => {
 })
 
 it('foreign keys hold after a restore', async () => {
-  const store = openSqliteStore(':memory:')
-  await store.snapshots.save(at('one'))
-  await store.snapshots.restore('one')
-  const orphan = store.write(() =>
-    run("insert into bot_tokens (token_hash, bot_id, created_at) values ('hash', 'bot_none', 1)"),
-  )
-  await expect(orphan).rejects.toMatchObject({ message: expect.stringMatching(/foreign key/i) })
-  await store.close()
+  await inFolder(async (folder) => {
+    const store = openSqliteStore(join(folder, 'voucherctl.db'))
+    await store.snapshots.save(at('one'))
+    await store.snapshots.restore('one')
+    const orphan = store.write(() =>
+      run("insert into bot_tokens (token_hash, bot_id, created_at) values ('hash', 'bot_none', 1)"),
+    )
+    await expect(orphan).rejects.toMatchObject({ message: expect.stringMatching(/foreign key/i) })
+    await store.close()
+  })
+})
+
+it('restore of a snapshot of another schema version changes nothing, and resolves to outdated', async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, 'voucherctl.db')
+    const store = openSqliteStore(path)
+    await store.snapshots.save(at('one'))
+    await store.write(() => insertTemplate(templateRow()))
+    const file = openDatabase(`${path}.snapshots`)
+    file.exec('update entries set schema = 0')
+    closeDatabase(file)
+    expect(await store.snapshots.restore('one')).toBe('outdated')
+    expect(await store.read(() => all('select id from templates'))).toHaveLength(1)
+    await store.close()
+  })
 })
 
 it.each<[string, (file: string) => void]>([

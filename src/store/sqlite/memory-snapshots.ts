@@ -1,0 +1,58 @@
+import { columnOverrides } from '../move/tables.js'
+import type { StoredSnapshot } from '../snapshots.js'
+import { inverseOf } from './changeset.js'
+import type { SqliteDatabase, SqliteSession } from './engine.js'
+
+interface Saved {
+  readonly record: StoredSnapshot
+  /** Records which rows changed since, with their old values. */
+  session: SqliteSession
+}
+
+/** Snapshots of a store in memory. A save copies nothing, and a restore undoes what changed since. */
+export class MemorySnapshots {
+  readonly #db: SqliteDatabase
+  readonly #saved = new Map<string, Saved>()
+
+  constructor(db: SqliteDatabase) {
+    this.#db = db
+  }
+
+  save(snapshot: Omit<StoredSnapshot, 'vouchers'>): StoredSnapshot {
+    this.remove(snapshot.name)
+    const { n: vouchers } = this.#db.prepare('select count(*) as n from vouchers').get() as { n: number }
+    const record = { ...snapshot, vouchers }
+    this.#saved.set(snapshot.name, { record, session: this.#db.createSession() })
+    return record
+  }
+
+  restore(name: string): StoredSnapshot | 'missing' {
+    const saved = this.#saved.get(name)
+    if (saved === undefined) return 'missing'
+    const changes = saved.session.changeset()
+    // Undoing is itself recorded by the sessions of the other snapshots, older and newer.
+    if (changes.length > 0 && !this.#db.applyChangeset(inverseOf(changes))) throw new Error(`cannot return to ${name}`)
+    for (const [table, overrides] of Object.entries(columnOverrides)) {
+      const sets = Object.entries(overrides).map(([column, value]) => `${column} = ${value}`)
+      this.#db.exec(`update ${table} set ${sets.join(', ')} where lease_until is not null`)
+    }
+    saved.session.close()
+    saved.session = this.#db.createSession()
+    return saved.record
+  }
+
+  list(): StoredSnapshot[] {
+    return [...this.#saved.values()].map((it) => it.record).sort((a, b) => a.saved_at - b.saved_at)
+  }
+
+  remove(name: string): StoredSnapshot | undefined {
+    const saved = this.#saved.get(name)
+    this.#saved.delete(name)
+    saved?.session.close()
+    return saved?.record
+  }
+
+  close(): void {
+    for (const name of this.#saved.keys()) this.remove(name)
+  }
+}
