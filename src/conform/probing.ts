@@ -3,7 +3,7 @@ import { findMismatch } from '../client/evidence.js'
 import { buildRequest } from '../client/prepare.js'
 import type { CredentialKind, Endpoint, OutputOf } from '../contract/endpoint.js'
 import type { Members } from '../secure/json.js'
-import { Difference, NotApplicable } from './result.js'
+import { NotApplicable } from './result.js'
 import type { Scene } from './scene.js'
 import { membersOrNone, type Wire, type WireRequest, type WireResponse } from './wire.js'
 
@@ -31,6 +31,18 @@ export interface Observed<Data = unknown> extends WireResponse {
   /** `details` of the envelope; empty without them. */
   readonly details: Members
   readonly isReplay: boolean
+}
+
+/** Ends a probe: what it observed is not what the rule says. */
+export class Difference extends Error {
+  constructor(
+    readonly expected: string,
+    readonly observed: string,
+    /** The last request before the difference; what a probe restores afterwards sends others. */
+    readonly request: WireRequest | undefined,
+  ) {
+    super('difference')
+  }
 }
 
 /** What a probe can do: calls, things to call with, and statements about what it observed. */
@@ -75,7 +87,7 @@ export class Probing {
   /** Returns `data` of a success. @throws Difference for another response */
   accepts<Data>(response: Observed<Data>, status?: number): Data {
     if (response.fault !== undefined || (status !== undefined && response.status !== status)) {
-      throw new Difference(`a success${status === undefined ? '' : ` with status ${status}`}`, inWords(response))
+      this.#differs(`a success${status === undefined ? '' : ` with status ${status}`}`, inWords(response))
     }
     return response.data
   }
@@ -83,18 +95,18 @@ export class Probing {
   /** @throws Difference unless the response is a refusal with this status and, if given, this code */
   refuses(response: Observed, status: number, code?: string): void {
     if (response.status === status && (code === undefined || response.code === code)) return
-    throw new Difference(`status ${status}${code === undefined ? '' : ` ${code}`}`, inWords(response))
+    this.#differs(`status ${status}${code === undefined ? '' : ` ${code}`}`, inWords(response))
   }
 
   /** @throws Difference unless both are equal, members in any order */
   equals(what: string, observed: unknown, expected: unknown): void {
     if (isDeepStrictEqual(observed, expected)) return
-    throw new Difference(`${what}: ${shown(expected)}`, `${what}: ${shown(observed)}`)
+    this.#differs(`${what}: ${shown(expected)}`, `${what}: ${shown(observed)}`)
   }
 
   /** @throws Difference unless the condition holds */
   holds(condition: boolean, expected: string, observed: unknown): void {
-    if (!condition) throw new Difference(expected, typeof observed === 'string' ? observed : shown(observed))
+    if (!condition) this.#differs(expected, typeof observed === 'string' ? observed : shown(observed))
   }
 
   /** Returns `data` of a success on which the probe is built. @throws NotApplicable for another response */
@@ -106,6 +118,10 @@ export class Probing {
   /** Ends the probe: the platform has not what it needs. */
   notApplicable(reason: string): never {
     throw new NotApplicable(reason)
+  }
+
+  #differs(expected: string, observed: string): never {
+    throw new Difference(expected, observed, this.wire.last)
   }
 
   #authorization(as: Caller): Readonly<Record<string, string>> {

@@ -33,16 +33,6 @@ export interface Leftover {
   readonly reason: string
 }
 
-/** Ends a probe: what it observed is not what the rule says. */
-export class Difference extends Error {
-  constructor(
-    readonly expected: string,
-    readonly observed: string,
-  ) {
-    super('difference')
-  }
-}
-
 /** Ends a probe: something that it needs is missing. */
 export class NotApplicable extends Error {}
 

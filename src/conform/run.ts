@@ -1,8 +1,8 @@
 import { curlOf } from './curl.js'
 import type { Group } from './group.js'
 import { type Probe, ruleOf } from './probe.js'
-import { Probing } from './probing.js'
-import { Difference, type Leftover, NotApplicable, NotReachable, type ProbeResult } from './result.js'
+import { Difference, Probing } from './probing.js'
+import { type Leftover, NotApplicable, NotReachable, type ProbeResult } from './result.js'
 import type { Scene } from './scene.js'
 import type { Wire } from './wire.js'
 
@@ -49,7 +49,7 @@ export async function runProbes(options: RunOptions): Promise<readonly Leftover[
 type Outcome = Pick<ProbeResult, 'result'> & Partial<ProbeResult>
 
 async function outcomeOf(probe: Probe, probing: Probing, options: RunOptions, silent: number): Promise<Outcome> {
-  const { baseUrl, scene, wire } = options
+  const { baseUrl, scene } = options
   const hide = (text: string) => scene.secrets.hide(text)
   const reason = whyNot(probe, options)
   if (reason !== undefined) return { result: 'not_applicable', reason }
@@ -61,8 +61,8 @@ async function outcomeOf(probe: Probe, probing: Probing, options: RunOptions, si
     return { result: 'holds' }
   } catch (error) {
     if (error instanceof Difference) {
-      const request = wire.last === undefined ? null : curlOf(baseUrl, wire.last, scene.secrets)
       const { expected, observed } = error
+      const request = error.request === undefined ? null : curlOf(baseUrl, error.request, scene.secrets)
       return { result: 'differs', expected: hide(expected), observed: hide(observed), request }
     }
     if (error instanceof NotApplicable) return { result: 'not_applicable', reason: hide(error.message) }

@@ -17,4 +17,6 @@ export const unprobed: Readonly<Record<string, string>> = {
   'client-modes': 'A rule of clients: what they encrypt, repeat and refuse.',
   'key-pins': 'A rule of clients: which keys of a server they accept.',
   'clock-set-back': 'No call sets the clock of a platform.',
+  'update-ids': 'A rule of commands: which batches of updates they accept.',
+  'polls-that-are-not-held': 'A rule of commands: how often they poll a server that does not hold polls.',
 }

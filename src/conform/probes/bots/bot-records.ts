@@ -1,0 +1,265 @@
+import type { Bot } from '../../../contract/bots.js'
+import { contract } from '../../../contract/index.js'
+import {
+  applied,
+  apply,
+  approvedBot,
+  editableBot,
+  firstToken,
+  listedBot,
+  ownDetail,
+  pendingBot,
+  userBot,
+} from '../../bot-fixtures.js'
+import { probesOf } from '../../probe.js'
+import type { Probing } from '../../probing.js'
+
+const probe = probesOf('bot-records')
+const { bots, webhook } = contract
+/** Longer than the platform needs to store another time. */
+const CLOCK_STEP_MS = 20
+const URL_MAX = 2_048
+const HELD_S = 2
+const STARTED_MS = 200
+
+const urlOf = (length: number) => 'https://example.com/'.padEnd(length, 'x')
+
+/** A value of each member that a PATCH changes, other than the default. */
+const profile = {
+  avatar: 'https://example.com/conform.png',
+  description: 'conform: description',
+  short_description: 'conform: short',
+  about: 'conform: about',
+  cover_url: 'https://example.com/cover.png',
+  links: [{ title: 'conform', url: 'https://example.com/conform' }],
+  contact: { email: 'conform@example.com', phone: '+1 555 0100', url: 'https://example.com/contact' },
+  supports_inline_queries: true,
+  friend_request_mode: 'disabled',
+  group_privacy: false,
+}
+
+const usernames = [
+  ['of-2', 'A username of 2 characters is refused with 400.', 'ab'],
+  ['of-65', 'A username of 65 characters is refused with 400.', 'a'.repeat(65)],
+  ['with-a-digit-first', 'A username that starts with a digit is refused with 400.', '1conform_bot'],
+  ['with-upper-case', 'A username with an upper-case letter is refused with 400.', 'Conform_bot'],
+  ['with-a-hyphen', 'A username with a hyphen is refused with 400.', 'conform-bot'],
+] as const
+
+/** What the regeneration of the token of the run's bot did to the old one, which holds a poll at that time. */
+function regenerated(it: Probing) {
+  return it.scene.once('regenerated token', async () => {
+    const { id: botId } = await approvedBot(it)
+    const { first } = await firstToken(it)
+    const old = first.map(({ data }) => data.one_time_token).find((token) => token !== undefined)
+    const as = { credential: old ?? it.notApplicable('Needs the token of a bot.') }
+    it.needs(await it.call(webhook.info, {}, { as }), 'a bot token that works')
+    const poll = it.call(bots.updates, { timeout: HELD_S }, { as })
+    await it.scene.pause(STARTED_MS)
+    const response = await it.call(bots.regenerateToken, { botId })
+    const request = it.wire.last
+    return { as, botId, response, request, held: await poll }
+  })
+}
+
+/** The last calls that tell whether a PATCH changed the record. */
+async function updatedAt(it: Probing, botId: string): Promise<string> {
+  return (await listedBot(it, botId)).updated_at
+}
+
+const isTextOrNull = (value: unknown) => value === null || typeof value === 'string'
+
+function checkRecord(it: Probing, bot: Bot): void {
+  const { id, name, username, review_status, status, has_token, token_prefix } = bot
+  it.holds(
+    [id, name, username].every((value) => typeof value === 'string'),
+    'texts in id, name and username',
+    bot,
+  )
+  it.holds(['pending', 'approved', 'rejected'].includes(review_status), 'a state of the review', review_status)
+  it.holds(['inactive', 'active', 'disabled'].includes(status), 'a status', status)
+  it.holds(typeof has_token === 'boolean' && isTextOrNull(token_prefix), 'has_token and token_prefix', bot)
+}
+
+export const botRecords = [
+  probe('greatest-lengths', 'A bot may have a name of 100 and a username of 64 characters.', ['jwt'], async (it) => {
+    const response = await applied(it)
+    if (response.status !== 400) it.needs(response, 'a bot')
+    it.accepts(response)
+  }),
+  probe('name-of-101', 'A bot with a name of 101 characters is refused with 400.', ['jwt'], async (it) => {
+    it.refuses(await apply(it, { name: 'x'.repeat(101) }), 400)
+  }),
+  ...usernames.map(([name, title, username]) =>
+    probe(`username-${name}`, title, ['jwt'], async (it) => it.refuses(await apply(it, { username }), 400)),
+  ),
+  probe('username-taken', 'A second bot with the same username is refused with 409.', ['jwt'], async (it) => {
+    const { username } = it.needs(await applied(it), 'a bot')
+    const response = await apply(it, { username })
+    if (response.code === 'BOT_LIMIT_REACHED') it.notApplicable('Needs an account with fewer bots.')
+    it.refuses(response, 409)
+  }),
+  probe('avatar-without-https', 'A bot with an avatar that is not https is refused with 400.', ['jwt'], async (it) => {
+    it.refuses(await apply(it, { avatar: 'http://example.com/a.png' }), 400)
+  }),
+  probe('listed', 'The list of bots has the seven named members.', ['jwt'], async (it) => {
+    const { id } = it.needs(await applied(it), 'a bot')
+    checkRecord(it, await listedBot(it, id))
+  }),
+  probe('detail', 'The record of one bot adds profile, webhook and command_menus.', ['jwt'], async (it) => {
+    const { profile, webhook: settings, command_menus } = await ownDetail(it)
+    it.holds(typeof profile === 'object' && profile !== null, 'an object in profile', profile)
+    it.equals('webhook without settings', settings, null)
+    it.holds(Array.isArray(command_menus), 'a list in command_menus', command_menus)
+  }),
+  probe('profile-defaults', 'Members of a profile that were never set have their defaults.', ['jwt'], async (it) => {
+    const defaults = {
+      avatar: null,
+      description: null,
+      short_description: null,
+      about: null,
+      cover_url: null,
+      links: [],
+      contact: {},
+      supports_inline_queries: false,
+      friend_request_mode: 'manual',
+      group_privacy: true,
+    }
+    const own = new Map(Object.entries((await ownDetail(it)).profile))
+    const observed = Object.fromEntries(Object.keys(defaults).map((name) => [name, own.get(name)]))
+    it.equals('profile', observed, defaults)
+  }),
+  probe('patch-before-approval', 'A PATCH before the approval is 409.', ['jwt'], async (it) => {
+    const { id: botId } = await pendingBot(it)
+    it.refuses(await it.call(bots.update, { botId, about: 'conform' }), 409)
+  }),
+  probe('patch', 'A PATCH changes each member of the profile and the name.', ['jwt'], async (it) => {
+    const botId = await editableBot(it)
+    const name = `conform ${it.scene.run} patched`
+    it.accepts(await it.call(bots.update, { botId, name, ...profile }))
+    const after = it.needs(await it.call(bots.get, { botId }), 'a record of a bot')
+    const observed = Object.fromEntries(Object.keys(profile).map((key) => [key, Reflect.get(after.profile, key)]))
+    it.equals('name and profile', [after.name, observed], [name, profile])
+  }),
+  probe('patch-of-the-username', 'A PATCH with the username is 400, even with the same one.', ['jwt'], async (it) => {
+    const botId = await editableBot(it)
+    const { username } = await listedBot(it, botId)
+    it.refuses(await it.call(bots.update, { botId, username }), 400)
+  }),
+  probe('patch-without-a-change', 'A PATCH that changes nothing keeps updated_at.', ['jwt'], async (it) => {
+    const botId = await editableBot(it)
+    const { name } = await listedBot(it, botId)
+    const before = await updatedAt(it, botId)
+    await it.scene.pause(CLOCK_STEP_MS)
+    it.needs(await it.call(bots.update, { botId, name }), 'a PATCH')
+    it.equals('updated_at', await updatedAt(it, botId), before)
+  }),
+  ...(
+    [
+      ['url-without-https', 'An http URL in a profile is refused with 400.', 'http://example.com/a.png'],
+      ['url-of-2049', 'A URL of 2,049 characters in a profile is refused with 400.', urlOf(URL_MAX + 1)],
+      ['url-that-does-not-parse', 'A URL that does not parse is refused with 400.', 'https://[conform'],
+    ] as const
+  ).map(([name, title, url]) =>
+    probe(name, title, ['jwt'], async (it) => {
+      const botId = await editableBot(it)
+      it.refuses(await it.call(bots.update, { botId, cover_url: url }), 400)
+    }),
+  ),
+  probe('url-of-2048', 'A URL in a profile may have 2,048 characters.', ['jwt'], async (it) => {
+    const botId = await editableBot(it)
+    it.accepts(await it.call(bots.update, { botId, cover_url: urlOf(URL_MAX) }))
+  }),
+  probe('menu-commands', 'A menu command is stored as sent, with or without a slash.', ['jwt'], async (it) => {
+    const botId = await editableBot(it)
+    const command_menus = [
+      { command: '/start', description: 'conform: with a slash' },
+      { command: 'help', description: 'conform: without a slash' },
+    ]
+    it.accepts(await it.call(bots.update, { botId, command_menus }))
+    const after = it.needs(await it.call(bots.get, { botId }), 'a record of a bot')
+    it.equals('command_menus', after.command_menus, command_menus)
+  }),
+  probe(
+    'webhook-without-secret',
+    'The record of a bot has its webhook without the secret.',
+    ['jwt', 'webhook'],
+    async (it) => {
+      const botId = await editableBot(it)
+      const secret_token = `secret-${it.scene.name()}`
+      const url = `${it.scene.offer.receiver?.url}/${it.scene.name()}`
+      it.needs(await it.call(webhook.set, { botId, url, secret_token }), 'a webhook')
+      try {
+        const response = await it.call(bots.get, { botId })
+        const { webhook: settings } = it.needs(response, 'a record of a bot')
+        it.holds(settings !== null, 'the settings of the webhook', settings)
+        it.holds(!response.text.includes(secret_token), 'a record without the secret', 'the secret')
+      } finally {
+        await it.call(webhook.delete, { botId })
+      }
+    },
+  ),
+  probe('token-only-by-get', 'HEAD, PATCH and lists do not create the token of a bot.', ['jwt'], async (it) => {
+    const { patched, listed } = await firstToken(it)
+    it.holds(!patched.text.includes('one_time_token'), 'a PATCH without a token', 'one_time_token')
+    it.equals('has_token', listed.has_token, false)
+  }),
+  probe('first-get', 'The first GET after the approval returns one_time_token.', ['jwt'], async (it) => {
+    const { first } = await firstToken(it)
+    const shown = first.filter(({ data }) => typeof data.one_time_token === 'string')
+    it.holds(shown.length > 0, 'one_time_token in a record', 'none')
+  }),
+  probe('concurrent-gets', 'Of several concurrent GETs only one gets the token.', ['jwt'], async (it) => {
+    const { first } = await firstToken(it)
+    const shown = first.filter(({ data }) => typeof data.one_time_token === 'string')
+    if (shown.length === 0) it.notApplicable('Needs the token of a bot.')
+    it.equals('records with a token', shown.length, 1)
+  }),
+  probe('later-get', 'A later GET does not return the token, but that there is one.', ['jwt'], async (it) => {
+    const { later } = await firstToken(it)
+    const { one_time_token, has_token } = it.needs(later, 'a record of a bot')
+    it.equals('one_time_token and has_token', [typeof one_time_token, has_token], ['undefined', true])
+  }),
+  probe(
+    'user-bot-get',
+    'The record of a bot does not return a token that was shown.',
+    ['jwt', 'bot id', 'bot'],
+    async (it) => {
+      const { id: botId } = await userBot(it)
+      const { one_time_token } = it.needs(await it.call(bots.get, { botId }), 'a record of a bot')
+      it.equals('one_time_token', typeof one_time_token, 'undefined')
+    },
+  ),
+]
+
+/** These probes end the token of the run's bot: they run last. */
+export const regeneratedTokens = [
+  probe('regenerate', 'A regeneration returns bot_id, one_time_token and token_prefix.', ['jwt'], async (it) => {
+    const { response, request, botId } = await regenerated(it)
+    it.wire.last = request
+    const { bot_id, one_time_token, token_prefix } = it.accepts(response)
+    it.equals('bot_id', bot_id, botId)
+    it.holds(one_time_token.startsWith(token_prefix) && token_prefix !== '', 'the start of the token', token_prefix)
+  }),
+  probe('regenerated-token', 'The token that a regeneration returns works.', ['jwt'], async (it) => {
+    const { response } = await regenerated(it)
+    const { one_time_token } = it.needs(response, 'a new token')
+    it.accepts(await it.call(webhook.info, {}, { as: { credential: one_time_token } }))
+  }),
+  probe('old-token', 'After a regeneration the old token is 401 immediately.', ['jwt'], async (it) => {
+    const { response, as } = await regenerated(it)
+    it.needs(response, 'a new token')
+    it.refuses(await it.call(webhook.info, {}, { as }), 401)
+  }),
+  probe(
+    'held-poll',
+    'After a regeneration a held poll with the old token gets 401.',
+    ['jwt'],
+    async (it) => {
+      const { response, held } = await regenerated(it)
+      it.needs(response, 'a new token')
+      it.refuses(held, 401)
+    },
+    { waitsMs: HELD_S * 1000 },
+  ),
+]

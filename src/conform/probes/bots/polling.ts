@@ -1,0 +1,261 @@
+import { contract } from '../../../contract/index.js'
+import type { Update } from '../../../contract/updates.js'
+import { listen, poll, select, waiting } from '../../bot-fixtures.js'
+import { voucher } from '../../fixtures.js'
+import { probesOf } from '../../probe.js'
+import type { Probing } from '../../probing.js'
+
+const probe = probesOf('polling')
+const { webhook } = contract
+const needs = ['bot', 'token', 'template'] as const
+const withWebhook = [...needs, 'jwt', 'bot id', 'webhook'] as const
+
+const FAR = 1_000_000
+const HELD_S = 1
+const OLDER_S = 3
+/** Time in which a poll that was sent reaches the platform. */
+const STARTED_MS = 300
+const ENDED_MS = 800
+/** Longest polls, through HTTP and through the encrypted transport. */
+const HELD_MAX_S = 50
+const INNER_MAX_S = 10
+
+const idsOf = (items: readonly Update[]) => items.map(({ update_id }) => update_id)
+
+/** Ids of the updates that wait, ascending. */
+const waitingIds = async (it: Probing, count: number) => idsOf(await waiting(it, count)).sort((a, b) => a - b)
+
+/** Ids of the updates that no poll has confirmed. */
+const unconfirmed = async (it: Probing) => idsOf(it.needs(await poll(it), 'a bot that polls').items)
+
+/** Holds a poll, sends calls meanwhile, and returns its response. */
+async function during(it: Probing, input: Readonly<Record<string, unknown>>, run: () => Promise<unknown>) {
+  const older = poll(it, { timeout: OLDER_S, ...input })
+  await it.scene.pause(STARTED_MS)
+  await run()
+  return older
+}
+
+/** Sets a webhook that fails, so that no update is delivered; runs calls, and removes it. */
+async function whileWebhook(it: Probing, run: () => Promise<void>): Promise<void> {
+  const { receiver, botId } = it.scene.offer
+  const path = `/${it.scene.name()}`
+  receiver?.respond(path, () => 500)
+  it.needs(await it.call(webhook.set, { botId, url: `${receiver?.url}${path}` }), 'a webhook')
+  try {
+    await run()
+  } finally {
+    await it.call(webhook.delete, { botId })
+  }
+}
+
+export const polling = [
+  probe(
+    'ascending',
+    'getUpdates returns items in ascending order.',
+    needs,
+    async (it) => {
+      await waiting(it, 2)
+      const { items } = it.accepts(await poll(it))
+      const ids = idsOf(items)
+      it.equals(
+        'ids',
+        ids,
+        [...ids].sort((a, b) => a - b),
+      )
+    },
+    { vouchers: 2 },
+  ),
+  probe(
+    'unconfirmed',
+    'A poll without offset confirms nothing.',
+    needs,
+    async (it) => {
+      const before = await waitingIds(it, 1)
+      it.needs(await poll(it), 'a bot that polls')
+      const after = new Set(await unconfirmed(it))
+      it.holds(
+        before.every((id) => after.has(id)),
+        `updates ${before}`,
+        `updates ${[...after]}`,
+      )
+    },
+    { vouchers: 1 },
+  ),
+  probe(
+    'offset',
+    'An offset confirms all updates below it, and none from it on.',
+    needs,
+    async (it) => {
+      const last = (await waitingIds(it, 2)).at(-1) ?? 0
+      it.needs(await poll(it, { offset: last }), 'a bot that polls')
+      const left = await unconfirmed(it)
+      it.holds(left.includes(last) && left.every((id) => id >= last), `updates from ${last}`, left)
+    },
+    { vouchers: 2 },
+  ),
+  probe(
+    'negative-offset',
+    'The offset -1 leaves only the newest update unconfirmed.',
+    needs,
+    async (it) => {
+      const last = (await waitingIds(it, 2)).at(-1) ?? 0
+      it.accepts(await poll(it, { offset: -1 }))
+      const left = await unconfirmed(it)
+      it.holds(left.includes(last) && left.every((id) => id >= last), `updates from ${last}`, left)
+    },
+    { vouchers: 2 },
+  ),
+  probe('offset-in-the-future', 'An offset beyond the next id is 400 OFFSET_IN_FUTURE.', ['bot'], async (it) => {
+    it.needs(await poll(it, { limit: 1 }), 'a bot that polls')
+    it.refuses(await poll(it, { offset: FAR * FAR }), 400, 'OFFSET_IN_FUTURE')
+  }),
+  probe(
+    'offset-of-the-next',
+    'An offset of the next id confirms all updates.',
+    needs,
+    async (it) => {
+      const last = (await waitingIds(it, 1)).at(-1) ?? 0
+      it.accepts(await poll(it, { offset: last + 1 }))
+      const left = await unconfirmed(it)
+      it.holds(
+        left.every((id) => id > last),
+        `no update up to ${last}`,
+        left,
+      )
+    },
+    { vouchers: 1 },
+  ),
+  probe(
+    'limit',
+    'A poll with the limit 1 returns one of two updates.',
+    needs,
+    async (it) => {
+      await waiting(it, 2)
+      it.equals('number of items', it.accepts(await poll(it, { limit: 1 })).items.length, 1)
+    },
+    { vouchers: 2 },
+  ),
+  ...[0, 101].map((limit) =>
+    probe(`limit-of-${limit}`, `A poll with the limit ${limit} is refused with 400.`, ['bot'], async (it) => {
+      it.refuses(await poll(it, { limit }), 400)
+    }),
+  ),
+  probe('limit-of-100', 'A poll may have the limit 100.', ['bot'], async (it) => {
+    it.needs(await poll(it, { limit: 1 }), 'a bot that polls')
+    it.accepts(await poll(it, { limit: 100 }))
+  }),
+  probe(
+    'timeout-too-long',
+    'A timeout above 50 s, or 10 s when encrypted, is refused with 400.',
+    ['bot'],
+    async (it) => {
+      it.refuses(await poll(it, { timeout: (it.wire.isEncrypted ? INNER_MAX_S : HELD_MAX_S) + 1 }), 400)
+    },
+  ),
+  probe(
+    'longest-timeout',
+    'A poll may have a timeout of 50 s, or 10 s when encrypted.',
+    needs,
+    async (it) => {
+      await waiting(it, 1)
+      it.accepts(await poll(it, { timeout: it.wire.isEncrypted ? INNER_MAX_S : HELD_MAX_S }))
+    },
+    { vouchers: 1 },
+  ),
+  probe(
+    'held',
+    'A timeout of 1 s holds a poll without updates for 1 s.',
+    ['bot'],
+    async (it) => {
+      await listen(it)
+      const startedAt = performance.now()
+      const { items } = it.accepts(await poll(it, { timeout: HELD_S }))
+      const tookMs = performance.now() - startedAt
+      if (items.length > 0) it.notApplicable('Needs a bot without other updates.')
+      it.holds(tookMs >= HELD_S * ENDED_MS, `at least ${HELD_S * ENDED_MS} ms`, `${Math.round(tookMs)} ms`)
+    },
+    { waitsMs: HELD_S * 1000 },
+  ),
+  probe(
+    'held-until-an-update',
+    'A held poll returns an update that is created meanwhile.',
+    needs,
+    async (it) => {
+      await waiting(it, 1)
+      await listen(it)
+      const held = await during(it, {}, () => voucher(it))
+      it.holds(it.accepts(held).items.length > 0, 'an update', 'none')
+    },
+    { vouchers: 2, waitsMs: OLDER_S * 1000 },
+  ),
+  probe(
+    'newer-poll',
+    'A newer poll ends an older one, which gets 409 POLL_TERMINATED.',
+    ['bot'],
+    async (it) => {
+      await listen(it)
+      const older = await during(it, {}, () => poll(it))
+      it.refuses(older, 409, 'POLL_TERMINATED')
+    },
+    { waitsMs: OLDER_S * 1000 },
+  ),
+  probe(
+    'confirmed-by-an-ended-poll',
+    'Updates that an ended poll confirmed remain confirmed.',
+    needs,
+    async (it) => {
+      const last = (await waitingIds(it, 1)).at(-1) ?? 0
+      const older = await during(it, { offset: last + 1 }, () => poll(it))
+      if (older.status !== 409) it.notApplicable('Needs a poll that a newer one ended.')
+      const left = await unconfirmed(it)
+      it.holds(
+        left.every((id) => id > last),
+        `no update up to ${last}`,
+        left,
+      )
+    },
+    { vouchers: 1, waitsMs: OLDER_S * 1000 },
+  ),
+  probe('refused-poll', 'A refused poll does not change allowed_updates.', ['bot'], async (it) => {
+    await select(it, ['message', 'ping'])
+    const settings = async () => it.needs(await it.call(webhook.info, {}), 'settings of a bot').allowed_updates
+    const before = await settings()
+    const refused = await poll(it, { offset: FAR * FAR, allowed_updates: ['message'] })
+    if (refused.status < 400) it.notApplicable('Needs a refused poll.')
+    it.equals('allowed_updates', await settings(), before)
+  }),
+  probe(
+    'refused-poll-ends-an-older-one',
+    'A poll that is refused for its offset ends an older poll.',
+    ['bot'],
+    async (it) => {
+      await listen(it)
+      const older = await during(it, {}, async () => {
+        const refused = await poll(it, { offset: FAR * FAR })
+        if (refused.status < 400) it.notApplicable('Needs a refused poll.')
+      })
+      it.refuses(older, 409)
+    },
+    { waitsMs: OLDER_S * 1000 },
+  ),
+  probe('webhook-active', 'A poll of a bot with a webhook is 409 WEBHOOK_ACTIVE.', withWebhook, async (it) => {
+    await whileWebhook(it, async () => it.refuses(await poll(it), 409, 'WEBHOOK_ACTIVE'))
+  }),
+  probe(
+    'webhook-active-confirms-nothing',
+    'A poll that is refused for a webhook confirms nothing.',
+    withWebhook,
+    async (it) => {
+      const last = (await waitingIds(it, 1)).at(-1) ?? 0
+      await whileWebhook(it, async () => {})
+      if (!(await unconfirmed(it)).includes(last)) it.notApplicable('Needs updates that wait after a webhook.')
+      await whileWebhook(it, async () => {
+        if ((await poll(it, { offset: last + 1 })).status !== 409) it.notApplicable('Needs a refused poll.')
+      })
+      const left = await unconfirmed(it)
+      it.holds(left.includes(last), `update ${last}`, left)
+    },
+    { vouchers: 1 },
+  ),
+]

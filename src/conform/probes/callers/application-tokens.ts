@@ -1,0 +1,116 @@
+import { contract } from '../../../contract/index.js'
+import type { CreatedToken, Token } from '../../../contract/tokens.js'
+import { application } from '../../fixtures.js'
+import { probesOf } from '../../probe.js'
+import type { Observed, Probing } from '../../probing.js'
+import { createToken, fullToken, revokeAll } from './shared.js'
+
+const probe = probesOf('application-tokens')
+const { templates, tokens } = contract
+const DAY_MS = 86_400_000
+const ACTIVE_MAX = 20
+const WRITTEN_AFTER_MS = 61_000
+
+const lifetimeOf = ({ createdAt, expiresAt }: Token) =>
+  expiresAt === null ? null : (Date.parse(expiresAt) - Date.parse(createdAt)) / DAY_MS
+
+/** A token that was revoked after it worked. */
+function revoked(it: Probing) {
+  return it.scene.once('revoked token', async () => {
+    const { id: appId } = await application(it)
+    const created = it.needs(await createToken(it), 'a token')
+    const as = { credential: created.token }
+    it.needs(await it.call(templates.list, {}, { as }), 'a token that works')
+    const record = it.needs(await it.call(tokens.revoke, { appId, tokenId: created.id }), 'a revoked token')
+    return { as, record, input: { appId, tokenId: created.id } }
+  })
+}
+
+/** All tokens of the run's application. */
+async function listed(it: Probing): Promise<Observed<{ readonly items: Token[] }>> {
+  const { id: appId } = await application(it)
+  const list = await it.call(tokens.list, { appId, limit: 100 })
+  it.needs(list, 'a list of tokens')
+  return list
+}
+
+export const applicationTokens = [
+  probe('shown-once', 'The list of tokens contains a new token without its value.', ['jwt'], async (it) => {
+    const { id, token } = await fullToken(it)
+    const { data, text } = await listed(it)
+    it.holds(
+      data.items.some((item) => item.id === id),
+      'the new token in the list',
+      'none',
+    )
+    it.holds(!text.includes(token), 'a list without the value of the token', 'its value')
+  }),
+  probe('revoked', 'A revoked token is 401.', ['jwt'], async (it) => {
+    const { as } = await revoked(it)
+    it.refuses(await it.call(templates.list, {}, { as }), 401)
+  }),
+  probe('revoked-twice', 'Revoking a token twice returns the same record.', ['jwt'], async (it) => {
+    const { record, input } = await revoked(it)
+    it.equals('record', it.accepts(await it.call(tokens.revoke, input)), record)
+  }),
+  probe('name', 'A token needs a name: 400 without one.', ['jwt'], async (it) => {
+    it.refuses(await createToken(it, { name: undefined }), 400)
+  }),
+  probe('scopes', 'A token needs scopes: 400 without the member and for an empty list.', ['jwt'], async (it) => {
+    it.refuses(await createToken(it, { scopes: undefined }), 400)
+    it.refuses(await createToken(it, { scopes: [] }), 400)
+  }),
+  ...[0, 366].map((days) =>
+    probe(
+      `lifetime-of-${days}`,
+      `A token with a lifetime of ${days} days is refused with 400.`,
+      ['jwt'],
+      async (it) => {
+        it.refuses(await createToken(it, { expires_in_days: days }), 400)
+      },
+    ),
+  ),
+  ...(
+    [
+      ['of-1', 'A token may have a lifetime of 1 day.', 1, 1],
+      ['of-365', 'A token may have a lifetime of 365 days.', 365, 365],
+      ['by-default', 'A token has a lifetime of 365 days by default.', undefined, 365],
+      ['null', 'A token with the lifetime null does not expire.', null, null],
+    ] as const
+  ).map(([name, title, days, expected]) =>
+    probe(`lifetime-${name}`, title, ['jwt'], async (it) => {
+      const token = it.accepts(await createToken(it, { expires_in_days: days }))
+      it.equals('lifetime in days', lifetimeOf(token), expected)
+      await revokeAll(it, [token])
+    }),
+  ),
+  probe('limit-of-20', 'An application has at most 20 active tokens: one more is 409.', ['jwt'], async (it) => {
+    const { data } = await listed(it)
+    let active = data.items.filter(({ status }) => status === 'active').length
+    if (active >= ACTIVE_MAX) it.notApplicable('Needs an application with fewer than 20 tokens.')
+    const made: CreatedToken[] = []
+    try {
+      for (; active < ACTIVE_MAX; active += 1) made.push(it.accepts(await createToken(it)))
+      const next = await createToken(it)
+      if (next.fault === undefined) made.push(next.data)
+      it.refuses(next, 409)
+    } finally {
+      await revokeAll(it, made)
+    }
+  }),
+  probe(
+    'last-used-at',
+    'A minute after the use of a token, its record says when it was used.',
+    ['jwt'],
+    async (it) => {
+      const { id, token } = await fullToken(it)
+      it.needs(await it.call(templates.list, {}, { as: { credential: token } }), 'a token that works')
+      await it.scene.pause(WRITTEN_AFTER_MS)
+      const { data } = await listed(it)
+      const { lastUsedAt } =
+        data.items.find((item) => item.id === id) ?? it.notApplicable('Needs the token in the list.')
+      it.holds(typeof lastUsedAt === 'string', 'a time in lastUsedAt', lastUsedAt)
+    },
+    { waitsMs: WRITTEN_AFTER_MS },
+  ),
+]

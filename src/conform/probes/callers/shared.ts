@@ -1,0 +1,83 @@
+import { type Scope, scopes } from '../../../contract/endpoint.js'
+import { contract } from '../../../contract/index.js'
+import type { CreatedToken } from '../../../contract/tokens.js'
+import { application, applicationToken, issueInput, templateInput } from '../../fixtures.js'
+import type { Caller, Observed, Probing } from '../../probing.js'
+
+const { templates, tokens, vouchers } = contract
+const POLL_MS = 500
+
+/** A code that no voucher has, and ids that no object has: a call that is allowed changes nothing. */
+export const unknownCredential = { type: 'redeem_code', value: '0000-0000-0000-0000' }
+export const unknownIssue = {
+  template_id: 'tpl_conform',
+  external_issue_id: 'conform',
+  recipient_user_id: 'conform',
+}
+
+/** A token of the run's application with every scope, the same one for all probes. */
+export function fullToken(it: Probing): Promise<CreatedToken> {
+  return it.scene.once('token with every scope', async () => applicationToken(it, (await application(it)).id, scopes))
+}
+
+/** Sends the create call of a token of the run's application. */
+export async function createToken(
+  it: Probing,
+  changes: Readonly<Record<string, unknown>> = {},
+): Promise<Observed<CreatedToken>> {
+  const { id: appId } = await application(it)
+  const input = { appId, name: `conform ${it.scene.run}`, scopes: ['vouchers:read'], expires_in_days: 1, ...changes }
+  const response = await it.call(tokens.create, input)
+  if (response.fault === undefined) {
+    const { id: tokenId } = response.data
+    it.scene.removes('token', tokenId, async () => (await it.call(tokens.revoke, { appId, tokenId })).fault)
+  }
+  return response
+}
+
+/** Revokes tokens that no other probe uses: an application has at most 20 active ones. */
+export async function revokeAll(it: Probing, made: readonly CreatedToken[]): Promise<void> {
+  const { id: appId } = await application(it)
+  for (const { id: tokenId } of made) await it.call(tokens.revoke, { appId, tokenId })
+}
+
+/** Runs calls with a token of the run's application that has these scopes, and revokes it. */
+export async function withToken<T>(
+  it: Probing,
+  granted: readonly Scope[],
+  run: (as: Caller) => Promise<T>,
+): Promise<T> {
+  const token = it.needs(await createToken(it, { scopes: granted }), 'a token')
+  try {
+    return await run({ credential: token.token })
+  } finally {
+    await revokeAll(it, [token])
+  }
+}
+
+/** A voucher of the run's application, from a template that the platform approves, and how it was issued. */
+export function applicationVoucher(it: Probing) {
+  return it.scene.once('voucher of the application', async () => {
+    const as = { credential: (await fullToken(it)).token }
+    const input = await issueInput(it, { template_id: await applicationTemplate(it, as) })
+    const key = it.scene.name()
+    return { as, input, key, issued: it.needs(await it.call(vouchers.issue, input, { as, key }), 'an issued voucher') }
+  })
+}
+
+/** Id of an active template of the run's application. */
+function applicationTemplate(it: Probing, as: Caller): Promise<string> {
+  return it.scene.once('template of the application', async () => {
+    const created = it.needs(await it.call(templates.create, templateInput(it), { as }), 'a template')
+    const { id, externalTemplateId } = created
+    it.scene.leaves('template', id)
+    it.needs(await it.call(templates.submit, { templateId: id }, { as }), 'a submitted template')
+    for (let leftMs = it.scene.offer.maxWaitMs; ; leftMs -= POLL_MS) {
+      const query = { external_template_id: externalTemplateId }
+      const list = it.needs(await it.call(templates.list, query, { as }), 'a template')
+      if (list.items.some((item) => item.id === id && item.status === 'active')) return id
+      if (leftMs <= 0) it.notApplicable('Needs a platform that approves templates within --max-wait.')
+      await it.scene.pause(Math.min(POLL_MS, leftMs))
+    }
+  })
+}

@@ -1,0 +1,43 @@
+import { contract } from '../../../contract/index.js'
+import { probesOf } from '../../probe.js'
+import type { Observed, Probing } from '../../probing.js'
+
+const probe = probesOf('stored-secrets')
+const { templates, vouchers, webhook } = contract
+
+const TOKEN = 'sop_ConformConformConformConformConform012345'
+const CODE = '7Q2M-conform-secret'
+
+/** Requires that a refusal does not repeat what was sent. */
+function hides(it: Probing, { fault, text, headers }: Observed, secret: string): void {
+  if (fault === undefined) it.notApplicable('Needs a refusal.')
+  const isHidden = ![text, JSON.stringify(headers)].some((part) => part.includes(secret))
+  it.holds(isHidden, 'a refusal without the secret', text)
+}
+
+export const storedSecrets = [
+  probe(
+    'refused-token',
+    'The refusal of an unknown token does not contain the token.',
+    [],
+    async (it) => hides(it, await it.call(templates.list, {}, { as: { credential: TOKEN } }), TOKEN),
+    { reads: true },
+  ),
+  probe(
+    'refused-code',
+    'The refusal of a malformed credential does not contain its value.',
+    ['token'],
+    async (it) => {
+      const credential = { type: 'redeem_code', value: CODE }
+      hides(it, await it.call(vouchers.verify, { credential }), CODE)
+    },
+    { reads: true },
+  ),
+  probe('refused-webhook-secret', 'The refusal of a webhook does not contain its secret.', ['bot'], async (it) => {
+    const secret = 'conform secret with spaces'
+    const input = { url: 'https://conform.invalid/hook', secret_token: secret }
+    const response = await it.call(webhook.setByBot, input)
+    if (response.fault === undefined) await it.call(webhook.delete, { botId: it.scene.offer.botId ?? '' })
+    hides(it, response, secret)
+  }),
+]
