@@ -10,8 +10,8 @@ const patient = new Set<string>(allProbes.filter(({ waitsMs = 0 }) => waitsMs > 
 const reviewed: readonly string[] = [
   'applications/link-of-a-pending-bot',
   'bot-records/patch-before-approval',
-  'bot-states/not-approved',
   'bot-states/pending-is-not-active',
+  'bot-states/not-approved',
 ]
 
 let reference: Reference

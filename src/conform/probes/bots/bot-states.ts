@@ -1,4 +1,4 @@
-import { botScopes } from '../../../contract/endpoint.js'
+import { botScopes, type Endpoint } from '../../../contract/endpoint.js'
 import { contract } from '../../../contract/index.js'
 import { applied, apply, approvedBot, pendingBot } from '../../bot-fixtures.js'
 import { templateInput } from '../../fixtures.js'
@@ -21,16 +21,18 @@ export const botStates = [
   }),
   probe('not-approved', 'Before the approval console calls are 409 BOT_NOT_APPROVED.', ['jwt'], async (it) => {
     const { id: botId } = await pendingBot(it)
-    const calls = [
-      await it.call(bots.metrics, { botId }),
-      await it.call(webhook.deliveries, { botId }),
-      await it.call(webhook.set, { botId, url: 'https://example.com/conform' }),
-      await it.call(webhook.delete, { botId }),
-      await it.call(bots.regenerateToken, { botId }),
-      await it.call(bots.templates, { botId }),
-      await it.call(bots.createTemplate, { botId, ...templateInput(it) }),
+    const calls: readonly (readonly [Endpoint, Readonly<Record<string, unknown>>])[] = [
+      [bots.metrics, {}],
+      [webhook.deliveries, {}],
+      [webhook.set, { url: 'https://example.com/conform' }],
+      [webhook.delete, {}],
+      [bots.regenerateToken, {}],
+      [bots.templates, {}],
+      [bots.createTemplate, templateInput(it)],
     ]
-    for (const response of calls) it.refuses(response, 409, 'BOT_NOT_APPROVED')
+    for (const [endpoint, input] of calls) {
+      it.refuses(await it.call(endpoint, { botId, ...input }), 409, 'BOT_NOT_APPROVED')
+    }
   }),
   probe('default-scopes', 'A bot may send and receive messages by default.', ['jwt'], async (it) => {
     const { scopes } = it.needs(await applied(it), 'a bot')
