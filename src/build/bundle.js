@@ -54,7 +54,7 @@ const programs = [
 
 /** Writes the files of all programs; returns the modules in each file and the files that it loads, by program. */
 export async function bundle(outdir) {
-  const plugins = [withoutChildProcess, parsedOnce]
+  const plugins = [withoutUnused, parsedOnce]
   // With a newer target, the compressor would replace the functions of `parsedOnce` with arrow functions.
   const minify = { compress: { target: 'es2015' }, mangle: true, codegen: true }
   const bundling = programs.map(async ({ input, output, platform = 'node', more = [] }) => {
@@ -91,11 +91,23 @@ const contentsOf = ({ moduleIds, imports, dynamicImports }) => ({
   loads: [...imports, ...dynamicImports].filter((name) => name.endsWith('.cjs')),
 })
 
-/** Commander imports node:child_process (5 ms) to run subcommands as separate programs, unused here. */
-const withoutChildProcess = {
-  name: 'without-child-process',
-  resolveId: (id, importer) =>
-    id === 'node:child_process' && /[\\/]commander[\\/]/.test(importer) ? NO_MODULE : undefined,
+/**
+ * Modules that packages import for features that this program does not use: commander's subcommands in other files, help
+ * and suggestions, Fastify's HTTP/2, TLS, versions of plugins, proxies and injected requests, pino's threads. They would
+ * take 5 ms of each command and 15 ms of the start of a server.
+ */
+const unused = {
+  commander: ['node:child_process', './help.js', './lib/help.js', './suggestSimilar'],
+  fastify: ['node:http2', 'node:https', 'semver', '@fastify/proxy-addr', 'light-my-request'],
+  pino: ['./lib/transport', './transport'],
+}
+
+const withoutUnused = {
+  name: 'without-unused',
+  resolveId(id, importer = '') {
+    const [, importing] = /.*[\\/]node_modules[\\/]([^\\/]+)/.exec(importer) ?? []
+    return unused[importing]?.includes(id) ? NO_MODULE : undefined
+  },
   load: (id) => (id === NO_MODULE ? 'export {}' : undefined),
 }
 

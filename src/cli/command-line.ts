@@ -1,4 +1,4 @@
-import { Command, CommanderError, Option } from 'commander'
+import { Command, CommanderError, type ErrorOptions, Option } from 'commander'
 import { closest } from '../contract/closest.js'
 import { aliasesOf, isGroup, type Leaf, type Node } from './command/leaf.js'
 import { type Failure, isKnownCode, usage } from './failure.js'
@@ -243,25 +243,18 @@ export async function lineOf(words: readonly string[]): Promise<CommandLine> {
   return line
 }
 
-/** Commander prints nothing. By default it would ask the standard streams for colour and width, which opens them. */
-const noOutput = {
-  writeOut: () => {},
-  writeErr: () => {},
-  getOutHasColors: () => false,
-  getErrHasColors: () => false,
-  getOutHelpWidth: () => 0,
-  getErrHelpWidth: () => 0,
+/** A command that throws commander's errors instead of printing them; the build omits commander's help. */
+class Name extends Command {
+  override help(): never {
+    throw new CommanderError(1, MISSING_NAME, '')
+  }
+
+  override error(message: string, { code = '' }: ErrorOptions = {}): never {
+    throw new CommanderError(1, code, message)
+  }
 }
 
-const newCommand = (name: string) =>
-  new Command(name)
-    .exitOverride()
-    .showSuggestionAfterError(false)
-    .configureOutput(noOutput)
-    // Commander formats its help if a command name is missing.
-    .configureHelp({ formatHelp: () => '' })
-    .helpOption(false)
-    .helpCommand(false)
+const newCommand = (name: string) => new Name(name).showSuggestionAfterError(false).helpOption(false).helpCommand(false)
 
 const nameOf = (path: readonly string[]) => ['voucherctl', ...path].join(' ')
 
