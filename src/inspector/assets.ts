@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { promises } from 'node:fs'
 
 /** Response of a page route: the same for the server and for a listener. */
 export interface PageResponse {
@@ -48,7 +48,7 @@ const read = new Map<string, Promise<Buffer>>()
 function readOnce(path: string): Promise<Buffer> {
   const known = read.get(path)
   if (known !== undefined) return known
-  const reading = readFile(new URL(path, root))
+  const reading = promises.readFile(new URL(path, root))
   read.set(path, reading)
   // A build may be writing the file: try again with the next request.
   reading.catch(() => read.delete(path))

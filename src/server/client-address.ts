@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { type BlockList, isIP, isIPv4, SocketAddress } from 'node:net'
-import { rangesOf } from './delivery/guard.js'
+import { isIP, isIPv4, SocketAddress } from 'node:net'
+import { type AddressList, rangesOf } from './delivery/guard.js'
 import type { CarrierExchange } from './transport/inner-exchange.js'
 
 /** Determines which client a request came from (DECISIONS.md#limits-by-address). */
@@ -113,7 +113,7 @@ function limitSubjectOf(address: string): string {
   return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`
 }
 
-function isIn(list: BlockList, address: string): boolean {
+function isIn(list: AddressList, address: string): boolean {
   const family = isIP(address)
   return family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6')
 }
