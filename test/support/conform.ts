@@ -10,6 +10,8 @@ import type { SeedTemplate } from '../../src/server/seed/schema.js'
 import { startServer } from '../../src/testing/index.js'
 import { defaultSeed } from '../../src/testing/seed.js'
 import type { StartOptions } from '../../src/testing/types.js'
+import { onPostgres } from './engine-name.js'
+import { takeDatabase } from './postgres-database.js'
 
 /** The reference server with all that a run can be offered. */
 export interface Reference {
@@ -48,7 +50,9 @@ export async function startReference(options: StartOptions = {}): Promise<Refere
     templates: (it.templates ?? []).flatMap((one) => [one, inReview(one)]),
   }))
   const seed = { ...defaultSeed, applications, bots }
-  const server = await startServer({ seed, clock: false, autoApprove: true, ...options })
+  const database = onPostgres ? takeDatabase() : undefined
+  const place = database === undefined ? {} : { databaseUrl: await database.url }
+  const server = await startServer({ seed, clock: false, autoApprove: true, ...place, ...options })
   await server.operator.rejectTemplate({ templateId: REJECTED, code: 'unclear', reason: 'Name the shop.' })
   const jwt = await server.operator.issueAccountToken({ accountId: 'acme' })
   if (!jwt.ok) throw new Error('The reference has no account')
@@ -88,6 +92,7 @@ export async function startReference(options: StartOptions = {}): Promise<Refere
     async close() {
       await receiver.close()
       await server.close()
+      database?.release()
     },
   }
 }
