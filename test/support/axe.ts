@@ -5,9 +5,9 @@ import type { Page } from 'playwright-core'
 export async function axeViolations(page: Page): Promise<string[]> {
   const devTools = await page.context().newCDPSession(page)
   // Evaluated by the browser's own protocol: the page's policy allows no other script.
-  await devTools.send('Runtime.evaluate', { expression: axe.source })
+  await devTools.send('Runtime.evaluate', { expression: `globalThis.axe ?? (() => { ${axe.source} })()` })
   const { result, exceptionDetails } = await devTools.send('Runtime.evaluate', {
-    expression: 'axe.run().then(({ violations }) => ({ violations }))',
+    expression: "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => ({ violations }))",
     awaitPromise: true,
     returnByValue: true,
   })
