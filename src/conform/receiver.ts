@@ -12,8 +12,13 @@ export interface Arrival {
   readonly rawBody: Buffer
 }
 
-/** Status of the response to a delivery; 200 by default. */
-export type Responder = (arrival: Arrival) => number
+interface Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Status of the response to a delivery, perhaps with headers, or later; 200 by default. */
+export type Responder = (arrival: Arrival) => number | Reply | Promise<number>
 
 /** Receives the deliveries of the platform during a run. */
 export class WebhookReceiver {
@@ -34,9 +39,10 @@ export class WebhookReceiver {
         const path = request.url ?? '/'
         const arrival = { path, at: performance.now(), headers: request.headers, rawBody }
         this.#arrivals.push(arrival)
-        response.statusCode = [...this.#responders].find(([end]) => path.endsWith(end))?.[1](arrival) ?? 200
-        response.end()
         this.#arrived()
+        const reply = await [...this.#responders].find(([end]) => path.endsWith(end))?.[1](arrival)
+        const { status, headers } = typeof reply === 'object' ? reply : { status: reply ?? 200, headers: {} }
+        response.writeHead(status, headers).end()
       } catch {
         // A delivery that breaks off has not arrived.
         response.destroy()

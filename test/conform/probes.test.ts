@@ -13,6 +13,8 @@ const reviewed: readonly string[] = [
   'bot-states/pending-is-not-active',
   'bot-states/not-approved',
 ]
+/** Hosts that a platform allows whose receiver is on its own machine, like that of these tests. */
+const ownMachine: readonly string[] = ['localhost', 'ipv4-loopback', 'ipv6-loopback'].map((it) => `webhook-urls/${it}`)
 
 let reference: Reference
 beforeAll(async () => {
@@ -23,7 +25,8 @@ afterAll(() => reference.close())
 test.each(groups)('the reference follows every rule of the group %s that a probe observes', async (group) => {
   const { results } = await reference.run({ only: [group], maxWaitMs: MAX_WAIT_MS })
   const others = results.filter(({ probe, result }) => result !== 'holds' && !patient.has(probe))
-  expect(others.filter(({ probe, result }) => result === 'differs' || !reviewed.includes(probe))).toEqual([])
+  const absent = [...reviewed, ...ownMachine]
+  expect(others.filter(({ probe, result }) => result === 'differs' || !absent.includes(probe))).toEqual([])
 })
 
 test('the reference follows the rules about bots before their approval', async () => {

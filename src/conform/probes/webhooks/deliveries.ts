@@ -1,0 +1,257 @@
+import { contract } from '../../../contract/index.js'
+import { deliveryStatuses } from '../../../contract/webhook.js'
+import { DEFAULT_TOLERANCE_SECONDS, signatureOf, webhookHeaders } from '../../../webhook/signature.js'
+import { voucher } from '../../fixtures.js'
+import { probesOf } from '../../probe.js'
+import type { Probing } from '../../probing.js'
+import {
+  ARRIVAL_MS,
+  arrivalsWith,
+  delivered,
+  deliveryNeeds,
+  failed,
+  firstArrival,
+  newEvent,
+  noArrival,
+  recordOf,
+  settled,
+  target,
+  updateIdOf,
+  webhook,
+} from './hook.js'
+
+const signature = probesOf('signatures')
+const schedule = probesOf('retry-schedule')
+const attempt = probesOf('delivery-attempts')
+const deliveries = probesOf('deliveries')
+
+const one = { vouchers: 2, waitsMs: ARRIVAL_MS }
+
+/** The headers of the shared delivery. */
+async function signed(it: Probing) {
+  const { arrival } = await delivered(it)
+  const valueOf = (name: keyof typeof webhookHeaders) => arrival.headers[webhookHeaders[name].toLowerCase()]
+  return { arrival, signature: valueOf('signature'), timestamp: valueOf('timestamp'), updateId: valueOf('updateId') }
+}
+
+const FIRST_DELAY_MS = 60_000
+/** Times of a record and of its retry may differ by this much. */
+const ROUNDING_MS = 2_000
+
+/** Ms from the end of a failed attempt to the next one, by the record of the delivery. */
+function delayOf(it: Probing, { attempts, next_attempt_at: next }: Awaited<ReturnType<typeof settled>>): number {
+  const last = attempts.at(-1)
+  if (last === undefined || next === null) return it.notApplicable('Needs a failed delivery with a next attempt.')
+  return Date.parse(next) - Date.parse(last.started_at) - last.duration_ms
+}
+
+const isFirstDelay = (it: Probing, ms: number) =>
+  it.holds(Math.abs(ms - FIRST_DELAY_MS) <= ROUNDING_MS, 'the next attempt after 60 s', `after ${ms / 1000} s`)
+
+export const signatures = [
+  signature(
+    'headers',
+    'A delivery has the headers X-Platform-Signature-V2, X-Platform-Timestamp and X-Platform-Update-Id.',
+    deliveryNeeds,
+    async (it) => {
+      const { arrival } = await signed(it)
+      const missing = Object.values(webhookHeaders).filter((name) => arrival.headers[name.toLowerCase()] === undefined)
+      it.equals('missing headers', missing, [])
+    },
+    one,
+  ),
+  signature(
+    'signature',
+    'The signature is HMAC-SHA256 of timestamp, dot and raw body with the secret, in 64 lower-case hex digits.',
+    deliveryNeeds,
+    async (it) => {
+      const { arrival, signature: received, timestamp } = await signed(it)
+      if (received === undefined || timestamp === undefined || !/^\d+$/.test(String(timestamp))) {
+        it.notApplicable('Needs a signature and a timestamp.')
+      }
+      const { secret } = await webhook(it)
+      const expected = signatureOf(arrival.rawBody, secret, String(timestamp))
+      it.holds(received === expected, expected, received)
+    },
+    one,
+  ),
+  signature(
+    'timestamp',
+    'The timestamp is the time of the attempt in Unix seconds.',
+    deliveryNeeds,
+    async (it) => {
+      const { timestamp } = await signed(it)
+      if (timestamp === undefined) it.notApplicable('Needs the header X-Platform-Timestamp.')
+      const isNear = Math.abs(Number(timestamp) - Date.now() / 1000) <= DEFAULT_TOLERANCE_SECONDS
+      it.holds(/^\d+$/.test(String(timestamp)) && isNear, 'Unix seconds, at most 300 s from now', timestamp)
+    },
+    one,
+  ),
+  signature(
+    'update-id',
+    'X-Platform-Update-Id is the update_id of the body.',
+    deliveryNeeds,
+    async (it) => {
+      const { arrival, updateId } = await signed(it)
+      if (updateId === undefined) it.notApplicable('Needs the header X-Platform-Update-Id.')
+      it.equals('update id', updateId, String(updateIdOf(arrival)))
+    },
+    one,
+  ),
+]
+
+export const retrySchedule = [
+  schedule(
+    'first-attempt',
+    'The first attempt is immediate.',
+    deliveryNeeds,
+    async (it) => {
+      const own = await webhook(it)
+      const { botId } = await target(it)
+      const list = contract.webhook.deliveries
+      const totalOf = async () => it.needs(await it.call(list, { botId, limit: 1 }), 'a list').pagination.total
+      const before = await totalOf()
+      const arrival = await firstArrival(it, own)
+      if (arrival === undefined && (await totalOf()) === before) noArrival(it)
+      it.holds(arrival !== undefined, `an attempt within ${ARRIVAL_MS / 1000} s`, 'a delivery without an attempt')
+    },
+    one,
+  ),
+  schedule(
+    'next-attempt',
+    'The next attempt is due 60 s after the end of the first failed one.',
+    deliveryNeeds,
+    async (it) => isFirstDelay(it, delayOf(it, (await failed(it)).record)),
+    one,
+  ),
+  schedule(
+    'retry-after',
+    'Retry-After of a receiver is ignored.',
+    deliveryNeeds,
+    async (it) => {
+      const usual = delayOf(it, (await failed(it)).record)
+      const own = await webhook(it)
+      const { updateId } = await newEvent(it, own, () => ({ status: 503, headers: { 'retry-after': '10' } }))
+      const delay = delayOf(it, await settled(it, updateId))
+      it.holds(Math.abs(delay - usual) <= ROUNDING_MS, `${usual / 1000} s as without it`, `${delay / 1000} s`)
+    },
+    { vouchers: 3, waitsMs: ARRIVAL_MS },
+  ),
+  schedule(
+    'second-attempt',
+    'The second attempt follows 60 s after the first failed one.',
+    deliveryNeeds,
+    async (it) => {
+      const own = await webhook(it)
+      own.receiver.respond(own.end, () => 500)
+      const { id } = await voucher(it)
+      const [first] = await arrivalsWith(own, id)
+      if (first === undefined) return noArrival(it)
+      own.receiver.respond(own.end, () => 200)
+      const [, second] = await arrivalsWith(own, id, 2, FIRST_DELAY_MS + ARRIVAL_MS)
+      if (second === undefined) return it.holds(false, 'a second attempt after 60 s', 'none after 63 s')
+      isFirstDelay(it, second.at - first.at)
+    },
+    { vouchers: 1, waitsMs: FIRST_DELAY_MS + ARRIVAL_MS },
+  ),
+]
+
+const RESPONSE_LIMIT_MS = 15_000
+
+export const deliveryAttempts = [
+  attempt(
+    'any-2xx',
+    'A response of any 2xx status is a success, such as 299.',
+    deliveryNeeds,
+    async (it) => {
+      const { updateId } = await newEvent(it, await webhook(it), () => 299)
+      it.equals('status', (await settled(it, updateId)).status, 'delivered')
+    },
+    one,
+  ),
+  attempt(
+    'status-of-500',
+    'A response of 500 is no success.',
+    deliveryNeeds,
+    async (it) => {
+      const { status } = (await failed(it)).record
+      it.holds(status !== 'delivered', 'another status than delivered', status)
+    },
+    one,
+  ),
+  attempt(
+    'time-limit',
+    'An attempt without a response fails after 15 s.',
+    deliveryNeeds,
+    async (it) => {
+      let release = () => {}
+      const held = new Promise<number>((resolve) => {
+        release = () => resolve(200)
+      })
+      const own = await webhook(it)
+      own.receiver.respond(own.end, () => held)
+      try {
+        const { id } = await voucher(it)
+        const [arrival] = await arrivalsWith(own, id)
+        if (arrival === undefined) return noArrival(it)
+        const ended = (record: { readonly attempts: readonly unknown[] }) => record.attempts.length > 0
+        const record = await recordOf(it, updateIdOf(arrival), ended, RESPONSE_LIMIT_MS + ARRIVAL_MS)
+        const [made] = record?.attempts ?? []
+        const ms = made?.duration_ms ?? 0
+        const fits = made !== undefined && made.error !== null && Math.abs(ms - RESPONSE_LIMIT_MS) <= 1_000
+        it.holds(fits, 'an attempt that failed after 15 s', made === undefined ? 'no failed attempt' : `${ms} ms`)
+      } finally {
+        release()
+      }
+    },
+    { vouchers: 1, waitsMs: RESPONSE_LIMIT_MS + ARRIVAL_MS },
+  ),
+]
+
+export const deliveryRecords = [
+  deliveries(
+    'while-set',
+    'An update that is created while a webhook is set has a delivery.',
+    deliveryNeeds,
+    async (it) => {
+      const { updateId } = await delivered(it)
+      it.holds((await recordOf(it, updateId)) !== undefined, `a delivery of update ${updateId}`, 'none')
+    },
+    one,
+  ),
+  deliveries(
+    'failed',
+    'A delivery whose attempt failed is failed, and a retry is due.',
+    deliveryNeeds,
+    async (it) => {
+      const { record } = await failed(it)
+      if (record.status === 'delivered') it.notApplicable('Needs a platform for which 500 is no success.')
+      it.holds(
+        record.status === 'failed' && record.next_attempt_at !== null,
+        'failed, with a next attempt',
+        record.status,
+      )
+    },
+    one,
+  ),
+  deliveries(
+    'attempts',
+    'The record of a delivery lists its attempts.',
+    deliveryNeeds,
+    async (it) => {
+      const { record } = await failed(it)
+      it.equals(
+        'status codes of the attempts',
+        record.attempts.map(({ status_code }) => status_code),
+        [500],
+      )
+    },
+    one,
+  ),
+  deliveries('statuses', 'A delivery has one of six statuses.', ['jwt', 'bot id'], async (it) => {
+    const { botId } = await target(it)
+    const list = it.needs(await it.call(contract.webhook.deliveries, { botId, limit: 100 }), 'a list of deliveries')
+    const others = list.items.map(({ status }) => status).filter((status) => !deliveryStatuses.includes(status))
+    it.equals('other statuses', others, [])
+  }),
+]

@@ -1,0 +1,27 @@
+import { contract } from '../../../contract/index.js'
+import type { Observed, Probing } from '../../probing.js'
+import { noWebhook, removeWebhook, sameBot, setWebhook } from './hook.js'
+
+const POLL_SECONDS = 2
+/** The platform has begun to hold a poll by then. */
+const BEGUN_MS = 400
+
+/** Responses to calls that set a webhook while a poll is held: one with a valid URL, one with a URL to refuse. */
+export const polled = (it: Probing): Promise<{ readonly goodUrl: Observed; readonly badUrl: Observed }> =>
+  it.scene.once('polled', async () => {
+    await sameBot(it)
+    const own = await noWebhook(it)
+    let isOver = false
+    const poll = it.call(contract.bots.updates, { timeout: POLL_SECONDS }).finally(() => {
+      isOver = true
+    })
+    await it.scene.pause(BEGUN_MS)
+    const badUrl = await setWebhook(it, { url: 'http://hooks.conform.example/x' })
+    const goodUrl = await setWebhook(it)
+    const isHeld = !isOver
+    if (goodUrl.fault === undefined) await removeWebhook(it, own.botId, true)
+    // A newer poll ends the one that is held.
+    await it.call(contract.bots.updates, {})
+    await poll
+    return !isHeld ? it.notApplicable('Needs a poll that the platform holds.') : { goodUrl, badUrl }
+  })

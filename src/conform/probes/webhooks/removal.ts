@@ -1,0 +1,168 @@
+import { contract } from '../../../contract/index.js'
+import { voucher } from '../../fixtures.js'
+import { probesOf } from '../../probe.js'
+import type { Observed, Probing } from '../../probing.js'
+import {
+  ARRIVAL_MS,
+  arrivalsWith,
+  delivered,
+  deliveryNeeds,
+  newEvent,
+  noWebhook,
+  recordOf,
+  removeWebhook,
+  sameBot,
+  settled,
+  webhook,
+} from './hook.js'
+
+const probe = probesOf('webhook-removal')
+const deliveries = probesOf('deliveries')
+const retries = probesOf('manual-retries')
+const { bots, webhook: calls } = contract
+
+/** Deletes the webhook while a delivery is failed, and sets it again. */
+const cancelled = (it: Probing) =>
+  it.scene.once('cancelled', async () => {
+    if (it.scene.offer.credentials.bot !== undefined) await sameBot(it)
+    const own = await webhook(it)
+    const { arrival, updateId } = await newEvent(it, own, () => 500)
+    const { id } = await settled(it, updateId)
+    own.isSet = false
+    it.needs(await removeWebhook(it, own.botId), 'a deleted webhook')
+    const record = await recordOf(it, updateId)
+    const retry = await it.call(calls.retry, { botId: own.botId, deliveryId: id })
+    const hasBot = it.scene.offer.credentials.bot !== undefined
+    const poll = hasBot ? await it.call(bots.updates, {}) : undefined
+    await webhook(it)
+    const arrivals = await arrivalsWith(own, arrival.rawBody.toString('utf8'), 2)
+    return { updateId, record, retry, poll, arrivals, after: await settled(it, updateId, 2) }
+  })
+
+/** Ids of the updates that a poll after the deletion returned. */
+async function polledIds(it: Probing): Promise<readonly number[]> {
+  const { poll } = await cancelled(it)
+  const { items } = it.needs(poll ?? it.scene.lacking('bot'), 'a poll')
+  return items.map((one) => one.update_id)
+}
+
+/** Drops an update that waits, with a DELETE as given. */
+async function drops(it: Probing, remove: (botId: string) => Promise<Observed<{ pending_update_count: number }>>) {
+  await delivered(it)
+  const { botId } = await noWebhook(it)
+  await voucher(it)
+  const waiting = it.needs(await removeWebhook(it, botId), 'a deleted webhook').pending_update_count
+  if (waiting !== 1) it.notApplicable('Needs an update that waits.')
+  it.equals('pending_update_count', it.accepts(await remove(botId)).pending_update_count, 0)
+}
+
+/** Sends a DELETE with a body, and perhaps a query. */
+const removeWithBody = (it: Probing, botId: string, query: string, drop: boolean) =>
+  it.send({
+    method: 'DELETE',
+    path: calls.delete.path.replace(':botId', botId) + query,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ drop_pending_updates: drop }),
+    as: 'jwt',
+  }) as Promise<Observed<{ pending_update_count: number }>>
+
+const once = { vouchers: 2, waitsMs: ARRIVAL_MS }
+
+export const webhookRemoval = [
+  probe('idempotent', 'Deleting a webhook twice is a success twice.', ['jwt', 'bot id', 'webhook'], async (it) => {
+    const { botId } = await noWebhook(it)
+    it.accepts(await removeWebhook(it, botId), 200)
+  }),
+  probe(
+    'drop-in-query',
+    'drop_pending_updates in the query drops the updates that wait.',
+    deliveryNeeds,
+    async (it) => drops(it, (botId) => removeWebhook(it, botId, true)),
+    { vouchers: 2 },
+  ),
+  probe(
+    'drop-in-body',
+    'drop_pending_updates in the body drops the updates that wait.',
+    deliveryNeeds,
+    async (it) => drops(it, (botId) => removeWithBody(it, botId, '', true)),
+    { vouchers: 2 },
+  ),
+  probe(
+    'different-values',
+    'Different values of drop_pending_updates in query and body are refused with 400.',
+    ['jwt', 'bot id', 'webhook'],
+    async (it) => {
+      const own = await webhook(it)
+      own.isSet = false
+      it.refuses(await removeWithBody(it, own.botId, '?drop_pending_updates=true', false), 400)
+    },
+  ),
+  probe(
+    'cancelled-polled',
+    'An update whose delivery was cancelled by the deletion can be polled.',
+    [...deliveryNeeds, 'bot'],
+    async (it) => {
+      const { updateId } = await cancelled(it)
+      const ids = await polledIds(it)
+      it.holds(ids.includes(updateId), `update ${updateId}`, ids)
+    },
+    once,
+  ),
+  probe(
+    'delivered-not-polled',
+    'A delivered update cannot be polled.',
+    [...deliveryNeeds, 'bot'],
+    async (it) => {
+      await sameBot(it)
+      const own = await webhook(it)
+      const { updateId } = await newEvent(it, own)
+      await settled(it, updateId)
+      own.isSet = false
+      it.needs(await removeWebhook(it, own.botId), 'a deleted webhook')
+      const { items } = it.needs(await it.call(bots.updates, {}), 'a poll')
+      it.holds(!items.some((one) => one.update_id === updateId), 'no such update', `update ${updateId}`)
+    },
+    once,
+  ),
+  probe(
+    'pending-again',
+    'If a webhook is set again, a cancelled delivery is attempted again.',
+    deliveryNeeds,
+    async (it) => {
+      const { arrivals } = await cancelled(it)
+      it.holds(arrivals.length >= 2, 'a second attempt', `${arrivals.length} attempt`)
+    },
+    once,
+  ),
+  probe(
+    'old-attempts',
+    'Such a delivery counts its attempts from 0 again and lists the old ones too.',
+    deliveryNeeds,
+    async (it) => {
+      const { after } = await cancelled(it)
+      it.equals('attempt_count and attempts', [after.attempt_count, after.attempts.length], [1, 2])
+    },
+    once,
+  ),
+]
+
+export const cancelledDeliveries = [
+  deliveries(
+    'cancelled',
+    'A failed delivery is cancelled when its webhook is deleted.',
+    deliveryNeeds,
+    async (it) => it.equals('status', (await cancelled(it)).record?.status, 'cancelled'),
+    once,
+  ),
+  retries(
+    'cancelled',
+    'A cancelled delivery cannot be retried.',
+    deliveryNeeds,
+    async (it) => {
+      const { record, retry } = await cancelled(it)
+      if (record?.status !== 'cancelled') it.notApplicable('Needs a cancelled delivery.')
+      it.refuses(retry, 409, 'DELIVERY_NOT_RETRYABLE')
+    },
+    once,
+  ),
+]

@@ -1,0 +1,156 @@
+import { contract } from '../../../contract/index.js'
+import { isLoopbackHost } from '../../../contract/loopback.js'
+import { probesOf } from '../../probe.js'
+import type { Probing } from '../../probing.js'
+import { ARRIVAL_MS, deliveryNeeds, newEvent, removeWebhook, setWebhook, target, webhook } from './hook.js'
+import { polled } from './polled.js'
+
+const probe = probesOf('webhook-urls')
+const HOST = 'hooks.conform.example'
+
+/** Longest URL in characters. */
+const LENGTH_MAX = 2_048
+
+type Refused = readonly [name: string, what: string, url: string]
+
+const texts: readonly Refused[] = [
+  ['http', 'with the scheme http', `http://${HOST}/x`],
+  ['other-scheme', 'with the scheme ftp', `ftp://${HOST}/x`],
+  ['user-name', 'with a user name', `https://user@${HOST}/x`],
+  ['password', 'with a password', `https://user:password@${HOST}/x`],
+  ['empty-user', 'with an empty user name', `https://@${HOST}/x`],
+  ['fragment', 'with a fragment', `https://${HOST}/x#y`],
+  ['port-80', 'with port 80', `https://${HOST}:80/x`],
+  ['port-1023', 'with port 1023', `https://${HOST}:1023/x`],
+  ['tab', 'with a tab', `https://${HOST}/x\ty`],
+  ['line-feed', 'with a line feed', `https://${HOST}\n/x`],
+  ['backslash', 'with a backslash', `https://${HOST}\\x`],
+  ['length-of-2049', 'of 2,049 characters', `https://${HOST}/`.padEnd(LENGTH_MAX + 1, 'x')],
+]
+
+const hosts: readonly Refused[] = [
+  ['local', '*.local', 'https://printer.local/x'],
+  ['internal', '*.internal', 'https://db.internal/x'],
+  ['single-label', 'of a single label', 'https://intranet/x'],
+  ['final-dot', '*.local with a final dot', 'https://printer.local./x'],
+  ...[
+    '0.0.0.1',
+    '10.1.2.3',
+    '100.64.0.1',
+    '127.0.0.2',
+    '169.254.169.254',
+    '172.16.0.1',
+    '192.0.0.1',
+    '192.0.2.1',
+    '192.31.196.1',
+    '192.52.193.1',
+    '192.88.99.1',
+    '192.168.0.1',
+    '192.175.48.1',
+    '198.18.0.1',
+    '198.51.100.1',
+    '203.0.113.1',
+    '224.0.0.1',
+    '240.0.0.1',
+    '255.255.255.255',
+  ].map((ip) => [`ipv4-${ip.replaceAll('.', '-')}`, ip, `https://${ip}/x`] as const),
+  ['decimal', '10.1.2.3 as one number', 'https://167838211/x'],
+  ['hexadecimal', '10.1.2.3 in hexadecimal', 'https://0x0a.0x01.0x02.0x03/x'],
+  ['octal', '10.1.2.3 in octal', 'https://012.1.2.3/x'],
+  ...[
+    '::',
+    '::ffff:10.1.2.3',
+    '64:ff9b::a01:203',
+    'fc00::1',
+    'fe80::1',
+    'ff02::1',
+    '2001::1',
+    '2001:db8::1',
+    '2002:a01:203::1',
+    '3fff::1',
+    '2620:4f:8000::1',
+  ].map(
+    (ip) => [`ipv6-${ip.replaceAll(/[:.]+/g, '-').replaceAll(/^-|-$/g, '') || '0'}`, ip, `https://[${ip}]/x`] as const,
+  ),
+]
+
+/** Hosts that a platform with a receiver on its own machine may allow. */
+const loopback: readonly Refused[] = [
+  ['localhost', 'localhost', 'https://localhost/x'],
+  ['ipv4-loopback', '127.0.0.1', 'https://127.0.0.1/x'],
+  ['ipv6-loopback', '::1', 'https://[::1]/x'],
+]
+
+/** Says that a URL is refused; deletes the webhook if it is not. */
+async function refusedUrl(it: Probing, url: string, code?: string): Promise<void> {
+  const bot = await target(it)
+  const response = await it.call(contract.webhook.set, { botId: bot.botId, url })
+  if (response.fault === undefined) {
+    bot.isSet = false
+    bot.wasSet = true
+    await removeWebhook(it, bot.botId, true)
+  }
+  it.refuses(response, 400, code)
+}
+
+const needs = ['jwt', 'bot id'] as const
+const REFUSED = 'WEBHOOK_URL_REFUSED'
+
+export const webhookUrls = [
+  ...texts.map(([name, what, url]) =>
+    probe(name, `A webhook URL ${what} is refused with 400.`, needs, async (it) => refusedUrl(it, url)),
+  ),
+  ...hosts.map(([name, what, url]) =>
+    probe(name, `A webhook on the host ${what} is refused with 400.`, needs, async (it) =>
+      refusedUrl(it, url, REFUSED),
+    ),
+  ),
+  ...loopback.map(([name, what, url]) =>
+    probe(name, `A webhook on ${what} is refused with 400.`, needs, async (it) => {
+      const { receiver } = it.scene.offer
+      if (receiver !== undefined && isLoopbackHost(new URL(receiver.url).hostname.replace(/^\[|\]$/g, ''))) {
+        it.notApplicable('Needs a platform that does not deliver to its own machine.')
+      }
+      await refusedUrl(it, url, REFUSED)
+    }),
+  ),
+  probe(
+    'length-of-2048',
+    'A webhook URL of 2,048 characters is accepted.',
+    ['jwt', 'bot id', 'webhook'],
+    async (it) => {
+      const { url } = await webhook(it)
+      it.accepts(await setWebhook(it, { url: `${url}/`.padEnd(LENGTH_MAX, 'x') }))
+    },
+  ),
+  probe('shown-url', 'Records do not show the path of a webhook.', ['jwt', 'bot id', 'webhook'], async (it) => {
+    const { end, url } = await webhook(it)
+    const shown = it.needs(await setWebhook(it), 'a webhook').url ?? ''
+    const { host } = new URL(url)
+    it.holds(shown.includes(host) && !shown.includes(end), 'scheme and host alone', shown)
+  }),
+  probe(
+    'url-before-conflict',
+    'While a poll is held, a refused URL is 400.',
+    ['jwt', 'bot', 'bot id', 'webhook'],
+    async (it) => {
+      const { badUrl } = await polled(it)
+      if (badUrl.fault === undefined) it.notApplicable('Needs a platform that refuses a URL with http.')
+      it.refuses(badUrl, 400)
+    },
+    { waitsMs: 2_500 },
+  ),
+  probe(
+    'redirect',
+    'A redirect of a receiver is not followed.',
+    deliveryNeeds,
+    async (it) => {
+      const own = await webhook(it)
+      const end = `${own.end}-redirected`
+      await newEvent(it, own, () => ({ status: 307, headers: { location: own.receiver.url + end } }))
+      const [followed] = await own.receiver.wait(end, 1, 300)
+      it.holds(followed === undefined, 'no request to the new location', 'a request to the new location')
+    },
+    { vouchers: 2, waitsMs: ARRIVAL_MS },
+  ),
+]
