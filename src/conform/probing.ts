@@ -17,6 +17,8 @@ export interface CallOptions {
   readonly key?: string | null
   /** More headers, or others, by lower-case name. */
   readonly headers?: WireRequest['headers']
+  /** Body in place of the members of the input. */
+  readonly body?: string
   readonly timeoutMs?: number
 }
 
@@ -60,19 +62,19 @@ export class Probing {
   ): Promise<Observed<OutputOf<E>>> {
     const built = buildRequest(endpoint, input)
     if (!built.ok) throw new TypeError(built.message)
-    const { as = endpoint.caller as Caller, key, headers, timeoutMs } = options
+    const { as = endpoint.caller as Caller, key, headers, body = built.body, timeoutMs } = options
     const newKey = endpoint.idempotent === true && key === undefined ? this.scene.name() : key
     const response = await this.wire.send({
       method: built.method,
       path: built.path,
       headers: {
         accept: 'application/json',
-        ...(built.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...this.#authorization(as),
         ...(newKey === undefined || newKey === null ? {} : { 'idempotency-key': newKey }),
         ...headers,
       },
-      ...(built.body === undefined ? {} : { body: built.body }),
+      ...(body === undefined ? {} : { body }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     })
     return this.#observed(response, endpoint, input)

@@ -160,6 +160,7 @@ describe.concurrent('a deviant server', () => {
     })
     const differing = results.filter(({ result }) => result === 'differs')
     expect(differing.map((it) => it.probe)).toContain(probe)
+    expect(differing.every(({ request }) => request !== null)).toBe(true)
     expect(new Set(differing.map(({ rule }) => rule))).toEqual(new Set([ruleOf({ id: probe })]))
   })
 })
@@ -173,6 +174,6 @@ test('the reference follows all but two headers Idempotency-Key through the encr
 test('a run against the reference stays within its budget of calls and vouchers', async () => {
   let calls = 0
   const { left } = await reference.run({ only: ['vouchers'], onExchange: () => (calls += 1) })
-  expect(calls).toBeLessThanOrEqual(400)
-  expect(left.filter(({ kind }) => kind === 'voucher').length).toBeLessThanOrEqual(60)
+  expect(calls).toBeLessThanOrEqual(350)
+  expect(left.filter(({ kind }) => kind === 'voucher').length).toBeLessThanOrEqual(40)
 })

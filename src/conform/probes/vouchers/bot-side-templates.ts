@@ -5,23 +5,39 @@ import { application, applicationToken, templateInput } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { Caller, Observed, Probing } from '../../probing.js'
-import { botIdOf, createByBot, keptDraft, link, ownBot, tryIssue, unlink } from './shared.js'
+import {
+  botIdOf,
+  createByBot,
+  keep,
+  keptDraft,
+  link,
+  ownBot,
+  submitByBot,
+  succeeds,
+  tryIssue,
+  unlink,
+} from './shared.js'
 
 const probe = probesOf('bot-side-templates')
 const { bots, templates } = contract
 const ofUser: readonly Need[] = ['token', 'jwt', 'bot id']
 
-const idsIn = (it: Probing, list: Observed<{ readonly items: readonly Template[] }>) =>
-  it.needs(list, 'a list of templates').items.map(({ id }) => id)
+type TemplateList = Observed<{ readonly items: readonly Template[] }>
+
+/** Ids of the templates with an external id, even if the platform ignores the filter. */
+const idsIn = (it: Probing, list: TemplateList, externalId: string) => {
+  const { items } = it.needs(list, 'a list of templates')
+  return items.filter(({ externalTemplateId }) => externalTemplateId === externalId).map(({ id }) => id)
+}
 
 /** Ids of the templates with an external id that the list of a bot shows. */
 async function listedByBot(it: Probing, botId: string, external_template_id: string): Promise<string[]> {
-  return idsIn(it, await it.call(bots.templates, { botId, external_template_id }))
+  return idsIn(it, await it.call(bots.templates, { botId, external_template_id }), external_template_id)
 }
 
 /** Ids of the templates with an external id that the list of an application shows. */
 async function listed(it: Probing, external_template_id: string, as: Caller = 'token'): Promise<string[]> {
-  return idsIn(it, await it.call(templates.list, { external_template_id }, { as }))
+  return idsIn(it, await it.call(templates.list, { external_template_id }, { as }), external_template_id)
 }
 
 /** Needs the user's bot to be linked to the application of the user's token. Returns a draft of that application. */
@@ -34,32 +50,45 @@ async function draftOfLinkedApplication(it: Probing): Promise<Template> {
 
 /** Two drafts of the unlinked bot of this run. */
 const draftsOfBot = (it: Probing) =>
-  it.scene.once('drafts of a bot', async () => {
+  keep(it, 'drafts of a bot', async () => {
     const { id } = await ownBot(it)
     const free = it.needs(await createByBot(it, templateInput(it), id), 'a template of a bot')
     const taken = it.needs(await createByBot(it, templateInput(it), id), 'a template of a bot')
     return { botId: id, free, taken }
   })
 
-/**
- * Links the bot to an application that uses the external id of one of its drafts, ends the link, then links it to the
- * application of the user's token for a moment. Returns what the lists showed in between.
- */
-const links = (it: Probing) =>
-  it.scene.once('links of a bot', async () => {
+/** Links the bot to an application that uses the external id of one of its drafts. */
+const linkedBot = (it: Probing) =>
+  keep(it, 'linked bot', async () => {
     const { botId, free, taken } = await draftsOfBot(it)
     const { id: appId } = await application(it)
-    const { token } = await applicationToken(it, appId, scopes)
-    const as = { credential: token }
+    const as = { credential: (await applicationToken(it, appId, scopes)).token }
     const input = { ...templateInput(it), external_template_id: taken.externalTemplateId }
-    const own = it.needs(await it.call(templates.create, input, { as }), 'a template')
-    it.scene.leaves('template', own.id)
+    it.scene.leaves('template', it.needs(await it.call(templates.create, input, { as }), 'a template').id)
     await link(it, appId, botId)
-    const given = await listed(it, free.externalTemplateId, as)
-    const whileLinked = await listedByBot(it, botId, taken.externalTemplateId)
+    return { botId, appId, free, taken, as }
+  })
+
+/** What the application lists of the draft whose external id it does not use. */
+async function listOfApplication(it: Probing): Promise<string[]> {
+  const { free, as } = await linkedBot(it)
+  return keep(it, 'list of the application', () => listed(it, free.externalTemplateId, as))
+}
+
+/** What the linked bot lists of the draft whose external id the application uses. */
+async function listWhileLinked(it: Probing): Promise<string[]> {
+  const { botId, taken } = await linkedBot(it)
+  return keep(it, 'list of the linked bot', () => listedByBot(it, botId, taken.externalTemplateId))
+}
+
+/** Ends the link after both lists are read. */
+const unlinkedBot = (it: Probing) =>
+  keep(it, 'unlinked bot', async () => {
+    await listOfApplication(it)
+    await listWhileLinked(it)
+    const { botId, appId, taken } = await linkedBot(it)
     await unlink(it, appId, botId)
-    const afterwards = await listedByBot(it, botId, taken.externalTemplateId)
-    return { botId, free, taken, given, whileLinked, afterwards }
+    return { botId, taken }
   })
 
 export const botSideTemplates = [
@@ -91,7 +120,7 @@ export const botSideTemplates = [
   }),
   probe('review-without-a-link', 'A template of a bot without a link can be submitted.', ['jwt'], async (it) => {
     const { botId, free } = await draftsOfBot(it)
-    it.accepts(await it.call(bots.submitTemplate, { botId, templateId: free.id }))
+    succeeds(it, await submitByBot(it, botId, free.id))
   }),
   probe(
     'no-issue-without-a-link',
@@ -105,16 +134,17 @@ export const botSideTemplates = [
     { vouchers: 1 },
   ),
   probe('link', 'A link gives the templates of the bot to the application.', ['jwt'], async (it) => {
-    const { free, given } = await links(it)
-    it.equals("ids in the application's list", given, [free.id])
+    const { free } = await linkedBot(it)
+    it.equals("ids in the application's list", await listOfApplication(it), [free.id])
   }),
   probe(
     'used-id-while-linked',
     'A template of the bot whose external id the application already uses is hidden until the link ends.',
     ['jwt'],
     async (it) => {
-      const { taken, whileLinked } = await links(it)
-      it.holds(!whileLinked.includes(taken.id), 'a list without the template of the bot', whileLinked)
+      const { taken } = await linkedBot(it)
+      const ids = await listWhileLinked(it)
+      it.holds(!ids.includes(taken.id), 'a list without the template of the bot', ids)
     },
   ),
   probe(
@@ -122,8 +152,8 @@ export const botSideTemplates = [
     'A template of the bot that the link has hidden stays with the bot.',
     ['jwt'],
     async (it) => {
-      const { taken, afterwards } = await links(it)
-      it.equals("ids in the bot's list", afterwards, [taken.id])
+      const { botId, taken } = await unlinkedBot(it)
+      it.equals("ids in the bot's list", await listedByBot(it, botId, taken.externalTemplateId), [taken.id])
     },
   ),
   probe(
@@ -131,12 +161,10 @@ export const botSideTemplates = [
     'A later link gives the application the templates whose external id it does not use.',
     ['token', 'jwt'],
     async (it) => {
-      const { botId, taken } = await links(it)
+      const { botId, taken } = await unlinkedBot(it)
       const appId = (await keptDraft(it)).applicationId ?? it.notApplicable('Needs applicationId of a template.')
       await link(it, appId, botId)
-      const given = await listed(it, taken.externalTemplateId)
-      await unlink(it, appId, botId)
-      it.equals("ids in the application's list", given, [taken.id])
+      it.equals("ids in the application's list", await listed(it, taken.externalTemplateId), [taken.id])
     },
   ),
 ]

@@ -2,6 +2,7 @@ import type { Probe } from '../../probe.js'
 import { botIssue } from './bot-issue.js'
 import { botSideTemplates } from './bot-side-templates.js'
 import { credentials } from './credentials.js'
+import { failureCodes } from './failure-codes.js'
 import { idempotencyKeys } from './idempotency-keys.js'
 import { issueProbes } from './issue.js'
 import { keysInFlight } from './keys-in-flight.js'
@@ -29,4 +30,5 @@ export const vouchers: readonly Probe[] = [
   ...redemptions,
   ...reversal,
   ...validityAfterTheEnd,
+  ...failureCodes,
 ]

@@ -3,7 +3,7 @@ import { credentialOf, voucher } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
-import { redeemCall, redeemed, reversal, succeeds, verify } from './shared.js'
+import { keep, redeemCall, redeemed, reversal, succeeds, verify } from './shared.js'
 
 const probe = probesOf('redemptions')
 const { redeem, redemption } = contract.vouchers
@@ -14,7 +14,7 @@ const read = async (it: Probing, redemptionId: string) =>
 
 /** Second redemption of the redeemed voucher. */
 const second = (it: Probing) =>
-  it.scene.once('second redemption', async () => {
+  keep(it, 'second redemption', async () => {
     const first = await redeemed(it)
     const { input } = await redeemCall(it)
     return { first, response: await it.call(redeem, input) }

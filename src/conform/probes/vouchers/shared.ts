@@ -1,7 +1,7 @@
 import { contract } from '../../../contract/index.js'
 import type { Template } from '../../../contract/templates.js'
 import type { IssuedVoucher, Redemption, Verification } from '../../../contract/vouchers.js'
-import { activeTemplate, credentialOf, issueInput, template, templateInput, voucher } from '../../fixtures.js'
+import { activeTemplate, credentialOf, issueInput, shared, template, templateInput, voucher } from '../../fixtures.js'
 import type { CallOptions, Observed, Probing } from '../../probing.js'
 
 const { apps, bots, templates, vouchers } = contract
@@ -13,9 +13,12 @@ export interface Sent<Data> {
   readonly response: Observed<Data>
 }
 
+/** `shared` under a name that only the probes of this group use. */
+export const keep = <R>(it: Probing, name: string, call: () => Promise<R>) => shared(it, `vouchers: ${name}`, call)
+
 /** Issue of a voucher that no probe redeems. */
 export function issueCall(it: Probing): Promise<Sent<IssuedVoucher>> {
-  return it.scene.once('issue', async () => {
+  return keep(it, 'issue', async () => {
     const input = await issueInput(it)
     const key = it.scene.name()
     return { input, key, response: await it.call(vouchers.issue, input, { key }) }
@@ -27,7 +30,7 @@ export const issued = async (it: Probing) => it.needs((await issueCall(it)).resp
 
 /** Redemption of a voucher by its redeem code; no probe reverses it. */
 export function redeemCall(it: Probing): Promise<Sent<Redemption> & { readonly voucher: IssuedVoucher }> {
-  return it.scene.once('redeem', async () => {
+  return keep(it, 'redeem', async () => {
     const one = await voucher(it)
     const input = { credential: credentialOf(it, one) }
     const key = it.scene.name()
@@ -47,33 +50,47 @@ export async function newRedemption(it: Probing, changes: Readonly<Record<string
   return { voucher: one, input, key, redemption }
 }
 
-/** Reversal of a redemption, with the voucher as it reads after it. */
+/** Reversal of a redemption, whose voucher no probe redeems again. */
 export function reversal(it: Probing) {
-  return it.scene.once('reversal', async () => {
+  return keep(it, 'reversal', async () => {
     const { voucher: one, redemption } = await newRedemption(it)
-    const input = { redemptionId: redemption.id }
     const key = it.scene.name()
-    const response = await it.call(vouchers.reverse, input, { key })
-    return { voucher: one, redemption, input, key, response, verified: await verify(it, one) }
+    const response = await reverse(it, redemption.id, key)
+    return { voucher: one, redemption, key, response }
   })
 }
 
+/** Reverses a redemption. The body is `{}`: that it may be absent is another statement. */
+export const reverse = (it: Probing, redemptionId: string, key: string | null = it.scene.name()) =>
+  it.call(vouchers.reverse, { redemptionId }, { key, body: '{}' })
+
 /** A template with an issue limit of 1, and its voucher. */
 export function limited(it: Probing) {
-  return it.scene.once('limited template', async () => {
+  return keep(it, 'limited template', async () => {
     const template_id = await activeTemplate(it, { issue_limit: 1 })
     return { template_id, voucher: await voucher(it, { template_id }) }
   })
 }
 
-/** Voucher that is valid from tomorrow, and its verification. */
+/** Issue of a second voucher from that template, before any probe reverses a redemption of the first. */
+export async function issueBeyondLimit(it: Probing): Promise<Observed<IssuedVoucher>> {
+  const { template_id } = await limited(it)
+  return keep(it, 'issue beyond the limit', () => tryIssue(it, { template_id }))
+}
+
+/** A voucher that is valid from tomorrow. */
 export function future(it: Probing) {
-  return it.scene.once('voucher of tomorrow', async () => {
+  return keep(it, 'voucher of tomorrow', async () => {
     const validity = { type: 'relative', duration_days: 1, delay_days: 1 } as const
     const template_id = await activeTemplate(it, { validity })
-    const one = await voucher(it, { template_id })
-    return { template_id, voucher: one, verified: await verify(it, one) }
+    return { template_id, voucher: await voucher(it, { template_id }) }
   })
+}
+
+/** Its verification, before any probe tries to redeem it. */
+export const futureVerified = async (it: Probing) => {
+  const { voucher: one } = await future(it)
+  return keep(it, 'verification of the voucher of tomorrow', () => verify(it, one))
 }
 
 export function verify(it: Probing, one: IssuedVoucher): Promise<Observed<Verification>> {
@@ -85,21 +102,21 @@ const FIXED_MS = 2_000
 
 /** Two vouchers whose fixed validity ends soon; the second one is redeemed. */
 export function ending(it: Probing) {
-  return it.scene.once('ending vouchers', async () => {
+  return keep(it, 'ending vouchers', async () => {
     const starts_at = await platformTime(it, -1_000)
     const ends_at = new Date(Date.parse(starts_at) + FIXED_MS + 1_000).toISOString()
     const template_id = await activeTemplate(it, { validity: { type: 'fixed', starts_at, ends_at } })
-    const input = await issueInput(it, { template_id })
-    const unused = it.needs(await it.call(vouchers.issue, input), 'an issued voucher')
     const used = await voucher(it, { template_id })
     const redemption = it.needs(await it.call(vouchers.redeem, { credential: credentialOf(it, used) }), 'a redemption')
+    const input = await issueInput(it, { template_id })
+    const unused = it.needs(await it.call(vouchers.issue, input), 'an issued voucher')
     return { starts_at, ends_at, input, unused, used, redemption }
   })
 }
 
 /** The same vouchers after their end, with a verification of the first one. */
 export function ended(it: Probing) {
-  return it.scene.once('ended vouchers', async () => {
+  return keep(it, 'ended vouchers', async () => {
     const vouchersBefore = await ending(it)
     const { unused, ends_at } = vouchersBefore
     return { ...vouchersBefore, verified: await verifyAfterEnd(it, unused, Date.parse(ends_at)) }
@@ -118,7 +135,7 @@ async function verifyAfterEnd(it: Probing, one: IssuedVoucher, endsAt: number): 
 
 /** Creation of a draft that no probe submits, and the local time of its response. */
 export function draftCall(it: Probing): Promise<{ readonly response: Observed<Template>; readonly at: number }> {
-  return it.scene.once('draft', async () => {
+  return keep(it, 'draft', async () => {
     const response = await create(it, templateInput(it))
     return { response, at: Date.now() }
   })
@@ -146,6 +163,13 @@ function registered(it: Probing, response: Observed<Template>): Observed<Templat
   return response
 }
 
+/** Submits a template; the body is `{}`: that it may be absent is another statement. */
+export const submit = (it: Probing, templateId: string) => it.call(templates.submit, { templateId }, { body: '{}' })
+
+/** The same call of a bot. */
+export const submitByBot = (it: Probing, botId: string, templateId: string) =>
+  it.call(bots.submitTemplate, { botId, templateId }, { body: '{}' })
+
 /** Id of the user's bot. */
 export const botIdOf = (it: Probing) => it.scene.offer.botId ?? it.scene.lacking('bot id')
 
@@ -171,26 +195,32 @@ export async function issueIntoChat(it: Probing, changes: Readonly<Record<string
 }
 
 /** First issue into the user's chat. */
-export const chatIssue = (it: Probing) => it.scene.once('issue into the chat', () => issueIntoChat(it))
+export const chatIssue = (it: Probing) => keep(it, 'issue into the chat', () => issueIntoChat(it))
 
 /** A voucher in the user's chat. */
 export const delivered = async (it: Probing) => it.needs((await chatIssue(it)).response, 'a voucher in the chat')
 
 /** Bot of this run, which the platform must approve: it is linked to no application, except within a probe. */
-export function ownBot(it: Probing): Promise<{ readonly id: string; readonly token: string }> {
-  return it.scene.once('bot of the vouchers', async () => {
+export function ownBot(it: Probing): Promise<{ readonly id: string; readonly token: string | undefined }> {
+  return keep(it, 'bot of the vouchers', async () => {
     const username = it.scene.name().replaceAll(/[^a-z0-9]+/g, '_')
     const scopes = ['vouchers:read', 'vouchers:templates:write', 'vouchers:issue']
     const { id } = it.needs(await it.call(bots.apply, { name: `conform ${it.scene.run}`, username, scopes }), 'a bot')
     it.scene.leaves('bot', id)
     const found = it.needs(await it.call(bots.get, { botId: id }), 'a bot')
-    const token = found.one_time_token ?? it.notApplicable('Needs a platform that approves bots at once.')
-    return { id, token }
+    if (found.review_status !== 'approved')
+      it.notApplicable('Needs a platform that approves a bot when it is submitted.')
+    return { id, token: found.one_time_token }
   })
 }
 
+/** Links a bot until `unlink`, or the end of the run. */
 export async function link(it: Probing, appId: string, botId: string): Promise<void> {
   it.needs(await it.call(apps.linkBot, { appId, botId }), 'a linked bot')
+  it.scene.removes('link', `${appId} ${botId}`, async () => {
+    const { fault, status } = await it.call(apps.unlinkBot, { appId, botId })
+    return fault === undefined ? undefined : `It could not be ended: status ${status}.`
+  })
 }
 
 export async function unlink(it: Probing, appId: string, botId: string): Promise<void> {

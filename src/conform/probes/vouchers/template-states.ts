@@ -3,26 +3,37 @@ import { templateInput } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
-import { botIdOf, create, createByBot, draftCall, keptDraft, tryIssue } from './shared.js'
+import {
+  botIdOf,
+  create,
+  createByBot,
+  draftCall,
+  keep,
+  keptDraft,
+  submit,
+  submitByBot,
+  succeeds,
+  tryIssue,
+} from './shared.js'
 
 const probe = probesOf('template-states')
-const { bots, templates } = contract
+const { templates } = contract
 const byBot: readonly Need[] = ['jwt', 'bot id']
 const POLL_MS = 250
 
 /** A draft that is submitted, and the response. */
 const submission = (it: Probing) =>
-  it.scene.once('submission', async () => {
+  keep(it, 'submission', async () => {
     const template = it.needs(await create(it, templateInput(it)), 'a template')
-    return { template, response: await it.call(templates.submit, { templateId: template.id }) }
+    return { template, response: await submit(it, template.id) }
   })
 
-const draftByBot = (it: Probing) => it.scene.once('draft by a bot', () => createByBot(it, templateInput(it)))
+const draftByBot = (it: Probing) => keep(it, 'draft by a bot', () => createByBot(it, templateInput(it)))
 
 const submissionByBot = (it: Probing) =>
-  it.scene.once('submission by a bot', async () => {
-    const input = { botId: botIdOf(it), templateId: it.needs(await draftByBot(it), 'a template').id }
-    return { input, response: await it.call(bots.submitTemplate, input) }
+  keep(it, 'submission by a bot', async () => {
+    const { id } = it.needs(await draftByBot(it), 'a template')
+    return { id, response: await submitByBot(it, botIdOf(it), id) }
   })
 
 export const templateStates = [
@@ -43,10 +54,10 @@ export const templateStates = [
     { vouchers: 1 },
   ),
   probe('submit', 'A submitted template is reviewing.', ['token'], async (it) => {
-    it.equals('status', it.accepts((await submission(it)).response).status, 'reviewing')
+    it.equals('status', succeeds(it, (await submission(it)).response).status, 'reviewing')
   }),
   probe('submit-by-bot', 'A template that a bot submits is reviewing.', byBot, async (it) => {
-    it.equals('status', it.accepts((await submissionByBot(it)).response).status, 'reviewing')
+    it.equals('status', succeeds(it, (await submissionByBot(it)).response).status, 'reviewing')
   }),
   probe('approval', 'A template whose review ends is active or rejected.', ['token'], async (it) => {
     const { template, response } = await submission(it)
@@ -70,7 +81,7 @@ export const templateStates = [
     async (it) => {
       const { template, response } = await submission(it)
       it.needs(response, 'a submitted template')
-      it.refuses(await it.call(templates.submit, { templateId: template.id }), 409, 'TEMPLATE_STATE_CONFLICT')
+      it.refuses(await submit(it, template.id), 409, 'TEMPLATE_STATE_CONFLICT')
     },
   ),
   probe(
@@ -78,9 +89,9 @@ export const templateStates = [
     'A bot that submits a template again, reviewing or active, gets 409 TEMPLATE_STATE_CONFLICT.',
     byBot,
     async (it) => {
-      const { input, response } = await submissionByBot(it)
+      const { id, response } = await submissionByBot(it)
       it.needs(response, 'a submitted template')
-      it.refuses(await it.call(bots.submitTemplate, input), 409, 'TEMPLATE_STATE_CONFLICT')
+      it.refuses(await submitByBot(it, botIdOf(it), id), 409, 'TEMPLATE_STATE_CONFLICT')
     },
   ),
   probe(

@@ -4,7 +4,7 @@ import { credentialOf, templateInput } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
-import { create, createByBot, draftCall, keptDraft, limited } from './shared.js'
+import { create, createByBot, draftCall, issueBeyondLimit, keptDraft, limited, reverse, succeeds } from './shared.js'
 
 const probe = probesOf('templates')
 const { templates, vouchers } = contract
@@ -26,7 +26,7 @@ const byBot: readonly Need[] = ['jwt', 'bot id']
 const creates = (name: string, changes: (it: Probing) => Record<string, unknown>, title: string, accepted = false) =>
   probe(name, title, ['token'], async (it) => {
     const response = await create(it, { ...templateInput(it), ...changes(it) })
-    if (accepted) it.accepts(response)
+    if (accepted) succeeds(it, response)
     else it.refuses(response, 400)
   })
 
@@ -43,10 +43,10 @@ async function issuedCount(it: Probing): Promise<number> {
 
 export const templateProbes = [
   probe('nine-members', 'A create call with the nine members of a template is a success.', ['token'], async (it) => {
-    it.accepts((await draftCall(it)).response)
+    succeeds(it, (await draftCall(it)).response)
   }),
   probe('nine-members-by-bot', 'The create call of a bot takes the same nine members.', byBot, async (it) => {
-    it.accepts(await createByBot(it, templateInput(it)))
+    succeeds(it, await createByBot(it, templateInput(it)))
   }),
   ...members.flatMap((member) => [
     creates(`without-${member}`, () => ({ [member]: undefined }), `A template without ${member} is refused with 400.`),
@@ -59,7 +59,7 @@ export const templateProbes = [
       `category-${category}`,
       `A template of a bot can have the fulfillment_category ${category}.`,
       byBot,
-      async (it) => void it.accepts(await createByBot(it, templateInput(it, { fulfillment_category: category }))),
+      async (it) => void succeeds(it, await createByBot(it, templateInput(it, { fulfillment_category: category }))),
     ),
   ),
   creates(
@@ -79,7 +79,7 @@ export const templateProbes = [
     byBot,
     async (it) => {
       const optional = { description: 'd'.repeat(500), metadata: { origin: 'conform' } }
-      it.accepts(await createByBot(it, { ...templateInput(it), ...optional }))
+      succeeds(it, await createByBot(it, { ...templateInput(it), ...optional }))
     },
   ),
   creates(
@@ -148,10 +148,11 @@ export const templateProbes = [
     ['token'],
     async (it) => {
       const { voucher } = await limited(it)
+      await issueBeyondLimit(it)
       const before = await issuedCount(it)
       const redeem = await it.call(vouchers.redeem, { credential: credentialOf(it, voucher) })
       const { id } = it.needs(redeem, 'a redemption')
-      it.needs(await it.call(vouchers.reverse, { redemptionId: id }), 'a reversal')
+      it.needs(await reverse(it, id), 'a reversal')
       it.equals('issuedCount', await issuedCount(it), before)
     },
   ),

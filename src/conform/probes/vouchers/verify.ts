@@ -3,20 +3,20 @@ import type { Verification } from '../../../contract/vouchers.js'
 import { credentialOf } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, Probing } from '../../probing.js'
-import { ended, future, issued, redeemCall, redeemed, verify as verifyVoucher } from './shared.js'
+import { ended, futureVerified, issued, redeemCall, redeemed, succeeds, verify as verifyVoucher } from './shared.js'
 
 const probe = probesOf('verify')
 const { verify } = contract.vouchers
 
 function finds(it: Probing, verified: Observed<Verification>, reason: Verification['reason']): void {
-  const data = it.accepts(verified)
+  const data = succeeds(it, verified)
   it.equals('redeemable and reason', [data.redeemable, data.reason], [reason === null, reason])
 }
 
 export const verifyProbes = [
   probe('changes-nothing', 'Verify does not change the voucher.', ['token', 'template'], async (it) => {
     const first = it.needs(await verifyVoucher(it, await issued(it)), 'a verification')
-    it.equals('voucher', it.accepts(await verifyVoucher(it, await issued(it))).voucher, first.voucher)
+    it.equals('voucher', succeeds(it, await verifyVoucher(it, await issued(it))).voucher, first.voucher)
   }),
   probe(
     'members',
@@ -24,7 +24,7 @@ export const verifyProbes = [
     ['token', 'template'],
     async (it) => {
       const one = await issued(it)
-      const { reason, voucher, checkedAt } = it.accepts(await verifyVoucher(it, one))
+      const { reason, voucher, checkedAt } = succeeds(it, await verifyVoucher(it, one))
       const expected = 'reason, the voucher with its id, and checkedAt'
       const isComplete = reason !== undefined && voucher.id === one.id && typeof checkedAt === 'string'
       it.holds(isComplete, expected, { reason, voucher: { id: voucher.id }, checkedAt })
@@ -50,7 +50,7 @@ export const verifyProbes = [
     { waitsMs: 3_000 },
   ),
   probe('not-yet-valid', 'A voucher before its validFrom has the reason not_yet_valid.', ['token'], async (it) => {
-    finds(it, (await future(it)).verified, 'not_yet_valid')
+    finds(it, await futureVerified(it), 'not_yet_valid')
   }),
   probe(
     'recipient-mismatch',
