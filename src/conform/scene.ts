@@ -31,7 +31,7 @@ interface SceneOptions extends Offer {
 }
 
 /** How a probe whose need is missing says what it needs. */
-const missing: Readonly<Record<Need, string>> = {
+export const missing: Readonly<Record<Need, string>> = {
   token: 'an application token (VOUCHERCTL_TOKEN, or in the profile)',
   bot: 'a bot token (VOUCHERCTL_BOT_TOKEN, or in the profile)',
   jwt: 'an account JWT (VOUCHERCTL_JWT, or in the profile)',

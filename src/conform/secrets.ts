@@ -10,9 +10,21 @@ const secretMembers = new Map([
 
 const LENGTH_MIN = 8
 
+/** Letters and digits in a row that make a part of a secret. */
+const PART_LENGTH = 8
+/** Without separators, case, width, and the letters that a platform may read as digits. */
+const foldedOf = (text: string) =>
+  text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '')
+    .replaceAll('o', '0')
+    .replace(/[il]/g, '1')
+
 /** Secrets of a run by value. Texts that leave the run have the names in their place, as variables of a shell. */
 export class Secrets {
   readonly #names = new Map<string, string>()
+  readonly #parts = new Set<string>()
 
   /** @returns the name; one that is taken gets a number */
   add(name: string, value: string): string {
@@ -21,7 +33,11 @@ export class Secrets {
     const taken = new Set(this.#names.values())
     let free = name
     for (let n = 2; taken.has(free); n += 1) free = `${name}_${n}`
-    if (value.length >= LENGTH_MIN) this.#names.set(value, free)
+    if (value.length >= LENGTH_MIN) {
+      this.#names.set(value, free)
+      // The run makes its webhook secrets of the names of its objects.
+      if (name !== 'WEBHOOK_SECRET') this.#addParts(value)
+    }
     return free
   }
 
@@ -45,6 +61,28 @@ export class Secrets {
     let hidden = text
     for (const [value, name] of this.#longestFirst()) hidden = hidden.replaceAll(value, `\${${name}}`)
     return hidden
+  }
+
+  nameOf(value: string): string | undefined {
+    return this.#names.get(value)
+  }
+
+  /**
+   * True if the text has a part of a credential of the user or the platform, in any form: probes change codes and
+   * tokens to observe how the platform reads them.
+   */
+  hasPart(text: string): boolean {
+    const folded = foldedOf(text.replace(/\$\{[^{}]*\}/g, ''))
+    for (let at = 0; at + PART_LENGTH <= folded.length; at += 1) {
+      if (this.#parts.has(folded.slice(at, at + PART_LENGTH))) return true
+    }
+    return false
+  }
+
+  #addParts(value: string): void {
+    // The header of a JWT is no secret, and others have it too.
+    const folded = foldedOf(value.split('.').length === 3 ? value.slice(value.indexOf('.')) : value)
+    for (let at = 0; at + PART_LENGTH <= folded.length; at += 1) this.#parts.add(folded.slice(at, at + PART_LENGTH))
   }
 
   /** Longest first: a secret may contain another one. */

@@ -26,10 +26,16 @@ export interface ConformOptions extends Omit<Offer, 'hasSecure'> {
   readonly signal: AbortSignal
   onResult(result: ProbeResult): void
   onExchange?(exchange: Exchange): void
+  /** Called with the probe that sends bytes of which there is no exchange. */
+  onRaw?(probe: string): void
 }
 
 /** Names of the secrets that the user offers, as shell variables. */
-const credentialNames = { token: 'VOUCHERCTL_TOKEN', bot: 'VOUCHERCTL_BOT_TOKEN', jwt: 'VOUCHERCTL_JWT' } as const
+export const credentialNames = {
+  token: 'VOUCHERCTL_TOKEN',
+  bot: 'VOUCHERCTL_BOT_TOKEN',
+  jwt: 'VOUCHERCTL_JWT',
+} as const
 
 /** The probes that `only` names, and the names in it that fit none. */
 export function selectProbes(only: readonly string[]) {
@@ -44,7 +50,7 @@ export const selectable = () => [...groups, ...new Set(allProbes.map(ruleOf))]
 
 /** Runs the selected probes against a platform. @throws NotReachable if it does not respond at all */
 export async function conform(options: ConformOptions): Promise<readonly Leftover[]> {
-  const { baseUrl, plain, encrypted, only, done, readOnly, rate, run, signal, onResult, onExchange } = options
+  const { baseUrl, plain, encrypted, only, done, readOnly, rate, run, signal, onResult, onExchange, onRaw } = options
   const now = () => performance.now()
   const pause = (ms: number) => setTimeout(ms, undefined, { signal }).catch(() => undefined)
   const secrets = new Secrets()
@@ -62,6 +68,7 @@ export async function conform(options: ConformOptions): Promise<readonly Leftove
     pause,
     now,
     ...(onExchange === undefined ? {} : { observe: onExchange }),
+    ...(onRaw === undefined ? {} : { observeRaw: onRaw }),
   })
   const bootstrap = await wire.send({ method: 'GET', path: '/api/v1/secure/bootstrap', headers: {}, plain: true })
   const hasSecure = membersOrNone(bootstrap.json).enabled === true

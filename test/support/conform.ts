@@ -1,21 +1,25 @@
+import { randomBytes } from 'node:crypto'
 import { createHttpTransport } from '../../src/client/http.js'
 import { withSecure } from '../../src/client/secure.js'
 import type { Transport } from '../../src/client/transport.js'
 import { WebhookReceiver } from '../../src/conform/receiver.js'
 import type { Leftover, ProbeResult } from '../../src/conform/result.js'
-import { conform } from '../../src/conform/start.js'
+import { type ConformOptions, conform } from '../../src/conform/start.js'
 import type { Exchange } from '../../src/conform/wire.js'
 import type { UpdateType } from '../../src/contract/updates.js'
+
+import { makeToken } from '../../src/domain/tokens.js'
 import type { SeedTemplate } from '../../src/server/seed/schema.js'
 import { startServer } from '../../src/testing/index.js'
 import { defaultSeed } from '../../src/testing/seed.js'
-import type { StartOptions } from '../../src/testing/types.js'
+import type { Seed, StartOptions } from '../../src/testing/types.js'
 import { onPostgres } from './engine-name.js'
 import { takeDatabase } from './postgres-database.js'
 
 /** The reference server with all that a run can be offered. */
 export interface Reference {
   readonly baseUrl: string
+  readonly offer: Required<Pick<ConformOptions, 'credentials' | 'template' | 'botId' | 'chat'>>
   /** Runs probes against it, over `changed` in place of its own responses. */
   run(options?: RunChanges): Promise<{ readonly results: readonly ProbeResult[]; readonly left: readonly Leftover[] }>
   close(): Promise<void>
@@ -30,6 +34,9 @@ interface RunChanges {
   /** Makes a deviant server of the reference. */
   readonly deviate?: (reference: Transport) => Transport
   readonly onExchange?: (exchange: Exchange) => void
+  readonly onRaw?: (probe: string) => void
+  /** Id of the run, which then uses the chat of `offer`; default: an id and a chat that no other run has. */
+  readonly runId?: string
 }
 
 let runs = 0
@@ -43,49 +50,69 @@ const inReview = (template: SeedTemplate): SeedTemplate => ({
   status: 'reviewing',
 })
 
-export async function startReference(options: StartOptions = {}): Promise<Reference> {
-  const bots = (defaultSeed.bots ?? []).map((it) => ({ ...it, allowed_updates: [] as UpdateType[] }))
-  const applications = (defaultSeed.applications ?? []).map((it) => ({
+type SeededOptions = Omit<StartOptions, 'seed'> & { readonly seed?: Seed }
+
+/** The default records with other ids and tokens. */
+export const otherSeed: Seed = JSON.parse(
+  JSON.stringify(defaultSeed)
+    .replaceAll(/(app|tok|bot)_shop/g, '$1_store')
+    .replaceAll('tpl_coffee', 'tpl_tea')
+    .replaceAll('sop_TokenOfTheShopInTests00000000041iuWD', makeToken('sop_', randomBytes))
+    .replaceAll('sbot_TokenOfTheBotInTests00000000001WcpfD', makeToken('sbot_', randomBytes)),
+)
+
+export async function startReference({ seed = defaultSeed, ...options }: SeededOptions = {}): Promise<Reference> {
+  const bots = (seed.bots ?? []).map((it) => ({ ...it, allowed_updates: [] as UpdateType[] }))
+  const applications = (seed.applications ?? []).map((it) => ({
     ...it,
     templates: (it.templates ?? []).flatMap((one) => [one, inReview(one)]),
   }))
-  const seed = { ...defaultSeed, applications, bots }
+  const records = { ...seed, applications, bots }
   const database = onPostgres ? takeDatabase() : undefined
   const place = database === undefined ? {} : { databaseUrl: await database.url }
-  const server = await startServer({ seed, clock: false, autoApprove: true, ...place, ...options })
+  const server = await startServer({ seed: records, clock: false, autoApprove: true, ...place, ...options })
   await server.operator.rejectTemplate({ templateId: REJECTED, code: 'unclear', reason: 'Name the shop.' })
+  const [bot] = bots
+  const botId = bot?.id ?? ''
   const jwt = await server.operator.issueAccountToken({ accountId: 'acme' })
-  if (!jwt.ok) throw new Error('The reference has no account')
+  const chat = await server.operator.createChat({ bot_id: botId, user_id: 'user-1' })
+  if (!jwt.ok || !chat.ok) throw new Error('The reference has no account or no chat')
+  const offer = {
+    credentials: { token: server.token, jwt: jwt.data.jwt, bot: bot?.token ?? '' },
+    template: seed.applications?.[0]?.templates?.[0]?.id ?? '',
+    botId,
+    chat: chat.data.id,
+  }
   const receiver = await WebhookReceiver.listen(0)
   return {
     baseUrl: server.baseUrl,
+    offer,
     async run({ only = [], readOnly = false, encrypted = false, maxWaitMs = 5_000, quota = 1_000, ...rest } = {}) {
-      const { deviate = (it: Transport) => it, onExchange } = rest
+      const { deviate = (it: Transport) => it, onExchange, onRaw } = rest
       const results: ProbeResult[] = []
       const plain = deviate(createHttpTransport(server.baseUrl))
       runs += 1
-      const number = runs
+      const { runId = `test${runs}` } = rest
       // Runs may be concurrent: nobody else writes into the chat of a run.
-      const chat = await server.operator.createChat({ bot_id: 'bot_shop', user_id: `user-${number}` })
-      if (!chat.ok) throw new Error('The reference has no chat')
+      const own = await server.operator.createChat({ bot_id: botId, user_id: runId })
+      if (!own.ok) throw new Error('The reference has no chat')
       const left = await conform({
         baseUrl: server.baseUrl,
         plain,
         ...(encrypted ? { encrypted: deviate(withSecure(plain, { mode: 'required', trustedChannel: true })) } : {}),
-        credentials: { token: server.token, jwt: jwt.data.jwt, bot: defaultSeed.bots?.[0]?.token ?? '' },
-        template: 'tpl_coffee',
-        botId: 'bot_shop',
-        chat: chat.data.id,
+        ...offer,
+        chat: rest.runId === undefined ? own.data.id : offer.chat,
         receiver,
         quota,
         maxWaitMs,
         only,
         readOnly,
         rate: 1_000,
-        run: `test${number}`,
+        run: runId,
         signal: new AbortController().signal,
         onResult: (it) => results.push(it),
         ...(onExchange === undefined ? {} : { onExchange }),
+        ...(onRaw === undefined ? {} : { onRaw }),
       })
       return { results, left }
     },

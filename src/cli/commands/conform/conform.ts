@@ -2,18 +2,19 @@ import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { WebhookReceiver } from '../../../conform/receiver.js'
+import type { RecorderOptions } from '../../../conform/record.js'
 import type { ProbeResult } from '../../../conform/result.js'
-import type { CredentialKind } from '../../../contract/endpoint.js'
 import { isLoopbackHost } from '../../../contract/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { openInMode, openPlain } from '../../command/transport.js'
-import { findCredential } from '../../config/credentials.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { duration, integer, list, matching, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
+import { type LinesFile, newLinesFile } from './lines-file.js'
+import { notReachable, offeredIn } from './offered.js'
 import { showProgress } from './progress.js'
+import type { ReplayReport } from './replay.js'
 import { type ConformReport, linesOf, reportOf, suitesOf } from './report.js'
 import { openResults, type ResultsFile } from './results-file.js'
 
@@ -31,6 +32,8 @@ const flags = {
   junit: text('FILE', 'Write a JUnit report'),
   out: text('FILE', 'Append each result to a file as it comes, for --resume'),
   resume: toggle('Continue the run of --out'),
+  record: text('FILE', 'Record all calls and responses, without secrets'),
+  replay: text('FILE', 'Play a recording and compare the responses, in place of the probes'),
 }
 type ConformFlags = ValuesOf<typeof flags>
 
@@ -47,12 +50,25 @@ export const conform = leaf({
     { command: 'voucherctl conform --read-only --profile production', comment: 'Changes nothing' },
     { command: 'voucherctl conform --only lists,idempotency-keys --junit report.xml' },
     { command: 'voucherctl conform --out results.ndjson --resume', comment: 'After an interruption' },
+    { command: 'voucherctl conform --record session.ndjson --base-url https://staging.example' },
+    { command: 'voucherctl conform --replay session.ndjson --template tpl_01JC…', comment: 'On the local server' },
   ],
   changes: true,
-  run: async (context, { flags }): Promise<Outcome<ConformReport>> => {
+  run: async (context, { flags }): Promise<Outcome<ConformReport | ReplayReport>> => {
     const { host, globals, output, settings } = context
     if (globals['token-file'] !== undefined) {
       return usage('--token-file holds one credential: give those of conform in the profile or the environment.')
+    }
+    if (flags.replay !== undefined) {
+      const other = notForReplay.find(
+        (name) => flags[name] !== undefined && flags[name] !== false && !isEmpty(flags[name]),
+      )
+      if (other !== undefined) return usage(`--replay plays all of a recording: it cannot be combined with --${other}.`)
+      const { replayFile } = await import('./replay.js')
+      return replayFile(context, flags.replay, flags)
+    }
+    if (flags.record !== undefined && flags.resume) {
+      return usage('--record records a whole run: it cannot be combined with --resume.')
     }
     if (flags.resume && flags.out === undefined) return usage('--resume needs the --out FILE of the earlier run.')
     const { selectProbes, selectable } = await import('../../../conform/start.js')
@@ -72,13 +88,15 @@ export const conform = leaf({
     const { profileName } = settings
     const refusal = await context.confirm({ action: `Testing ${base.value}`, word: profileName.value })
     if (refusal !== undefined) return refusal
-    const isHere = isLoopbackHost(new URL(base.value).hostname)
     const file = flags.out === undefined ? undefined : openResults(host, flags.out, base.value, flags.resume)
     if (file?.ok === false) return file
+    const recording =
+      flags.record === undefined ? undefined : newLinesFile(host, flags.record, 'Name another file for the recording.')
+    if (recording?.ok === false) return recording
     const receiver = await openReceiver(flags)
     if (receiver !== undefined && 'code' in receiver) return receiver
     try {
-      const report = await run(context, base.value, flags, { isHere, file, receiver, only, total: probes.length })
+      const report = await run(context, base.value, flags, { file, recording, receiver, only, total: probes.length })
       if ('code' in report) return report
       const problem = flags.junit === undefined ? undefined : await writeJunit(context, flags.junit, report)
       if (problem !== undefined) return problem
@@ -97,14 +115,25 @@ export const conform = leaf({
 })
 
 const UNBOUNDED = 1_000_000
-const RATE = 10
-const RATE_HERE = 200
 const QUOTA = 100
-const MAX_WAIT_MS = 10_000
+
+/** Flags that choose what the probes of a run do. */
+const notForReplay = [
+  'only',
+  'read-only',
+  'webhook-url',
+  'webhook-port',
+  'quota',
+  'junit',
+  'out',
+  'resume',
+  'record',
+] as const
+const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0
 
 interface RunParts {
-  readonly isHere: boolean
   readonly file: ResultsFile | undefined
+  readonly recording: LinesFile | undefined
   readonly receiver: WebhookReceiver | undefined
   readonly only: readonly string[]
   readonly total: number
@@ -114,58 +143,52 @@ async function run(
   context: Context,
   baseUrl: string,
   flags: ConformFlags,
-  { isHere, file, receiver, only, total }: RunParts,
+  { file, recording, receiver, only, total }: RunParts,
 ): Promise<ConformReport | Failure> {
   const { conform } = await import('../../../conform/start.js')
   const { NotReachable } = await import('../../../conform/result.js')
-  const { host, settings } = context
-  const plain = await openPlain(context, baseUrl)
-  const encrypted =
-    settings.secure.mode.value === 'off' ? undefined : await openInMode(context, baseUrl, undefined, plain)
+  const { host } = context
+  const offered = await offeredIn(context, baseUrl, flags)
+  const runId = randomBytes(4).toString('hex')
+  const recorder =
+    recording && (await recorderOf(recording, { ...offered, baseUrl, run: runId, webhookUrl: receiver?.url }))
   const results: ProbeResult[] = [...(file?.results ?? [])]
   const progress = showProgress(context, results, total)
   try {
     const left = await conform({
       baseUrl,
-      plain,
-      encrypted,
-      credentials: await credentialsFor(context, baseUrl),
-      template: flags.template,
-      botId: flags.bot,
-      chat: flags.chat,
+      ...offered,
       receiver,
       quota: flags.quota ?? QUOTA,
-      maxWaitMs: flags['max-wait'] ?? MAX_WAIT_MS,
       only,
       done: new Set(results.map((it) => it.probe)),
       readOnly: flags['read-only'],
-      rate: flags.rate ?? (isHere ? RATE_HERE : RATE),
-      run: randomBytes(4).toString('hex'),
-      signal: host.signal,
+      run: runId,
       onResult: (it) => {
         results.push(it)
         file?.append(it)
       },
+      onExchange: (it) => recorder?.record(it),
+      onRaw: (probe) => recorder?.raw(probe),
     })
     file?.append({ left })
     return reportOf(baseUrl, results, [...(file?.left ?? []), ...left], host.signal.aborted)
   } catch (error) {
     if (!(error instanceof NotReachable)) throw error
-    if (host.signal.aborted) return fail('ABORTED', 'Interrupted before anything was tested.')
-    return fail('NETWORK_ERROR', `${baseUrl} does not respond. ${error.message}`, 'Check the address of the platform.')
+    return notReachable(context, baseUrl, error.message)
   } finally {
     progress.end()
   }
 }
 
-/** The credentials that profile and environment hold for the platform, by kind. */
-async function credentialsFor({ host, globals, settings }: Context, baseUrl: string) {
-  const found: Partial<Record<CredentialKind, string>> = {}
-  for (const kind of ['token', 'bot', 'jwt'] as const) {
-    const credential = await findCredential(host, globals, settings, kind, baseUrl)
-    if (credential.ok) found[kind] = credential.value
-  }
-  return found
+async function recorderOf(file: LinesFile, options: Omit<RecorderOptions, 'recordedAt' | 'now' | 'write'>) {
+  const { Recorder } = await import('../../../conform/record.js')
+  return new Recorder({
+    ...options,
+    recordedAt: new Date(),
+    now: () => performance.now(),
+    write: (line) => file.append(line),
+  })
 }
 
 /** Opens the receiver that --webhook-url names; undefined without the flag. */

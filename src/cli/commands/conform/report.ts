@@ -64,13 +64,18 @@ function differenceLines({ probe, title, expected, observed, request }: ProbeRes
 }
 
 /** Wraps a text under a heading; `first` stands before its first line, `more` before the others. */
-function indented(text: string, width: number, first = '', more = first): string[] {
+export function indented(text: string, width: number, first = '', more = first): string[] {
   const lines = wrap(text, width - INDENT.length - first.length)
   return lines.map((line, at) => `${INDENT}${at === 0 ? first : more}${line}`)
 }
 
-/** Lists why probes have no result, each reason once. */
-function reasonLines(items: readonly ProbeResult[], result: Verdict, heading: string, width: number): string[] {
+/** Lists why probes or exchanges have no result, each reason once. */
+export function reasonLines(
+  items: readonly { readonly result: string; readonly reason: string | null }[],
+  result: string,
+  heading: string,
+  width: number,
+): string[] {
   const counts = new Map<string, number>()
   for (const it of items) {
     if (it.result === result) counts.set(it.reason ?? '', (counts.get(it.reason ?? '') ?? 0) + 1)

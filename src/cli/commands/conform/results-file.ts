@@ -1,10 +1,11 @@
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Leftover, ProbeResult } from '../../../conform/result.js'
 import { asMembers, parseJson } from '../../../secure/json.js'
 import { type Failure, fail } from '../../failure.js'
 import { unreadable } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
+import { newLinesFile } from './lines-file.js'
 
 /** Results of earlier runs in a file, and where the results of this run are appended. */
 export interface ResultsFile {
@@ -20,20 +21,20 @@ interface Header {
 }
 
 /** Opens a file of results, NDJSON with a line for each probe: a new one, or one that `resume` continues. */
-export function openResults({ cwd }: Host, path: string, baseUrl: string, resume: boolean): ResultsFile | Failure {
-  const file = resolve(cwd, path)
-  if (!resume && existsSync(file)) {
-    return fail('FILE_UNWRITABLE', `${path} exists.`, 'Continue its run with --resume, or name another file.')
-  }
+export function openResults(host: Host, path: string, baseUrl: string, resume: boolean): ResultsFile | Failure {
+  const file = resolve(host.cwd, path)
+  if (resume) return readResults(file, path, baseUrl, (record) => appendFileSync(file, `${JSON.stringify(record)}\n`))
+  const lines = newLinesFile(host, path, 'Continue its run with --resume, or name another file.')
+  if (!lines.ok) return lines
   const header: Header = { version: 1, base_url: baseUrl }
-  let isNew = !resume
+  let isNew = true
   // Nothing is written before the first result, so that a run that reaches no platform leaves no file.
   const append: ResultsFile['append'] = (record) => {
-    if (isNew) writeFileSync(file, `${JSON.stringify(header)}\n`, { flag: 'wx', mode: 0o600 })
+    if (isNew) lines.append(header)
     isNew = false
-    appendFileSync(file, `${JSON.stringify(record)}\n`)
+    lines.append(record)
   }
-  return resume ? readResults(file, path, baseUrl, append) : { ok: true, results: [], left: [], append }
+  return { ok: true, results: [], left: [], append }
 }
 
 function readResults(
