@@ -158,3 +158,18 @@ test.each(deviants)(
     expect(found.toSorted()).toEqual(differs.toSorted())
   },
 )
+
+test('a platform whose transport is off follows the rules of sessions and dispatches', async () => {
+  const off = await startReference({ secure: false })
+  const { results } = await off.run({ only: ['encrypted-transport'] })
+  const found = results.filter(({ result }) => result === 'holds').map(({ probe }) => probe)
+  expect(found).toEqual(['encrypted-transport/session-while-off', 'encrypted-transport/dispatch-while-off'])
+  await off.close()
+})
+
+test('a platform that requires encryption of all calls follows the rules of refusals', async () => {
+  const required = await startReference({ secure: 'required' })
+  const { results } = await required.run({ only: ['required-encryption'], encrypted: true })
+  expect(results.filter(({ result }) => result !== 'holds')).toEqual([])
+  await required.close()
+})

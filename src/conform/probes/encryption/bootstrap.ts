@@ -70,6 +70,11 @@ function leadingZeroPair(serverPublicKey: Uint8Array) {
   }
 }
 
+async function needsOff(it: Probing): Promise<void> {
+  const { enabled } = membersOrNone((await readsBootstrap(it)).json)
+  if (enabled !== false) it.notApplicable('Needs a platform whose encrypted transport is off.')
+}
+
 export const encryptedTransport = [
   transport(
     'suite',
@@ -93,6 +98,14 @@ export const encryptedTransport = [
       it.holds(inner.body.success === true, 'an inner success', said(inner))
     },
   ),
+  transport('session-while-off', 'While the transport is off, a session call is refused with 403.', [], async (it) => {
+    await needsOff(it)
+    it.refuses(await callSession(it), 403, 'SECURE_TRANSPORT_DISABLED')
+  }),
+  transport('dispatch-while-off', 'While the transport is off, a dispatch is refused with 403.', [], async (it) => {
+    await needsOff(it)
+    it.refuses(await dispatch(it, { origin: '' }, '{'), 403, 'SECURE_TRANSPORT_DISABLED')
+  }),
 ]
 
 export const bootstrapAndSession = [

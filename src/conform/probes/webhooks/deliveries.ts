@@ -11,6 +11,7 @@ import {
   deliveryNeeds,
   failed,
   firstArrival,
+  heldResponse,
   newEvent,
   noArrival,
   recordOf,
@@ -184,12 +185,9 @@ export const deliveryAttempts = [
     'An attempt without a response fails after 15 s.',
     deliveryNeeds,
     async (it) => {
-      let release = () => {}
-      const held = new Promise<number>((resolve) => {
-        release = () => resolve(200)
-      })
+      const { reply, release } = heldResponse(200)
       const own = await webhook(it)
-      own.receiver.respond(own.end, () => held)
+      own.receiver.respond(own.end, reply)
       try {
         const { id } = await voucher(it)
         const [arrival] = await arrivalsWith(own, id)

@@ -150,6 +150,15 @@ export const newEvent = async (it: Probing, own: Hook, reply?: Responder): Promi
 const eventOf = (it: Probing, arrival: Arrival | undefined): Event =>
   arrival === undefined ? noArrival(it) : { arrival, updateId: updateIdOf(arrival) }
 
+/** A responder that waits for `release`, and then responds with a status. */
+export function heldResponse(status: number) {
+  let release = () => {}
+  const held = new Promise<number>((resolve) => {
+    release = () => resolve(status)
+  })
+  return { reply: () => held, release }
+}
+
 export function noArrival(it: Probing): never {
   return it.notApplicable('Needs a delivery for a voucher: link the bot of --bot to the application of the token.')
 }

@@ -15,6 +15,8 @@ export const polled = (it: Probing): Promise<{ readonly goodUrl: Observed; reado
     const poll = it.call(contract.bots.updates, { timeout: POLL_SECONDS }).finally(() => {
       isOver = true
     })
+    // If a call below fails, nobody waits for the poll.
+    poll.catch(() => {})
     await it.scene.pause(BEGUN_MS)
     const badUrl = await setWebhook(it, { url: 'http://hooks.conform.example/x' })
     const goodUrl = await setWebhook(it)

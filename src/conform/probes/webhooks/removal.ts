@@ -7,6 +7,7 @@ import {
   arrivalsWith,
   delivered,
   deliveryNeeds,
+  heldResponse,
   newEvent,
   noWebhook,
   recordOf,
@@ -141,6 +142,50 @@ export const webhookRemoval = [
     async (it) => {
       const { after } = await cancelled(it)
       it.equals('attempt_count and attempts', [after.attempt_count, after.attempts.length], [1, 2])
+    },
+    once,
+  ),
+  probe(
+    'retried-delivery',
+    'A delivered delivery stays delivered if its webhook is deleted during a manual retry.',
+    deliveryNeeds,
+    async (it) => {
+      const own = await webhook(it)
+      const { arrival, updateId } = await newEvent(it, own)
+      const { id, status } = await settled(it, updateId)
+      if (status !== 'delivered') it.notApplicable('Needs a delivered delivery.')
+      const { reply, release } = heldResponse(500)
+      own.receiver.respond(own.end, reply)
+      try {
+        it.needs(await it.call(calls.retry, { botId: own.botId, deliveryId: id, force: true }), 'a manual retry')
+        const arrivals = await arrivalsWith(own, arrival.rawBody.toString('utf8'), 2)
+        if (arrivals.length < 2) it.notApplicable('Needs an attempt of a manual retry.')
+        own.isSet = false
+        it.needs(await removeWebhook(it, own.botId), 'a deleted webhook')
+        it.equals('status', (await recordOf(it, updateId))?.status, 'delivered')
+      } finally {
+        release()
+      }
+    },
+    once,
+  ),
+  probe(
+    'running-attempt',
+    'An attempt that succeeds after its webhook was deleted counts: the delivery is delivered.',
+    deliveryNeeds,
+    async (it) => {
+      const own = await webhook(it)
+      const { reply, release } = heldResponse(200)
+      try {
+        const { updateId } = await newEvent(it, own, reply)
+        own.isSet = false
+        it.needs(await removeWebhook(it, own.botId), 'a deleted webhook')
+        release()
+        const record = await recordOf(it, updateId, ({ status }) => status === 'delivered')
+        it.equals('status', record?.status, 'delivered')
+      } finally {
+        release()
+      }
     },
     once,
   ),

@@ -10,6 +10,7 @@ import {
   type Event,
   failed,
   type Hook,
+  heldResponse,
   newArrival,
   newEvent,
   noArrival,
@@ -118,11 +119,8 @@ export const manualRetries = [
       const own = await webhook(it)
       const event = await newEvent(it, own, () => 500)
       const { id } = await settled(it, event.updateId)
-      let release = () => {}
-      const held = new Promise<number>((resolve) => {
-        release = () => resolve(200)
-      })
-      own.receiver.respond(own.end, () => held)
+      const { reply, release } = heldResponse(200)
+      own.receiver.respond(own.end, reply)
       try {
         const response = retried(it, own, id)
         const first = await Promise.race([
@@ -182,11 +180,8 @@ export const deliveryOrder = [
       const own = await webhook(it)
       const { status } = await settled(it, (await newEvent(it, own, () => 500)).updateId)
       if (status !== 'failed') it.notApplicable('Needs a failed delivery.')
-      let release = () => {}
-      const held = new Promise<number>((resolve) => {
-        release = () => resolve(200)
-      })
-      own.receiver.respond(own.end, () => held)
+      const { reply, release } = heldResponse(200)
+      own.receiver.respond(own.end, reply)
       try {
         const ids = [(await voucher(it)).id, (await voucher(it)).id]
         await it.scene.pause(QUIET_MS)

@@ -121,6 +121,10 @@ export const webhookSettings = [
     await webhook(it)
     it.accepts(await setWebhook(it, { secret_token: 'x'.repeat(256) }))
   }),
+  probe('grace-of-86400', 'secret_grace_seconds of 86,400 is accepted.', needs, async (it) => {
+    await webhook(it)
+    it.accepts(await setWebhook(it, { secret_token: it.scene.name(), secret_grace_seconds: 86_400 }))
+  }),
   probe('max-connections', 'max_connections is 40 by default.', needs, async (it) => {
     await noWebhook(it)
     it.equals('max_connections', it.accepts(await setWebhook(it)).max_connections, 40)
@@ -134,6 +138,20 @@ export const webhookSettings = [
     if (first === undefined) it.notApplicable('Needs a created secret.')
     it.holds(second === undefined, 'no one_time_secret_token', 'one_time_secret_token')
   }),
+  probe(
+    'signed-by-created',
+    'Deliveries are signed with the created secret.',
+    deliveryNeeds,
+    async (it) => {
+      await signing(it)
+      const own = await noWebhook(it)
+      const { one_time_secret_token: secret } = it.needs(await setWebhook(it, { secret_token: undefined }), 'a webhook')
+      if (secret === undefined) return it.notApplicable('Needs a created secret.')
+      const { received, expected } = signatures((await newEvent(it, own)).arrival, secret)
+      it.holds(received === expected, 'a signature by the created secret', 'another signature')
+    },
+    { vouchers: 2, waitsMs: ARRIVAL_MS },
+  ),
   probe(
     'kept-secret',
     'Without secret_token the platform keeps the secret that it has.',

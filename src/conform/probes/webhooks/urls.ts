@@ -123,6 +123,15 @@ export const webhookUrls = [
       it.accepts(await setWebhook(it, { url: `${url}/`.padEnd(LENGTH_MAX, 'x') }))
     },
   ),
+  probe('unresolved-name', 'A host whose name cannot be resolved is accepted.', needs, async (it) => {
+    const bot = await target(it)
+    bot.isSet = false
+    bot.wasSet = true
+    const url = `https://${it.scene.name()}.invalid/x`
+    const response = await it.call(contract.webhook.set, { botId: bot.botId, url })
+    it.needs(await removeWebhook(it, bot.botId, true), 'a deleted webhook')
+    it.accepts(response)
+  }),
   probe('shown-url', 'Records do not show the path of a webhook.', ['jwt', 'bot id', 'webhook'], async (it) => {
     const { end, url } = await webhook(it)
     const shown = it.needs(await setWebhook(it), 'a webhook').url ?? ''
