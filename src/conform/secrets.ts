@@ -21,6 +21,18 @@ const foldedOf = (text: string) =>
     .replaceAll('o', '0')
     .replace(/[il]/g, '1')
 
+/** A part of a text: text without secrets, or the name of a secret. */
+export interface TextPart {
+  readonly text: string
+  readonly isName: boolean
+}
+
+/** Splits a text at each occurrence of a secret, which its name replaces. */
+const splitAt = (text: string, value: string, name: string): readonly TextPart[] =>
+  text
+    .split(value)
+    .flatMap((part, at) => [...(at === 0 ? [] : [{ text: name, isName: true }]), { text: part, isName: false }])
+
 /** Secrets of a run by value. Texts that leave the run have the names in their place, as variables of a shell. */
 export class Secrets {
   readonly #names = new Map<string, string>()
@@ -58,9 +70,18 @@ export class Secrets {
 
   /** Returns the text with `${NAME}` in place of each secret. */
   hide(text: string): string {
-    let hidden = text
-    for (const [value, name] of this.#longestFirst()) hidden = hidden.replaceAll(value, `\${${name}}`)
-    return hidden
+    return this.split(text)
+      .map((part) => (part.isName ? `\${${part.text}}` : part.text))
+      .join('')
+  }
+
+  /** Splits a text into secrets, by their names, and the parts between them. */
+  split(text: string): readonly TextPart[] {
+    let parts: readonly TextPart[] = [{ text, isName: false }]
+    for (const [value, name] of this.#longestFirst()) {
+      parts = parts.flatMap((part) => (part.isName ? [part] : splitAt(part.text, value, name)))
+    }
+    return parts.filter((part) => part.text !== '')
   }
 
   nameOf(value: string): string | undefined {

@@ -31,6 +31,8 @@ interface RunChanges {
   readonly encrypted?: boolean
   readonly maxWaitMs?: number
   readonly quota?: number
+  /** Address of a proxy before the reference. */
+  readonly baseUrl?: string
   /** Makes a deviant server of the reference. */
   readonly deviate?: (reference: Transport) => Transport
   readonly onExchange?: (exchange: Exchange) => void
@@ -88,16 +90,16 @@ export async function startReference({ seed = defaultSeed, ...options }: SeededO
     baseUrl: server.baseUrl,
     offer,
     async run({ only = [], readOnly = false, encrypted = false, maxWaitMs = 5_000, quota = 1_000, ...rest } = {}) {
-      const { deviate = (it: Transport) => it, onExchange, onRaw } = rest
+      const { deviate = (it: Transport) => it, onExchange, onRaw, baseUrl = server.baseUrl } = rest
       const results: ProbeResult[] = []
-      const plain = deviate(createHttpTransport(server.baseUrl))
+      const plain = deviate(createHttpTransport(baseUrl))
       runs += 1
       const { runId = `test${runs}` } = rest
       // Runs may be concurrent: nobody else writes into the chat of a run.
       const own = await server.operator.createChat({ bot_id: botId, user_id: runId })
       if (!own.ok) throw new Error('The reference has no chat')
       const left = await conform({
-        baseUrl: server.baseUrl,
+        baseUrl,
         plain,
         ...(encrypted ? { encrypted: deviate(withSecure(plain, { mode: 'required', trustedChannel: true })) } : {}),
         ...offer,

@@ -204,6 +204,7 @@ export const orderOfChecks = [
     ['token', 'bot', 'chat', 'template'],
     async (it) => {
       const { id } = it.needs(await createdTemplate(it), 'a draft')
+      if (typeof id !== 'string') it.notApplicable('Needs a draft with an id.')
       const issue = async (template_id: string, chat_id = UNKNOWN_CHAT) =>
         it.call(bots.issue, { template_id, chat_id, external_issue_id: it.scene.name() })
       return {

@@ -125,5 +125,6 @@ export const orderOfObjects = [
       if (beforeEnd === null || expired === null) it.notApplicable('Needs a redeemed and an expired voucher.')
       it.equals('reason', await reasonOf(it, first, first.recipientUserId), beforeEnd)
     },
+    { waitsMs: SOON_MS },
   ),
 ]

@@ -18,7 +18,7 @@ const deviant = () =>
 const limits = 'conform --only lists/limit-of-101,lists/limit-of-0'
 
 test('conform prints a line for each group and exits with 0 if every statement holds', async () => {
-  const { exit, stdout, stderr } = await cli('conform --only lists', { env: server.env })
+  const { exit, stdout, stderr } = await cli('conform --only lists/pagination,lists/limit-of-100', { env: server.env })
   expect(exit).toBe(0)
   expect(stdout).toMatch(/^group +holds +differs +not applicable +not reachable\ncalls +\d+ +0 +0 +0\n/)
   expect(stdout).toMatch(/✓ http:\/\/127\.0\.0\.1:\d+: (\d+) of \1 statements hold\.\n$/)
@@ -32,9 +32,9 @@ test('conform shows a difference with the statement, both values and the request
   expect(exit).toBe(1)
   expect(stdout).toBe(`✗ lists/limit-of-101
     A list with the limit 101 is refused with 400.
-    expected  status 400 VALIDATION_FAILED
+    expected  status 400
     observed  status 200, a success
-    curl -sS -i \\
+    curl -sSgi \\
       '${url}/api/v1/open-platform/vouchers/templates?limit=101' \\
       -H 'accept: application/json' \\
       -H 'authorization: Bearer '"\${VOUCHERCTL_TOKEN}"
@@ -61,14 +61,14 @@ test('conform --json prints one document, and --junit writes a report with the s
     title: 'A list with the limit 0 is refused with 400.',
     result: 'differs',
     reason: null,
-    expected: 'status 400 VALIDATION_FAILED',
+    expected: 'status 400',
     observed: 'status 200, a success',
     request: expect.stringContaining('${VOUCHERCTL_TOKEN}'),
     duration_ms: expect.any(Number),
   })
   const junit = readFileSync(join(cwd, 'report.xml'), 'utf8')
   expect(junit).toContain('<testsuite name="calls" tests="2" failures="2"')
-  expect(junit).toContain('expected status 400 VALIDATION_FAILED, observed status 200, a success')
+  expect(junit).toContain('expected status 400, observed status 200, a success')
 })
 
 test('conform names what a probe needs, and exits with 0, without any credential', async () => {

@@ -1,0 +1,103 @@
+import { execFileSync } from 'node:child_process'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { curlOf } from '../../src/conform/curl.js'
+import { Secrets } from '../../src/conform/secrets.js'
+import type { Exchange } from '../../src/conform/wire.js'
+import { contract } from '../../src/contract/index.js'
+import { type Reference, startReference } from '../support/conform.js'
+import { responds } from '../support/deviants.js'
+import { recordingProxy } from '../support/recording-proxy.js'
+
+let reference: Reference
+beforeAll(async () => {
+  reference = await startReference()
+})
+afterAll(() => reference.close())
+
+/** The arguments that bash passes to curl for a command. */
+function argumentsOf(command: string, variables: Readonly<Record<string, string>>): readonly string[] {
+  const env = { PATH: process.env.PATH, HOME: '/home', ...variables }
+  const script = `curl() { printf '%s\\0' "$@"; }\n${command}`
+  return execFileSync('bash', ['-c', script], { env, encoding: 'utf8' }).split('\0').slice(0, -1)
+}
+
+test('secrets replaces each secret by its name, also one that contains another', () => {
+  const secrets = new Secrets()
+  secrets.add('SHORT', 'sop_short')
+  secrets.add('LONG', 'sop_short_and_long')
+  expect(secrets.hide('sop_short_and_long sop_short')).toBe('${LONG} ${SHORT}')
+})
+
+test('secrets numbers the names of further secrets of a kind', () => {
+  const secrets = new Secrets()
+  secrets.addFrom({ credentials: [{ type: 'redeem_code', value: 'AAAA-AAAA' }] })
+  secrets.addFrom([{ type: 'redeem_code', value: 'BBBB-BBBB' }, { one_time_token: 'sbot_token' }])
+  expect(secrets.hide('AAAA-AAAA BBBB-BBBB sbot_token')).toBe('${CODE} ${CODE_2} ${BOT_TOKEN}')
+})
+
+test('curl command passes the request unchanged when bash expands the variables of secrets', () => {
+  const secrets = new Secrets()
+  secrets.add('VOUCHERCTL_TOKEN', 'sop_the-token')
+  secrets.add('CODE', 'AAAA-AAAA')
+  const body = `{"value":"AAAA-AAAA","text":"it's \${HOME} $HOME \`x\` \\\\ é"}`
+  const headers = { authorization: 'Bearer sop_the-token', 'x-list': ['1', '2'] }
+  const command = curlOf(
+    'http://127.0.0.1:8420/prefix',
+    { method: 'POST', path: '/a/../b?c=[1]', headers, body },
+    secrets,
+  )
+  expect(command).not.toMatch(/the-token|AAAA/)
+  expect(argumentsOf(command, { VOUCHERCTL_TOKEN: 'sop_the-token', CODE: 'AAAA-AAAA' })).toEqual([
+    ...['-sSgi', '-X', 'POST', '--path-as-is', 'http://127.0.0.1:8420/prefix/a/../b?c=[1]'],
+    ...['-H', 'authorization: Bearer sop_the-token', '-H', 'x-list: 1', '-H', 'x-list: 2'],
+    ...['--data-raw', body],
+  ])
+})
+
+/** Secrets in the exchanges of a run, collected without the code under test. */
+function secretsOf(exchanges: readonly Exchange[]): ReadonlySet<string> {
+  const text = JSON.stringify(exchanges)
+  const tokens = text.match(/sop_[A-Za-z0-9]{36}|sbot_[A-Za-z0-9]{36}|VQ1-[0-9A-Z]+|eyJ[\w-]+\.[\w-]+\.[\w-]+/g) ?? []
+  const codes = text.match(/\b(?:[0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}\b/g) ?? []
+  return new Set([...tokens, ...codes])
+}
+
+test('results of a run have no secret, and the curl command of each difference sends its request', async () => {
+  const exchanges: Exchange[] = []
+  // Every call with JSON then differs from a rule, and its response repeats what it received.
+  const deviate = responds(
+    ({ path }) => path === contract.vouchers.verify.path,
+    (_response, { body, headers }) => ({ status: 299, body: JSON.stringify({ body, headers }) }),
+  )
+  const { results, left } = await reference.run({
+    only: ['bodies', 'unknown-members'],
+    deviate,
+    onExchange: (it) => exchanges.push(it),
+  })
+  const differing = results.filter(({ result }) => result === 'differs')
+  expect(differing.length).toBeGreaterThan(5)
+
+  const secrets = secretsOf(exchanges)
+  expect(secrets.size).toBeGreaterThan(2)
+  const texts = JSON.stringify([results, left])
+  expect([...secrets].filter((secret) => texts.includes(secret))).toEqual([])
+
+  const [{ request = '', probe } = {}] = differing.filter((it) => it.probe === 'unknown-members/body')
+  const sent = exchanges.findLast((it) => it.probe === probe)?.request
+  const code = /"value":"([^"]+)"/.exec(sent?.body ?? '')?.[1] ?? ''
+  const token = /Bearer (.*)/.exec(String(sent?.headers.authorization))?.[1] ?? ''
+  const names = [...(request ?? '').matchAll(/\$\{([A-Z_0-9]+)\}/g)].map(([, name = '']) => name)
+  const variables = Object.fromEntries(names.map((name) => [name, name.startsWith('VOUCHERCTL') ? token : code]))
+  const words = argumentsOf(request ?? '', variables)
+  expect(words).toContain(`authorization: Bearer ${token}`)
+  expect(words.slice(-2)).toEqual(['--data-raw', sent?.body])
+})
+
+test('run with readOnly sends only reads and verifications', async () => {
+  const proxy = await recordingProxy(reference.baseUrl)
+  const { results, left } = await reference.run({ readOnly: true, baseUrl: proxy.baseUrl })
+  expect(results.filter(({ result }) => result === 'holds').length).toBeGreaterThan(20)
+  expect(left).toEqual([])
+  const others = proxy.requests.filter((it) => !it.startsWith('GET ') && it !== `POST ${contract.vouchers.verify.path}`)
+  expect(others).toEqual([])
+})

@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest'
+import type { TransportRequest, TransportResponse } from '../../src/client/transport.js'
+import { NotReachable } from '../../src/conform/result.js'
+import { Wire } from '../../src/conform/wire.js'
+
+const OK: TransportResponse = { status: 200, headers: {}, body: '{}' }
+const call = { method: 'GET', path: '/api/v1/open-platform/vouchers/templates', headers: {} }
+
+const failed = (status: number, headers: Readonly<Record<string, string>> = {}): TransportResponse => ({
+  ...OK,
+  status,
+  headers,
+})
+
+/** A wire with a clock that only pauses move, over a server with these responses, the last one for all more calls. */
+function wireOver(responses: readonly TransportResponse[], { rate = 1_000, maxWaitMs = 10_000 } = {}) {
+  let nowMs = 0
+  const sentAt: number[] = []
+  const requests: TransportRequest[] = []
+  const aborting = new AbortController()
+  const wire = new Wire({
+    baseUrl: 'http://127.0.0.1:1',
+    async plain(request) {
+      sentAt.push(nowMs)
+      requests.push(request)
+      return responses[Math.min(sentAt.length, responses.length) - 1] ?? OK
+    },
+    rate,
+    maxWaitMs,
+    signal: aborting.signal,
+    async pause(ms) {
+      nowMs += ms
+    },
+    now: () => nowMs,
+  })
+  return { wire, sentAt, requests, interrupt: () => aborting.abort() }
+}
+
+test('wire sends calls at the rate that the user allows', async () => {
+  const { wire, sentAt } = wireOver([OK], { rate: 10 })
+  for (let n = 0; n < 4; n += 1) await wire.send(call)
+  expect(sentAt).toEqual([0, 100, 200, 300])
+})
+
+test('wire repeats a call with status 429 once, after the time of Retry-After', async () => {
+  const { wire, sentAt, requests } = wireOver([failed(429, { 'retry-after': '3' }), OK])
+  expect((await wire.send(call)).status).toBe(200)
+  expect(sentAt).toEqual([0, 3_000])
+  expect(requests[1]).toEqual(requests[0])
+})
+
+test('wire returns the second 429 of a call', async () => {
+  const { wire, sentAt } = wireOver([failed(429, { 'retry-after': '1' })])
+  expect((await wire.send(call)).status).toBe(429)
+  expect(sentAt).toHaveLength(2)
+})
+
+test('wire does not repeat a call whose Retry-After is longer than the longest wait', async () => {
+  const { wire, sentAt } = wireOver([failed(429, { 'retry-after': '11' })])
+  await expect(wire.send(call)).rejects.toThrow(NotReachable)
+  expect(sentAt).toHaveLength(1)
+})
+
+test('wire waits for the new window after a response that announces no calls left', async () => {
+  const { wire, sentAt } = wireOver([{ ...OK, headers: { ratelimit: '"reads";r=0;t=7' } }, OK])
+  await wire.send(call)
+  await wire.send(call)
+  expect(sentAt).toEqual([0, 7_000])
+})
+
+test('wire does not wait after a response that announces a call left', async () => {
+  const { wire, sentAt } = wireOver([{ ...OK, headers: { ratelimit: '"reads";r=1;t=7' } }, OK])
+  await wire.send(call)
+  await wire.send(call)
+  expect(sentAt).toEqual([0, 1])
+})
+
+test('wire repeats a call with status 503 after one second without Retry-After', async () => {
+  const { wire, sentAt } = wireOver([failed(503), OK])
+  expect((await wire.send(call)).status).toBe(200)
+  expect(sentAt).toEqual([0, 1_000])
+})
+
+test('wire reports a platform as not reachable after the second 503', async () => {
+  const { wire, sentAt } = wireOver([failed(503)])
+  await expect(wire.send(call)).rejects.toThrow(NotReachable)
+  expect(sentAt).toHaveLength(2)
+})
+
+test('wire sends nothing after an interruption', async () => {
+  const { wire, sentAt, interrupt } = wireOver([OK])
+  interrupt()
+  await expect(wire.send(call)).rejects.toThrow(NotReachable)
+  expect(sentAt).toEqual([])
+})
