@@ -28,7 +28,7 @@ async function reasonIsFirst(it: Probing, one: Parameters<typeof credentialOf>[1
 
 /** Two vouchers of a template whose validity has ended; the first one is redeemed. */
 const ended = (it: Probing) =>
-  it.scene.once('ended vouchers', async () => {
+  it.scene.once('calls ended vouchers', async () => {
     const clock = it.needs(
       await it.call(vouchers.verify, { credential: credentialOf(it, await unredeemed(it)) }),
       'a time',

@@ -1,10 +1,8 @@
-import { contract } from '../../../contract/index.js'
 import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
 import { accepted, createdTemplate, createTemplate, issued, redeemed } from './shared.js'
 
 const probe = probesOf('times')
-const { bots } = contract
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 /** Unix seconds stay below this number until the year 5138, and milliseconds have been above it since 1973. */
@@ -52,11 +50,6 @@ export const times = [
   probe('no-offset', 'A time without an offset is refused with 400.', ['token'], async (it) =>
     it.refuses(await createTemplate(it, { validity: startingAt('2027-01-31T12:00:00') }), 400),
   ),
-  probe('date', 'The date of a message is in Unix seconds.', ['bot', 'chat'], async (it) => {
-    const input = { chat_id: it.scene.offer.chat, text: 'voucherctl conform' }
-    const { date } = it.needs(await it.call(bots.send, input), 'a message')
-    it.holds(Number.isInteger(date) && date < SECONDS_MAX, 'an integer of Unix seconds', date)
-  }),
   probe(
     'encrypted-transport',
     'The serverTime of bootstrap is in milliseconds since the epoch.',
