@@ -254,9 +254,10 @@ const valid = ['token', 'bot', 'account', 'operator']
 
 /**
  * The part of the authorization grid that a test file runs. `quick` sends one credential per kind of refusal in plain
- * text, and also sends encrypted valid credentials and those whose application allows another origin; `rest` sends all
- * other combinations. Refusals that depend on the credential alone, not on the route, `quick` tries on one route for
- * each kind of caller.
+ * text, and encrypted ones whose application allows another origin; `rest` sends all other combinations. What does not
+ * depend on the route, `quick` tries on one route for each kind of caller: refusals for the credential alone, and whether
+ * a valid credential may or must be encrypted. All routes get such calls from transport/inner.slow.test.ts and
+ * failures.test.ts; operator routes, which refuse encrypted calls, from here.
  */
 export type Extent = 'quick' | 'rest'
 
@@ -272,7 +273,8 @@ function transportsOf(name: string, { held }: Entry, row: Row, extent: Extent): 
   const isOfScope = isTaken && [`${row.scope} alone`, `all but ${row.scope}`].some((it) => name.endsWith(`, ${it}`))
   const isOfForm = ofForm.includes(name) && (isTaken || isOfKind || name === 'none' || valid.includes(name))
   const plain: readonly Transport[] = isOfScope || isOfForm ? ['plain'] : []
-  const quick = isPlainest ? everyTransport : isOfOrigin ? (['dispatch'] as const) : plain
+  const isEncrypted = isPlainest && (isOfKind || row.caller === 'operator')
+  const quick = isEncrypted ? everyTransport : isOfOrigin ? (['dispatch'] as const) : plain
   return extent === 'quick' ? quick : everyTransport.filter((it) => !quick.includes(it))
 }
 

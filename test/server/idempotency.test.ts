@@ -24,13 +24,13 @@ describe.each(keyed)('%s', (_id, endpoint) => {
     expect(await scene.send({ key: null })).toMatchObject({ status: 400, code: 'IDEMPOTENCY_KEY_REQUIRED' })
   })
 
-  it.each(['', ' ', '""', 'a b', 'é', 'x'.repeat(256)])(
-    'endpoint refuses the Idempotency-Key %j as malformed',
-    async (key) => {
-      const scene = await Scene.of(server, endpoint)
-      expect(await scene.send({ key })).toMatchObject({ status: 400, code: 'IDEMPOTENCY_KEY_INVALID' })
-    },
-  )
+  it('endpoint refuses a malformed Idempotency-Key', async () => {
+    const scene = await Scene.of(server, endpoint)
+    for (const key of ['', ' ', '""', 'a b', 'é', 'x'.repeat(256)]) {
+      const { status, code } = await scene.send({ key })
+      expect([key, status, code]).toEqual([key, 400, 'IDEMPOTENCY_KEY_INVALID'])
+    }
+  })
 
   it('repeat with the same Idempotency-Key gets the same status and body, but a new request id', async () => {
     const scene = await Scene.of(server, endpoint)

@@ -163,6 +163,7 @@ describe('request bodies', () => {
   it.each(optional.map((it) => [it.id, it] as const))(
     '%s accepts an empty body with or without a JSON content type, and {}',
     async (_id, endpoint) => {
+      const own = await newTenant(server)
       for (const [type, body] of [
         [undefined, undefined],
         ['application/json', undefined],
@@ -171,7 +172,7 @@ describe('request bodies', () => {
         ['application/json', '{}'],
         ['application/json', ' {\n} '],
       ] as const) {
-        const scene = await Scene.of(server, endpoint)
+        const scene = await Scene.of(server, endpoint, own)
         const request = await scene.request()
         const { 'content-type': _type, ...headers } = request.headers ?? {}
         const answer = await server.send({
@@ -188,7 +189,7 @@ describe('request bodies', () => {
   it.each(optional.map((it) => [it.id, it] as const))(
     '%s, whose body is optional, refuses the body null, a list or an unknown member',
     async (_id, endpoint) => {
-      const scene = await Scene.of(server, endpoint)
+      const scene = await Scene.of(server, endpoint, tenant)
       for (const body of ['null', '[]', '"x"', '1', 'true', '{"x":1}']) {
         const answer = await scene.send({ body })
         expect([body, answer.status, answer.code]).toEqual([body, 400, 'VALIDATION_FAILED'])
@@ -203,7 +204,7 @@ describe('request bodies', () => {
   it.each(required.map((it) => [it.id, it] as const))(
     '%s refuses a body that is absent or not an object',
     async (_id, endpoint) => {
-      const scene = await Scene.of(server, endpoint)
+      const scene = await Scene.of(server, endpoint, tenant)
       for (const body of ['', 'null', '[]', '"x"']) {
         const answer = await scene.send({ body })
         expect([body, answer.status, answer.code]).toEqual([body, 400, 'VALIDATION_FAILED'])
@@ -247,7 +248,7 @@ describe('request bodies', () => {
   })
 
   it('request body of 64 KiB is accepted, one byte more is refused', async () => {
-    const scene = await Scene.of(server, contract.templates.create)
+    const scene = await Scene.of(server, contract.templates.create, tenant)
     const text = JSON.stringify(templateBody())
     const padded = (size: number) => text + ' '.repeat(size - text.length)
     expect((await scene.send({ body: padded(65_536) })).status).toBe(201)
@@ -256,7 +257,7 @@ describe('request bodies', () => {
 
   it('request body of 16 JSON levels is accepted, and one of 17 is refused as INVALID_JSON', async () => {
     const nested = (levels: number) => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
-    const scene = await Scene.of(server, contract.templates.create)
+    const scene = await Scene.of(server, contract.templates.create, tenant)
     expect((await scene.send({ body: nested(16) })).code).toBe('VALIDATION_FAILED')
     expect((await scene.send({ body: nested(17) })).code).toBe('INVALID_JSON')
     expect((await scene.send({ body: `${'['.repeat(30_000)}${']'.repeat(30_000)}` })).code).toBe('INVALID_JSON')
@@ -273,12 +274,12 @@ describe('request bodies', () => {
     ['with a byte order mark', '\ufeff{}'],
     ['NaN', '{"a":NaN}'],
   ])('request body of malformed JSON is refused as INVALID_JSON: %s', async (_what, body) => {
-    const scene = await Scene.of(server, contract.templates.create)
+    const scene = await Scene.of(server, contract.templates.create, tenant)
     expect(await scene.send({ body })).toMatchObject({ status: 400, code: 'INVALID_JSON' })
   })
 
   it('body member named __proto__ is refused at any depth, also if written with escapes', async () => {
-    const scene = await Scene.of(server, contract.templates.create)
+    const scene = await Scene.of(server, contract.templates.create, tenant)
     for (const body of [
       '{"__proto__":{"name":"x"}}',
       '{"metadata":{"__proto__":"x"}}',

@@ -163,8 +163,9 @@ export class Scene {
     readonly bot: TestBot | null,
   ) {}
 
-  static async of(server: TestApp, endpoint: Endpoint): Promise<Scene> {
-    const tenant = await newTenant(server)
+  /** @param of the tenant, by default a new one; scenes that share a tenant have objects of their own */
+  static async of(server: TestApp, endpoint: Endpoint, of?: Tenant): Promise<Scene> {
+    const tenant = of ?? (await newTenant(server))
     return new Scene(server, endpoint, tenant, endpoint.caller === 'bot' ? await tenant.itsBot() : null)
   }
 
