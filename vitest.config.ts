@@ -32,8 +32,12 @@ const slow = 'test/**/*.slow.test.ts'
 const long = 'test/**/*.long.test.ts'
 const isolated = 'test/**/*.isolated.test.ts'
 
-/** Grids of which `quick` tries one case of each kind, and random sequences of which it tries a third; `slow` tries the rest. */
-const sampled = ['test/server/failures.test.ts', 'test/server/{linearizable,model}.test.ts']
+/** Grids and random sequences of which `quick` tries one case of each kind or a part; `slow` tries the rest. */
+const sampled = [
+  'test/cli/{command-line,every-command}.test.ts',
+  'test/server/{failures,linearizable,model,wire}.test.ts',
+  'test/server/transport/required.test.ts',
+]
 
 type Project = TestProjectInlineConfiguration
 

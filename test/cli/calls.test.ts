@@ -266,27 +266,6 @@ test('the filter and page flags of a list command become query parameters', asyn
   ])
 })
 
-/** Commands that exit 9 for response data `{}` or null, because they require some members. */
-const requiresMembers =
-  /^(?:server keys rotate|tokens create|vouchers (?:issue|verify|redeem|reverse)|bots (?:apply|regenerate-token|updates)|open|platform (?:reviews|totals|chats messages)|webhook deliveries|.* list)$/
-
-test.each(Object.entries(leafCalls))(
-  'the command %s exits 9 for empty response data only if it requires members',
-  async (path, { args }) => {
-    for (const data of [{}, null]) {
-      const { baseUrl } = await stub(() => success(data))
-      for (const format of ['', '--json', '-o csv']) {
-        const ran = await cli(`${path} ${args} ${format} --base-url ${baseUrl}`, { env: secrets })
-        if (requiresMembers.test(path)) {
-          expect([ran.exit, ran.stdout]).toEqual([9, ''])
-          expect(ran.stderr).toMatch(/Not a response of a voucher service \(status 200\): data\.\w+ is missing/)
-        } else expect([ran.exit, ran.stderr]).toEqual([0, ''])
-        expect(ran.stdout).not.toMatch(/undefined/)
-      }
-    }
-  },
-)
-
 test('an unexpected exception exits 1 and its message is not printed', async () => {
   const ran = await cli('apps create', { terminal: true, replies: [], env: { NO_COLOR: '1' } })
   expect(ran.exit).toBe(1)

@@ -3,6 +3,7 @@ import { leavesOf } from '../../src/cli/command/help.js'
 import { CommandLine } from '../../src/cli/command-line.js'
 import { globalFlags } from '../../src/cli/flags/globals.js'
 import { page } from '../../src/cli/program.js'
+import { sampleOf } from '../support/extent.js'
 
 const leaves = (
   await Promise.all(
@@ -31,14 +32,18 @@ function spellings(flags: NonNullable<(typeof leaves)[number]['leaf']['flags']>)
 const likeFlags = ['-h', '--version', '--json', '--', '--help', '-x']
 const values = ['-', '-5', '-0.5', '']
 
-test.each(leaves.map(({ path, leaf }) => [path.join(' '), path, leaf] as const))(
+const cases = leaves.map(({ path, leaf }) => [path.join(' '), path, leaf] as const)
+/** All commands share the parser of global flags, so one command in a group and one outside suffice. */
+const isSample = ([name]: (typeof cases)[number]) => ['vouchers redeem', 'whoami'].includes(name)
+
+test.each(sampleOf(cases, isSample))(
   'the command %s refuses a flag-like word where a flag needs a value, unless it follows =',
-  async (_name, path, leaf) => {
-    // All commands share the parser of global flags, so one command in a group and one outside suffice.
-    const isSample = ['vouchers redeem', 'whoami'].includes(path.join(' '))
+  async (...it) => {
+    const [, path, leaf] = it
+    const isWhole = isSample(it)
     const own = spellings(leaf.flags ?? {})
-    for (const { name, written } of isSample ? [...own, ...spellings(globalFlags)] : own) {
-      for (const word of isSample ? likeFlags : likeFlags.slice(0, 1)) {
+    for (const { name, written } of isWhole ? [...own, ...spellings(globalFlags)] : own) {
+      for (const word of isWhole ? likeFlags : likeFlags.slice(0, 1)) {
         const { refusal } = await parse([...path, written, word])
         expect(refusal, `${written} ${word}`).toMatchObject({
           code: 'USAGE',
@@ -46,7 +51,7 @@ test.each(leaves.map(({ path, leaf }) => [path.join(' '), path, leaf] as const))
         })
         expect((await parse([...path, `--${name}=${word}`])).line.given).toEqual(new Map([[name, [word]]]))
       }
-      for (const word of isSample ? values : values.slice(0, 1)) {
+      for (const word of isWhole ? values : values.slice(0, 1)) {
         const { line, refusal } = await parse([...path, written, word])
         expect([refusal, line.path, line.shows], `${written} ${word}`).toEqual([undefined, path, undefined])
         expect(line.given, `${written} ${word}`).toEqual(new Map([[name, [word]]]))
@@ -55,7 +60,7 @@ test.each(leaves.map(({ path, leaf }) => [path.join(' '), path, leaf] as const))
   },
 )
 
-test.each(leaves.filter(({ leaf }) => leaf.flags).map(({ path, leaf }) => [path.join(' '), path, leaf] as const))(
+test.each(sampleOf(cases.filter(([, , leaf]) => leaf.flags)))(
   'the command %s refuses its own flags before the command name and prints the correct order',
   async (name, path, leaf) => {
     for (const [flag, { value, letter }] of Object.entries(leaf.flags ?? {})) {
@@ -71,7 +76,7 @@ test.each(leaves.filter(({ leaf }) => leaf.flags).map(({ path, leaf }) => [path.
   },
 )
 
-test.each(leaves.map(({ path }) => [path.join(' '), path] as const))(
+test.each(sampleOf(cases))(
   'the command %s accepts global flags before, between and after the words of its name',
   async (_name, path) => {
     for (let at = 0; at <= path.length; at += 1) {

@@ -7,28 +7,32 @@ import { cli, redeemCode, refusal, secrets, stub, success } from '../support/cli
 import { howToAdd, matrix } from '../support/cli-matrix.js'
 import { leafCalls } from '../support/cli-samples.js'
 import { closedPort } from '../support/closed-port.js'
+import { sampleOf } from '../support/extent.js'
 
 const leaves: [path: string, leaf: Leaf][] = []
 for (const entry of page) {
   const node = await entry.load()
   for (const [names, leaf] of leavesOf(node)) leaves.push([[node.name, ...names].join(' '), leaf])
 }
-const calls = Object.entries(leafCalls)
+const calls = sampleOf(Object.entries(leafCalls))
 const once = '--retries 0'
 
 test('the test matrix has a row for every command of the CLI and no other row', () => {
   expect(leaves.map(([path]) => path).sort(), howToAdd).toEqual(Object.keys(matrix).sort())
 })
 
-test.each(leaves)('the command %s has a summary, an example and help that fits 80 columns', async (path, leaf) => {
-  expect(leaf.summary).not.toBe('')
-  expect(leaf.examples.length).toBeGreaterThan(0)
-  for (const { command } of leaf.examples) expect(command).toContain(`voucherctl ${path}`)
-  const { exit, stdout, stderr } = await cli(`${path} --help`)
-  expect([exit, stderr]).toEqual([0, ''])
-  const lines = stdout.split('\n').filter((line) => !/^ {2}[$#]/.test(line))
-  expect(lines.filter((line) => line.length > 80)).toEqual([])
-})
+test.each(sampleOf(leaves))(
+  'the command %s has a summary, an example and help that fits 80 columns',
+  async (path, leaf) => {
+    expect(leaf.summary).not.toBe('')
+    expect(leaf.examples.length).toBeGreaterThan(0)
+    for (const { command } of leaf.examples) expect(command).toContain(`voucherctl ${path}`)
+    const { exit, stdout, stderr } = await cli(`${path} --help`)
+    expect([exit, stderr]).toEqual([0, ''])
+    const lines = stdout.split('\n').filter((line) => !/^ {2}[$#]/.test(line))
+    expect(lines.filter((line) => line.length > 80)).toEqual([])
+  },
+)
 
 test('no command has a flag with the name or letter of a global flag', () => {
   const letters = new Map(
@@ -162,5 +166,26 @@ test.each(calls)(
     expect(ran.exit).toBe(8)
     expect(ran.stderr).toContain('debug: > authorization: Bearer ')
     expect(ran.stderr + ran.stdout).not.toMatch(/CANARYtoken|CANARYjwt|CANARYoperator/)
+  },
+)
+
+/** Commands that exit 9 for response data `{}` or null, because they require some members. */
+const requiresMembers =
+  /^(?:server keys rotate|tokens create|vouchers (?:issue|verify|redeem|reverse)|bots (?:apply|regenerate-token|updates)|open|platform (?:reviews|totals|chats messages)|webhook deliveries|.* list)$/
+
+test.each(calls)(
+  'the command %s exits 9 for empty response data only if it requires members',
+  async (path, { args }) => {
+    for (const data of [{}, null]) {
+      const { baseUrl } = await stub(() => success(data))
+      for (const format of ['', '--json', '-o csv']) {
+        const ran = await cli(`${path} ${args} ${format} --base-url ${baseUrl}`, { env: secrets })
+        if (requiresMembers.test(path)) {
+          expect([ran.exit, ran.stdout]).toEqual([9, ''])
+          expect(ran.stderr).toMatch(/Not a response of a voucher service \(status 200\): data\.\w+ is missing/)
+        } else expect([ran.exit, ran.stderr]).toEqual([0, ''])
+        expect(ran.stdout).not.toMatch(/undefined/)
+      }
+    }
   },
 )

@@ -1,4 +1,3 @@
-import process from 'node:process'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type BotScope, botScopes, type Endpoint, failuresOf, scopes } from '../../src/contract/endpoint.js'
 import { type FailureCode, failures } from '../../src/contract/errors.js'
@@ -12,6 +11,7 @@ import { Activity } from '../../src/server/observe/activity.js'
 import { RequestLog } from '../../src/server/observe/request-log.js'
 import { Snapshots } from '../../src/server/snapshots.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
+import { isRest } from '../support/extent.js'
 import { securely } from '../support/secure-send.js'
 import {
   START_MS,
@@ -427,9 +427,6 @@ beforeAll(() => {
 afterAll(async () => {
   for (const it of [server, ...twins.values()]) await it.close()
 })
-
-/** The slow project tries the failures that the quick project leaves out, and nothing else twice. */
-const isRest = process.env.VOUCHERCTL_TEST_EXTENT === 'rest'
 
 it.each(isRest ? [] : endpoints.map((it) => [it.id, it] as const))(
   'endpoint %s succeeds with its sample call: envelope, request id in a header, Cache-Control: no-store',

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../../src/contract/endpoint.js'
 import { contract, endpoints } from '../../../src/contract/index.js'
+import { sampleOf } from '../../support/extent.js'
 import { securely } from '../../support/secure-send.js'
 import { seededRandom, type TestApp, testApp } from '../../support/server-app.js'
 import { portOf, RawConnection, rawAnswer } from '../../support/server-raw.js'
@@ -51,7 +52,7 @@ describe('server that requires encryption', () => {
     },
   )
 
-  it.each(endpoints.filter((it) => !isRuntime(it)).map((it) => [it.id, it] as const))(
+  it.each(sampleOf(endpoints.filter((it) => !isRuntime(it))).map((it) => [it.id, it] as const))(
     'server that requires encryption accepts %s in plain text',
     async (_, endpoint) => {
       // A fault is in the memory of one server.
