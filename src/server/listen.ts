@@ -2,7 +2,6 @@ import { randomFillSync } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import process from 'node:process'
 import type { FastifyInstance } from 'fastify'
-import pino from 'pino'
 import { isLoopbackHost } from '../contract/loopback.js'
 import { type IdPrefix, newId, type RandomBytes } from '../domain/ids.js'
 import type { Keyring } from '../domain/keyring.js'
@@ -34,9 +33,9 @@ import { KeysUnusable, keyChecks, registerServer } from './folder.js'
 import { Gate } from './gate.js'
 import { createLimits } from './limits.js'
 import { Activity } from './observe/activity.js'
+import type { openLog } from './observe/log.js'
 import { createMetrics } from './observe/metrics.js'
 import { RequestLog, requestLine } from './observe/request-log.js'
-import { StderrLog } from './observe/stderr-log.js'
 import type { RunningServer, ServerOptions } from './options.js'
 import { placeInFolder, placeInMemory, type ServerPlace } from './place.js'
 import { Polls } from './polls.js'
@@ -93,7 +92,6 @@ export async function startInProcess(options: InProcessOptions): Promise<Started
   const embedded = {
     ...options,
     port: 0,
-    logTo: { write() {} },
     logLevel: 'silent',
     loopbackPorts: { has: () => true },
     closeMsMax: IN_PROCESS_CLOSE_MS_MAX,
@@ -153,6 +151,11 @@ async function openStore({ databaseUrl, schema }: StartOptions, { database }: Se
   return openPostgresStore({ url: databaseUrl, env: process.env, ...(schema === undefined ? {} : { schema }) })
 }
 
+const noLog: ReturnType<typeof openLog> = {
+  log: { error() {}, info() {}, isLevelEnabled: () => false, warn() {} },
+  target: { write() {} },
+}
+
 type ServerParts = Awaited<ReturnType<typeof assemble>>
 
 async function assemble(options: StartOptions, place: ServerPlace, store: Store) {
@@ -162,8 +165,7 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
   await requireKeysOfFleet(store, keys.credentials, clock.now())
 
   const operatorKey = place.loadOperatorKey(random)
-  const target = options.logTo ?? new StderrLog(options.formatLog)
-  const log = pino({ level: options.logLevel ?? 'info', base: null, timestamp: pino.stdTimeFunctions.isoTime }, target)
+  const { log, target } = options.logLevel === 'silent' ? noLog : (await import('./observe/log.js')).openLog(options)
   const logsRequests = log.isLevelEnabled('info')
   const requestLog = new RequestLog(clock.now())
   const activity = new Activity({ now: () => clock.now(), inspect: options.inspect ?? false })
@@ -337,7 +339,7 @@ async function finishStart(
     unregister()
     place.remove()
     log.info('stopped')
-    if (target instanceof StderrLog) await target.end()
+    await target.end?.()
   }
   return {
     app,
