@@ -140,6 +140,10 @@ const deviants: readonly (readonly [probe: `${string}/${string}`, deviate: Devia
       response.body.includes('VOUCHER_ALREADY_REDEEMED') ? refusal(422, 'VOUCHER_ALREADY_REDEEMED') : {},
     ),
   ],
+  [
+    'failure-codes/expired',
+    responds('/redeem', (response) => (response.body.includes('VOUCHER_EXPIRED') ? refusal(409, 'VOUCHER_GONE') : {})),
+  ],
   ['reversal/metadata', returns('/reverse', (data, request) => ({ ...data, ...bodyOf(request) }))],
 ]
 
