@@ -17,7 +17,7 @@ const external = ['@photostructure/sqlite', '@fastify/ajv-compiler', '@fastify/f
 /** Files for modules and their imports that every process, every command, most groups and the voucher commands load. */
 const groups = [
   { name: 'start', tags: ['$initial'], test: (id) => !id.startsWith(src('testing')), priority: 3 },
-  { name: 'run', test: /[\\/]cli[\\/]execute\.ts$/, priority: 2 },
+  { name: 'run', test: /[\\/]cli[\\/](execute|exit|output[\\/]failure-text)\.ts$/, priority: 2 },
   { name: 'shared', test: /[\\/](contract[\\/](fields|vouchers)|flags[\\/]defined)\.ts$/, priority: 1 },
   { name: 'vouchers', test: /[\\/]commands[\\/]vouchers[\\/]vouchers\.ts$/ },
 ]

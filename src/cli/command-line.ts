@@ -1,7 +1,7 @@
 import { Command, CommanderError, type ErrorOptions, Option } from 'commander'
 import { closest } from '../contract/closest.js'
 import { aliasesOf, isGroup, type Leaf, type Node } from './command/leaf.js'
-import { type Failure, isKnownCode, usage } from './failure.js'
+import { type Failure, usage } from './failure.js'
 import type { Flags } from './flags/flags.js'
 import { globalFlags } from './flags/globals.js'
 import { page, topics } from './program.js'
@@ -24,6 +24,8 @@ export class CommandLine {
   readonly given: Map<string, readonly string[]> = new Map()
   /** True after the word `help`, which names of commands and topics follow. */
   asksHelp = false
+  /** The failure code that `help` is to explain, as typed. */
+  code: string | undefined
   /** The flag at the end of an unfinished line whose value is missing. */
   awaiting: string | undefined
 
@@ -71,12 +73,6 @@ export class CommandLine {
     }
   }
 
-  /** The failure code that `help` is to explain, as typed. */
-  get code(): string | undefined {
-    if (!this.asksHelp || this.path.length > 0 || this.#error?.code !== 'commander.unknownCommand') return undefined
-    return this.#current.args.length === 1 ? this.#current.args.find(isKnownCode) : undefined
-  }
-
   /** Parses a complete line. @returns the failure if the line is invalid */
   async parse(argv: readonly string[]): Promise<Failure | undefined> {
     await this.read(argv)
@@ -84,11 +80,18 @@ export class CommandLine {
     if (argv.length === 0) this.given.set('help', [''])
     if (this.#incomplete !== undefined) return missingValue(`--${this.#incomplete}`)
     if (this.#early !== undefined) return this.#tooEarly(`--${this.#early}`)
+    this.code = await this.#explainedCode()
     if (this.code !== undefined) return undefined
     if (error?.code === MISSING_NAME) return this.shows === undefined ? this.#unfinished() : undefined
     // A request for help succeeds even if other words of the line are invalid.
     if (error === undefined || (this.shows === 'help' && this.leaf !== undefined)) return undefined
     return this.#mistake(error)
+  }
+
+  async #explainedCode(): Promise<string | undefined> {
+    if (!this.asksHelp || this.path.length > 0 || this.#error?.code !== 'commander.unknownCommand') return undefined
+    const { isKnownCode } = await import('./exit.js')
+    return this.#current.args.length === 1 ? this.#current.args.find(isKnownCode) : undefined
   }
 
   /** Prepares a level of the tree: it parses the words up to the next name, so a flag belongs to the name before it. */

@@ -1,6 +1,6 @@
 import { type FailureCode, failures, isFailureCode } from '../contract/errors.js'
 import { advice } from './advice.js'
-import { exitOf, isLocalCode, type LocalCode, localFailures } from './failure.js'
+import { exitOf, isLocalCode, type LocalCode, localFailures } from './exit.js'
 import { suggestionsOf } from './output/suggestions.js'
 import { wrap } from './output/wrap.js'
 

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { codeOf } from '../files/error-code.js'
 import { CommandLine } from './command-line.js'
-import { exitOf, fail } from './failure.js'
+import { fail } from './failure.js'
 import { readFlags } from './flags/flags.js'
 import { readGlobals } from './flags/globals.js'
 import type { Host, Out } from './host/host.js'
@@ -60,19 +60,19 @@ export async function main(version: () => string, document: (path: string) => st
   // Node reports a failed write in a later turn of the event loop.
   await stdout.settled()
   const exit =
-    interrupted ?? (ran === 0 && stdout.gone.aborted ? exitAfterLostOutput(stdout.gone.reason, host.stderr) : ran)
+    interrupted ?? (ran === 0 && stdout.gone.aborted ? await exitAfterLostOutput(stdout.gone.reason, host.stderr) : ran)
   process.exitCode = exit
   // An open stream or standard input would keep the process alive.
   if (interrupted !== undefined || stdout.gone.aborted) openStderr().write('', () => process.exit(exit))
 }
 
 /** Exit code after a write to stdout failed: 0 for a closed pipe, as in `voucherctl … | head -1`, else an error. */
-function exitAfterLostOutput(error: unknown, stderr: Out): number {
+async function exitAfterLostOutput(error: unknown, stderr: Out): Promise<number> {
   const code = codeOf(error)
   if (code === 'EPIPE') return 0
   const failure = fail('FILE_UNWRITABLE', `The result cannot be written to standard output (${code}).`)
   stderr.write(`error: ${failure.message} (${failure.code})\n`)
-  return exitOf(failure)
+  return (await import('./exit.js')).exitOf(failure)
 }
 
 let stderr: typeof process.stderr | undefined

@@ -1,6 +1,6 @@
 import { failures } from '../contract/errors.js'
 import { projectMembers } from './config/project-file.js'
-import { localFailures } from './failure.js'
+import { localFailures } from './exit.js'
 import { formats } from './flags/globals.js'
 import type { Host } from './host/host.js'
 import { credentialNames, credentialVariables } from './host/secrets.js'

@@ -1,11 +1,12 @@
 import { writeSync } from 'node:fs'
 import { codeOf } from '../../files/error-code.js'
-import { exitOf, type Failure, type NameMember, toJson, toText } from '../failure.js'
+import type { Failure } from '../failure.js'
 import type { Format } from '../flags/globals.js'
 import type { Host, Out } from '../host/host.js'
 import { scrub } from '../host/scrub.js'
 import { isColoured, loadPaint, type Paint } from './colour.js'
 import { encodeCsv, encodeJson, encodeYaml } from './encode.js'
+import type { NameMember } from './failure-text.js'
 import { isList, refuseUnknownInResult, type Shape, selectFields, valueAt } from './fields.js'
 import type { JqFilter } from './jq.js'
 import type { View } from './outcome.js'
@@ -169,6 +170,8 @@ export class Output {
 
   /** Prints a failure to stderr. @returns the exit code */
   async fail(failure: Failure): Promise<number> {
+    const { exitOf } = await import('../exit.js')
+    const { toJson, toText } = await import('./failure-text.js')
     const { hint } = failure
     const shown = hint === null ? failure : { ...failure, hint: this.#suggest(hint) }
     if (this.isJson) this.#tell(toJson(shown))

@@ -1,6 +1,7 @@
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { type Failure, failureOfServer } from '../../failure.js'
+import type { Failure } from '../../failure.js'
+import { failureOfServer } from '../../failure-of-server.js'
 import { toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import type { ScenarioInbox } from '../scenario/runner/inbox.js'

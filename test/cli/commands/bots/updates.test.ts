@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import type { PollResult } from '../../../../src/cli/commands/bots/polling.js'
 import type { FollowOptions } from '../../../../src/cli/commands/bots/updates.js'
 import { follow } from '../../../../src/cli/commands/bots/updates.js'
-import { exitOf, fail } from '../../../../src/cli/failure.js'
+import { exitOf } from '../../../../src/cli/exit.js'
+import { fail } from '../../../../src/cli/failure.js'
 import type { Update } from '../../../../src/contract/updates.js'
 
 const found = (...ids: number[]): PollResult => ({

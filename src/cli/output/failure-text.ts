@@ -1,0 +1,48 @@
+import type { ValidationIssue } from '../../contract/envelope.js'
+import type { Failure } from '../failure.js'
+import type { Paint } from './colour.js'
+import { encodeJson } from './encode.js'
+import { plainLine } from './plain.js'
+
+/** Encodes a failure as a JSON error object on one line, for scripts. */
+export function toJson(failure: Failure): string {
+  const { code, message, status, retryable, hint, requestId, details } = failure
+  return encodeJson({ error: { code, message, status, retryable, hint, request_id: requestId, details } })
+}
+
+/** Members of `details` that people need not see, because the message or hint already says what they contain. */
+const inWords: Readonly<Partial<Record<string, string>>> = {
+  INPUT_REQUIRED: 'missing',
+  CREDENTIAL_REQUIRED: 'kind',
+  PROJECT_NOT_ALLOWED: 'project_file',
+  UNKNOWN_FIELD: 'fields',
+}
+
+/** Finds the flag or argument that supplied a member of a call, by JSON pointer or name of a query member. */
+export type NameMember = (pointer: string) => string | undefined
+
+/** Formats a failure for a person. Text from the server never starts a line, so it cannot imitate our messages. */
+export function toText(failure: Failure, paint: Pick<Paint, 'error' | 'hint' | 'quiet'>, nameOf?: NameMember): string {
+  const { code, message, hint, about = [], details, requestId } = failure
+  const lines = [`${paint.error('error:')} ${plainLine(message)} ${paint.quiet(`(${plainLine(code)})`)}`]
+  for (const it of about) lines.push(`  ${plainLine(it)}`)
+  const isSaid = (text: string) => text !== '' && (message.includes(text) || hint?.includes(text) === true)
+  for (const [name, value] of Object.entries(details)) {
+    if (name === 'errors' && Array.isArray(value)) for (const issue of value) lines.push(issueLine(issue, nameOf))
+    else if (name !== 'idempotency_key' && name !== inWords[code]) {
+      const text = typeof value === 'string' ? value : JSON.stringify(value)
+      if (!isSaid(text)) lines.push(`  ${plainLine(name)}: ${plainLine(text)}`)
+    }
+  }
+  if (hint !== null) lines.push(`${paint.hint('hint:')} ${plainLine(hint)}`)
+  if (requestId !== null) lines.push(`request: ${plainLine(requestId)}`)
+  return `${lines.join('\n')}\n`
+}
+
+/** Formats a validation issue. A server may send anything in its place, which is printed as JSON. */
+function issueLine(issue: Partial<ValidationIssue> | null, nameOf: NameMember | undefined): string {
+  if (typeof issue?.pointer !== 'string' || typeof issue.message !== 'string')
+    return `  ${plainLine(JSON.stringify(issue))}`
+  const suggestion = typeof issue.suggestion === 'string' ? ` (${issue.suggestion})` : ''
+  return `  ${plainLine(`${nameOf?.(issue.pointer) ?? issue.pointer}: ${issue.message}${suggestion}`)}`
+}
