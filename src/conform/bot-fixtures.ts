@@ -116,18 +116,19 @@ export async function editableBot(it: Probing): Promise<string> {
   return botId
 }
 
-/** Confirms updates of the user's bot up to the newest one; returns the id of the next. */
-async function drain(it: Probing): Promise<number> {
+/** Confirms updates of the user's bot up to the newest one, unless the platform returns confirmed ones again. */
+async function drain(it: Probing): Promise<void> {
   for (let offset = 0; ; ) {
     const { items } = it.needs(await poll(it, { limit: 100, ...(offset > 0 ? { offset } : {}) }), 'a bot that polls')
-    const last = items.at(-1)
-    if (last === undefined) return offset
-    offset = last.update_id + 1
+    const last = Math.max(-1, ...items.map(({ update_id }) => update_id))
+    if (last < offset) return
+    offset = last + 1
   }
 }
 
 /** Reads updates of the user's bot. */
-export const poll = (it: Probing, input: Readonly<Record<string, unknown>> = {}) => it.call(bots.updates, input)
+export const poll = (it: Probing, input: Readonly<Record<string, unknown>> = {}) =>
+  it.call(bots.updates, { timeout: 0, ...input })
 
 /** Selects types of updates of the user's bot, which gets its selection back at the end. */
 export async function select(it: Probing, types: readonly UpdateType[]): Promise<void> {
@@ -142,6 +143,13 @@ export async function select(it: Probing, types: readonly UpdateType[]): Promise
 export async function listen(it: Probing, types: readonly UpdateType[] = ['voucher_issued']): Promise<void> {
   await select(it, types)
   await drain(it)
+}
+
+/** Confirms all updates of the user's bot, and requires that none waits. */
+export async function quiet(it: Probing): Promise<void> {
+  await listen(it)
+  const { items } = it.needs(await poll(it), 'a bot that polls')
+  if (items.length > 0) it.notApplicable('Needs a bot without other updates.')
 }
 
 /** Updates that wait for the user's bot, at least `count`: vouchers are issued for those that are missing. */

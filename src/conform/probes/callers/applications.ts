@@ -114,6 +114,10 @@ export const applications = [
     it.equals('description', it.accepts(await it.call(apps.update, { appId, description })).description, description)
     it.equals('description', (await current(it)).description, description)
   }),
+  probe('enabled-again', 'An application that was disabled may call again once it is active.', ['jwt'], async (it) => {
+    const as = await whileDisabled(it, async (caller) => caller)
+    it.accepts(await it.call(templates.list, {}, { as }))
+  }),
   probe('owner-disables', 'The owner sets the status disabled, and active again.', ['jwt'], async (it) => {
     const { id: appId } = await application(it)
     for (const status of ['disabled', 'active'] as const) {
@@ -149,10 +153,6 @@ export const applications = [
     },
     { vouchers: 1 },
   ),
-  probe('enabled-again', 'An application that was disabled may call again once it is active.', ['jwt'], async (it) => {
-    const as = await whileDisabled(it, async (caller) => caller)
-    it.accepts(await it.call(templates.list, {}, { as }))
-  }),
   probe('link-of-a-pending-bot', 'A bot that is not approved cannot be linked: 409.', ['jwt'], async (it) => {
     const { id: appId } = await application(it)
     const { id: botId } = await pendingBot(it)
