@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Transport, TransportRequest, TransportResponse } from '../../src/client/transport.js'
 import { ruleOf } from '../../src/conform/probe.js'
 import { asMembers, parseJson } from '../../src/secure/json.js'
-import type { StartOptions } from '../../src/testing/types.js'
 import { type Reference, startReference } from './conform.js'
 
 /** A deviant server: the reference behind a proxy that changes one thing. */
@@ -98,7 +97,11 @@ type Deviant = readonly [probe: `${string}/${string}`, deviate: Deviate]
  * Tests that each probe reports its deviant server. With the first one of a rule the probes of all rules run, and those
  * of the other rules report nothing. Each rule has a reference of its own, because an account has at most 20 bots.
  */
-export function testDeviants(rules: readonly string[], deviants: readonly Deviant[], options: StartOptions = {}): void {
+export function testDeviants(
+  rules: readonly string[],
+  deviants: readonly Deviant[],
+  options: { readonly autoApprove?: boolean } = {},
+): void {
   const byRule = new Map<string, Deviant[]>()
   for (const it of deviants) byRule.set(ruleOf({ id: it[0] }), [...(byRule.get(ruleOf({ id: it[0] })) ?? []), it])
   describe.each([...byRule])('rule %s', (rule, own) => {
