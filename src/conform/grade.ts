@@ -106,6 +106,8 @@ function compare(recorded: readonly unknown[], replayed: readonly unknown[], pla
   }
   const lists: [unknown[], unknown[]] = [itemsOf(recorded), itemsOf(replayed)]
   compare(...lists, { ...place, at: pointerTo(at, '*'), member: '', nullFits: true, isItem: true })
+  // Counters such as by_status have a member for each value that was counted.
+  if (member.startsWith('by_')) return
   compareMembers(objectsOf(recorded), objectsOf(replayed), place)
 }
 

@@ -132,14 +132,16 @@ class RecordingReplay {
 
   async play(exchange: RecordedExchange, next: RecordedExchange | undefined): Promise<Outcome> {
     const { exchange: number, probe } = exchange
-    const blocked = this.#blocked.get(probe)
-    if (blocked !== undefined) return notPlayable(blocked)
     if (isRepeated(exchange, next)) {
       this.#repeated.push(number)
       return notPlayable(`Exchange ${next?.exchange} repeats it.`)
     }
-    const outcome = await this.#play(exchange).catch((error) => this.#unplayed(error))
+    const blocked = this.#blocked.get(probe)
+    // A call that is not compared is sent all the same: later probes may need what it undoes.
+    const isPoll = this.#repeated.length > 0 && blocked === undefined
+    const outcome = await this.#play(exchange, isPoll).catch((error) => this.#unplayed(error))
     this.#repeated.length = 0
+    if (blocked !== undefined) return notPlayable(blocked)
     if (isIndependent(probe)) return outcome
     if (outcome.result === 'not_playable') {
       this.#blocked.set(probe, 'It follows a call of its probe that is not playable.')
@@ -159,7 +161,7 @@ class RecordingReplay {
     return notPlayable(error.message)
   }
 
-  async #play(exchange: RecordedExchange): Promise<Outcome> {
+  async #play(exchange: RecordedExchange, isPoll: boolean): Promise<Outcome> {
     if ('not_playable' in exchange) return notPlayable(exchange.not_playable)
     const { pause_ms = 0, request: recorded } = exchange
     const { maxWaitMs, pause, now, signal } = this.#options
@@ -168,7 +170,6 @@ class RecordingReplay {
     if (typeof request === 'string') return notPlayable(request)
     await pause(pause_ms)
     this.#wire.probe = exchange.probe
-    const isPoll = this.#repeated.length > 0
     const kind = kindOf(recorded)
     const deadline = now() + maxWaitMs
     for (;;) {
