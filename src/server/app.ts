@@ -53,7 +53,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     serverFactory: () =>
       new HttpServer(
         (request, response) => app.respond(request, response),
-        (error) => refuseMessage(error, deps.newId('req')),
+        (error) => refuseMessage(error, deps.newId('req'), deps.differences.messages),
       ),
     // During close(), Fastify would respond 503 without an envelope on open connections: handle these requests.
     return503OnClosing: false,
@@ -71,6 +71,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
 
   const routes = new Routes()
   app.decorate('routes', routes)
+  app.decorate('failureMessages', deps.differences.messages)
   app.decorateRequest('route', null)
   app.decorateRequest('caller', null)
   app.decorateRequest('generation', 0)

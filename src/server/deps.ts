@@ -17,7 +17,7 @@ import type { Gate } from './gate.js'
 import type { Limits } from './limits.js'
 import type { Activity } from './observe/activity.js'
 import type { RequestLog } from './observe/request-log.js'
-import type { ServerSnapshots } from './options.js'
+import type { Differences, ServerSnapshots } from './options.js'
 import type { Polls } from './polls.js'
 import type { TransportKeys } from './transport/keys.js'
 
@@ -85,6 +85,7 @@ export interface Deps {
   readonly attempts: AttemptLog
   readonly secure: SecureSettings
   readonly autoApprove: boolean
+  readonly differences: Partial<Differences>
   /** Random id of this start, by which clients detect another server at the same address. */
   readonly instanceId: string
 }

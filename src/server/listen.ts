@@ -69,7 +69,9 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   const { dataDir, operatorKeyFile } = place
   try {
     const { baseUrl, store, seed, close } = await start(options, place)
-    const running = { baseUrl: baseUrl as string, pid: process.pid, dataDir, operatorKeyFile, store, close }
+    const address = { baseUrl: baseUrl as string, pid: process.pid, dataDir, operatorKeyFile, store, close }
+    const { names } = options.differences ?? {}
+    const running = names === undefined ? address : { ...address, differences: names }
     return seed === undefined ? running : { ...running, seed }
   } catch (error) {
     if (!(error instanceof StoreUnavailable) || options.databaseUrl !== undefined) throw error
@@ -156,6 +158,10 @@ const noLog: ReturnType<typeof openLog> = {
   target: { write() {} },
 }
 
+/** A flag counts more than the file of differences. */
+const rateLimitsOf = ({ rateLimits, differences }: ServerOptions) =>
+  rateLimits === 'off' ? rateLimits : { ...differences?.rateLimits, ...rateLimits }
+
 type ServerParts = Awaited<ReturnType<typeof assemble>>
 
 async function assemble(options: StartOptions, place: ServerPlace, store: Store) {
@@ -188,7 +194,7 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
         : remoteAccountKeys(new URL(options.jwksUrl), (reason) => log.warn({ reason }, 'the key set cannot be read')),
     operatorKeyHash: operatorKey === null ? null : hashToken(operatorKey),
     inspector: operatorKey !== null && servesPage(options) ? createInspector(random, clock) : null,
-    limits: createLimits(options.rateLimits),
+    limits: createLimits(rateLimitsOf(options)),
     addresses: createClientAddresses(options.trustedProxies, (peer) =>
       log.warn(
         { peer },
@@ -217,6 +223,7 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
           }),
     },
     autoApprove: options.autoApprove ?? false,
+    differences: options.differences ?? {},
     gate: new Gate(),
     stateAccess: {
       isAllowed: options.allowReset ?? isLoopbackHost(options.host ?? '127.0.0.1'),
@@ -260,6 +267,7 @@ async function finishStart(
     base_url: baseUrl,
     operator_key_file: place.operatorKeyFile,
     store: deps.store.name,
+    ...(deps.differences.names === undefined ? {} : { differences: deps.differences.names }),
   }
   const file = { ...running, instance_id: deps.instanceId, started_at: formatInstant(Date.now()) }
   const withdraw = place.announce(file)

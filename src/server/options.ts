@@ -1,4 +1,5 @@
 import type { LimitName } from '../contract/endpoint.js'
+import type { FailureCode } from '../contract/errors.js'
 import type { StoredSnapshot } from '../store/snapshots.js'
 import type { Seed } from './seed/schema.js'
 
@@ -10,6 +11,17 @@ export interface RateLimit {
 }
 
 export type RateLimitName = LimitName | 'credential_failures' | 'auth_failures'
+
+/** Decisions that a server takes over from another platform; absent ones are those of DECISIONS.md. */
+export interface Differences {
+  readonly rateLimits?: Partial<Record<RateLimitName, RateLimit>>
+  /** Lifetime of an application token whose creation names none. */
+  readonly tokenLifetimeDays?: number
+  readonly reversalWindowDays?: number
+  readonly messages?: Partial<Record<FailureCode, string>>
+  /** What is changed, as `reversal.window_days`. */
+  readonly names: readonly string[]
+}
 
 export interface ServerOptions {
   /** Address to listen on; default 127.0.0.1. */
@@ -29,6 +41,8 @@ export interface ServerOptions {
   readonly keyFile?: string
   /** Records that an empty store gets before the first call; another store must hold them (DECISIONS.md#seeds). */
   readonly seed?: Seed
+  /** Decisions that replace those of DECISIONS.md (DECISIONS.md#differences). */
+  readonly differences?: Differences | undefined
   /** The operator API under /_platform/v1. Default: on when bound to loopback. */
   readonly operator?: boolean
   /** Lets the operator API reset the server and restore snapshots. Default: when bound to loopback. */
@@ -89,6 +103,8 @@ export interface RunningServer {
   readonly store: string
   /** Whether this start wrote the records of the seed, or found them; absent without a seed. */
   readonly seed?: 'planted' | 'present'
+  /** Decisions that differ from DECISIONS.md, such as `reversal.window_days`; absent if none does. */
+  readonly differences?: readonly string[]
   /** Stops the server after the requests and deliveries in flight; takes at most 10 s. */
   close(): Promise<void>
 }

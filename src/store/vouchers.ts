@@ -393,6 +393,8 @@ export interface Reverse extends CallSource {
   readonly metadata: Readonly<Record<string, string>>
   readonly idempotencyKey: IdempotencyKey
   readonly newDeliveryId: () => string
+  /** Ms after the redemption; default that of the rule. */
+  readonly windowMs?: number | undefined
   readonly now: number
 }
 
@@ -411,7 +413,7 @@ export function* reverse(
 
   const found = yield* redemptionById(applicationId, call.redemptionId, 'row')
   if (found === undefined) return refuse('REDEMPTION_NOT_FOUND')
-  const refusal = refuseReverse(found, now)
+  const refusal = refuseReverse(found, now, call.windowMs)
   if (refusal !== null) return (yield* replayReverse(call)) ?? refusal
 
   const row: RedemptionRow = {

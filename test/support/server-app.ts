@@ -141,6 +141,7 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
     gate: new Gate(),
     stateAccess: { isAllowed: true, isShared: false },
     autoApprove: false,
+    differences: {},
     instanceId: 'instance',
     ...overrides,
   }

@@ -18,6 +18,7 @@ export interface LocalServer {
   readonly data_dir: string
   readonly operator_key_file: string | null
   readonly store: string
+  readonly differences?: readonly string[]
   readonly started_at: string
   /** Boot id and start ticks of the server process, on Linux only. */
   readonly process_start?: string | null

@@ -16,7 +16,10 @@ export function duplicateScopes(scopes: readonly string[]): ValidationIssue[] {
   return [{ pointer: '/scopes', code: 'uniqueItems', message: 'must name each scope once' }]
 }
 
-export const tokenHandlers: MakeHandlers<'tokens'> = ({ clock, random, newId, tokenUses }, { read, write }) => ({
+export const tokenHandlers: MakeHandlers<'tokens'> = (
+  { clock, random, newId, tokenUses, differences },
+  { read, write },
+) => ({
   list: async ({ appId, ...page }, { caller }) => {
     await tokenUses.flush().catch(unlessUnavailable)
     return read(() => tokens.list(caller.accountId, appId, page, clock.now()))
@@ -24,7 +27,8 @@ export const tokenHandlers: MakeHandlers<'tokens'> = ({ clock, random, newId, to
 
   create: {
     check: ({ scopes }) => duplicateScopes(scopes),
-    handle: async ({ appId, name, scopes, expires_in_days: days = TOKEN_LIFETIME_DAYS }, { caller }) => {
+    handle: async ({ appId, name, scopes, expires_in_days: typed }, { caller }) => {
+      const days = typed === undefined ? (differences.tokenLifetimeDays ?? TOKEN_LIFETIME_DAYS) : typed
       const token = makeToken('sop_', random)
       const now = clock.now()
       const row = newToken(newId('tok'), appId, { name, token, scopes, days }, now)

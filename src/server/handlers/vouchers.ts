@@ -3,6 +3,7 @@ import { type Refusal, refuse } from '../../contract/errors.js'
 import type { Credential } from '../../contract/vouchers.js'
 import { indexCredential, parseCredential } from '../../domain/credentials.js'
 import type { Keyring } from '../../domain/keyring.js'
+import { DAY_MS } from '../../domain/time.js'
 import type { TemplateSummaries } from '../../store/template-summary.js'
 import * as vouchers from '../../store/vouchers.js'
 import type { Caller } from '../auth.js'
@@ -40,6 +41,7 @@ function unknownCredential(
 
 export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
   const { store, clock, newId, keys } = deps
+  const { reversalWindowDays: reversalDays } = deps.differences
   const summaries: TemplateSummaries = new Map()
   const newDeliveryId = () => newId('dlv')
   return {
@@ -121,6 +123,7 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
           newDeliveryId,
           requestId,
           calledBy: caller.calledBy,
+          windowMs: reversalDays === undefined ? undefined : reversalDays * DAY_MS,
           now: clock.now(),
         }),
       ),

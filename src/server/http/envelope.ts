@@ -5,7 +5,13 @@ import type { HttpResponse } from '../../secure/http.js'
 import type { InnerMessage } from '../transport/inner-exchange.js'
 import type { RawResponse } from './http-server.js'
 
+/** Messages that replace those of the failure table (DECISIONS.md#differences). */
+type Messages = Partial<Record<FailureCode, string>> | undefined
+
 declare module 'fastify' {
+  interface FastifyInstance {
+    failureMessages: Messages
+  }
   interface FastifyRequest {
     /** Failure code of a refused request, for the log and the metrics. */
     failureCode: FailureCode | null
@@ -16,12 +22,12 @@ declare module 'fastify' {
   }
 }
 
-function failureEnvelope(refusal: Refusal, requestId: string): FailureEnvelope {
+function failureEnvelope(refusal: Refusal, requestId: string, messages: Messages): FailureEnvelope {
   const { message, retryable } = failures[refusal.code]
   return {
     success: false,
     code: refusal.code,
-    message,
+    message: messages?.[refusal.code] ?? message,
     retryable,
     ...(refusal.details === undefined ? {} : { details: { ...refusal.details } }),
     requestId,
@@ -34,12 +40,17 @@ export function sendBodyFailure(request: FastifyRequest, reply: FastifyReply, re
 }
 
 /** The response of a refusal: status, headers and envelope, from the failure table. */
-export function failureResponse(refusal: Refusal, requestId: string, keepAlive: boolean): HttpResponse {
+export function failureResponse(
+  refusal: Refusal,
+  requestId: string,
+  keepAlive: boolean,
+  messages: Messages,
+): HttpResponse {
   const { status } = failures[refusal.code]
   return {
     status,
     headers: { ...failureHeaders(refusal, keepAlive), 'content-type': 'application/json; charset=utf-8' },
-    body: JSON.stringify(failureEnvelope(refusal, requestId)),
+    body: JSON.stringify(failureEnvelope(refusal, requestId, messages)),
   }
 }
 
@@ -64,7 +75,12 @@ function failureHeaders({ code, details, retryAfterSeconds }: Refusal, keepAlive
 
 export function sendFailure(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
   request.failureCode = refusal.code
-  const { status, headers, body } = failureResponse(refusal, request.id, reply.raw.shouldKeepAlive)
+  const { status, headers, body } = failureResponse(
+    refusal,
+    request.id,
+    reply.raw.shouldKeepAlive,
+    request.server.failureMessages,
+  )
   return reply.code(status).headers(headers).send(body)
 }
 
@@ -75,9 +91,13 @@ const CODES_OF_NODE_ERRORS: Record<string, FailureCode> = {
 }
 
 /** Refuses a malformed or incomplete message, or a tunnel; the connection closes. */
-export function refuseMessage(error: NodeJS.ErrnoException | 'CONNECT', requestId: string): RawResponse {
+export function refuseMessage(
+  error: NodeJS.ErrnoException | 'CONNECT',
+  requestId: string,
+  messages: Messages,
+): RawResponse {
   const code = error === 'CONNECT' ? 'ROUTE_NOT_FOUND' : (CODES_OF_NODE_ERRORS[error.code ?? ''] ?? 'VALIDATION_FAILED')
-  const response = failureResponse(refuse(code), requestId, false)
+  const response = failureResponse(refuse(code), requestId, false, messages)
   return { ...response, headers: { ...headersOf(response, requestId), connection: 'close' } }
 }
 

@@ -75,7 +75,8 @@ export function createDispatchListener(deps: Deps, routing: RequestListener, eve
       }
       events.recordRequest(done, null)
     }
-    const refused = (refusal: Refusal) => send(failureResponse(refusal, id, response.shouldKeepAlive), refusal.code)
+    const refused = (refusal: Refusal) =>
+      send(failureResponse(refusal, id, response.shouldKeepAlive, deps.differences.messages), refusal.code)
     dispatch(outer).then(
       (outcome) =>
         typeof outcome === 'string' ? send({ status: 200, headers: sealed, body: outcome }, null) : refused(outcome),
@@ -114,7 +115,7 @@ export function createDispatchListener(deps: Deps, routing: RequestListener, eve
     outer.passed = inner.ok
     const reply = inner.ok
       ? await exchangeInside(routing, new InnerMessage(inner.request, text, plaintext.length, session.origin, outer))
-      : refusedInside(refuse(inner.code, { part: inner.part }), id)
+      : refusedInside(refuse(inner.code, { part: inner.part }), id, deps)
     // Ignore a failure: the confirmation only determines which sessions the store evicts first.
     if (live?.confirmed === false && reply.status < 300) await secure.sessions.confirm(message.sid).catch(() => {})
     return encodeEnvelope(sealResponse(message, session, reply, random))
@@ -144,7 +145,7 @@ function write(response: ServerResponse, outer: HttpResponse, id: string): void 
   response.end(outer.body)
 }
 
-function refusedInside(refusal: Refusal, requestId: string): HttpResponse {
-  const response = failureResponse(refusal, requestId, true)
+function refusedInside(refusal: Refusal, requestId: string, { differences }: Pick<Deps, 'differences'>): HttpResponse {
+  const response = failureResponse(refusal, requestId, true, differences.messages)
   return { ...response, headers: { ...response.headers, 'x-request-id': requestId } }
 }

@@ -35,7 +35,7 @@ export const status = leaf({
       it.running
         ? `The server of ${it.data_dir} runs on ${it.base_url}${it.ready ? '' : ', but it is not ready'}.`
         : noServer(it),
-    members: ['pid', 'store', 'operator_key_file', 'started_at'],
+    members: ['pid', 'store', 'operator_key_file', 'started_at', 'differences'],
     next: (it) => (it.running ? undefined : 'Start one: `voucherctl server start --detach`'),
   },
   run: async (context, { flags }) => {

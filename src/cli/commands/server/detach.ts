@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { codeOf } from '../../../files/error-code.js'
 import { findLocalServer } from '../../config/local-server.js'
 import { identify } from '../../config/server-identity.js'
@@ -20,6 +20,8 @@ export interface ReadyLine {
   readonly store: string
   /** Whether this start wrote the seed, or found it in the store; absent without a seed. */
   readonly seed?: 'planted' | 'present'
+  /** Decisions that differ from the rules; absent if none does. */
+  readonly differences?: readonly string[]
 }
 
 type DetachedServer = ReadyLine & { readonly log_file: string }
@@ -55,6 +57,7 @@ export async function startDetached(
     ...flags,
     detach: false,
     data: flags.memory ? undefined : dir,
+    differences: flags.differences === undefined ? undefined : resolve(host.cwd, flags.differences),
     seed: seed === undefined ? undefined : '-',
   })
   const child = spawn(program, [...before, 'server', 'start', ...repeated, '--json', '--no-input'], {

@@ -88,6 +88,7 @@ export const startFlags = {
   ...dataFlag,
   ...databaseUrlFlag,
   ...seedFlag,
+  differences: text('FILE', 'Decisions of another platform, YAML or JSON'),
   detach: toggle('In the background, with its log in server.log'),
   'allow-reset': toggle('Let operators beyond loopback reset it'),
   'auto-approve': toggle('Approve what is submitted at once'),

@@ -14,6 +14,7 @@ import type { Outcome, View } from '../../output/outcome.js'
 import { suggested } from '../../output/suggestions.js'
 import { readDatabaseUrl } from './database-url.js'
 import type { ReadyLine } from './detach.js'
+import { readDifferencesFile } from './differences.js'
 import { serverFolder } from './folder.js'
 import { isWatching } from './log-filter.js'
 import { logLine, readEntry } from './log-line.js'
@@ -55,6 +56,9 @@ export const start = leaf({
     const { dir } = place
     const seed = flags.seed === undefined ? undefined : await readSeedFile(context.host, flags.seed)
     if (seed?.ok === false) return seed
+    const changed =
+      flags.differences === undefined ? undefined : await readDifferencesFile(context.host, flags.differences)
+    if (changed?.ok === false) return changed
     if (context.dryRun) {
       const where = databaseUrl === undefined ? `on ${dir}` : `on PostgreSQL with the keys of ${dir}`
       const planted = seed === undefined ? '' : ` with the seed of ${flags.seed}`
@@ -66,7 +70,7 @@ export const start = leaf({
     if (!folder.ok) return folder
     const { warnings } = folder
     const store = memory ? { memory: true } : { dataDir: dir, ...defined({ databaseUrl }) }
-    const data = { ...store, ...defined({ seed: seed?.seed }) }
+    const data = { ...store, ...defined({ seed: seed?.seed, differences: changed?.differences }) }
     const started = flags.detach
       ? await runDetached(context, flags, dir, warnings, seed?.text)
       : await runHere(context, flags, data, warnings)
@@ -88,7 +92,7 @@ async function runDetached(
   if (!started.ok) return started
   const view: View<ReadyLine> = {
     headline: (it) => `The server runs on ${it.base_url} (process ${it.pid}).`,
-    members: ['data_dir', 'log_file', 'seed'],
+    members: ['data_dir', 'log_file', 'seed', 'differences'],
     next: (it) => `Next: ${nextCommand(it, flags)}`,
   }
   await announce(context, started.data, view, warnings)
@@ -98,7 +102,7 @@ async function runDetached(
 async function runHere(
   context: Context,
   flags: StartFlags,
-  data: Pick<ServerOptions, 'memory' | 'dataDir' | 'databaseUrl' | 'seed'>,
+  data: Pick<ServerOptions, 'memory' | 'dataDir' | 'databaseUrl' | 'seed' | 'differences'>,
   warnings: readonly string[],
 ): Promise<Outcome<ReadyLine>> {
   const { startServer } = await import('../../../server/listen.js')
@@ -110,18 +114,18 @@ async function runHere(
   } catch (error) {
     return startFailure(error, flags)
   }
-  const { baseUrl, pid, dataDir, operatorKeyFile, store, seed } = server
+  const { baseUrl, pid, dataDir, operatorKeyFile, store, seed, differences } = server
   const ready: ReadyLine = {
     base_url: baseUrl,
     pid,
     data_dir: dataDir,
     operator_key_file: operatorKeyFile,
     store,
-    ...defined({ seed }),
+    ...defined({ seed, differences }),
   }
   const view: View<ReadyLine> = {
     headline: () => `The server runs on ${baseUrl}. Ctrl-C stops it.`,
-    members: ['store', 'data_dir', 'operator_key_file', 'seed'],
+    members: ['store', 'data_dir', 'operator_key_file', 'seed', 'differences'],
   }
   await announce(context, ready, view, warnings)
   if (!host.signal.aborted)

@@ -1,0 +1,21 @@
+import type { Differences } from '../../../server/options.js'
+import { type Failure, fail, usage } from '../../failure.js'
+import { readTextFile } from '../../host/files.js'
+import type { Host } from '../../host/host.js'
+
+/** Reads the file of --differences (DECISIONS.md#differences). */
+export async function readDifferencesFile(
+  host: Host,
+  path: string,
+): Promise<{ readonly ok: true; readonly differences: Differences } | Failure> {
+  if (path === '-') return usage('--differences takes a path; it does not read standard input.')
+  const file = await readTextFile(host, path)
+  if (!file.ok) return file
+  const { readDifferences, switchable } = await import('../../../server/differences.js')
+  const read = await readDifferences(file.text)
+  if (read.ok) return read
+  const errors = read.problems.map((it) => ({ pointer: `${path}:${it.line}:${it.column}`, message: it.message }))
+  const count = errors.length === 1 ? 'a mistake' : `${errors.length} mistakes`
+  const hint = `No server was started. What can be switched: ${switchable}.`
+  return fail('INVALID_INPUT', `The file of differences has ${count}.`, hint, { errors })
+}
