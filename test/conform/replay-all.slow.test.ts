@@ -13,9 +13,11 @@ afterAll(async () => {
   await other.close()
 })
 
-test('a run of all probes replays without a difference on a server with other ids and tokens', async () => {
+test('a run of most probes replays without a difference on a server with other ids and tokens', async () => {
   const { recorder, text } = newRecorder(recorded)
   await recorded.run({
+    // The others wait for deliveries or are encrypted, which a recording does not hold.
+    only: ['calls', 'callers', 'vouchers', 'bots'],
     runId: 'a1b2c3d4',
     onExchange: (it) => recorder.record(it),
     onRaw: (probe) => recorder.raw(probe),

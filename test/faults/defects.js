@@ -43,8 +43,8 @@ export const defects = [
   {
     name: 'the reversal window ends a millisecond early',
     file: 'src/domain/voucher.ts',
-    from: 'now - redemption.redeemed_at > REVERSAL_WINDOW_MS',
-    to: 'now - redemption.redeemed_at >= REVERSAL_WINDOW_MS',
+    from: 'now - redemption.redeemed_at > windowMs',
+    to: 'now - redemption.redeemed_at >= windowMs',
     tests: ['test/domain/voucher.test.ts', 'test/server/vouchers.test.ts'],
   },
   {
