@@ -120,6 +120,7 @@ const limits = [
   ['verify', 'verify'],
   ['redeem', 'redeem'],
   ['reverse', 'reverse'],
+  ['template-writes', 'template_writes'],
   ['bot-issue', 'bot_issue'],
   ['bot-calls', 'bot_calls'],
 ] as const
