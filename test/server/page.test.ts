@@ -160,7 +160,7 @@ test.each([
 
 test('other methods of the routes of the page get 405 with the methods that exist', async () => {
   const put = await send('PUT', '/_platform/ui/session', fromPage())
-  expect([put.status, put.headers.allow]).toEqual([405, 'POST, GET, HEAD'])
+  expect([put.status, put.headers.allow]).toEqual([405, 'GET, HEAD, POST'])
   const post = await send('POST', '/_platform/ui/', fromPage())
   expect([post.status, post.headers.allow]).toEqual([405, 'GET, HEAD'])
 })

@@ -20,7 +20,7 @@ import { openResults, type ResultsFile } from './results-file.js'
 
 const flags = {
   only: list('NAME,…', 'Only these groups, rules or probes'),
-  'read-only': toggle('Only probes that change nothing, whatever the platform does'),
+  'read-only': toggle('Only probes that can change nothing'),
   template: text('ID', 'Active template to issue from'),
   bot: text('ID', 'Bot without a webhook, linked to the application of the template'),
   chat: text('ID', 'Private chat of that bot'),
@@ -30,7 +30,7 @@ const flags = {
   'max-wait': duration('Longest wait for the platform, default 10s'),
   rate: integer('N', 'Calls a second at most, default 10, on this machine 200', 1, 1_000),
   junit: text('FILE', 'Write a JUnit report'),
-  out: text('FILE', 'Append each result to a file as it comes, for --resume'),
+  out: text('FILE', 'Append each result to a file, for --resume'),
   resume: toggle('Continue the run of --out'),
   record: text('FILE', 'Record all calls and responses, without secrets'),
   replay: text('FILE', 'Play a recording and compare the responses, in place of the probes'),
