@@ -26,7 +26,7 @@ export const start = leaf({
   summary: 'Start the reference server',
   notes: [
     'It runs until Ctrl-C or SIGTERM and finishes what is in flight. Its log on stderr is JSON without a terminal. --json prints one line at its start.',
-    '`voucherctl help reference-server` describes seeds (mode 0600 if they hold tokens), servers that share PostgreSQL and --key-file, and exit codes.',
+    '`voucherctl help reference-server` describes seeds, differences and PostgreSQL.',
   ],
   flags: startFlags,
   examples: [
