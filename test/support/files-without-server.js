@@ -1,7 +1,7 @@
-/** Matches modules of the server, and those of the PDF library, which only a PDF sheet loads. */
-const excluded = /^(?:src\/server|node_modules\/@pdfme\/pdf-lib)\//
+/** Matches modules of the server, of the probes, which only `conform` loads, and of the PDF library of sheets. */
+const excluded = /^(?:src\/(?:server|conform\/probes)|node_modules\/@pdfme\/pdf-lib)\//
 
-/** Paths of the bundled files of the command line without the server and the PDF library. */
+/** Paths of the bundled files of the command line without the server, the probes and the PDF library. */
 export function filesWithoutServer(program) {
   const files = new Set(['cli/main.cjs'])
   for (const file of files) {
