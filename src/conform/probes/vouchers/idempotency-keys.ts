@@ -204,7 +204,10 @@ export const idempotencyKeys = [
     async (it) => {
       const { id } = await redeemed(it)
       const { type, value } = credentialOf(it, (await redeemCall(it)).voucher)
-      const last = value.charCodeAt(value.length - 1).toString(16).padStart(4, '0')
+      const last = value
+        .charCodeAt(value.length - 1)
+        .toString(16)
+        .padStart(4, '0')
       const escaped = `${value.slice(0, -1)}\\u${last}`
       const body = ` { "credential" : { "type" : "${type}", "value" : "${escaped}" } } `
       repeats(it, await it.send({ ...(await redeemRequest(it, body)), as: 'token' }), id)
