@@ -11,6 +11,8 @@ export const IDEMPOTENCY_WAIT_MS = 5_000
 export interface IdempotencyKey {
   readonly value: string
   readonly fingerprint: string
+  /** Lifetime of the record; default that of the rule. */
+  readonly lifetimeMs?: number | undefined
 }
 
 const KEY = /^[!-~]{1,255}$/

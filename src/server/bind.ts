@@ -6,6 +6,7 @@ import { input as strictInput } from '../contract/fields.js'
 import type { ObjectSchema } from '../contract/schema.js'
 import { fingerprint } from '../domain/canonical.js'
 import { type IdempotencyKey, parseIdempotencyKey } from '../domain/idempotency.js'
+import { DAY_MS } from '../domain/time.js'
 import { authenticate, type Caller } from './auth.js'
 import type { Deps } from './deps.js'
 import { type Call, type CheckedHandler, type Handler, invalid, type Reply } from './handler.js'
@@ -98,7 +99,7 @@ export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpo
       const body = read.value === undefined && endpoint.bodyOptional ? {} : read.value
       const input = readInput(request, query, body, loaded.validate, check)
       if (!input.ok) return refused(input)
-      const idempotencyKey = readIdempotencyKey(request, endpoint, body)
+      const idempotencyKey = readIdempotencyKey(deps, request, endpoint, body)
       if (idempotencyKey !== undefined && 'ok' in idempotencyKey) return refused(idempotencyKey)
       // A decrypted request has no connection of its own: use the HTTP exchange that carried its envelope.
       const carrier = request.inner?.outer ?? { request: request.raw, response: reply.raw }
@@ -187,6 +188,7 @@ function conflictOf(query: Record<string, unknown>, body: unknown): ValidationIs
 
 /** Reads the header Idempotency-Key; undefined if the endpoint ignores the header, or the call omits it. */
 function readIdempotencyKey(
+  { differences: { idempotencyDays } }: Deps,
   request: FastifyRequest,
   { idempotent, method }: Endpoint,
   body: unknown,
@@ -197,7 +199,8 @@ function readIdempotencyKey(
   const value = values.length === 1 ? parseIdempotencyKey(values[0] as string) : null
   if (value === null) return refuse('IDEMPOTENCY_KEY_INVALID')
   const path = request.url.split('?', 1)[0] as string
-  return { value, fingerprint: fingerprint(method, path, body) }
+  const lifetimeMs = idempotencyDays === undefined ? undefined : idempotencyDays * DAY_MS
+  return { value, fingerprint: fingerprint(method, path, body), lifetimeMs }
 }
 
 function callOf(

@@ -15,12 +15,15 @@ export type ReadDifferences =
 /** A setting of a rule: what its value must be, and whether it is. */
 interface Setting {
   readonly form: string
+  /** Member of Differences that has the value of this setting. */
+  readonly member?: keyof Differences
   fits(value: unknown): boolean
 }
 
-const integer = (min: number, max: number): Setting => ({
-  form: `an integer from ${min} to ${max}`,
-  fits: (it) => Number.isInteger(it) && Number(it) >= min && Number(it) <= max,
+const integerTo = (max: number, member: keyof Differences): Setting => ({
+  form: `an integer from 1 to ${max}`,
+  member,
+  fits: (it) => Number.isInteger(it) && Number(it) >= 1 && Number(it) <= max,
 })
 
 const callsInWindow: Setting = {
@@ -48,12 +51,21 @@ const limitNames: Readonly<Record<RateLimitName, Setting>> = {
   auth_failures: callsInWindow,
 }
 
+/** The server counts the existing records before it adds one; a count of more would delay the call. */
+const RECORDS_MAX = 10_000
+
 /** Settings by rule, the anchor of its section in DECISIONS.md (DECISIONS.md#differences). */
 const rules: Readonly<Record<string, Readonly<Record<string, Setting>>>> = {
   'failure-codes': Object.fromEntries(Object.keys(failures).map((code) => [code, message])),
   'rate-limits': limitNames,
-  'application-tokens': { default_days: integer(1, 365) },
-  reversal: { window_days: integer(1, 3_650) },
+  'idempotency-keys': { days: integerTo(3_650, 'idempotencyDays') },
+  applications: { max: integerTo(RECORDS_MAX, 'applicationsMax') },
+  'application-tokens': {
+    default_days: integerTo(365, 'tokenLifetimeDays'),
+    max: integerTo(RECORDS_MAX, 'tokensMax'),
+  },
+  reversal: { window_days: integerTo(3_650, 'reversalWindowDays') },
+  'bot-records': { max: integerTo(RECORDS_MAX, 'botsMax') },
 }
 
 /** What can be switched, for people. */
@@ -103,20 +115,22 @@ function near(name: string, names: readonly string[]): string {
 type Values = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 function differencesOf(values: Values): Differences {
-  const { 'failure-codes': messages, 'rate-limits': limits, reversal } = values
+  const { 'failure-codes': messages, 'rate-limits': limits } = values
   const rateLimits = Object.entries(limits ?? {}).map(([name, it]) => {
     const [calls, seconds] = String(it).split('/').map(Number)
     return [name, { calls, seconds }]
   })
-  const numbers = {
-    tokenLifetimeDays: values['application-tokens']?.default_days,
-    reversalWindowDays: reversal?.window_days,
-  }
-  const given = Object.entries(numbers).filter(([, it]) => it !== undefined)
+  const given = Object.entries(values).flatMap(([rule, settings]) =>
+    Object.entries(settings).map(([name, value]) => ({ rule, name, value })),
+  )
+  const numbers = given.flatMap(({ rule, name, value }) => {
+    const member = rules[rule]?.[name]?.member
+    return member === undefined ? [] : [[member, value]]
+  })
   return {
-    ...Object.fromEntries(given),
+    ...Object.fromEntries(numbers),
     ...(messages === undefined ? {} : { messages }),
     ...(limits === undefined ? {} : { rateLimits: Object.fromEntries(rateLimits) }),
-    names: Object.entries(values).flatMap(([rule, it]) => Object.keys(it).map((name) => `${rule}.${name}`)),
+    names: given.map(({ rule, name }) => `${rule}.${name}`),
   }
 }

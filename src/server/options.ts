@@ -17,6 +17,14 @@ export interface Differences {
   readonly rateLimits?: Partial<Record<RateLimitName, RateLimit>>
   /** Lifetime of an application token whose creation names none. */
   readonly tokenLifetimeDays?: number
+  /** Active tokens of an application. */
+  readonly tokensMax?: number
+  /** Applications of an account. */
+  readonly applicationsMax?: number
+  /** Bots of an account. */
+  readonly botsMax?: number
+  /** Lifetime of an idempotency record, except that of a redemption. */
+  readonly idempotencyDays?: number
   readonly reversalWindowDays?: number
   readonly messages?: Partial<Record<FailureCode, string>>
   /** What is changed, as `reversal.window_days`. */

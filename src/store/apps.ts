@@ -80,10 +80,11 @@ export function* create(
   id: string,
   settings: ApplicationSettings & { readonly name: string },
   now: number,
+  limit = APPLICATIONS_PER_ACCOUNT,
 ): Op<Application | Refusal<'APPLICATION_LIMIT_REACHED'>> {
   yield* lock(`applications of ${accountId}`)
-  if ((yield* count('applications where account_id = $1', [accountId])) >= APPLICATIONS_PER_ACCOUNT) {
-    return refuse('APPLICATION_LIMIT_REACHED', { limit: APPLICATIONS_PER_ACCOUNT })
+  if ((yield* count('applications where account_id = $1', [accountId])) >= limit) {
+    return refuse('APPLICATION_LIMIT_REACHED', { limit })
   }
   const row = newApplication(id, accountId, settings, now)
   yield* insert(row)

@@ -1,5 +1,5 @@
 import type { Refusal } from '../contract/errors.js'
-import { type IdempotencyKey, replayableRecord } from '../domain/idempotency.js'
+import { IDEMPOTENCY_LIFETIME_MS, type IdempotencyKey, replayableRecord } from '../domain/idempotency.js'
 import type { IdempotencyRecord } from '../domain/rows.js'
 import { all, inserting, type Op, one, runEach, Superseded } from './operation.js'
 
@@ -47,13 +47,13 @@ export function* findReplay<Data>({
 
 /**
  * Saves an idempotency record and replaces an expired one. Does nothing for a call without an idempotency key.
- * @param lifetimeMs null for a record that never expires
+ * @param lifetimeMs null for a record that never expires; default that of the key
  * @throws Superseded when another call with the same key has committed since this call looked for a record
  */
 export function* saveRecord(
   { applicationId, idempotencyKey, now }: KeyedCall,
   { status, subjectId, data }: Replay<unknown>,
-  lifetimeMs: number | null,
+  lifetimeMs: number | null = idempotencyKey?.lifetimeMs ?? IDEMPOTENCY_LIFETIME_MS,
 ): Op<void> {
   if (idempotencyKey === undefined) return
   const saved = yield* replaceExpired({

@@ -36,15 +36,14 @@ export function* create(
   accountId: string,
   row: TokenRow,
   now: number,
+  limit = ACTIVE_TOKENS_PER_APPLICATION,
 ): Op<Token | Refusal<'APPLICATION_NOT_FOUND' | 'TOKEN_LIMIT_REACHED'>> {
   if ((yield* owned(accountId, row.application_id)) === undefined) return refuse('APPLICATION_NOT_FOUND')
   const active = yield* count(
     'tokens where application_id = $1 and revoked_at is null and (expires_at is null or expires_at > $2)',
     [row.application_id, now],
   )
-  if (active >= ACTIVE_TOKENS_PER_APPLICATION) {
-    return refuse('TOKEN_LIMIT_REACHED', { limit: ACTIVE_TOKENS_PER_APPLICATION })
-  }
+  if (active >= limit) return refuse('TOKEN_LIMIT_REACHED', { limit })
   yield* insert(row)
   return tokenRecord(row, now)
 }

@@ -2,7 +2,7 @@ import type { CredentialType } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { Credential, IssuedVoucher, Redemption, Verification, Voucher } from '../contract/vouchers.js'
 import { codeHint, deriveCredential, indexCredential } from '../domain/credentials.js'
-import { IDEMPOTENCY_LIFETIME_MS, type IdempotencyKey } from '../domain/idempotency.js'
+import type { IdempotencyKey } from '../domain/idempotency.js'
 import { type CredentialKey, type Keyring, keyOf } from '../domain/keyring.js'
 import type { RedemptionRow, VoucherRow } from '../domain/rows.js'
 import { formatInstant } from '../domain/time.js'
@@ -120,7 +120,7 @@ function* issueFrom(
     const success = { status: 201 as const, subjectId: made.row.id, data: null }
     yield* interleave(
       countIssued(call),
-      saveRecord(call, success, IDEMPOTENCY_LIFETIME_MS),
+      saveRecord(call, success),
       notifyLinkedBots(applicationId, 'voucher_issued', () => ({ voucher }), call),
     )
     return { ok: true, status: 201, replayed: false, data: { ...voucher, credentials: made.credentials } }
@@ -132,7 +132,7 @@ function* issueFrom(
   if (!repeat.ok) return repeat
   const row = existing as VoucherRow
   const data = voucherRecord(row, yield* templateSummary(summaries, applicationId, call.templateId), now)
-  yield* saveRecord(call, { status: 200, subjectId: row.id, data }, IDEMPOTENCY_LIFETIME_MS)
+  yield* saveRecord(call, { status: 200, subjectId: row.id, data })
   return { ok: true, status: 200, replayed: true, data: { ...data, credentials: credentialsOf(row, keys) } }
 }
 
@@ -433,7 +433,7 @@ export function* reverse(
   )
   const voucher = (yield* voucherById(applicationId, row.voucher_id)) as VoucherRow
   const data = redemptionRecord(row, voucher, now)
-  yield* saveRecord(call, { status: 200, subjectId: row.id, data }, IDEMPOTENCY_LIFETIME_MS)
+  yield* saveRecord(call, { status: 200, subjectId: row.id, data })
   yield* notifyLinkedBots(applicationId, 'voucher_reversed', () => ({ redemption: data }), call)
   return { ok: true, status: 200, replayed: false, data }
 }

@@ -65,7 +65,7 @@ export const defects = [
     name: 'the idempotency record of a redemption expires after 30 days',
     file: 'src/store/vouchers.ts',
     from: 'subjectId: row.id, data: metadata }, null)',
-    to: 'subjectId: row.id, data: metadata }, IDEMPOTENCY_LIFETIME_MS)',
+    to: 'subjectId: row.id, data: metadata })',
     tests: ['test/server/model.test.ts', 'test/server/idempotency.test.ts'],
   },
   {

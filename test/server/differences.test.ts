@@ -9,7 +9,10 @@ import { defaultSeed } from '../../src/testing/seed.js'
 const DAY_S = 86_400
 const file = `
 rate-limits: { reads: 2/600 }
-application-tokens: { default_days: 7 }
+idempotency-keys: { days: 2 }
+applications: { max: 2 }
+application-tokens: { default_days: 7, max: 3 }
+bot-records: { max: 2 }
 reversal:
   window_days: 30
 failure-codes:
@@ -45,12 +48,16 @@ const redeem = async (id: string) => {
   return redeemed.data.id
 }
 
-test('a token whose creation names no lifetime has that of the differences', async () => {
+const account = async () => {
   const jwt = await operator().issueAccountToken({ accountId: 'acme' })
   if (!jwt.ok) throw new Error(jwt.code)
-  const account = clientOf(jwt.data.jwt)
-  const created = await account.tokens.create({ appId: 'app_shop', name: 'one', scopes: ['vouchers:read'] })
-  const named = await account.tokens.create({
+  return clientOf(jwt.data.jwt)
+}
+
+test('a token whose creation names no lifetime has that of the differences', async () => {
+  const { tokens } = await account()
+  const created = await tokens.create({ appId: 'app_shop', name: 'one', scopes: ['vouchers:read'] })
+  const named = await tokens.create({
     appId: 'app_shop',
     name: 'two',
     scopes: ['vouchers:read'],
@@ -59,6 +66,37 @@ test('a token whose creation names no lifetime has that of the differences', asy
   if (!created.ok || !named.ok) throw new Error('No token')
   const lifetime = Date.parse(created.data.expiresAt ?? '') - Date.parse(created.data.createdAt)
   expect([lifetime, named.data.expiresAt]).toEqual([7 * DAY_S * 1000, null])
+})
+
+test('an account has the applications, bots and active tokens of the differences, and no more', async () => {
+  const { apps, bots, tokens } = await account()
+  const app = await apps.create({ name: 'Second shop' })
+  if (!app.ok) throw new Error(app.code)
+  const full = { ok: false, status: 409, details: { limit: 2 } }
+  expect(await apps.create({ name: 'Third shop' })).toMatchObject({ ...full, code: 'APPLICATION_LIMIT_REACHED' })
+
+  expect(await bots.apply({ name: 'Second bot', username: 'second_bot' })).toMatchObject({ ok: true })
+  const third = await bots.apply({ name: 'Third bot', username: 'third_bot' })
+  expect(third).toMatchObject({ ...full, code: 'BOT_LIMIT_REACHED' })
+
+  const createToken = () => tokens.create({ appId: app.data.id, name: 'till', scopes: ['vouchers:read'] })
+  const [first, ...others] = [await createToken(), await createToken(), await createToken()]
+  expect(others).toMatchObject([{ ok: true }, { ok: true }])
+  expect(await createToken()).toMatchObject({ ...full, code: 'TOKEN_LIMIT_REACHED', details: { limit: 3 } })
+  if (!first.ok) throw new Error(first.code)
+  await tokens.revoke({ appId: app.data.id, tokenId: first.data.id })
+  expect(await createToken()).toMatchObject({ ok: true })
+})
+
+test('an idempotency key can name another request after the days of the differences, not before', async () => {
+  const order = { template_id: 'tpl_coffee', external_issue_id: 'first-order', recipient_user_id: 'user-1' }
+  const other = { ...order, external_issue_id: 'other-order' }
+  const idempotencyKey = 'order-of-today'
+  expect(await client().vouchers.issue(order, { idempotencyKey })).toMatchObject({ ok: true })
+  await operator().advanceClock({ seconds: 2 * DAY_S - 60 })
+  expect(await client().vouchers.issue(other, { idempotencyKey })).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+  await operator().advanceClock({ seconds: 120 })
+  expect(await client().vouchers.issue(other, { idempotencyKey })).toMatchObject({ ok: true, status: 201 })
 })
 
 test('a redemption can be reversed for the days of the differences, and not after them', async () => {
@@ -92,7 +130,11 @@ test('a rate limit is that of the differences', async () => {
 test('a server names its differences', () => {
   expect(server.differences).toEqual([
     'rate-limits.reads',
+    'idempotency-keys.days',
+    'applications.max',
     'application-tokens.default_days',
+    'application-tokens.max',
+    'bot-records.max',
     'reversal.window_days',
     'failure-codes.VOUCHER_NOT_FOUND',
   ])
@@ -108,6 +150,16 @@ test.each([
     3,
     'reversal.window_days must be an integer from 1 to 3650.',
   ],
+  ['no applications', 'applications: { max: 0 }', 1, 'applications.max must be an integer from 1 to 10000.'],
+  [
+    'a maximum of tokens that is too large',
+    'application-tokens:\n  max: 10001',
+    2,
+    'must be an integer from 1 to 10000.',
+  ],
+  ['half a bot', 'bot-records: { max: 1.5 }', 1, 'bot-records.max must be an integer from 1 to 10000.'],
+  ['a text as a lifetime', 'idempotency-keys: { days: 30d }', 1, 'must be an integer from 1 to 3650.'],
+  ['the lifetime of updates', 'updates: { lifetime_hours: 48 }', 1, 'updates has no setting: it cannot be switched.'],
   ['a limit of another form', 'rate-limits: { issue: 5 }', 1, 'rate-limits.issue must be a text CALLS/SECONDS'],
   ['an unknown code', 'failure-codes: { NO_CODE: x }', 1, 'failure-codes has no setting NO_CODE'],
   ['a rule without settings', 'reversal: 30', 1, 'reversal must be a map of settings.'],

@@ -52,14 +52,14 @@ function quotaOf(window: LimitVerdict | null, now: number): BotMetrics['quota'] 
 
 /** Console endpoints of a bot's owner. */
 export const botConsoleHandlers: MakeHandlers<'bots', Console> = (
-  { clock, random, newId, autoApprove, botCalls, limits },
+  { clock, random, newId, autoApprove, botCalls, limits, differences },
   { read, write },
 ) => ({
   apply: {
     check: (application) => [...urlIssues(application), ...duplicateScopes(application.scopes ?? [])],
     handle: async (application, { caller }) => {
       const id = newId('bot')
-      return write(() => bots.apply(caller.accountId, id, application, clock.now(), autoApprove))
+      return write(() => bots.apply(caller.accountId, id, application, clock.now(), autoApprove, differences.botsMax))
     },
   },
 

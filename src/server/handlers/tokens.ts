@@ -32,7 +32,7 @@ export const tokenHandlers: MakeHandlers<'tokens'> = (
       const token = makeToken('sop_', random)
       const now = clock.now()
       const row = newToken(newId('tok'), appId, { name, token, scopes, days }, now)
-      const created = await write(() => tokens.create(caller.accountId, row, now))
+      const created = await write(() => tokens.create(caller.accountId, row, now, differences.tokensMax))
       return created.ok ? { ok: true, data: { ...created.data, token } } : created
     },
   },

@@ -110,6 +110,7 @@ export function* apply(
   application: BotApplication,
   now: number,
   autoApprove: boolean,
+  limit = BOTS_PER_ACCOUNT,
 ): Op<Bot | Refusal<'BOT_LIMIT_REACHED' | 'USERNAME_TAKEN'>> {
   yield* lock(`bots of ${accountId}`)
   const holder = yield* one<BotRow>('select * from bots where username = $1', [application.username], 'row')
@@ -117,8 +118,8 @@ export function* apply(
     const again = { ...appliedBot(holder.id, accountId, application, now), created_at: holder.created_at }
     return yield* applied(yield* save(again), now, autoApprove)
   }
-  if ((yield* count('bots where account_id = $1', [accountId])) >= BOTS_PER_ACCOUNT) {
-    return refuse('BOT_LIMIT_REACHED', { limit: BOTS_PER_ACCOUNT })
+  if ((yield* count('bots where account_id = $1', [accountId])) >= limit) {
+    return refuse('BOT_LIMIT_REACHED', { limit })
   }
   const row = appliedBot(newId, accountId, application, now)
   if ((yield* insert(row)) === 0) return refuse('USERNAME_TAKEN')
