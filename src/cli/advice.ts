@@ -1,5 +1,6 @@
 import { type CredentialKind, scopes } from '../contract/endpoint.js'
 import { type FailureCode, isFailureCode } from '../contract/errors.js'
+import { shellWord } from './host/shell.js'
 import { suggested } from './output/suggestions.js'
 
 /** Codes of failed calls that no server sends: of the client, and of the encrypted transport. */
@@ -137,6 +138,7 @@ export const advice: Readonly<Record<FailureCode | ClientCode, string>> = {
   REQUEST_REPLAYED:
     'Repeat it: each call is encrypted anew. If it fails again, something between sends requests twice.',
   SNAPSHOT_OUTDATED: 'Remove it and save another one: `voucherctl platform snapshots list`.',
+  SNAPSHOTS_DAMAGED: 'Delete the file voucherctl.db.snapshots in the data folder: `voucherctl server status`.',
   DATABASE_SHARED: 'Stop the other servers of the database, or accept that they change too, and repeat with --yes.',
   PAGE_OFF: 'Start the server on this machine only, without --host: `voucherctl server start`.',
   TEST_CLOCK_OFF: 'Start the server with a test clock: `voucherctl server start --test-clock`.',
@@ -231,6 +233,13 @@ const withIds: Readonly<Partial<Record<string, (id: Ids) => string | undefined>>
   // Only the operator names a voucher by its id; all others by its code.
   VOUCHER_NOT_FOUND: (id) =>
     join(id('voucherId'), () => `The vouchers of this server: ${suggested`platform vouchers list`}.`),
+  // A server may send any path: suggest a deletion only of a file of this name.
+  SNAPSHOTS_DAMAGED: (id) =>
+    join(id('file'), (it) =>
+      /[/\\]voucherctl\.db\.snapshots$/.test(it)
+        ? `Delete the file on the machine of the server, which may continue to run; all snapshots are lost: \`rm ${shellWord(it)}\`.`
+        : undefined,
+    ),
   DELIVERY_NOT_RETRYABLE: (id) =>
     join(
       id('botId'),
@@ -239,7 +248,7 @@ const withIds: Readonly<Partial<Record<string, (id: Ids) => string | undefined>>
     ),
 }
 
-const join = (value: string | undefined, write: (value: string) => string) =>
+const join = (value: string | undefined, write: (value: string) => string | undefined) =>
   value === undefined ? undefined : write(value)
 
 /** Hint for a person whose call failed; null for a code that is not known. */

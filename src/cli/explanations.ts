@@ -88,6 +88,7 @@ const causes: Readonly<Record<FailureCode, string>> = {
   SECURE_SESSION_EXPIRED: 'The session was too old, or the server was restarted.',
   SECURE_SESSION_MISMATCH: 'The keys of the server changed since the session was negotiated.',
   REQUEST_REPLAYED: 'Something between sent the same encrypted request twice.',
+  SNAPSHOTS_DAMAGED: 'The disk failed, or another program changed the file.',
   SNAPSHOT_OUTDATED: 'The tables of the server have changed since, with an update of voucherctl.',
   DATABASE_SHARED: 'The server stores its data on PostgreSQL, which other servers may share.',
   PAGE_OFF: 'The server is bound beyond loopback, so other machines could read the page.',

@@ -180,7 +180,7 @@ export const snapshots = endpoint({
   query: input({}),
   status: 200,
   output: Type.Object({ items: Type.Array(snapshot) }),
-  failures: ['RESET_NOT_ALLOWED'],
+  failures: ['RESET_NOT_ALLOWED', 'SNAPSHOTS_DAMAGED'],
 })
 
 export const saveSnapshot = endpoint({
@@ -193,7 +193,7 @@ export const saveSnapshot = endpoint({
   ...noBody,
   status: 200,
   output: snapshot,
-  failures: ['RESET_NOT_ALLOWED'],
+  failures: ['RESET_NOT_ALLOWED', 'SNAPSHOTS_DAMAGED'],
 })
 
 export const restoreSnapshot = endpoint({
@@ -203,7 +203,7 @@ export const restoreSnapshot = endpoint({
   path: '/_platform/v1/snapshots/:name/restore',
   params: snapshotName,
   output: snapshot,
-  failures: ['RESET_NOT_ALLOWED', 'DATABASE_SHARED', 'SNAPSHOT_NOT_FOUND', 'SNAPSHOT_OUTDATED'],
+  failures: ['RESET_NOT_ALLOWED', 'DATABASE_SHARED', 'SNAPSHOT_NOT_FOUND', 'SNAPSHOT_OUTDATED', 'SNAPSHOTS_DAMAGED'],
 })
 
 export const removeSnapshot = endpoint({
@@ -216,7 +216,7 @@ export const removeSnapshot = endpoint({
   ...noBody,
   status: 200,
   output: snapshot,
-  failures: ['RESET_NOT_ALLOWED', 'SNAPSHOT_NOT_FOUND'],
+  failures: ['RESET_NOT_ALLOWED', 'SNAPSHOT_NOT_FOUND', 'SNAPSHOTS_DAMAGED'],
 })
 
 export const reset = endpoint({

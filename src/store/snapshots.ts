@@ -18,9 +18,21 @@ export interface StoredSnapshot {
  */
 export const STATE_REPLACED = 'state replaced'
 
+/** The file of the snapshots is damaged and must be deleted. The state of the store is not in it. */
+export class SnapshotsDamaged extends Error {
+  override readonly name = 'SnapshotsDamaged'
+  readonly file: string
+
+  constructor(file: string, options: ErrorOptions) {
+    super('the file of the snapshots is damaged', options)
+    this.file = file
+  }
+}
+
 /**
  * Copies of the state: of all tables except keys and what a crash may lose (`stateTables` of move/tables.ts). A copy is
- * complete or absent, and on a store with a file or a server it survives a restart.
+ * complete or absent, and on a store with a file or a server it survives a restart. All calls but `clear` throw
+ * SnapshotsDamaged if the copies are in a file that is damaged.
  */
 export interface StoreSnapshots {
   /** Copies the state; replaces a copy of the same name. */

@@ -32,6 +32,13 @@ test('hints that name ids of the call or the response can be run', async () => {
   expect(await unrunnable(hints.join('\n'))).toEqual([])
 })
 
+test('the hint for a damaged file of snapshots deletes this file only if its name is that of such files', () => {
+  const hint = (file: string) => adviceFor('SNAPSHOTS_DAMAGED', { details: { file }, input: {} })
+  expect(hint('/my data/voucherctl.db.snapshots')).toContain("`rm '/my data/voucherctl.db.snapshots'`")
+  for (const file of ['/home/me/.profile', '/home/me/x; rm voucherctl.db.snapshots'])
+    expect(hint(file)).not.toContain('rm ')
+})
+
 test.each([
   [{ env: secrets }, 'application token sop_CANA… from VOUCHERCTL_TOKEN'],
   [{ stdin: secrets.VOUCHERCTL_TOKEN }, 'application token sop_CANA… from --token-file -'],

@@ -10,6 +10,7 @@ import { Faults } from '../../src/server/faults.js'
 import { Activity } from '../../src/server/observe/activity.js'
 import { RequestLog } from '../../src/server/observe/request-log.js'
 import { Snapshots } from '../../src/server/snapshots.js'
+import { SnapshotsDamaged } from '../../src/store/snapshots.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
 import { isRest } from '../support/extent.js'
 import { securely } from '../support/secure-send.js'
@@ -136,6 +137,13 @@ const common: Partial<Record<FailureCode, Produce>> = {
   PAGE_SESSION_REQUIRED: (scene) => {
     const headers = { cookie: 'voucherctl_page_80=x', origin: 'http://localhost', 'sec-fetch-site': 'same-origin' }
     return scene.send({ credential: null, headers })
+  },
+  SNAPSHOTS_DAMAGED: (scene) => {
+    const damaged = async () => {
+      throw new SnapshotsDamaged('/data/voucherctl.db.snapshots', {})
+    }
+    const calls = { list: damaged, save: damaged, restore: damaged, remove: damaged }
+    return scene.send({ to: scene.twin({ snapshots: Object.assign(new Snapshots(scene.server.deps), calls) }) })
   },
   PAGE_OFF: (scene) => scene.send({ to: scene.twin({ inspector: null }) }),
   SNAPSHOT_NOT_FOUND: (scene) => scene.send({ input: { name: 'unknown' } }),
@@ -296,6 +304,7 @@ const leavesAll: ReadonlySet<FailureCode> = new Set<FailureCode>([
   'PAGE_SESSION_REQUIRED',
   'PAGE_OFF',
   'SNAPSHOT_NOT_FOUND',
+  'SNAPSHOTS_DAMAGED',
   'RESET_NOT_ALLOWED',
   'DATABASE_SHARED',
 ])

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../../contract/controls.js'
 import { refuse } from '../../contract/errors.js'
 import { formatInstant } from '../../domain/time.js'
-import type { StoredSnapshot } from '../../store/snapshots.js'
+import { SnapshotsDamaged, type StoredSnapshot } from '../../store/snapshots.js'
 import type { MakeHandlers } from '../handler.js'
 
 /** Endpoints of the operator API that this file handles. */
@@ -13,31 +13,37 @@ export const snapshotHandlers: MakeHandlers<'platform', SnapshotEndpoint> = ({ s
   const refuseReplacing = (shared = false) =>
     refuseAccess() ?? (stateAccess.isShared && !shared ? refuse('DATABASE_SHARED') : null)
   return {
-    snapshots: async () => refuseAccess() ?? { ok: true, data: { items: (await snapshots.list()).map(recordOf) } },
+    snapshots: () =>
+      unlessDamaged(
+        async () => refuseAccess() ?? { ok: true, data: { items: (await snapshots.list()).map(recordOf) } },
+      ),
 
     saveSnapshot: {
       passesGate: true,
-      handle: async ({ name }) => refuseAccess() ?? { ok: true, data: recordOf(await snapshots.save(name)) },
+      handle: ({ name }) =>
+        unlessDamaged(async () => refuseAccess() ?? { ok: true, data: recordOf(await snapshots.save(name)) }),
     },
 
     restoreSnapshot: {
       passesGate: true,
-      handle: async ({ name, shared }) => {
-        const refusal = refuseReplacing(shared)
-        if (refusal !== null) return refusal
-        const restored = await snapshots.restore(name)
-        if (restored === 'missing') return refuse('SNAPSHOT_NOT_FOUND')
-        if (restored === 'outdated') return refuse('SNAPSHOT_OUTDATED')
-        return { ok: true, data: recordOf(restored) }
-      },
+      handle: ({ name, shared }) =>
+        unlessDamaged(async () => {
+          const refusal = refuseReplacing(shared)
+          if (refusal !== null) return refusal
+          const restored = await snapshots.restore(name)
+          if (restored === 'missing') return refuse('SNAPSHOT_NOT_FOUND')
+          if (restored === 'outdated') return refuse('SNAPSHOT_OUTDATED')
+          return { ok: true, data: recordOf(restored) }
+        }),
     },
 
-    removeSnapshot: async ({ name }) => {
-      const refusal = refuseAccess()
-      if (refusal !== null) return refusal
-      const removed = await snapshots.remove(name)
-      return removed === undefined ? refuse('SNAPSHOT_NOT_FOUND') : { ok: true, data: recordOf(removed) }
-    },
+    removeSnapshot: ({ name }) =>
+      unlessDamaged(async () => {
+        const refusal = refuseAccess()
+        if (refusal !== null) return refusal
+        const removed = await snapshots.remove(name)
+        return removed === undefined ? refuse('SNAPSHOT_NOT_FOUND') : { ok: true, data: recordOf(removed) }
+      }),
 
     reset: {
       passesGate: true,
@@ -48,6 +54,16 @@ export const snapshotHandlers: MakeHandlers<'platform', SnapshotEndpoint> = ({ s
         return { ok: true, data: { now: formatInstant(clock.now()) } }
       },
     },
+  }
+}
+
+/** Names a damaged file to the operator, who alone may delete it. */
+async function unlessDamaged<T>(call: () => Promise<T>) {
+  try {
+    return await call()
+  } catch (error) {
+    if (error instanceof SnapshotsDamaged) return refuse('SNAPSHOTS_DAMAGED', { file: error.file })
+    throw error
   }
 }
 

@@ -1,8 +1,8 @@
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs'
 import { columnOverrides, stateTables } from '../move/tables.js'
-import type { StoredSnapshot } from '../snapshots.js'
+import { SnapshotsDamaged, type StoredSnapshot } from '../snapshots.js'
 import { StoreUnavailable } from '../store.js'
-import { rollBack, type SqliteDatabase } from './engine.js'
+import { rollBack, type SqliteDatabase, sqliteProblemOf } from './engine.js'
 import { migrations } from './migrations.js'
 
 interface Entry extends StoredSnapshot {
@@ -108,7 +108,7 @@ export class FileSnapshots {
       return result
     } catch (error) {
       rollBack(db)
-      throw error
+      throw this.#isDamaged(error) ? new SnapshotsDamaged(this.#file, { cause: error }) : error
     } finally {
       db.exec('pragma foreign_keys = on')
       this.#detach()
@@ -132,7 +132,19 @@ export class FileSnapshots {
          pragma snapshots.locking_mode = normal; pragma snapshots.synchronous = full`,
       )
     } catch (cause) {
+      if (isDamage(cause)) throw new SnapshotsDamaged(this.#file, { cause })
       throw new StoreUnavailable('the file of the snapshots cannot be opened', { cause })
+    }
+  }
+
+  /** False if the store itself is damaged: a save reads it, and a restore writes it. */
+  #isDamaged(error: unknown): boolean {
+    if (!isDamage(error)) return false
+    try {
+      const found = this.#db.prepare('pragma snapshots.quick_check(1)').get() as { quick_check: string }
+      return found.quick_check !== 'ok'
+    } catch (found) {
+      return isDamage(found)
     }
   }
 
@@ -169,6 +181,8 @@ export class FileSnapshots {
 const ENTRIES = `create table if not exists snapshots.entries (
   id integer primary key, name text not null unique, saved_at integer not null, clock integer not null,
   schema integer not null, vouchers integer not null) strict`
+
+const isDamage = (error: unknown) => ['damaged', 'not_a_database'].includes(sqliteProblemOf(error) ?? '')
 
 const prefixOf = (id: number) => `s${id}_`
 const copyOf = (id: number, table: string) => `snapshots.${prefixOf(id)}${table}`

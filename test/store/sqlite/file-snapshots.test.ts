@@ -1,10 +1,20 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { all, inserting, type Op, run } from '../../../src/store/operation.js'
 import { closeDatabase, openDatabase } from '../../../src/store/sqlite/engine.js'
 import { openSqliteStore } from '../../../src/store/sqlite/store.js'
-import { StoreUnavailable } from '../../../src/store/store.js'
+import { type Store, StoreUnavailable } from '../../../src/store/store.js'
 import { templateRow } from '../../support/rows.js'
 import { inFolder } from '../../support/server.js'
 
@@ -78,27 +88,64 @@ it('restore of a snapshot of another schema version changes nothing, and resolve
 
 it.each<[string, (file: string) => void]>([
   ['truncated', (file) => truncateSync(file, 8_192)],
-  ['no database', (file) => writeFileSync(file, 'no database '.repeat(1_000))],
-  [
-    'a folder',
-    (file) => {
-      rmSync(file)
-      mkdirSync(file)
-    },
-  ],
-])('a file of snapshots that is %s leaves the store usable, and deleting it helps', async (_state, spoil) => {
+  ['random', (file) => writeFileSync(file, randomBytes(16_384))],
+])('each call for a %s file of snapshots names the file, and the store stays usable', async (_state, spoil) => {
+  await inSpoiled(spoil, async (store, file) => {
+    const { snapshots } = store
+    const calls = [
+      () => snapshots.list(),
+      () => snapshots.save(at('one')),
+      () => snapshots.restore('one'),
+      () => snapshots.remove('one'),
+    ]
+    for (const call of calls) await expect(call()).rejects.toMatchObject({ name: 'SnapshotsDamaged', file })
+  })
+})
+
+it('restore from a file with a damaged page names the file and changes nothing', async () => {
+  const spoil = (file: string) => {
+    const bytes = readFileSync(file)
+    // Keep the pages that a list reads: the schema of SQLite, and the names of the snapshots.
+    writeFileSync(file, bytes.fill(0xff, bytes.length - 4_096))
+  }
+  await inSpoiled(spoil, async ({ snapshots }, file) => {
+    expect(await snapshots.list()).toHaveLength(1)
+    await expect(snapshots.restore('one')).rejects.toMatchObject({ name: 'SnapshotsDamaged', file })
+  })
+})
+
+it('a folder in the place of the file of snapshots leaves the store usable', async () => {
+  const spoil = (file: string) => {
+    rmSync(file)
+    mkdirSync(file)
+  }
+  await inSpoiled(spoil, async ({ snapshots }) => {
+    await expect(snapshots.list()).rejects.toBeInstanceOf(StoreUnavailable)
+  })
+})
+
+it('an empty file of snapshots holds none', async () => {
+  await inSpoiled(truncateSync, async ({ snapshots }) => {
+    expect(await snapshots.list()).toEqual([])
+    expect(await snapshots.restore('one')).toBe('missing')
+    expect(await snapshots.remove('one')).toBeUndefined()
+  })
+})
+
+/** Damages the file with a snapshot, runs `check`, and expects that the state is whole and that deleting the file helps. */
+async function inSpoiled(spoil: (file: string) => void, check: (store: Store, file: string) => Promise<void>) {
   await inFolder(async (folder) => {
     const file = join(folder, 'voucherctl.db.snapshots')
     const store = openSqliteStore(join(folder, 'voucherctl.db'))
+    await store.write(() => insertTemplate(templateRow()))
     await store.snapshots.save(at('one'))
     spoil(file)
-    for (const call of [() => store.snapshots.list(), () => store.snapshots.restore('one')]) {
-      await expect(call()).rejects.toBeInstanceOf(StoreUnavailable)
-    }
-    await store.write(() => insertTemplate(templateRow()))
+    await check(store, file)
+    expect(await store.read(() => all('select id from templates'))).toHaveLength(1)
+    await store.write(() => run('delete from templates'))
     rmSync(file, { recursive: true })
     await store.snapshots.save(at('two'))
     expect(await store.snapshots.list()).toMatchObject([{ name: 'two' }])
     await store.close()
   })
-})
+}
