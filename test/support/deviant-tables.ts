@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Transport, TransportRequest, TransportResponse } from '../../src/client/transport.js'
+import type { TransportRequest, TransportResponse } from '../../src/client/transport.js'
 import { ruleOf } from '../../src/conform/probe.js'
 import { asMembers, parseJson } from '../../src/secure/json.js'
 import { type Reference, startReference } from './conform.js'
+import { changedBody, type Deviate } from './deviants.js'
 
-/** A deviant server: the reference behind a proxy that changes one thing. */
-export type Deviate = (reference: Transport) => Transport
+export type { Deviate } from './deviants.js'
 // biome-ignore lint/suspicious/noExplicitAny: members of any request or response
 export type Data = any
 export type When = (request: TransportRequest) => boolean
@@ -37,7 +37,10 @@ export const sends =
 
 /** Changes the members of bodies on their way to the server. */
 export const sendsBody = (when: When, change: (body: Data) => Data): Deviate =>
-  sends(when, (request) => withBody(request, change(bodyOf(request))))
+  sends(when, ({ headers, body }) => ({
+    headers: { ...headers, ...(body === undefined && { 'content-type': 'application/json' }) },
+    body: changedBody(body, change) ?? '',
+  }))
 
 type Change = (
   response: TransportResponse,
@@ -91,7 +94,8 @@ export const refuses =
   async (request) =>
     when(request) ? refusal(status, code) : next(request)
 
-type Deviant = readonly [probe: `${string}/${string}`, deviate: Deviate]
+/** A deviant server, and the probe that reports it. */
+export type Deviant = readonly [probe: `${string}/${string}`, deviate: Deviate]
 
 /**
  * Tests that each probe reports its deviant server. With the first one of a rule the probes of all rules run, and those

@@ -23,9 +23,16 @@ export const sends =
   (request) =>
     next(when(request) ? { ...request, ...change(request) } : request)
 
+/** Changes a body unless it is malformed or has a name twice: the server sees those as they were sent. */
+export function changedBody(body: string | undefined, change: (body: Json) => Json): string | undefined {
+  const members = asMembers(parseJson(body ?? '{}'))
+  const isWhole = members !== undefined && JSON.stringify(members) === (body ?? '{}')
+  return isWhole ? JSON.stringify(change(members)) : body
+}
+
 /** Changes the body of requests. */
 export const sendsBody = (when: Call, change: (body: Json) => Json): Deviate =>
-  sends(when, (request) => (request.body === undefined ? {} : { body: JSON.stringify(change(bodyOf(request))) }))
+  sends(when, ({ body }) => (body === undefined ? {} : { body: changedBody(body, change) ?? '' }))
 
 /** Changes responses. */
 export const responds =

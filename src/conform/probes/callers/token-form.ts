@@ -53,6 +53,7 @@ export const tokenForm = [
     async (it) => {
       const { items } = it.needs(await it.call(bots.list, { limit: 100 }), 'a list of bots')
       const bot = items.find(({ id }) => id === it.scene.offer.botId) ?? it.notApplicable('Needs a bot of the account.')
+      if (bot.token_prefix === undefined) it.notApplicable('Needs token_prefix in the record of a bot.')
       it.equals('token_prefix', bot.token_prefix, it.scene.credential('bot').slice(0, 8))
     },
     { reads: true },

@@ -5,8 +5,6 @@ import { accepted, createdTemplate, createTemplate, issued, redeemed } from './s
 const probe = probesOf('times')
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
-/** Unix seconds stay below this number until the year 5138, and milliseconds have been above it since 1973. */
-const SECONDS_MAX = 100_000_000_000
 
 /** Observes the members that the record has: a missing one is no deviation of this rule. */
 function areInstants(it: Probing, times: Readonly<Record<string, unknown>>): void {
@@ -49,21 +47,5 @@ export const times = [
   }),
   probe('no-offset', 'A time without an offset is refused with 400.', ['token'], async (it) =>
     it.refuses(await createTemplate(it, { validity: startingAt('2027-01-31T12:00:00') }), 400),
-  ),
-  probe(
-    'encrypted-transport',
-    'The serverTime of bootstrap is in milliseconds since the epoch.',
-    ['secure'],
-    async (it) => {
-      const path = '/api/v1/secure/bootstrap'
-      const { json } = await it.send({ method: 'GET', path, headers: {}, plain: true })
-      const { serverTime } = json as Readonly<Record<string, unknown>>
-      it.holds(
-        Number.isInteger(serverTime) && Number(serverTime) > SECONDS_MAX,
-        'an integer of milliseconds',
-        serverTime,
-      )
-    },
-    { reads: true },
   ),
 ]

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { ruleOf } from '../../src/conform/probe.js'
+import { allProbes } from '../../src/conform/probes/index.js'
+import { startReference } from '../support/conform.js'
+import { deviantOf } from '../support/deviants/index.js'
+
+/** Deviant servers of as many rules, by a probe that reports them. */
+const chosen = [
+  'envelope/status-of-a-created-token',
+  'order-of-checks/media-type-before-size',
+  'failure-codes/template-not-found',
+  'lists/newest-first',
+  'times/template',
+  'text/nfc',
+  'bodies/no-store',
+  'unknown-members/body',
+  'credential-kinds/console-with-token',
+  'token-form/shown-parts',
+  'application-tokens/lifetime-by-default',
+  'applications/link-twice',
+  'idempotency-keys/other-body',
+  'replays/not-the-first-call',
+  'templates/too-large-issue-limit',
+  'validity/duration-of-1095',
+  'credentials/lower-case',
+  'issue/repeated-status',
+  'redemptions/second',
+  'reversal/metadata',
+  'bot-records/listed',
+  'bot-states/unknown-scope',
+  'bot-metrics/errors-by-code',
+  'lines-of-a-message/cr-lf',
+  'polling/limit-of-101',
+  'webhook-urls/http',
+  'webhook-settings/max-connections',
+  'bootstrap-and-session/kid',
+  'session-origins/other-origin',
+  'required-encryption/upgrade',
+]
+
+test('there are 30 deviant servers of 30 rules, some of every group', () => {
+  expect(new Set(chosen.map((id) => ruleOf({ id: id as `${string}/${string}` }))).size).toBe(30)
+  const groups = new Set(allProbes.filter(({ id }) => chosen.includes(id)).map(({ group }) => group))
+  expect(groups).toEqual(new Set(allProbes.map(({ group }) => group)))
+})
+
+/** Without rate limits, which only a run with every wait stays below. */
+const probes = allProbes.filter((it) => ruleOf(it) !== 'rate-limits').map(({ id }) => id)
+
+// Each has a reference of its own: bots, chats and webhooks are shared by the probes of all groups.
+test.each(chosen)('all probes report the deviant server of %s for its rule alone', async (id) => {
+  const reference = await startReference()
+  const { results } = await reference.run({ only: probes, deviate: deviantOf(id), maxWaitMs: 0 })
+  await reference.close()
+  const reported = results.filter(({ result }) => result === 'differs' || result === 'not_reachable')
+  expect(reported.filter(({ rule }) => rule !== id.split('/')[0])).toEqual([])
+  expect(reported.map(({ probe }) => probe)).toContain(id)
+  expect(reported.filter(({ result }) => result === 'not_reachable')).toEqual([])
+})
