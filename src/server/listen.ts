@@ -103,6 +103,7 @@ export async function startInProcess(options: InProcessOptions): Promise<Started
   const schema = await createSchema({ url: databaseUrl, env: process.env })
   try {
     const started = await start({ ...embedded, schema: schema.name }, placeInMemory())
+    await schema.handOver()
     return { ...started, close: () => started.close().finally(() => schema.drop()) }
   } catch (error) {
     await schema.drop()

@@ -20,16 +20,19 @@ export class Listener {
   readonly #config: ClientConfig
   readonly #channel: string
   readonly #handlers: NoticeHandlers
+  readonly #hold: string | undefined
   #client: Client | null = null
   #timer: NodeJS.Timeout | undefined
   #retryMs = RETRY_MS_MIN
   #keyIds: readonly string[] = []
   #closed = false
 
-  constructor(config: ClientConfig, channel: string, handlers: NoticeHandlers) {
+  /** @param hold SQL that takes a session lock, run on each new connection */
+  constructor(config: ClientConfig, channel: string, handlers: NoticeHandlers, hold?: string) {
     this.#config = config
     this.#channel = channel
     this.#handlers = handlers
+    this.#hold = hold
   }
 
   /** @throws when the database cannot be reached */
@@ -40,6 +43,7 @@ export class Listener {
     try {
       await client.connect()
       await client.query(`listen "${this.#channel}"`)
+      if (this.#hold !== undefined) await client.query(this.#hold)
       if (this.#keyIds.length > 0) await client.query(HOLD_KEYS, [this.#keyIds])
     } catch (error) {
       client.connection.stream.destroy()

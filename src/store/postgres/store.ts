@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { type Store, StoreUnavailable } from '../store.js'
-import { Listener } from './listen.js'
+import { Listener, type NoticeHandlers } from './listen.js'
 import { migratePostgres, unusable } from './migrate.js'
 import { Connections } from './pool.js'
 import { Reads } from './reads.js'
+import { holdSchema } from './schema.js'
 import { connectionOf, type PostgresSettings } from './settings.js'
 import { postgresSnapshots } from './snapshots.js'
 import { Writes } from './writes.js'
@@ -25,7 +26,7 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
   }
   // Notify local listeners directly after the commit and ignore the copy of the notice that PostgreSQL sends back.
   const self = randomUUID()
-  const listener = new Listener(config, CHANNEL, {
+  const handlers: NoticeHandlers = {
     payload(text) {
       const [from, subject] = [text.slice(0, self.length), text.slice(self.length + 1)]
       if (from !== self) notifyListeners(subject)
@@ -33,7 +34,9 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
     missed() {
       for (const { missed } of listeners) missed?.()
     },
-  })
+  }
+  const { schema } = settings
+  const listener = new Listener(config, CHANNEL, handlers, schema === undefined ? undefined : holdSchema(schema))
   const orUnusable = (error: unknown): never => {
     throw unusable(error, name)
   }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { startServer } from '../../../src/testing/index.js'
 import { emptyDatabase } from '../../support/postgres-database.js'
 import { query } from '../../support/postgres-query.js'
+import { until } from '../../support/server-deliveries.js'
 
 const schemasOf = async (url: string) =>
   (await query(url, "select nspname from pg_namespace where nspname like 'voucherctl%'")) as { nspname: string }[]
@@ -24,4 +25,23 @@ test('failed start of a server inside a test drops its schema', async () => {
   await expect(startServer({ databaseUrl, seed: '/none.yaml' })).rejects.toThrow(RangeError)
   await expect(startServer({ databaseUrl: `${databaseUrl}_missing` })).rejects.toMatchObject({ code: 'STORE_UNUSABLE' })
   expect(await schemasOf(databaseUrl)).toEqual([])
+})
+
+const namesOf = async (url: string) => (await schemasOf(url)).map((it) => it.nspname)
+
+const HOLDERS = `select distinct pid from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and objsubid = 1
+  and database = (select oid from pg_database where datname = current_database())`
+
+test('a server whose connections were ended holds its schema again', async () => {
+  const databaseUrl = await emptyDatabase()
+  const server = await startServer({ databaseUrl, listen: false })
+  // The connection that held the schema during the start ends a little later.
+  await until(async () => (await query(databaseUrl, HOLDERS)).length === 1)
+  const [{ pid } = { pid: 0 }] = await query<{ pid: number }>(databaseUrl, HOLDERS)
+  await query(databaseUrl, `select pg_terminate_backend(${pid}, 5000)`)
+  await until(async () => (await query(databaseUrl, HOLDERS)).length === 1)
+  const other = await startServer({ databaseUrl, listen: false })
+  expect(await namesOf(databaseUrl)).toHaveLength(2)
+  expect(await server.client.templates.list()).toMatchObject({ ok: true })
+  await Promise.all([server.close(), other.close()])
 })
