@@ -112,11 +112,7 @@ export const encryption: readonly (readonly [only: string, differs: readonly str
   ['encryption', ['envelopes/replay'], forgets(0)],
   ['replay-marks', ['replay-marks/after-other-calls'], forgets(20)],
   ['dispatch-order', ['dispatch-order/replay'], replaced('REQUEST_REPLAYED', 400)],
-  [
-    'encryption',
-    ['dispatch-order/tag', 'dispatch-order/additional-data', 'dispatch-order/tag-before-replay'],
-    replaced('DECRYPTION_FAILED', 401),
-  ],
+  ['encryption', ['dispatch-order/tag', 'dispatch-order/additional-data'], replaced('DECRYPTION_FAILED', 401)],
   [
     'inner-requests',
     ['inner-requests/query-in-path'],
