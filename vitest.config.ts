@@ -39,6 +39,9 @@ const sampled = [
   'test/server/transport/required.test.ts',
 ]
 
+/** Tables of servers that deviate from a rule, of which `slow` tries one in four. */
+const deviants = 'test/conform/{bots,callers,calls}.slow.test.ts'
+
 type Project = TestProjectInlineConfiguration
 
 const sqlite = (name: string, include: string[], exclude: string[], more: Project['test'] = {}): Project => ({
@@ -85,7 +88,7 @@ export default defineConfig({
       sqlite('slow', [slow, ...sampled], [], { env: { VOUCHERCTL_TEST_EXTENT: 'rest' } }),
       sqlite('isolated', [isolated], [], { isolate: true }),
       postgres('postgres-rest', onBothEngines, [...byEngine, long]),
-      sqlite('long', [long], []),
+      sqlite('long', [long, deviants], [], { env: { VOUCHERCTL_TEST_EXTENT: 'whole' } }),
       postgres(
         'postgres-long',
         [`${onPostgres}/*.long.test.ts`, 'test/server/delivery/backlog-crash.long.test.ts'],

@@ -4,6 +4,7 @@ import { ruleOf } from '../../src/conform/probe.js'
 import { asMembers, parseJson } from '../../src/secure/json.js'
 import { type Reference, startReference } from './conform.js'
 import { changedBody, type Deviate } from './deviants.js'
+import { isWhole, someOf } from './extent.js'
 
 export type { Deviate } from './deviants.js'
 // biome-ignore lint/suspicious/noExplicitAny: members of any request or response
@@ -98,8 +99,8 @@ export const refuses =
 export type Deviant = readonly [probe: `${string}/${string}`, deviate: Deviate]
 
 /**
- * Tests that each probe reports its deviant server. With the first one of a rule the probes of all rules run, and those
- * of the other rules report nothing. Each rule has a reference of its own, because an account has at most 20 bots.
+ * Tests that each probe reports its deviant server. In the long project the probes of all rules run with the first one
+ * of a rule, and those of the other rules report nothing. Each rule has a reference of its own, because an account has at most 20 bots.
  */
 export function testDeviants(
   rules: readonly string[],
@@ -107,7 +108,8 @@ export function testDeviants(
   options: { readonly autoApprove?: boolean } = {},
 ): void {
   const byRule = new Map<string, Deviant[]>()
-  for (const it of deviants) byRule.set(ruleOf({ id: it[0] }), [...(byRule.get(ruleOf({ id: it[0] })) ?? []), it])
+  for (const it of someOf(deviants))
+    byRule.set(ruleOf({ id: it[0] }), [...(byRule.get(ruleOf({ id: it[0] })) ?? []), it])
   describe.each([...byRule])('rule %s', (rule, own) => {
     let reference: Reference
     beforeAll(async () => {
@@ -116,7 +118,7 @@ export function testDeviants(
     afterAll(() => reference.close())
 
     test.each(own)('reports the deviant server of %s', async (id, deviate) => {
-      const only = id === own[0]?.[0] ? [rule, ...rules] : [rule]
+      const only = isWhole && id === own[0]?.[0] ? [rule, ...rules] : [rule]
       const { results } = await reference.run({ only, deviate })
       const reported = results.filter(({ result }) => result === 'differs')
       expect(reported.map(({ probe }) => probe)).toContain(id)

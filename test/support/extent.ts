@@ -10,3 +10,9 @@ const STEP = 4
  */
 export const sampleOf = <T>(cases: readonly T[], always: (it: T) => boolean = () => false): T[] =>
   cases.filter((it, index) => (index % STEP === 0 || always(it)) !== isRest)
+
+/** Whether the long project runs. */
+export const isWhole = process.env.VOUCHERCTL_TEST_EXTENT === 'whole'
+
+/** One in four of the cases, in the long project all of them. */
+export const someOf = <T>(cases: readonly T[]): T[] => cases.filter((_it, index) => isWhole || index % STEP === 0)
