@@ -13,5 +13,8 @@ const rules = [
   'update-types',
 ]
 
-testDeviants(rules, bots)
+// An account has at most 20 bots, and each run makes one: the many deviants of bot-records have two references.
+const first = bots.slice(0, 16)
+testDeviants(rules, first)
+testDeviants(rules, bots.slice(first.length))
 testDeviants([], botsInReview, { autoApprove: false })
