@@ -1,8 +1,9 @@
 import type { Bot, BotDetail } from '../contract/bots.js'
 import { contract } from '../contract/index.js'
 import type { Update, UpdateType } from '../contract/updates.js'
-import { voucher } from './fixtures.js'
+import { leftAfter, voucher } from './fixtures.js'
 import type { Observed, Probing } from './probing.js'
+import { membersOrNone } from './wire.js'
 
 const { bots, webhook } = contract
 const POLL_MS = 250
@@ -25,7 +26,7 @@ export function applied(it: Probing): Promise<Observed<Bot>> {
 /** Sends an application for a bot; a bot that it creates is left over. */
 export async function apply(it: Probing, changes: Readonly<Record<string, unknown>>): Promise<Observed<Bot>> {
   const response = await it.call(bots.apply, { ...botInput(it), ...changes })
-  if (response.fault === undefined) it.scene.leaves('bot', response.data.id)
+  if (response.isSuccess) it.scene.leaves('bot', response.data.id)
   return response
 }
 
@@ -110,8 +111,10 @@ export async function editableBot(it: Probing): Promise<string> {
   const { id: botId } = await userBot(it)
   await it.scene.once('profile of the bot', async () => {
     const { name, profile, command_menus } = it.needs(await it.call(bots.get, { botId }), 'a profile')
+    const isReadable = profile === membersOrNone(profile) && Array.isArray(command_menus)
+    if (!isReadable) it.notApplicable('Needs a profile that can be read, to put it back at the end.')
     const before = { botId, name, ...profile, command_menus }
-    it.scene.removes('profile', botId, async () => (await it.call(bots.update, before)).fault)
+    it.scene.removes('profile', botId, async () => leftAfter(await it.call(bots.update, before), 'put back'))
   })
   return botId
 }
@@ -134,7 +137,9 @@ export const poll = (it: Probing, input: Readonly<Record<string, unknown>> = {})
 export async function select(it: Probing, types: readonly UpdateType[]): Promise<void> {
   await it.scene.once('selection of updates', async () => {
     const { allowed_updates } = it.needs(await it.call(webhook.info, {}), 'a bot that polls')
-    it.scene.removes('selection of updates', 'of the bot', async () => (await poll(it, { allowed_updates })).fault)
+    it.scene.removes('selection of updates', 'of the bot', async () =>
+      leftAfter(await poll(it, { allowed_updates }), 'put back'),
+    )
   })
   it.needs(await poll(it, { allowed_updates: types, limit: 1 }), 'a bot that polls')
 }
@@ -160,7 +165,8 @@ export async function waiting(it: Probing, count: number): Promise<readonly Upda
   for (let missing = count - items.length; missing > 0; missing -= 1) await voucher(it)
   for (let leftMs = ARRIVES_MS; items.length < count; leftMs -= POLL_MS) {
     if (leftMs < ARRIVES_MS) await it.scene.pause(POLL_MS)
-    if (leftMs <= 0) it.notApplicable('Needs updates: a bot that is linked to the application of the token.')
+    if (leftMs <= 0)
+      it.notApplicable('Needs updates about vouchers, which a bot gets that is linked to the application of the token.')
     items = it.needs(await poll(it), 'a bot that polls').items
   }
   return items

@@ -25,6 +25,10 @@ export function templateInput({ scene }: Probing, changes: Partial<TemplateInput
   }
 }
 
+/** Why an object is left over after the call that removes it; undefined if it is gone. */
+export const leftAfter = ({ isSuccess, status }: Observed, what: string): string | undefined =>
+  isSuccess || status === 404 ? undefined : `It could not be ${what}: status ${status}.`
+
 /** Creates a draft with the application token. */
 export async function draft(it: Probing, changes: Partial<TemplateInput> = {}): Promise<Template> {
   const created = it.needs(await it.call(templates.create, templateInput(it, changes)), 'a template')
@@ -87,11 +91,12 @@ export async function shared<R>(it: Probing, name: string, call: () => Promise<R
 export const createdApplication = (it: Probing): Promise<Observed<Application>> =>
   shared(it, 'application', async () => {
     const created = await it.call(apps.create, { name: `conform-${it.scene.run}` })
-    if (created.fault !== undefined) return created
+    if (!created.isSuccess) return created
     const { id: appId } = created.data
     it.scene.removes('application', appId, async () => {
-      const { fault } = await it.call(apps.update, { appId, status: 'disabled' })
-      return `The interface has no call that removes it${fault === undefined ? '; it is disabled.' : '.'}`
+      const { isSuccess, data } = await it.call(apps.update, { appId, status: 'disabled' })
+      const isDisabled = isSuccess && data.status === 'disabled'
+      return `The interface has no call that removes it${isDisabled ? '; it is disabled.' : '.'}`
     })
     return created
   })
@@ -103,12 +108,9 @@ export const application = async (it: Probing): Promise<Application> =>
 /** Sends the create call of a token of an application of the account. The token is revoked at the end. */
 export async function createToken(it: Probing, appId: string, scopes: readonly Scope[]) {
   const created = await it.call(tokens.create, { appId, name: `conform-${it.scene.run}`, scopes, expires_in_days: 1 })
-  if (created.fault !== undefined) return created
+  if (!created.isSuccess) return created
   const { id: tokenId } = created.data
-  it.scene.removes('token', tokenId, async () => {
-    const { fault, status } = await it.call(tokens.revoke, { appId, tokenId })
-    return fault === undefined ? undefined : `It could not be revoked: status ${status}.`
-  })
+  it.scene.removes('token', tokenId, async () => leftAfter(await it.call(tokens.revoke, { appId, tokenId }), 'revoked'))
   return created
 }
 

@@ -5,6 +5,7 @@ import type { CredentialKind, Endpoint, OutputOf } from '../contract/endpoint.js
 import type { Members } from '../secure/json.js'
 import { NotApplicable } from './result.js'
 import type { Scene } from './scene.js'
+import { visible } from './visible.js'
 import { membersOrNone, type Wire, type WireRequest, type WireResponse } from './wire.js'
 
 /** Who calls: a credential of the profile by its kind, a credential itself, or nobody. */
@@ -26,6 +27,8 @@ export interface CallOptions {
 export interface Observed<Data = unknown> extends WireResponse {
   /** Why `data` is not what the contract promises; undefined if the response is a success. */
   readonly fault: string | undefined
+  /** Whether it is a success of the envelope, with whatever data. */
+  readonly isSuccess: boolean
   /** `data` of the envelope. */
   readonly data: Data
   /** `code` of the envelope, if it is a text. */
@@ -49,6 +52,9 @@ export class Difference extends Error {
 
 /** What a probe can do: calls, things to call with, and statements about what it observed. */
 export class Probing {
+  /** Whether a refusal of the platform had a code. */
+  #hasCodes = false
+
   constructor(
     readonly scene: Scene,
     readonly wire: Wire,
@@ -96,8 +102,14 @@ export class Probing {
 
   /** @throws Difference unless the response is a refusal with this status and, if given, this code */
   refuses(response: Observed, status: number, code?: string): void {
-    if (response.status === status && (code === undefined || response.code === code)) return
-    this.#differs(`status ${status}${code === undefined ? '' : ` ${code}`}`, inWords(response))
+    const isExpected = response.status === status
+    if (isExpected && (code === undefined || response.code === code)) return
+    // The rule of the envelope reports a platform without codes; the rules that name one do not repeat it.
+    if (isExpected && !this.#hasCodes) this.notApplicable('Needs a platform whose refusals have a code.')
+    this.#differs(
+      `status ${status}${code === undefined ? '' : ` ${code}`}`,
+      response.isSuccess ? `status ${response.status}, a success` : inWords(response),
+    )
   }
 
   /** @throws Difference unless both are equal, members in any order */
@@ -114,7 +126,7 @@ export class Probing {
   /** Returns `data` of a success on which the probe is built. @throws NotApplicable for another response */
   needs<Data>(response: Observed<Data>, what: string): Data {
     if (response.fault === undefined) return response.data
-    throw new NotApplicable(`Needs ${what}: ${inWords(response)}.`)
+    throw new NotApplicable(`Needs ${what}: ${this.#cut(inWords(response))}.`)
   }
 
   /** Ends the probe: the platform has not what it needs. */
@@ -123,7 +135,13 @@ export class Probing {
   }
 
   #differs(expected: string, observed: string): never {
-    throw new Difference(expected, observed, this.wire.last)
+    throw new Difference(this.#cut(expected), this.#cut(observed), this.wire.last)
+  }
+
+  /** Hides secrets before it cuts the text: a part of one would not be found. */
+  #cut(text: string): string {
+    const hidden = this.scene.secrets.hide(text)
+    return hidden.length > SHOWN_LENGTH ? `${hidden.slice(0, SHOWN_LENGTH)}…` : hidden
   }
 
   #authorization(as: Caller): Readonly<Record<string, string>> {
@@ -136,10 +154,12 @@ export class Probing {
     const { success, data, code, details } = membersOrNone(response.json)
     this.scene.secrets.addFrom(response.json)
     const isSuccess = response.status >= 200 && response.status <= 299 && success === true && data !== undefined
+    if (success === false && typeof code === 'string') this.#hasCodes = true
     const mismatch = isSuccess && endpoint !== undefined ? findMismatch(endpoint, input, data) : undefined
     return {
       ...response,
       fault: isSuccess ? mismatch : 'no success',
+      isSuccess,
       data: data as Data,
       code: typeof code === 'string' ? code : undefined,
       details: membersOrNone(details),
@@ -150,14 +170,16 @@ export class Probing {
 
 const SHOWN_LENGTH = 400
 
-/** JSON of a value, cut. */
+/** JSON of a value, in which null is only what the platform sent as null. */
 function shown(value: unknown): string {
-  const text = value === undefined ? 'nothing' : JSON.stringify(value)
-  return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text
+  if (isNothing(value)) return 'nothing'
+  return visible(JSON.stringify(value, (_, it) => (isNothing(it) ? 'nothing' : it)))
 }
 
-function inWords({ status, code, fault, text }: Observed): string {
+const isNothing = (value: unknown) => value === undefined || Number.isNaN(value)
+
+function inWords({ status, code, fault, text, json }: Observed): string {
   if (code !== undefined) return `status ${status} ${code}`
   if (fault === undefined) return `status ${status}, a success`
-  return `status ${status}${fault === 'no success' ? `: ${shown(text)}` : `, but ${fault}`}`
+  return `status ${status}${fault === 'no success' ? `: ${shown(json ?? text)}` : `, but ${fault}`}`
 }

@@ -68,8 +68,10 @@ async function outcomeOf(probe: Probe, probing: Probing, options: RunOptions, si
     if (error instanceof NotApplicable) return { result: 'not_applicable', reason: hide(error.message) }
     if (error instanceof NotReachable) return { result: 'not_reachable', reason: hide(error.message) }
     // A response without a member that the contract promises: the probe of the record's rule reports it.
-    if (error instanceof TypeError) {
-      return { result: 'not_applicable', reason: hide(`A response lacks what this probe reads (${error.message}).`) }
+    if (error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError) {
+      const { method, path } = probing.wire.last ?? {}
+      const response = path === undefined ? 'A response' : `The response to ${method} ${path}, or one before,`
+      return { result: 'not_applicable', reason: hide(`${response} lacks what this probe reads.`) }
     }
     throw error
   }

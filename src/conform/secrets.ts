@@ -8,6 +8,9 @@ const secretMembers = new Map([
   ['salt', 'SESSION_SALT'],
 ])
 
+/** Names that other platforms may give to members with secrets. */
+const SECRET_NAME = /(?:token|secret)$|^(?:redeem|voucher|qr)_?(?:code|data)$/i
+
 const LENGTH_MIN = 8
 
 /** Letters and digits in a row that make a part of a secret. */
@@ -62,7 +65,7 @@ export class Secrets {
       this.add(members.type === 'qr_token' ? 'QR_TOKEN' : 'CODE', members.value)
     }
     for (const [member, value] of Object.entries(members)) {
-      const name = secretMembers.get(member)
+      const name = secretMembers.get(member) ?? (SECRET_NAME.test(member) ? 'SECRET' : undefined)
       if (name !== undefined && typeof value === 'string') this.add(name, value)
       else this.addFrom(value)
     }

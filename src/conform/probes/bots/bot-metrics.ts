@@ -3,6 +3,7 @@ import { contract } from '../../../contract/index.js'
 import { approvedBot, firstToken, userBot, waiting } from '../../bot-fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
+import { membersOrNone } from '../../wire.js'
 
 const probe = probesOf('bot-metrics')
 const { bots, webhook } = contract
@@ -24,12 +25,12 @@ async function grows(
   act: () => Promise<void>,
 ) {
   let grown = 0
-  for (let attempt = 0; attempt < ATTEMPTS && grown < by; attempt += 1) {
+  for (let attempt = 0; attempt < ATTEMPTS && !(grown >= by); attempt += 1) {
     const before = count(await metrics(it))
     await act()
     grown = count(await metrics(it)) - before
   }
-  it.holds(grown >= by, `${what}: ${by} more`, `${grown} more`)
+  it.holds(grown >= by, `${what}: ${by} more`, Number.isNaN(grown) ? `no count of ${what}` : `${grown} more`)
 }
 
 const needs = ['jwt', 'bot', 'bot id'] as const
@@ -95,7 +96,9 @@ export const botMetrics = [
     )
   }),
   probe('quota', 'The metrics have the quota of a bot: used and remaining calls are the limit.', needs, async (it) => {
-    const { limit, used, remaining } = (await metrics(it)).quota
+    const { quota } = await metrics(it)
+    it.holds(membersOrNone(quota) === quota, 'an object in quota', quota)
+    const { limit, used, remaining } = quota
     it.equals('used and remaining', limit === null ? remaining : used + (remaining ?? Number.NaN), limit)
   }),
   probe(

@@ -89,11 +89,17 @@ export const applications = [
   probe('record', 'The record of an application has its ten members.', ['jwt'], async (it) => {
     const { id, name, description, status, features, allowedOrigins, secureTransport, linkedBots, ...times } =
       await application(it)
-    it.holds([id, name, times.createdAt, times.updatedAt].every(isText), 'texts in id, name, createdAt, updatedAt', id)
+    const texts = [id, name, times.createdAt, times.updatedAt]
+    it.holds(texts.every(isText), 'texts in id, name, createdAt, updatedAt', texts)
     it.holds(description === null || isText(description), 'a text or null in description', description)
     it.holds(['active', 'disabled', 'suspended'].includes(status), 'active, disabled or suspended in status', status)
-    it.holds([features, allowedOrigins, linkedBots].every(isList), 'lists of features, origins and bots', features)
-    it.holds(['optional', 'required'].includes(secureTransport), 'optional or required', secureTransport)
+    const lists = [features, allowedOrigins, linkedBots]
+    it.holds(lists.every(isList), 'lists in features, allowedOrigins, linkedBots', lists)
+    it.holds(
+      ['optional', 'required'].includes(secureTransport),
+      'optional or required in secureTransport',
+      secureTransport,
+    )
   }),
   probe('allowed-origins', 'An application allows every origin (*) by default.', ['jwt'], async (it) => {
     it.equals('allowedOrigins', (await application(it)).allowedOrigins, ['*'])
@@ -173,10 +179,11 @@ export const applications = [
     ['jwt', 'bot id'],
     async (it) => {
       const { id: botId, application_id: owner } = await userBot(it)
-      if (owner === null) it.notApplicable('Needs a bot that is linked to an application.')
+      // Without the application to which it is linked, the link could not be put back.
+      if (typeof owner !== 'string') return it.notApplicable('Needs a bot with application_id, which is linked.')
       const { id: appId } = await application(it)
       const response = await it.call(apps.linkBot, { appId, botId })
-      if (response.fault === undefined) {
+      if (response.isSuccess) {
         await it.call(apps.unlinkBot, { appId, botId })
         await it.call(apps.linkBot, { appId: owner, botId })
       }

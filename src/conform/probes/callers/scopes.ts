@@ -32,7 +32,7 @@ async function makeCalls(it: Probing, scope: Scope, as: Caller, check: (response
   for (const [endpoint, input] of callsOf[scope]) {
     const sent = input(it)
     const response = await it.call(endpoint, sent, { as })
-    if (endpoint === templates.create && response.fault === undefined) {
+    if (endpoint === templates.create && response.isSuccess) {
       it.scene.leaves('template', String(sent.external_template_id))
     }
     check(response)

@@ -1,7 +1,7 @@
 import { type Scope, scopes } from '../../../contract/endpoint.js'
 import { contract } from '../../../contract/index.js'
 import type { CreatedToken } from '../../../contract/tokens.js'
-import { application, applicationToken, issueInput, templateInput } from '../../fixtures.js'
+import { application, applicationToken, issueInput, leftAfter, templateInput } from '../../fixtures.js'
 import type { Caller, Observed, Probing } from '../../probing.js'
 
 const { templates, tokens, vouchers } = contract
@@ -28,9 +28,11 @@ export async function createToken(
   const { id: appId } = await application(it)
   const input = { appId, name: `conform ${it.scene.run}`, scopes: ['vouchers:read'], expires_in_days: 1, ...changes }
   const response = await it.call(tokens.create, input)
-  if (response.fault === undefined) {
+  if (response.isSuccess) {
     const { id: tokenId } = response.data
-    it.scene.removes('token', tokenId, async () => (await it.call(tokens.revoke, { appId, tokenId })).fault)
+    it.scene.removes('token', tokenId, async () =>
+      leftAfter(await it.call(tokens.revoke, { appId, tokenId }), 'revoked'),
+    )
   }
   return response
 }

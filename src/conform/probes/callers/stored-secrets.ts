@@ -37,7 +37,7 @@ export const storedSecrets = [
     const secret = 'conform secret with spaces'
     const input = { url: 'https://conform.invalid/hook', secret_token: secret }
     const response = await it.call(webhook.setByBot, input)
-    if (response.fault === undefined) await it.call(webhook.delete, { botId: it.scene.offer.botId ?? '' })
+    if (response.isSuccess) await it.call(webhook.delete, { botId: it.scene.offer.botId ?? '' })
     hides(it, response, secret)
   }),
 ]

@@ -174,7 +174,7 @@ export const failureCodes = [
       async (it) => {
         const response = await call(it)
         needsStatus(it, response, status)
-        it.equals('code', response.code, code)
+        it.refuses(response, status, code)
       },
       options,
     ),

@@ -26,7 +26,7 @@ export const jsonType = { 'content-type': 'application/json' } as const
 /** Ends the probe as not applicable unless the response has this status, or one of this class. */
 export function needsStatus(it: Probing, { status, code }: Observed, wanted: number | '2xx' | '4xx'): void {
   const isWanted = typeof wanted === 'number' ? status === wanted : Math.floor(status / 100) === Number(wanted[0])
-  if (!isWanted) it.notApplicable(`Needs a call with status ${wanted}, not ${status}${code ? ` ${code}` : ''}.`)
+  if (!isWanted) it.notApplicable(`Needs a response with status ${wanted}: status ${status}${code ? ` ${code}` : ''}.`)
 }
 
 /** Observes a success by its status alone, so that a deviation of the body counts for its own rule only. */
@@ -37,7 +37,7 @@ export function accepted(it: Probing, { status, code }: Observed): void {
 /** Sends a create call of a template, which stays on the platform if the call succeeds. */
 export async function createTemplate(it: Probing, changes: Readonly<Record<string, unknown>> = {}) {
   const created = await it.call(templates.create, { ...templateInput(it), ...changes } as TemplateInput)
-  if (created.fault === undefined) it.scene.leaves('template', String(created.data.id))
+  if (created.isSuccess) it.scene.leaves('template', String(created.data.id))
   return created
 }
 
@@ -94,13 +94,12 @@ export const tokensOfRun = (it: Probing) =>
 /** Sends an issue call that the platform should refuse. A voucher that it issues counts against the quota. */
 export async function refusedIssue(it: Probing, changes: Readonly<Record<string, unknown>>, options: CallOptions = {}) {
   if (it.scene.quotaLeft < 1) it.notApplicable('Needs a greater --quota.')
-  const external_issue_id = it.scene.name()
   const template_id = changes.template_id ?? (await template(it))
-  const input = { template_id, external_issue_id, recipient_user_id: 'conform', ...changes }
+  const input = { template_id, external_issue_id: it.scene.name(), recipient_user_id: 'conform', ...changes }
   const response = await it.call(vouchers.issue, input, options)
   if (response.status < 300) {
     it.scene.takeQuota()
-    it.scene.leaves('voucher', external_issue_id)
+    it.scene.leaves('voucher', String(input.external_issue_id))
   }
   return response
 }

@@ -42,7 +42,9 @@ export const times = [
     const created = await createTemplate(it, { validity: startingAt('2027-01-31T12:00:00+02:00') })
     accepted(it, created)
     const { validity } = it.needs(created, 'a template')
-    if (validity.type !== 'fixed') return it.notApplicable('Needs a fixed validity.')
+    if (validity?.type !== 'fixed' || typeof validity.startsAt !== 'string') {
+      return it.notApplicable('Needs startsAt in the validity of a template.')
+    }
     it.equals('ms of startsAt', Date.parse(validity.startsAt), Date.parse('2027-01-31T10:00:00Z'))
   }),
   probe('no-offset', 'A time without an offset is refused with 400.', ['token'], async (it) =>

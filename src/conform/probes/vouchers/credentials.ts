@@ -67,7 +67,7 @@ export const credentials = [
       const isCredential = ({ type, value }: Members) =>
         (type === 'redeem_code' || type === 'qr_token') && typeof value === 'string' && value !== ''
       const isComplete = list.length > 0 && list.map(membersOrNone).every(isCredential)
-      it.holds(isComplete, 'a list of redeem_code and qr_token, each with a value', 'something else')
+      it.holds(isComplete, 'a list of redeem_code and qr_token, each with a value', data?.credentials)
     },
   ),
   probe(

@@ -22,7 +22,7 @@ const hasCode = (
     async (it) => {
       const response = await call(it)
       if (response.status !== 409) it.notApplicable(`Needs a refusal with status 409: status ${response.status}.`)
-      it.equals('code', response.code, code)
+      it.refuses(response, 409, code)
     },
     options,
   )

@@ -233,8 +233,9 @@ export const idempotencyKeys = [
     async (it) => {
       const key = it.scene.name()
       const both = await Promise.all([tryIssue(it, {}, { key }), tryIssue(it, {}, { key })])
-      const failed = both.find(({ fault }) => fault !== undefined)
-      it.holds(both.some(({ fault }) => fault === undefined) && failed !== undefined, 'one success', 'none, or two')
+      const failed = both.find(({ isSuccess }) => !isSuccess)
+      const statuses = both.map(({ status }) => status)
+      it.holds(failed !== undefined && both.some(({ isSuccess }) => isSuccess), 'one success', { statuses })
       if (failed !== undefined) it.refuses(failed, 409, 'IDEMPOTENCY_KEY_REUSED')
     },
     { vouchers: 2 },

@@ -90,12 +90,14 @@ export const issueProbes = [
   }),
   probe('repeated-metadata', 'The metadata of a repeated issue is ignored.', ['token', 'template'], async (it) => {
     const { metadata } = await issued(it)
+    it.needs((await repeated(it)).response, 'a repeated issue')
     const { input } = await issueCall(it)
     const again = await it.call(issue, { ...input, metadata: { origin: 'conform' } })
     it.equals('metadata', succeeds(it, again).metadata, metadata)
   }),
   probe('repeated-after-quota', 'A repeated issue does not check the quota again.', ['token'], async (it) => {
     const { template_id, voucher } = await limited(it)
+    it.needs((await repeated(it)).response, 'a repeated issue')
     const { externalIssueId: external_issue_id, recipientUserId: recipient_user_id } = voucher
     const again = await it.call(issue, { template_id, external_issue_id, recipient_user_id })
     it.equals('id of the voucher', succeeds(it, again).id, voucher.id)
@@ -106,6 +108,7 @@ export const issueProbes = [
     ['token'],
     async (it) => {
       const { input, unused } = await ended(it)
+      it.needs((await repeated(it)).response, 'a repeated issue')
       it.equals('id of the voucher', succeeds(it, await it.call(issue, input)).id, unused.id)
     },
     { waitsMs: 3_000 },
@@ -139,6 +142,7 @@ export const issueProbes = [
     ['token', 'bot', 'chat', 'template'],
     async (it) => {
       const { id, templateId, externalIssueId, recipientUserId } = await delivered(it)
+      it.needs((await repeated(it)).response, 'a repeated issue')
       const input = {
         template_id: templateId,
         external_issue_id: externalIssueId,

@@ -159,7 +159,7 @@ export async function createByBot(
 }
 
 function registered(it: Probing, response: Observed<Template>): Observed<Template> {
-  if (response.fault === undefined) it.scene.leaves('template', response.data.id)
+  if (response.isSuccess) it.scene.leaves('template', response.data.id)
   return response
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import type { Bot } from '../../../contract/bots.js'
 import { contract } from '../../../contract/index.js'
 import { defaultUpdateTypes } from '../../../contract/updates.js'
 import type { Delivery, DeliveryMode } from '../../../contract/webhook.js'
@@ -42,14 +43,22 @@ export const target = (it: Probing): Promise<Target> =>
     if (botId === undefined) return it.scene.lacking('bot id')
     // Not the record of the bot alone: its first read shows the bot's token, once.
     const { items } = it.needs(await it.call(bots.list, { limit: 100 }), 'a list of bots')
-    const mode = items.find((one) => one.id === botId)?.delivery_mode
-    if (mode !== 'polling') return it.notApplicable('Needs a bot without a webhook.')
+    const found = items.find((one) => one.id === botId) ?? it.notApplicable('Needs a bot of the account.')
+    const hasNone = found.delivery_mode === undefined ? await readsNone(it, found) : found.delivery_mode === 'polling'
+    if (!hasNone) return it.notApplicable('Needs a bot without a webhook.')
     const { fault, data } = await removeWebhook(it, botId, true)
     const selected = fault === undefined ? data.allowed_updates : defaultUpdateTypes
     const bot = { botId, isSet: false, wasSet: false }
     it.scene.removes('webhook', botId, () => restore(it, bot, selected))
     return bot
   })
+
+/** Whether the record of a bot, whose list has no delivery_mode, says that there is no webhook. */
+async function readsNone(it: Probing, { id, has_token }: Bot): Promise<boolean> {
+  if (!has_token) return it.notApplicable('Needs a bot with a token.')
+  const { webhook: settings } = it.needs(await it.call(bots.get, { botId: id }), 'a record of a bot')
+  return settings === null
+}
 
 /** Deletes the webhook, after the update types that were selected before are selected again. */
 async function restore(it: Probing, { botId, wasSet }: Target, selected: readonly string[]) {

@@ -21,7 +21,7 @@ export const polled = (it: Probing): Promise<{ readonly goodUrl: Observed; reado
     const badUrl = await setWebhook(it, { url: 'http://hooks.conform.example/x' })
     const goodUrl = await setWebhook(it)
     const isHeld = !isOver
-    if (goodUrl.fault === undefined) await removeWebhook(it, own.botId, true)
+    if (goodUrl.isSuccess) await removeWebhook(it, own.botId, true)
     // A newer poll ends the one that is held.
     await it.call(contract.bots.updates, {})
     await poll

@@ -104,7 +104,7 @@ export const webhookSettings = [
     withBot,
     async (it) => {
       const { goodUrl, badUrl } = await polled(it)
-      if (badUrl.fault === undefined) it.notApplicable('Needs a platform that refuses a URL with http.')
+      if (badUrl.isSuccess) it.notApplicable('Needs a platform that refuses a URL with http.')
       it.refuses(goodUrl, 409, 'POLLING_ACTIVE')
     },
     { waitsMs: 2_500 },
@@ -113,7 +113,7 @@ export const webhookSettings = [
     probe(name, title, needs, async (it) => {
       const { botId } = await webhook(it)
       const response = await setWebhook(it, input)
-      if (response.fault === undefined) await removeWebhook(it, botId, true)
+      if (response.isSuccess) await removeWebhook(it, botId, true)
       it.refuses(response, 400)
     }),
   ),

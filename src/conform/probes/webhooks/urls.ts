@@ -1,7 +1,7 @@
 import { contract } from '../../../contract/index.js'
 import { isLoopbackHost } from '../../../contract/loopback.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { Observed, Probing } from '../../probing.js'
 import { ARRIVAL_MS, deliveryNeeds, newEvent, removeWebhook, setWebhook, target, webhook } from './hook.js'
 import { polled } from './polled.js'
 
@@ -81,37 +81,47 @@ const loopback: readonly Refused[] = [
   ['ipv6-loopback', '::1', 'https://[::1]/x'],
 ]
 
-/** Says that a URL is refused; deletes the webhook if it is not. */
-async function refusedUrl(it: Probing, url: string, code?: string): Promise<void> {
+/** Sets a webhook with a URL that should be refused; deletes the webhook if it is not. */
+async function trySet(it: Probing, url: string): Promise<Observed> {
   const bot = await target(it)
   const response = await it.call(contract.webhook.set, { botId: bot.botId, url })
-  if (response.fault === undefined) {
+  if (response.isSuccess) {
     bot.isSet = false
     bot.wasSet = true
     await removeWebhook(it, bot.botId, true)
   }
-  it.refuses(response, 400, code)
+  needsNoPoll(it, response)
+  return response
 }
 
+/** Ends the probe for a conflict with a poll that the platform still holds: it says nothing about the URL. */
+function needsNoPoll(it: Probing, { status }: Observed): void {
+  if (status === 409) it.notApplicable('Needs a bot that is not polled: status 409.')
+}
+
+const refusedUrl = async (it: Probing, url: string) => it.refuses(await trySet(it, url), 400)
+
 const needs = ['jwt', 'bot id'] as const
-const REFUSED = 'WEBHOOK_URL_REFUSED'
 
 export const webhookUrls = [
   ...texts.map(([name, what, url]) =>
     probe(name, `A webhook URL ${what} is refused with 400.`, needs, async (it) => refusedUrl(it, url)),
   ),
   ...hosts.map(([name, what, url]) =>
-    probe(name, `A webhook on the host ${what} is refused with 400.`, needs, async (it) =>
-      refusedUrl(it, url, REFUSED),
-    ),
+    probe(name, `A webhook on the host ${what} is refused with 400.`, needs, async (it) => refusedUrl(it, url)),
   ),
+  probe('host-code', 'A refused host has the code WEBHOOK_URL_REFUSED.', needs, async (it) => {
+    const response = await trySet(it, 'https://printer.local/x')
+    if (response.status !== 400) it.notApplicable(`Needs a platform that refuses *.local: status ${response.status}.`)
+    it.refuses(response, 400, 'WEBHOOK_URL_REFUSED')
+  }),
   ...loopback.map(([name, what, url]) =>
     probe(name, `A webhook on ${what} is refused with 400.`, needs, async (it) => {
       const { receiver } = it.scene.offer
       if (receiver !== undefined && isLoopbackHost(new URL(receiver.url).hostname.replace(/^\[|\]$/g, ''))) {
         it.notApplicable('Needs a platform that does not deliver to its own machine.')
       }
-      await refusedUrl(it, url, REFUSED)
+      await refusedUrl(it, url)
     }),
   ),
   probe(
@@ -130,6 +140,7 @@ export const webhookUrls = [
     const url = `https://${it.scene.name()}.invalid/x`
     const response = await it.call(contract.webhook.set, { botId: bot.botId, url })
     it.needs(await removeWebhook(it, bot.botId, true), 'a deleted webhook')
+    needsNoPoll(it, response)
     it.accepts(response)
   }),
   probe('shown-url', 'Records do not show the path of a webhook.', ['jwt', 'bot id', 'webhook'], async (it) => {
@@ -144,7 +155,7 @@ export const webhookUrls = [
     ['jwt', 'bot', 'bot id', 'webhook'],
     async (it) => {
       const { badUrl } = await polled(it)
-      if (badUrl.fault === undefined) it.notApplicable('Needs a platform that refuses a URL with http.')
+      if (badUrl.isSuccess) it.notApplicable('Needs a platform that refuses a URL with http.')
       it.refuses(badUrl, 400)
     },
     { waitsMs: 2_500 },
