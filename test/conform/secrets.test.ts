@@ -54,6 +54,29 @@ test('curl command passes the request unchanged when bash expands the variables 
   ])
 })
 
+test('curl command hides a code that a probe has changed, and escapes what a terminal does not show', () => {
+  const secrets = new Secrets()
+  secrets.add('CODE', 'ABCD-EFGH-JKMN-PQRS')
+  const body = '{"value":"abcdefghjkmnpqrs","name":"e\u0301\u202e"}'
+  const command = curlOf('http://127.0.0.1:8420', { method: 'POST', path: '/', headers: {}, body }, secrets)
+  const [data] = argumentsOf(command, { CHANGED_SECRET: 'abcdefghjkmnpqrs' }).slice(-1)
+  expect(command).not.toMatch(/efghjkmn|[\u0301\u202e]/)
+  expect(JSON.parse(data ?? '')).toEqual(JSON.parse(body))
+})
+
+test('secrets finds tokens and codes in members that other platforms name in their own way', () => {
+  const secrets = new Secrets()
+  secrets.addFrom({
+    redeemCode: 'AAAA-AAAA',
+    qrToken: 'BBBB-BBBB',
+    access_token: 'CCCC-CCCC',
+    code: 'NOT_FOUND_AT_ALL',
+  })
+  expect(secrets.hide('AAAA-AAAA BBBB-BBBB CCCC-CCCC NOT_FOUND_AT_ALL')).toBe(
+    '${SECRET} ${SECRET_2} ${SECRET_3} NOT_FOUND_AT_ALL',
+  )
+})
+
 /** Secrets in the exchanges of a run, collected without the code under test. */
 function secretsOf(exchanges: readonly Exchange[]): ReadonlySet<string> {
   const text = JSON.stringify(exchanges)

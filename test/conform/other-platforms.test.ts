@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Transport } from '../../src/client/transport.js'
+import { type Reference, startReference } from '../support/conform.js'
+import {
+  any,
+  bodyOf,
+  type Call,
+  type Deviate,
+  membersOf,
+  on,
+  refusal,
+  responds,
+  returns,
+  returnsData,
+} from '../support/deviants.js'
+
+let reference: Reference
+beforeAll(async () => {
+  reference = await startReference()
+})
+afterAll(() => reference.close())
+
+const verdicts = async (only: readonly string[], deviate: Deviate) => {
+  const { results } = await reference.run({ only, deviate })
+  return Object.fromEntries(results.map(({ probe, result }) => [probe, result]))
+}
+
+/** Keeps the calls of a run that change something. */
+function changesOf(when: Call, calls: string[]): Deviate {
+  return (next: Transport) => (request) => {
+    if (when(request)) calls.push(`${request.method} ${request.path}`)
+    return next(request)
+  }
+}
+
+const without = (member: string) => (json: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(Object.entries(json).filter(([name]) => name !== member))
+
+const withoutInItems = (member: string) => (data: Readonly<Record<string, unknown>>) => ({
+  ...data,
+  items: (data.items as readonly unknown[]).map((it) => without(member)(membersOf(it))),
+})
+
+const listOfBots = on('GET /api/v1/bots/my\\?.*')
+const webhookCall = on('POST /api/v1/bots/my/[^/]+/webhook')
+
+test('a platform whose refusals have no code is reported by the envelope alone', async () => {
+  const found = await verdicts(
+    [
+      'envelope/failure',
+      'failure-codes/token-missing',
+      'failure-codes/invalid-token',
+      'template-states/issue-of-a-draft',
+    ],
+    returns(any, 4, without('code')),
+  )
+  const differing = Object.keys(found).filter((probe) => found[probe] === 'differs')
+  expect(differing).toEqual(['envelope/failure'])
+  expect(found['failure-codes/token-missing']).toBe('not_applicable')
+  expect(found['failure-codes/invalid-token']).toBe('holds')
+})
+
+test('a platform that refuses a repeated issue is reported by one probe', async () => {
+  const seen = new Set<unknown>()
+  const deviate = responds(on('POST .*/vouchers/issue'), (response, request) => {
+    const { external_issue_id } = bodyOf(request)
+    const isRepeated = seen.has(external_issue_id)
+    seen.add(external_issue_id)
+    return isRepeated ? refusal(409, 'DUPLICATE') : response
+  })
+  const names = ['repeated-status', 'repeated-voucher', 'repeated-metadata', 'repeated-after-quota']
+  const found = await verdicts(
+    names.map((name) => `issue/${name}`),
+    deviate,
+  )
+  expect(Object.values(found)).toEqual(['differs', 'not_applicable', 'not_applicable', 'not_applicable'])
+})
+
+test('a verification without its voucher is reported by the probe of its members', async () => {
+  const deviate = returnsData(on('POST .*/vouchers/verify'), without('voucher'))
+  expect(await verdicts(['verify/members', 'verify/changes-nothing', 'credentials/lower-case'], deviate)).toEqual({
+    'verify/members': 'differs',
+    'verify/changes-nothing': 'not_applicable',
+    'credentials/lower-case': 'not_applicable',
+  })
+})
+
+test('a webhook call with a conflict says nothing about the URL', async () => {
+  const conflict = responds(webhookCall, () => refusal(409, 'CONFLICT'))
+  const found = await verdicts(['webhook-urls/http', 'webhook-urls/local', 'webhook-urls/unresolved-name'], conflict)
+  expect(Object.values(found)).toEqual(['not_applicable', 'not_applicable', 'not_applicable'])
+})
+
+test('a list of bots without delivery_mode leaves it to the record whether there is a webhook', async () => {
+  const deviate = returnsData(listOfBots, withoutInItems('delivery_mode'))
+  expect(await verdicts(['webhook-urls/http'], deviate)).toEqual({ 'webhook-urls/http': 'holds' })
+})
+
+test('a bot whose profile cannot be read back is not changed', async () => {
+  const reviewing = await startReference({ autoApprove: false })
+  const patches: string[] = []
+  const incomplete = returnsData(on('GET /api/v1/bots/my/[^/]+'), without('profile'))
+  const { results } = await reviewing.run({
+    only: ['bot-records/url-without-https', 'bot-records/menu-commands'],
+    deviate: (next) => changesOf(on('PATCH .*'), patches)(incomplete(next)),
+  })
+  expect(results.map(({ result }) => result)).toEqual(['not_applicable', 'not_applicable'])
+  expect(patches).toEqual([])
+  await reviewing.close()
+})
+
+test('a bot whose application cannot be read is not linked to another', async () => {
+  const links: string[] = []
+  const incomplete = returnsData(listOfBots, withoutInItems('application_id'))
+  const found = await verdicts(['applications/link-elsewhere'], (next) =>
+    changesOf(on('PUT .*'), links)(incomplete(next)),
+  )
+  expect(found).toEqual({ 'applications/link-elsewhere': 'not_applicable' })
+  expect(links).toEqual([])
+})
+
+test('a token that the platform does not find any more is not left over', async () => {
+  const gone = responds(on('DELETE .*/tokens/.*'), () => refusal(404, 'TOKEN_NOT_FOUND'))
+  const { left } = await reference.run({
+    only: ['application-tokens/shown-once', 'failure-codes/insufficient-scope'],
+    deviate: gone,
+  })
+  expect(left.map(({ kind }) => kind)).toEqual(['application'])
+})
+
+test('null in a report is only what the platform sent as null', async () => {
+  const created = on('POST .*/applications/[^/]+/tokens')
+  const { results } = await reference.run({
+    only: ['application-tokens/lifetime-null'],
+    deviate: returnsData(created, without('expiresAt')),
+  })
+  expect(results).toMatchObject([
+    { result: 'differs', expected: 'lifetime in days: null', observed: 'lifetime in days: nothing' },
+  ])
+})
