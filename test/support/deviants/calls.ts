@@ -128,6 +128,13 @@ const withItems = (change: (items: readonly Json[], request: TransportRequest) =
 const accepts = (call: string, member: string, value: unknown, instead: unknown): Deviate =>
   sendsBody(both(on(call), withMember(member, value)), (body) => ({ ...body, [member]: instead }))
 
+/** Accepts an external_issue_id with this end. */
+const acceptsEnd = (call: string, end: string): Deviate =>
+  sendsBody(on(call), (body) => {
+    const id = String(body.external_issue_id)
+    return id.endsWith(end) ? { ...body, external_issue_id: `${id.slice(0, -end.length)}-end` } : body
+  })
+
 /** Deviant servers by the probes that report them. */
 export const callDeviants: readonly (readonly [probes: string, deviate: Deviate])[] = [
   ['envelope/success', returns(on(list), 2, ({ requestId: _, ...json }) => json)],
@@ -333,9 +340,9 @@ export const callDeviants: readonly (readonly [probes: string, deviate: Deviate]
   ['text/combining-marks', accepts(createTemplate, 'name', `e${'\u0323'.repeat(31)}`, 'conform')],
   ['text/30-combining-marks', refuses(hasText('\u0323'.repeat(30)), 400, 'VALIDATION_FAILED')],
   ['text/kelvin-sign', refuses(both(on(createTemplate), hasText('\u212a')), 400, 'VALIDATION_FAILED')],
-  ['text/space-in-an-id', accepts(issue, 'external_issue_id', 'conform 1', 'conform-1')],
-  ['text/letter-in-an-id', accepts(issue, 'external_issue_id', 'conform-é', 'conform-2')],
-  ['text/kelvin-sign-in-an-id', accepts(issue, 'external_issue_id', 'conform-\u212a', 'conform-3')],
+  ['text/space-in-an-id', acceptsEnd(issue, ' 1')],
+  ['text/letter-in-an-id', acceptsEnd(issue, 'é')],
+  ['text/kelvin-sign-in-an-id', acceptsEnd(issue, '\u212a')],
   ['text/space-in-a-recipient', accepts(issue, 'recipient_user_id', 'conform 1', 'conform-1')],
   ['text/space-in-a-reference', accepts(redeem, 'reference', 'conform 1', 'conform-1')],
   ['text/case-of-ids', refuses(both(on(createTemplate), hasText('CONFORM-')), 409, 'EXTERNAL_TEMPLATE_ID_EXISTS')],

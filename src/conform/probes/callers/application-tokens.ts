@@ -92,7 +92,7 @@ export const applicationTokens = [
     try {
       for (; active < ACTIVE_MAX; active += 1) made.push(it.accepts(await createToken(it)))
       const next = await createToken(it)
-      if (next.isSuccess) made.push(next.data)
+      if (next.fault === undefined) made.push(next.data)
       it.refuses(next, 409)
     } finally {
       await revokeAll(it, made)
