@@ -105,7 +105,8 @@ export class Probing {
     const isExpected = response.status === status
     if (isExpected && (code === undefined || response.code === code)) return
     // The rule of the envelope reports a platform without codes; the rules that name one do not repeat it.
-    if (isExpected && !this.#hasCodes) this.notApplicable('Needs a platform whose refusals have a code.')
+    const lacksCode = isExpected && response.code === undefined
+    if (lacksCode && !this.#hasCodes) this.notApplicable('Needs a platform whose refusals have a code.')
     this.#differs(
       `status ${status}${code === undefined ? '' : ` ${code}`}`,
       response.isSuccess ? `status ${response.status}, a success` : inWords(response),
