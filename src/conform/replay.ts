@@ -88,6 +88,9 @@ const notPlayable = (reason: string): Outcome => ({ result: 'not_playable', diff
 /** Exchanges in a row without a response, after which the platform counts as not reachable. */
 const SILENT_MAX = 3
 
+/** Ms that a replay may be ahead of its recording. */
+const AHEAD_MS = 500
+
 /** Ms between two calls of a poll of which the recording has one response. */
 const POLL_MS = 250
 
@@ -138,10 +141,12 @@ class RecordingReplay {
     }
     const blocked = this.#blocked.get(probe)
     // A call that is not compared is sent all the same: later probes may need what it undoes.
-    const isPoll = this.#repeated.length > 0 && blocked === undefined
+    const whyNot = notCompared(exchange)
+    const isPoll = this.#repeated.length > 0 && blocked === undefined && whyNot === undefined
     const outcome = await this.#play(exchange, isPoll).catch((error) => this.#unplayed(error))
     this.#repeated.length = 0
     if (blocked !== undefined) return notPlayable(blocked)
+    if (whyNot !== undefined && outcome.result !== 'not_playable') return notPlayable(whyNot)
     if (isIndependent(probe)) return outcome
     if (outcome.result === 'not_playable') {
       this.#blocked.set(probe, 'It follows a call of its probe that is not playable.')
@@ -163,12 +168,14 @@ class RecordingReplay {
 
   async #play(exchange: RecordedExchange, isPoll: boolean): Promise<Outcome> {
     if ('not_playable' in exchange) return notPlayable(exchange.not_playable)
-    const { pause_ms = 0, request: recorded } = exchange
+    const { at_ms, pause_ms = 0, request: recorded } = exchange
     const { maxWaitMs, pause, now, signal } = this.#options
     if (pause_ms > maxWaitMs) return notPlayable(`Needs --max-wait ${Math.ceil(pause_ms / 1000)}s.`)
     const request = this.#request(recorded, this.#timesOf(exchange))
     if (typeof request === 'string') return notPlayable(request)
-    await pause(pause_ms)
+    // A probe may rely on the time since an earlier one, such as the end of a voucher.
+    const aheadMs = at_ms - (now() - this.#startedAt)
+    await pause(Math.min(Math.max(pause_ms, aheadMs > AHEAD_MS ? aheadMs : 0), maxWaitMs))
     this.#wire.probe = exchange.probe
     const kind = kindOf(recorded)
     const deadline = now() + maxWaitMs
@@ -254,6 +261,18 @@ class RecordingReplay {
 
 /** True for calls that do not build on each other: before the first probe and at the end. */
 const isIndependent = (probe: string) => !probe.includes('/')
+
+/** Calls whose success shows the queue of updates, or the webhook. */
+const deliveryCall = /\/(?:getUpdates|getWebhookInfo|setWebhook|deleteWebhook|webhook)(?:\?|$)/
+
+/** Why the response of a call is not compared: it depends on calls that no replay repeats. */
+function notCompared(exchange: RecordedExchange): string | undefined {
+  if ('not_playable' in exchange) return undefined
+  if (exchange.probe === 'clean-up') return 'It removes what the run made.'
+  const isSuccess = exchange.response.status < 300
+  if (!isSuccess || !deliveryCall.test(exchange.request.path)) return undefined
+  return 'It depends on updates and deliveries, which a replay does not repeat.'
+}
 
 /** True if the next exchange is the same call again: after a refusal for a time, or as the next one of a poll. */
 function isRepeated(exchange: RecordedExchange, next: RecordedExchange | undefined): boolean {

@@ -71,12 +71,15 @@ const changed =
     return { ...response, status: status ?? response.status, body: change(response.body) }
   }
 
+/** The call of getUpdates: its response depends on what the bot has received before. */
+const notCompared = [{ exchange: 9, differences: [], reason: expect.stringContaining('updates and deliveries') }]
+
 test('a recording replays without a difference on a server with other ids and credentials', async () => {
-  expect(graded(await replayed(other, session))).toEqual([])
+  expect(graded(await replayed(other, session))).toEqual(notCompared)
 })
 
 test('a recording replays twice on one server: each replay has names of its own', async () => {
-  expect(graded(await replayed(other, session))).toEqual([])
+  expect(graded(await replayed(other, session))).toEqual(notCompared)
 })
 
 test('a recording of last year replays: times near its run keep their distance', async () => {
@@ -86,7 +89,7 @@ test('a recording of last year replays: times near its run keep their distance',
     .join('\n')
     .replace(later(1).slice(0, 10), new Date(lastYear.getTime() + day).toISOString().slice(0, 10))
     .replace(later(2).slice(0, 10), new Date(lastYear.getTime() + 2 * day).toISOString().slice(0, 10))
-  expect(graded(await replayed(other, old))).toEqual([])
+  expect(graded(await replayed(other, old))).toEqual(notCompared)
 })
 
 test('times far from the run and texts that are no times stay as they are', () => {
