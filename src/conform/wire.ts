@@ -73,6 +73,9 @@ export interface WireOptions {
   observeRaw?(probe: string): void
 }
 
+/** Ms that a run waits for the window of a rate limit even with a shorter --max-wait: windows of a minute are usual. */
+const WINDOW_MS = 60_000
+
 /** Sends the calls of all probes: not faster than the user and the platform allow. */
 export class Wire {
   readonly #options: WireOptions
@@ -206,8 +209,12 @@ export class Wire {
 
   /** Waits for the turn of the next call. @throws NotReachable if the run is interrupted */
   async #turn(): Promise<void> {
-    const { now, pause, rate, signal } = this.#options
+    const { now, pause, rate, signal, maxWaitMs } = this.#options
     const at = Math.max(now(), this.#nextAt)
+    const waitMs = at - now()
+    if (waitMs > Math.max(maxWaitMs, WINDOW_MS)) {
+      throw new NotReachable(`The platform announces that no call is left for ${Math.ceil(waitMs / 1000)} s.`)
+    }
     this.#nextAt = at + 1000 / rate
     if (at > now()) await pause(at - now())
     if (signal.aborted && !this.isCleaningUp) throw new NotReachable('The run was interrupted.')
@@ -217,8 +224,7 @@ export class Wire {
   #heed({ headers }: TransportResponse): void {
     const [, left, seconds] = /;\s*r=(\d+)\s*;\s*t=(\d+)/.exec(headers.ratelimit ?? '') ?? []
     if (left !== '0') return
-    const waitMs = Math.min(Number(seconds) * 1000, this.#options.maxWaitMs)
-    this.#nextAt = Math.max(this.#nextAt, this.#options.now() + waitMs)
+    this.#nextAt = Math.max(this.#nextAt, this.#options.now() + Number(seconds) * 1000)
   }
 }
 

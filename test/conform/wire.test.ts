@@ -68,6 +68,13 @@ test('wire waits for the new window after a response that announces no calls lef
   expect(sentAt).toEqual([0, 7_000])
 })
 
+test('wire sends no further call if the announced window is longer than a minute and --max-wait', async () => {
+  const { wire, sentAt } = wireOver([{ ...OK, headers: { ratelimit: '"reads";r=0;t=3600' } }, OK])
+  await wire.send(call)
+  await expect(wire.send(call)).rejects.toThrow('no call is left for 3600 s')
+  expect(sentAt).toEqual([0])
+})
+
 test('wire does not wait after a response that announces a call left', async () => {
   const { wire, sentAt } = wireOver([{ ...OK, headers: { ratelimit: '"reads";r=1;t=7' } }, OK])
   await wire.send(call)
