@@ -15,7 +15,7 @@ const USERNAME_MAX = 64
 /** Members of a valid application for a bot: name and username have the greatest lengths. */
 export function botInput({ scene }: Probing) {
   const username = scene.name().toLowerCase().replaceAll('-', '_')
-  return { name: `conform ${scene.run}`.padEnd(NAME_MAX, '.'), username: username.padEnd(USERNAME_MAX, '_') }
+  return { name: `conform-${scene.run}`.padEnd(NAME_MAX, '.'), username: username.padEnd(USERNAME_MAX, '_') }
 }
 
 /** Sends the one application for a bot that a run makes. */
@@ -78,7 +78,7 @@ export interface FirstToken {
 export function firstToken(it: Probing): Promise<FirstToken> {
   return it.scene.once('first token', async () => {
     const { id: botId } = await approvedBot(it)
-    const patched = await it.call(bots.update, { botId, name: `conform ${it.scene.run}` })
+    const patched = await it.call(bots.update, { botId, name: `conform-${it.scene.run}` })
     const path = bots.get.path.replace(':botId', botId)
     const head = await it.send({ method: 'HEAD', path, headers: {}, as: 'jwt' }).catch(() => undefined)
     const listed = await listedBot(it, botId)

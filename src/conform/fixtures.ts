@@ -4,7 +4,7 @@ import { contract } from '../contract/index.js'
 import type { Template, TemplateInput } from '../contract/templates.js'
 import type { CreatedToken } from '../contract/tokens.js'
 import type { IssuedVoucher } from '../contract/vouchers.js'
-import type { Observed, Probing } from './probing.js'
+import type { CallOptions, Observed, Probing } from './probing.js'
 
 const { apps, templates, tokens, vouchers } = contract
 const POLL_MS = 500
@@ -29,23 +29,45 @@ export function templateInput({ scene }: Probing, changes: Partial<TemplateInput
 export const leftAfter = ({ isSuccess, status }: Observed, what: string): string | undefined =>
   isSuccess || status === 404 ? undefined : `It could not be ${what}: status ${status}.`
 
-/** Creates a draft with the application token. */
-export async function draft(it: Probing, changes: Partial<TemplateInput> = {}): Promise<Template> {
-  const created = it.needs(await it.call(templates.create, templateInput(it, changes)), 'a template')
-  it.scene.leaves('template', created.id)
-  return created
+/** Registers the template that a call created, if it created one. */
+export function registered(it: Probing, response: Observed<Template>): Observed<Template> {
+  if (response.isSuccess) it.scene.leaves('template', String(response.data.id))
+  return response
+}
+
+/** Sends a create call of a template, which the platform may refuse. */
+export async function createTemplate(
+  it: Probing,
+  changes: Readonly<Record<string, unknown>> = {},
+  options: CallOptions = {},
+): Promise<Observed<Template>> {
+  return registered(it, await it.call(templates.create, { ...templateInput(it), ...changes }, options))
+}
+
+/** Creates a draft, with the application token unless the options name another. */
+export async function draft(it: Probing, changes: Partial<TemplateInput> = {}, options: CallOptions = {}) {
+  return it.needs(await createTemplate(it, changes, options), 'a template')
 }
 
 /** Creates and submits a template, and waits until it is active. Resolves to its id. */
-export async function activeTemplate(it: Probing, changes: Partial<TemplateInput> = {}): Promise<string> {
-  return activate(it, await draft(it, changes))
+export async function activeTemplate(
+  it: Probing,
+  changes: Partial<TemplateInput> = {},
+  options: CallOptions = {},
+): Promise<string> {
+  return activate(it, await draft(it, changes, options), options)
 }
 
 /** Submits a draft, and waits until it is active. Resolves to its id. */
-export async function activate(it: Probing, { id, externalTemplateId }: Template): Promise<string> {
-  it.needs(await it.call(templates.submit, { templateId: id }), 'a submitted template')
+export async function activate(
+  it: Probing,
+  { id, externalTemplateId }: Template,
+  options: CallOptions = {},
+): Promise<string> {
+  it.needs(await it.call(templates.submit, { templateId: id }, options), 'a submitted template')
   for (let leftMs = it.scene.offer.maxWaitMs; ; leftMs -= POLL_MS) {
-    const list = it.needs(await it.call(templates.list, { external_template_id: externalTemplateId }), 'a template')
+    const query = { external_template_id: externalTemplateId }
+    const list = it.needs(await it.call(templates.list, query, options), 'a template')
     if (list.items.some((item) => item.id === id && item.status === 'active')) return id
     if (leftMs <= 0) it.scene.lacking('template')
     await it.scene.pause(Math.min(POLL_MS, leftMs))
@@ -64,6 +86,23 @@ export async function issueInput(it: Probing, changes: Readonly<Record<string, u
   it.scene.leaves('voucher', external_issue_id)
   const template_id = changes.template_id ?? (await template(it))
   return { template_id, external_issue_id, recipient_user_id: `conform-${it.scene.run}`, ...changes }
+}
+
+/**
+ * Sends an issue call that the platform may refuse. A voucher that it issues counts against the quota. A member that is
+ * undefined is not sent.
+ */
+export async function tryIssue(it: Probing, changes: Readonly<Record<string, unknown>>, options: CallOptions = {}) {
+  if (it.scene.quotaLeft < 1) it.notApplicable('Needs a greater --quota.')
+  const template_id = 'template_id' in changes ? changes.template_id : await template(it)
+  const recipient_user_id = `conform-${it.scene.run}`
+  const input = { external_issue_id: it.scene.name(), recipient_user_id, ...changes, template_id }
+  const response = await it.call(vouchers.issue, input, options)
+  if (response.status <= 299) {
+    it.scene.takeQuota()
+    it.scene.leaves('voucher', String(input.external_issue_id))
+  }
+  return response
 }
 
 /** Issues a voucher to a recipient of this run. */
@@ -106,8 +145,17 @@ export const application = async (it: Probing): Promise<Application> =>
   it.needs(await createdApplication(it), 'an application')
 
 /** Sends the create call of a token of an application of the account. The token is revoked at the end. */
-export async function createToken(it: Probing, appId: string, scopes: readonly Scope[]) {
-  const created = await it.call(tokens.create, { appId, name: `conform-${it.scene.run}`, scopes, expires_in_days: 1 })
+export async function createToken(
+  it: Probing,
+  appId: string,
+  changes: Readonly<Record<string, unknown>>,
+): Promise<Observed<CreatedToken>> {
+  const created = await it.call(tokens.create, {
+    appId,
+    name: `conform-${it.scene.run}`,
+    expires_in_days: 1,
+    ...changes,
+  })
   if (!created.isSuccess) return created
   const { id: tokenId } = created.data
   it.scene.removes('token', tokenId, async () => leftAfter(await it.call(tokens.revoke, { appId, tokenId }), 'revoked'))
@@ -116,5 +164,5 @@ export async function createToken(it: Probing, appId: string, scopes: readonly S
 
 /** Creates a token of an application of the account, which is revoked at the end. */
 export async function applicationToken(it: Probing, appId: string, scopes: readonly Scope[]): Promise<CreatedToken> {
-  return it.needs(await createToken(it, appId, scopes), 'an application token')
+  return it.needs(await createToken(it, appId, { scopes }), 'an application token')
 }

@@ -16,7 +16,7 @@ export interface Probe {
   readonly vouchers?: number
   /** Milliseconds that the probe waits for the platform. */
   readonly waitsMs?: number
-  run(probing: Probing): Promise<void>
+  run(probing: Probing): Promise<unknown>
 }
 
 /** Anchor of a probe's rule. */
@@ -31,6 +31,6 @@ export const probesOf =
     name: string,
     title: string,
     needs: readonly Need[],
-    run: (probing: Probing) => Promise<void>,
+    run: (probing: Probing) => Promise<unknown>,
     options: Options = {},
   ): Probe => ({ id: `${rule}/${name}`, title, needs, run, ...options })

@@ -100,6 +100,12 @@ export class Probing {
     return response.data
   }
 
+  /** Returns `data` of a response with a status of 2xx: what it lacks is for other rules. @throws Difference otherwise */
+  succeeds<Data>({ status, code, data }: Observed<Data>): Data {
+    this.holds(status >= 200 && status <= 299, 'a status of 2xx', `status ${status} ${code ?? ''}`.trimEnd())
+    return data
+  }
+
   /** @throws Difference unless the response is a refusal with this status and, if given, this code */
   refuses(response: Observed, status: number, code?: string): void {
     const isExpected = response.status === status

@@ -136,7 +136,7 @@ export const botRecords = [
   }),
   probe('patch', 'A PATCH changes each member of the profile and the name.', ['jwt'], async (it) => {
     const botId = await editableBot(it)
-    const name = `conform ${it.scene.run} patched`
+    const name = `conform-${it.scene.run} patched`
     it.accepts(await it.call(bots.update, { botId, name, ...profile }))
     const after = it.needs(await it.call(bots.get, { botId }), 'a record of a bot')
     const observed = Object.fromEntries(Object.keys(profile).map((key) => [key, Reflect.get(after.profile, key)]))

@@ -3,7 +3,7 @@ import type { CreatedToken, Token } from '../../../contract/tokens.js'
 import { application } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, Probing } from '../../probing.js'
-import { createToken, fullToken, revokeAll } from './shared.js'
+import { createOwnToken, fullToken, revokeAll } from './shared.js'
 
 const probe = probesOf('application-tokens')
 const { templates, tokens } = contract
@@ -18,7 +18,7 @@ const lifetimeOf = ({ createdAt, expiresAt }: Token) =>
 function revoked(it: Probing) {
   return it.scene.once('revoked token', async () => {
     const { id: appId } = await application(it)
-    const created = it.needs(await createToken(it), 'a token')
+    const created = it.needs(await createOwnToken(it), 'a token')
     const as = { credential: created.token }
     it.needs(await it.call(templates.list, {}, { as }), 'a token that works')
     const record = it.needs(await it.call(tokens.revoke, { appId, tokenId: created.id }), 'a revoked token')
@@ -54,11 +54,11 @@ export const applicationTokens = [
     it.equals('record', it.accepts(await it.call(tokens.revoke, input)), record)
   }),
   probe('name', 'A token needs a name: 400 without one.', ['jwt'], async (it) => {
-    it.refuses(await createToken(it, { name: undefined }), 400)
+    it.refuses(await createOwnToken(it, { name: undefined }), 400)
   }),
   probe('scopes', 'A token needs scopes: 400 without the member and for an empty list.', ['jwt'], async (it) => {
-    it.refuses(await createToken(it, { scopes: undefined }), 400)
-    it.refuses(await createToken(it, { scopes: [] }), 400)
+    it.refuses(await createOwnToken(it, { scopes: undefined }), 400)
+    it.refuses(await createOwnToken(it, { scopes: [] }), 400)
   }),
   ...[0, 366].map((days) =>
     probe(
@@ -66,7 +66,7 @@ export const applicationTokens = [
       `A token with a lifetime of ${days} days is refused with 400.`,
       ['jwt'],
       async (it) => {
-        it.refuses(await createToken(it, { expires_in_days: days }), 400)
+        it.refuses(await createOwnToken(it, { expires_in_days: days }), 400)
       },
     ),
   ),
@@ -79,7 +79,7 @@ export const applicationTokens = [
     ] as const
   ).map(([name, title, days, expected]) =>
     probe(`lifetime-${name}`, title, ['jwt'], async (it) => {
-      const token = it.accepts(await createToken(it, { expires_in_days: days }))
+      const token = it.accepts(await createOwnToken(it, { expires_in_days: days }))
       it.equals('lifetime in days', lifetimeOf(token), expected)
       await revokeAll(it, [token])
     }),
@@ -90,8 +90,8 @@ export const applicationTokens = [
     if (active >= ACTIVE_MAX) it.notApplicable('Needs an application with fewer than 20 tokens.')
     const made: CreatedToken[] = []
     try {
-      for (; active < ACTIVE_MAX; active += 1) made.push(it.accepts(await createToken(it)))
-      const next = await createToken(it)
+      for (; active < ACTIVE_MAX; active += 1) made.push(it.accepts(await createOwnToken(it)))
+      const next = await createOwnToken(it)
       if (next.fault === undefined) made.push(next.data)
       it.refuses(next, 409)
     } finally {

@@ -20,7 +20,7 @@ const inputs = new Map<Endpoint, (it: Probing) => Readonly<Record<string, unknow
   [bots.send, () => ({ chat_id: 'chat_conform', text: 'conform' })],
   [webhook.set, () => ({ url })],
   [webhook.setByBot, () => ({ url })],
-  [apps.create, ({ scene }) => ({ name: `conform ${scene.run}` })],
+  [apps.create, ({ scene }) => ({ name: `conform-${scene.run}` })],
   [tokens.create, () => ({ name: 'conform', scopes: ['vouchers:read'] })],
   [bots.apply, () => ({ name: 'conform', username: 'conform' })],
   [bots.createTemplate, (it) => templateInput(it)],

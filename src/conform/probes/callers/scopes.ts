@@ -4,7 +4,7 @@ import { approvedBot, botToken } from '../../bot-fixtures.js'
 import { templateInput } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { Caller, Observed, Probing } from '../../probing.js'
-import { createToken, fullToken, unknownCredential, unknownIssue, withToken } from './shared.js'
+import { createOwnToken, fullToken, unknownCredential, unknownIssue, withToken } from './shared.js'
 
 const probe = probesOf('scopes')
 const { bots, templates, vouchers } = contract
@@ -76,7 +76,7 @@ export const scopeProbes = [
     ),
   ),
   probe('unknown-scope', 'A token cannot have another scope: 400.', ['jwt'], async (it) => {
-    it.refuses(await createToken(it, { scopes: ['vouchers:conform'] }), 400)
+    it.refuses(await createOwnToken(it, { scopes: ['vouchers:conform'] }), 400)
   }),
   probe('required-scope', 'A 403 names the missing scope in details.required_scope.', ['jwt'], (it) =>
     checkRefusal(it, ({ details }) => it.equals('required_scope', details.required_scope, 'vouchers:issue')),

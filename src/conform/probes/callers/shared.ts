@@ -1,11 +1,10 @@
 import { type Scope, scopes } from '../../../contract/endpoint.js'
 import { contract } from '../../../contract/index.js'
 import type { CreatedToken } from '../../../contract/tokens.js'
-import { application, applicationToken, issueInput, leftAfter, templateInput } from '../../fixtures.js'
-import type { Caller, Observed, Probing } from '../../probing.js'
+import { activeTemplate, application, applicationToken, createToken, issueInput } from '../../fixtures.js'
+import type { Caller, Probing } from '../../probing.js'
 
-const { templates, tokens, vouchers } = contract
-const POLL_MS = 500
+const { tokens, vouchers } = contract
 
 /** A code that no voucher has, and ids that no object has: a call that is allowed changes nothing. */
 export const unknownCredential = { type: 'redeem_code', value: '0000-0000-0000-0000' }
@@ -21,20 +20,8 @@ export function fullToken(it: Probing): Promise<CreatedToken> {
 }
 
 /** Sends the create call of a token of the run's application. */
-export async function createToken(
-  it: Probing,
-  changes: Readonly<Record<string, unknown>> = {},
-): Promise<Observed<CreatedToken>> {
-  const { id: appId } = await application(it)
-  const input = { appId, name: `conform ${it.scene.run}`, scopes: ['vouchers:read'], expires_in_days: 1, ...changes }
-  const response = await it.call(tokens.create, input)
-  if (response.isSuccess) {
-    const { id: tokenId } = response.data
-    it.scene.removes('token', tokenId, async () =>
-      leftAfter(await it.call(tokens.revoke, { appId, tokenId }), 'revoked'),
-    )
-  }
-  return response
+export async function createOwnToken(it: Probing, changes: Readonly<Record<string, unknown>> = {}) {
+  return createToken(it, (await application(it)).id, { scopes: ['vouchers:read'], ...changes })
 }
 
 /** Revokes tokens that no other probe uses: an application has at most 20 active ones. */
@@ -49,7 +36,7 @@ export async function withToken<T>(
   granted: readonly Scope[],
   run: (as: Caller) => Promise<T>,
 ): Promise<T> {
-  const token = it.needs(await createToken(it, { scopes: granted }), 'a token')
+  const token = it.needs(await createOwnToken(it, { scopes: granted }), 'a token')
   try {
     return await run({ credential: token.token })
   } finally {
@@ -69,17 +56,5 @@ export function applicationVoucher(it: Probing) {
 
 /** Id of an active template of the run's application. */
 function applicationTemplate(it: Probing, as: Caller): Promise<string> {
-  return it.scene.once('template of the application', async () => {
-    const created = it.needs(await it.call(templates.create, templateInput(it), { as }), 'a template')
-    const { id, externalTemplateId } = created
-    it.scene.leaves('template', id)
-    it.needs(await it.call(templates.submit, { templateId: id }, { as }), 'a submitted template')
-    for (let leftMs = it.scene.offer.maxWaitMs; ; leftMs -= POLL_MS) {
-      const query = { external_template_id: externalTemplateId }
-      const list = it.needs(await it.call(templates.list, query, { as }), 'a template')
-      if (list.items.some((item) => item.id === id && item.status === 'active')) return id
-      if (leftMs <= 0) it.notApplicable('Needs a platform that approves templates within --max-wait.')
-      await it.scene.pause(Math.min(POLL_MS, leftMs))
-    }
-  })
+  return it.scene.once('template of the application', () => activeTemplate(it, {}, { as }))
 }

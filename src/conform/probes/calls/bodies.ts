@@ -1,13 +1,11 @@
 import { contract } from '../../../contract/index.js'
-import { credentialOf, voucher } from '../../fixtures.js'
+import { credentialOf, tryIssue, voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
 import {
-  accepted,
   anonymousRead,
   jsonType,
   needsStatus,
-  refusedIssue,
   UNKNOWN_REDEMPTION,
   unredeemed,
   verifyJson,
@@ -48,7 +46,7 @@ async function reverse(it: Probing, headers: Readonly<Record<string, string>>, b
 /** Observes that a reversal needs no body, on a platform that reverses with one. */
 async function reversesWithout(it: Probing, headers: Readonly<Record<string, string>>): Promise<void> {
   needsStatus(it, await it.scene.once('calls reversal', () => reverse(it, jsonType, '{}')), '2xx')
-  accepted(it, await reverse(it, headers))
+  it.succeeds(await reverse(it, headers))
 }
 
 export const bodies = [
@@ -80,7 +78,7 @@ export const bodies = [
     'at-most-64-kib',
     'A body of 65,536 bytes is accepted.',
     needsOfVerify,
-    async (it) => accepted(it, await verifyWith(it, (await verifyJson(it)).padEnd(BYTES_MAX))),
+    async (it) => it.succeeds(await verifyWith(it, (await verifyJson(it)).padEnd(BYTES_MAX))),
     { plain: true },
   ),
   probe('more-than-64-kib', 'A body of more than 65,536 bytes is refused with 413.', needsOfVerify, async (it) => {
@@ -114,7 +112,7 @@ export const bodies = [
     ['token'],
     async (it) => {
       it.needs(await it.call(templates.list, {}), 'a list')
-      accepted(it, await it.call(templates.list, {}, { headers: { 'content-type': 'text/plain' } }))
+      it.succeeds(await it.call(templates.list, {}, { headers: { 'content-type': 'text/plain' } }))
     },
     { reads: true },
   ),
@@ -123,7 +121,7 @@ export const bodies = [
   ),
   probe('proto-inside', 'A member named __proto__ inside metadata is refused with 400.', needsOfVerify, async (it) => {
     const metadata = JSON.parse('{"__proto__":"conform"}')
-    it.refuses(await refusedIssue(it, { metadata }), 400)
+    it.refuses(await tryIssue(it, { metadata }), 400)
   }),
   probe('name-twice', 'If a name occurs twice in a body, the last one counts.', needsOfVerify, async (it) => {
     const { recipientUserId } = await unredeemed(it)
@@ -139,7 +137,7 @@ export const bodies = [
     needsStatus(it, last.response, '2xx')
     if (first.reason === last.reason) it.notApplicable('Needs a platform that compares the recipient.')
     const { response, reason } = await reasonFor(other, own)
-    accepted(it, response)
+    it.succeeds(response)
     it.equals('reason', reason, last.reason)
   }),
   probe(

@@ -1,5 +1,5 @@
 import { contract } from '../../../contract/index.js'
-import { application, applicationToken, createdApplication, credentialOf } from '../../fixtures.js'
+import { application, applicationToken, createdApplication, createTemplate, credentialOf } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, Probing } from '../../probing.js'
@@ -9,7 +9,6 @@ import {
   botIssued,
   createdTemplate,
   createdToken,
-  createTemplate,
   issued,
   jsonType,
   needsStatus,

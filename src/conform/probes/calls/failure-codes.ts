@@ -1,4 +1,5 @@
 import { contract } from '../../../contract/index.js'
+import { tryIssue } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, Probing } from '../../probing.js'
@@ -6,7 +7,6 @@ import {
   anonymousRead,
   createdTemplate,
   needsStatus,
-  refusedIssue,
   tokensOfRun,
   UNKNOWN_REDEMPTION,
   UNKNOWN_TEMPLATE,
@@ -91,7 +91,7 @@ const failures: readonly Failure[] = [
     status: 404,
     code: 'TEMPLATE_NOT_FOUND',
     needs: ['token'],
-    call: (it) => refusedIssue(it, { template_id: UNKNOWN_TEMPLATE }),
+    call: (it) => tryIssue(it, { template_id: UNKNOWN_TEMPLATE }),
   },
   {
     name: 'redemption-not-found',

@@ -1,19 +1,18 @@
 import { contract } from '../../../contract/index.js'
-import type { Template, TemplateInput } from '../../../contract/templates.js'
+import type { Template } from '../../../contract/templates.js'
 import type { CreatedToken } from '../../../contract/tokens.js'
 import type { IssuedVoucher } from '../../../contract/vouchers.js'
 import {
   application,
   applicationToken,
+  createTemplate,
   createToken,
   credentialOf,
   issueInput,
   shared,
-  template,
-  templateInput,
   voucher,
 } from '../../fixtures.js'
-import type { CallOptions, Observed, Probing } from '../../probing.js'
+import type { Observed, Probing } from '../../probing.js'
 
 const { bots, templates, tokens, vouchers } = contract
 
@@ -27,18 +26,6 @@ export const jsonType = { 'content-type': 'application/json' } as const
 export function needsStatus(it: Probing, { status, code }: Observed, wanted: number | '2xx' | '4xx'): void {
   const isWanted = typeof wanted === 'number' ? status === wanted : Math.floor(status / 100) === Number(wanted[0])
   if (!isWanted) it.notApplicable(`Needs a response with status ${wanted}: status ${status}${code ? ` ${code}` : ''}.`)
-}
-
-/** Observes a success by its status alone, so that a deviation of the body counts for its own rule only. */
-export function accepted(it: Probing, { status, code }: Observed): void {
-  it.holds(status >= 200 && status <= 299, 'a status of 2xx', `status ${status}${code ? ` ${code}` : ''}`)
-}
-
-/** Sends a create call of a template, which stays on the platform if the call succeeds. */
-export async function createTemplate(it: Probing, changes: Readonly<Record<string, unknown>> = {}) {
-  const created = await it.call(templates.create, { ...templateInput(it), ...changes } as TemplateInput)
-  if (created.isSuccess) it.scene.leaves('template', String(created.data.id))
-  return created
 }
 
 /** The response to the creation of the draft of the group. */
@@ -64,7 +51,7 @@ export async function redeemed(it: Probing) {
 
 /** The response to the creation of a token of the application of the run. */
 export const createdToken = (it: Probing): Promise<Observed<CreatedToken>> =>
-  shared(it, 'calls token', async () => createToken(it, (await application(it)).id, ['vouchers:verify']))
+  shared(it, 'calls token', async () => createToken(it, (await application(it)).id, { scopes: ['vouchers:verify'] }))
 
 /** The response to an issue by the bot of the user into the chat of the user. */
 export const botIssued = (it: Probing) =>
@@ -90,19 +77,6 @@ export const tokensOfRun = (it: Probing) =>
     it.needs(await it.call(tokens.revoke, { appId, tokenId: revoked.id }), 'a revoked token')
     return { reading: reading.token, narrow: narrow.token, revoked: revoked.token }
   })
-
-/** Sends an issue call that the platform should refuse. A voucher that it issues counts against the quota. */
-export async function refusedIssue(it: Probing, changes: Readonly<Record<string, unknown>>, options: CallOptions = {}) {
-  if (it.scene.quotaLeft < 1) it.notApplicable('Needs a greater --quota.')
-  const template_id = changes.template_id ?? (await template(it))
-  const input = { template_id, external_issue_id: it.scene.name(), recipient_user_id: 'conform', ...changes }
-  const response = await it.call(vouchers.issue, input, options)
-  if (response.status < 300) {
-    it.scene.takeQuota()
-    it.scene.leaves('voucher', String(input.external_issue_id))
-  }
-  return response
-}
 
 /** JSON of a valid verify call of a voucher that is not redeemed, with other members. */
 export async function verifyJson(it: Probing, changes: Readonly<Record<string, unknown>> = {}): Promise<string> {

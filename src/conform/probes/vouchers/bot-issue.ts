@@ -2,7 +2,7 @@ import { contract } from '../../../contract/index.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
-import { chatIssue, delivered, issueIntoChat, ownBot, succeeds } from './shared.js'
+import { chatIssue, delivered, issueIntoChat, ownBot } from './shared.js'
 
 const probe = probesOf('bot-issue')
 const { issue, send } = contract.bots
@@ -20,7 +20,7 @@ export const botIssue = [
     if (response.status === 403 || response.status === 404) {
       it.notApplicable("Needs a bot of the token's application, with the scope vouchers:issue, and a chat of the bot.")
     }
-    succeeds(it, response)
+    it.succeeds(response)
   }),
   probe('delivery', 'The issue names the chat and the message in delivery.', needs, async (it) => {
     const { delivery } = await delivered(it)

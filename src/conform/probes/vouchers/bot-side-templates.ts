@@ -1,22 +1,11 @@
 import { scopes } from '../../../contract/endpoint.js'
 import { contract } from '../../../contract/index.js'
 import type { Template } from '../../../contract/templates.js'
-import { application, applicationToken, templateInput } from '../../fixtures.js'
+import { application, applicationToken, templateInput, tryIssue } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { Caller, Observed, Probing } from '../../probing.js'
-import {
-  botIdOf,
-  createByBot,
-  keep,
-  keptDraft,
-  link,
-  ownBot,
-  submitByBot,
-  succeeds,
-  tryIssue,
-  unlink,
-} from './shared.js'
+import { botIdOf, createByBot, keep, keptDraft, link, ownBot, submitByBot, unlink } from './shared.js'
 
 const probe = probesOf('bot-side-templates')
 const { bots, templates } = contract
@@ -120,7 +109,7 @@ export const botSideTemplates = [
   }),
   probe('review-without-a-link', 'A template of a bot without a link can be submitted.', ['jwt'], async (it) => {
     const { botId, free } = await draftsOfBot(it)
-    succeeds(it, await submitByBot(it, botId, free.id))
+    it.succeeds(await submitByBot(it, botId, free.id))
   }),
   probe(
     'no-issue-without-a-link',

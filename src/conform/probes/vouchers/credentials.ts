@@ -7,7 +7,7 @@ import { probesOf } from '../../probe.js'
 import type { Observed, Probing } from '../../probing.js'
 import { membersOrNone } from '../../wire.js'
 import { checkSymbol, codeOf, otherSymbol, SYMBOL } from './check-symbol.js'
-import { issueCall, issued, redeemCall, succeeds } from './shared.js'
+import { issueCall, issued, redeemCall } from './shared.js'
 
 const probe = probesOf('credentials')
 const { getRedemption, redeem, verify } = { ...contract.vouchers, getRedemption: contract.vouchers.redemption }
@@ -30,7 +30,7 @@ const normalises = (name: string, form: string, change: (code: string) => string
   probe(name, `A redeem code ${form} is the same code.`, ['token', 'template'], async (it) => {
     const { id } = await issued(it)
     const code = await valueOf(it, 'redeem_code')
-    it.equals('id of the voucher', succeeds(it, await check(it, 'redeem_code', change(code))).voucher.id, id)
+    it.equals('id of the voucher', it.succeeds(await check(it, 'redeem_code', change(code))).voucher.id, id)
   })
 
 /** A probe of a value that is malformed. */
@@ -113,7 +113,7 @@ export const credentials = [
     probe(`verify-${type}`, `Verify accepts a ${type} of an issue unchanged.`, ['token', 'template'], async (it) => {
       const one = await issued(it)
       const credential = credentialOf(it, one, type)
-      it.equals('id of the voucher', succeeds(it, await it.call(verify, { credential })).voucher.id, one.id)
+      it.equals('id of the voucher', it.succeeds(await it.call(verify, { credential })).voucher.id, one.id)
     }),
   ),
   probe(
@@ -121,7 +121,7 @@ export const credentials = [
     'Redeem accepts a redeem_code of an issue unchanged.',
     ['token', 'template'],
     async (it) => {
-      succeeds(it, (await redeemCall(it)).response)
+      it.succeeds((await redeemCall(it)).response)
     },
   ),
   probe(
@@ -130,7 +130,7 @@ export const credentials = [
     ['token', 'template'],
     async (it) => {
       const credential = credentialOf(it, await voucher(it), 'qr_token')
-      succeeds(it, await it.call(redeem, { credential }))
+      it.succeeds(await it.call(redeem, { credential }))
     },
     { vouchers: 1 },
   ),
@@ -163,7 +163,7 @@ export const credentials = [
   ),
   probe('qr-white-space', 'White space around a QR token is removed.', ['token', 'template'], async (it) => {
     const token = await valueOf(it, 'qr_token')
-    succeeds(it, await check(it, 'qr_token', ` ${token}\n`))
+    it.succeeds(await check(it, 'qr_token', ` ${token}\n`))
   }),
   probe('qr-lower-case', 'A QR token in lower case is not that token.', ['token', 'template'], async (it) => {
     const { status } = await check(it, 'qr_token', (await valueOf(it, 'qr_token')).toLowerCase())

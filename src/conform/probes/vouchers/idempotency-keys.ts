@@ -2,7 +2,7 @@ import { withSecure } from '../../../client/secure.js'
 import { isTransportError, type Transport } from '../../../client/transport.js'
 import { scopes } from '../../../contract/endpoint.js'
 import { contract } from '../../../contract/index.js'
-import { application, applicationToken, credentialOf, voucher } from '../../fixtures.js'
+import { application, applicationToken, credentialOf, tryIssue, voucher } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, Probing } from '../../probing.js'
@@ -17,8 +17,6 @@ import {
   redeemed,
   reversal,
   reverse,
-  succeeds,
-  tryIssue,
   verify as verifyVoucher,
 } from './shared.js'
 
@@ -108,13 +106,13 @@ export const idempotencyKeys = [
   probe('verify-ignores-it', 'Verify ignores Idempotency-Key, even a malformed one.', needs, async (it) => {
     const credential = credentialOf(it, await issued(it))
     it.needs(await it.call(verify, { credential }), 'a verification')
-    succeeds(it, await it.call(verify, { credential }, { key: 'not a key' }))
+    it.succeeds(await it.call(verify, { credential }, { key: 'not a key' }))
   }),
   probe(
     'key-of-255',
     'A key can have 255 visible ASCII characters.',
     needs,
-    async (it) => void succeeds(it, await tryIssue(it, {}, { key: `${it.scene.name()}!"~`.padEnd(255, 'k') })),
+    async (it) => void it.succeeds(await tryIssue(it, {}, { key: `${it.scene.name()}!"~`.padEnd(255, 'k') })),
     { vouchers: 1 },
   ),
   isInvalid('key-of-256', 'A key of 256 characters is 400 IDEMPOTENCY_KEY_INVALID.', (it) =>
@@ -249,7 +247,7 @@ export const idempotencyKeys = [
       const key = it.scene.name()
       const refused = await it.call(redeem, { credential, recipient_user_id: it.scene.name() }, { key })
       if (refused.status <= 299) it.notApplicable('Needs a refusal for another recipient.')
-      succeeds(it, await it.call(redeem, { credential }, { key }))
+      it.succeeds(await it.call(redeem, { credential }, { key }))
     },
     { vouchers: 1 },
   ),

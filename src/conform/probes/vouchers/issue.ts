@@ -1,18 +1,8 @@
 import { contract } from '../../../contract/index.js'
+import { tryIssue } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
-import {
-  delivered,
-  ended,
-  future,
-  issueBeyondLimit,
-  issueCall,
-  issued,
-  keep,
-  limited,
-  succeeds,
-  tryIssue,
-} from './shared.js'
+import { delivered, ended, future, issueBeyondLimit, issueCall, issued, keep, limited } from './shared.js'
 
 const probe = probesOf('issue')
 const { issue } = contract.vouchers
@@ -38,7 +28,7 @@ const isRefused = (name: string, title: string, changes: (it: Probing) => Readon
 
 export const issueProbes = [
   probe('three-members', 'An issue with its three members is a success.', ['token', 'template'], async (it) => {
-    succeeds(it, (await issueCall(it)).response)
+    it.succeeds((await issueCall(it)).response)
   }),
   ...(['template_id', 'external_issue_id', 'recipient_user_id'] as const).map((member) =>
     isRefused(`without-${member}`, `An issue without ${member} is refused with 400.`, () => ({ [member]: undefined })),
@@ -57,7 +47,7 @@ export const issueProbes = [
       `${member}-of-128`,
       `${member} can have 128 visible ASCII characters.`,
       ['token', 'template'],
-      async (it) => void succeeds(it, await tryIssue(it, idOf(it, member, 128))),
+      async (it) => void it.succeeds(await tryIssue(it, idOf(it, member, 128))),
       { vouchers: 1 },
     ),
     isRefused(`${member}-of-129`, `${member} of 129 characters is refused with 400.`, (it) => idOf(it, member, 129)),
@@ -67,7 +57,7 @@ export const issueProbes = [
     'metadata',
     'An issue takes metadata.',
     ['token', 'template'],
-    async (it) => void succeeds(it, await tryIssue(it, { metadata: { origin: 'conform' } })),
+    async (it) => void it.succeeds(await tryIssue(it, { metadata: { origin: 'conform' } })),
     { vouchers: 1 },
   ),
   probe('repeated-status', 'A repeated issue to the same recipient is 200.', ['token', 'template'], async (it) => {
@@ -93,14 +83,14 @@ export const issueProbes = [
     it.needs((await repeated(it)).response, 'a repeated issue')
     const { input } = await issueCall(it)
     const again = await it.call(issue, { ...input, metadata: { origin: 'conform' } })
-    it.equals('metadata', succeeds(it, again).metadata, metadata)
+    it.equals('metadata', it.succeeds(again).metadata, metadata)
   }),
   probe('repeated-after-quota', 'A repeated issue does not check the quota again.', ['token'], async (it) => {
     const { template_id, voucher } = await limited(it)
     it.needs((await repeated(it)).response, 'a repeated issue')
     const { externalIssueId: external_issue_id, recipientUserId: recipient_user_id } = voucher
     const again = await it.call(issue, { template_id, external_issue_id, recipient_user_id })
-    it.equals('id of the voucher', succeeds(it, again).id, voucher.id)
+    it.equals('id of the voucher', it.succeeds(again).id, voucher.id)
   }),
   probe(
     'repeated-after-the-end',
@@ -109,7 +99,7 @@ export const issueProbes = [
     async (it) => {
       const { input, unused } = await ended(it)
       it.needs((await repeated(it)).response, 'a repeated issue')
-      it.equals('id of the voucher', succeeds(it, await it.call(issue, input)).id, unused.id)
+      it.equals('id of the voucher', it.succeeds(await it.call(issue, input)).id, unused.id)
     },
     { waitsMs: 3_000 },
   ),
@@ -131,7 +121,7 @@ export const issueProbes = [
     async (it) => {
       const { id, externalIssueId: external_issue_id } = await issued(it)
       const { template_id } = await future(it)
-      const other = succeeds(it, await tryIssue(it, { template_id, external_issue_id }))
+      const other = it.succeeds(await tryIssue(it, { template_id, external_issue_id }))
       it.holds(other.id !== id, 'a voucher of its own', 'the voucher of the first template')
     },
     { vouchers: 1 },
@@ -148,7 +138,7 @@ export const issueProbes = [
         external_issue_id: externalIssueId,
         recipient_user_id: recipientUserId,
       }
-      it.equals('id of the voucher', succeeds(it, await it.call(issue, input)).id, id)
+      it.equals('id of the voucher', it.succeeds(await it.call(issue, input)).id, id)
     },
   ),
 ]

@@ -1,7 +1,7 @@
 import { contract } from '../../../contract/index.js'
 import { credentialOf, voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import { issueCall, issued, redeemCall, redeemed, succeeds } from './shared.js'
+import { issueCall, issued, redeemCall, redeemed } from './shared.js'
 
 const { redeem } = contract.vouchers
 const CALLS = 5
@@ -15,7 +15,7 @@ export const keysInFlight = [
       const credential = credentialOf(it, await voucher(it))
       const key = it.scene.name()
       const calls = Array.from({ length: CALLS }, () => it.call(redeem, { credential }, { key }))
-      const ids = (await Promise.all(calls)).map((response) => succeeds(it, response).id)
+      const ids = (await Promise.all(calls)).map((response) => it.succeeds(response).id)
       it.equals('different redemptions', new Set(ids).size, 1)
     },
     { vouchers: 1 },

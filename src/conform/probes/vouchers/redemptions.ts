@@ -3,7 +3,7 @@ import { credentialOf, voucher } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
-import { keep, redeemCall, redeemed, reversal, succeeds, verify } from './shared.js'
+import { keep, redeemCall, redeemed, reversal, verify } from './shared.js'
 
 const probe = probesOf('redemptions')
 const { redeem, redemption } = contract.vouchers
@@ -29,7 +29,7 @@ export const redemptions = [
       const one = await voucher(it)
       const credential = credentialOf(it, one)
       const optional = { reference: it.scene.name(), metadata: { origin: 'conform' } }
-      succeeds(it, await it.call(redeem, { credential, recipient_user_id: one.recipientUserId, ...optional }))
+      it.succeeds(await it.call(redeem, { credential, recipient_user_id: one.recipientUserId, ...optional }))
     },
     { vouchers: 1 },
   ),

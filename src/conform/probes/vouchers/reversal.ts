@@ -1,16 +1,7 @@
 import { contract } from '../../../contract/index.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
-import {
-  ended,
-  issued,
-  newRedemption,
-  reverse as reverseCall,
-  reversal as reversed,
-  succeeds,
-  timeOf,
-  verify,
-} from './shared.js'
+import { ended, issued, newRedemption, reverse as reverseCall, reversal as reversed, timeOf, verify } from './shared.js'
 
 const probe = probesOf('reversal')
 const { redeem, redemption, reverse } = contract.vouchers
@@ -18,7 +9,7 @@ const needs: readonly Need[] = ['token', 'template']
 
 export const reversal = [
   probe('reverse', 'A redemption can be reversed.', needs, async (it) => {
-    succeeds(it, (await reversed(it)).response)
+    it.succeeds((await reversed(it)).response)
   }),
   probe('once', 'A second reversal is 409 REDEMPTION_ALREADY_REVERSED.', needs, async (it) => {
     const { response, redemption: first } = await reversed(it)
@@ -54,7 +45,7 @@ export const reversal = [
     async (it) => {
       const { redemption: first } = await newRedemption(it, { metadata: { a: '1', b: '1' } })
       const metadata = { b: '2', c: '2' }
-      const observed = succeeds(it, await it.call(reverse, { redemptionId: first.id, metadata })).metadata
+      const observed = it.succeeds(await it.call(reverse, { redemptionId: first.id, metadata })).metadata
       it.equals('metadata', observed, { a: '1', b: '2', c: '2' })
     },
     { vouchers: 1 },
@@ -70,7 +61,7 @@ export const reversal = [
       const request = { method: 'POST', path, as: 'token' } as const
       it.needs(await it.send({ ...request, headers }), 'a reversal without a body')
       const withType = { ...headers, 'content-type': 'application/json' }
-      succeeds(it, await it.send({ ...request, headers: withType, body: '{}' }))
+      it.succeeds(await it.send({ ...request, headers: withType, body: '{}' }))
     },
     { vouchers: 1 },
   ),

@@ -1,8 +1,19 @@
 import { contract } from '../../../contract/index.js'
 import type { Template } from '../../../contract/templates.js'
 import type { IssuedVoucher, Redemption, Verification } from '../../../contract/vouchers.js'
-import { activeTemplate, credentialOf, issueInput, shared, template, templateInput, voucher } from '../../fixtures.js'
-import type { CallOptions, Observed, Probing } from '../../probing.js'
+import { apply } from '../../bot-fixtures.js'
+import {
+  activeTemplate,
+  credentialOf,
+  issueInput,
+  leftAfter,
+  registered,
+  shared,
+  templateInput,
+  tryIssue,
+  voucher,
+} from '../../fixtures.js'
+import type { Observed, Probing } from '../../probing.js'
 
 const { apps, bots, templates, vouchers } = contract
 
@@ -158,11 +169,6 @@ export async function createByBot(
   return registered(it, await it.call(bots.createTemplate, { botId, ...input }))
 }
 
-function registered(it: Probing, response: Observed<Template>): Observed<Template> {
-  if (response.isSuccess) it.scene.leaves('template', response.data.id)
-  return response
-}
-
 /** Submits a template; the body is `{}`: that it may be absent is another statement. */
 export const submit = (it: Probing, templateId: string) => it.call(templates.submit, { templateId }, { body: '{}' })
 
@@ -172,19 +178,6 @@ export const submitByBot = (it: Probing, botId: string, templateId: string) =>
 
 /** Id of the user's bot. */
 export const botIdOf = (it: Probing) => it.scene.offer.botId ?? it.scene.lacking('bot id')
-
-/** Sends an issue call that the platform may refuse. A member that is undefined is not sent. */
-export async function tryIssue(it: Probing, changes: Readonly<Record<string, unknown>>, options: CallOptions = {}) {
-  const external_issue_id = it.scene.name()
-  const recipient_user_id = `conform-${it.scene.run}`
-  const input = { template_id: await template(it), external_issue_id, recipient_user_id, ...changes }
-  const response = await it.call(vouchers.issue, input, options)
-  if (response.status <= 299) {
-    it.scene.takeQuota()
-    it.scene.leaves('voucher', String(input.external_issue_id))
-  }
-  return response
-}
 
 /** Issues into the user's chat, without an idempotency key unless the options have one. */
 export async function issueIntoChat(it: Probing, changes: Readonly<Record<string, unknown>> = {}, key?: string) {
@@ -203,10 +196,8 @@ export const delivered = async (it: Probing) => it.needs((await chatIssue(it)).r
 /** Bot of this run, which the platform must approve: it is linked to no application, except within a probe. */
 export function ownBot(it: Probing): Promise<{ readonly id: string; readonly token: string | undefined }> {
   return keep(it, 'bot of the vouchers', async () => {
-    const username = it.scene.name().replaceAll(/[^a-z0-9]+/g, '_')
     const scopes = ['vouchers:read', 'vouchers:templates:write', 'vouchers:issue']
-    const { id } = it.needs(await it.call(bots.apply, { name: `conform ${it.scene.run}`, username, scopes }), 'a bot')
-    it.scene.leaves('bot', id)
+    const { id } = it.needs(await apply(it, { scopes }), 'a bot')
     const found = it.needs(await it.call(bots.get, { botId: id }), 'a bot')
     if (found.review_status !== 'approved')
       it.notApplicable('Needs a platform that approves a bot when it is submitted.')
@@ -217,10 +208,9 @@ export function ownBot(it: Probing): Promise<{ readonly id: string; readonly tok
 /** Links a bot until `unlink`, or the end of the run. */
 export async function link(it: Probing, appId: string, botId: string): Promise<void> {
   it.needs(await it.call(apps.linkBot, { appId, botId }), 'a linked bot')
-  it.scene.removes('link', `${appId} ${botId}`, async () => {
-    const { fault, status } = await it.call(apps.unlinkBot, { appId, botId })
-    return fault === undefined ? undefined : `It could not be ended: status ${status}.`
-  })
+  it.scene.removes('link', `${appId} ${botId}`, async () =>
+    leftAfter(await it.call(apps.unlinkBot, { appId, botId }), 'ended'),
+  )
 }
 
 export async function unlink(it: Probing, appId: string, botId: string): Promise<void> {
@@ -232,13 +222,6 @@ export async function platformTime(it: Probing, plusMs: number): Promise<string>
   const { createdAt } = await keptDraft(it)
   const { at } = await draftCall(it)
   return new Date(timeOf(it, createdAt) + Date.now() - at + plusMs).toISOString()
-}
-
-/** Requires a response that is not a refusal. What its data lacks is for the probes of the record's rule. */
-export function succeeds<Data>(it: Probing, response: Observed<Data>): Data {
-  const { status, code, data } = response
-  it.holds(status >= 200 && status <= 299, 'a success', `status ${status} ${code ?? ''}`.trimEnd())
-  return data
 }
 
 /** Ms since the epoch. @throws NotApplicable for a time in another form, which the rule of times reports */

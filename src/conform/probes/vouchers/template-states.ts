@@ -1,20 +1,9 @@
 import { contract } from '../../../contract/index.js'
-import { templateInput } from '../../fixtures.js'
+import { templateInput, tryIssue } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
-import {
-  botIdOf,
-  create,
-  createByBot,
-  draftCall,
-  keep,
-  keptDraft,
-  submit,
-  submitByBot,
-  succeeds,
-  tryIssue,
-} from './shared.js'
+import { botIdOf, create, createByBot, draftCall, keep, keptDraft, submit, submitByBot } from './shared.js'
 
 const probe = probesOf('template-states')
 const { templates } = contract
@@ -54,10 +43,10 @@ export const templateStates = [
     { vouchers: 1 },
   ),
   probe('submit', 'A submitted template is reviewing.', ['token'], async (it) => {
-    it.equals('status', succeeds(it, (await submission(it)).response).status, 'reviewing')
+    it.equals('status', it.succeeds((await submission(it)).response).status, 'reviewing')
   }),
   probe('submit-by-bot', 'A template that a bot submits is reviewing.', byBot, async (it) => {
-    it.equals('status', succeeds(it, (await submissionByBot(it)).response).status, 'reviewing')
+    it.equals('status', it.succeeds((await submissionByBot(it)).response).status, 'reviewing')
   }),
   probe('approval', 'A template whose review ends is active or rejected.', ['token'], async (it) => {
     const { template, response } = await submission(it)

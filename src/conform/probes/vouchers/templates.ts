@@ -4,7 +4,7 @@ import { credentialOf, templateInput } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
-import { create, createByBot, draftCall, issueBeyondLimit, keptDraft, limited, reverse, succeeds } from './shared.js'
+import { create, createByBot, draftCall, issueBeyondLimit, keptDraft, limited, reverse } from './shared.js'
 
 const probe = probesOf('templates')
 const { templates, vouchers } = contract
@@ -26,7 +26,7 @@ const byBot: readonly Need[] = ['jwt', 'bot id']
 const creates = (name: string, changes: (it: Probing) => Record<string, unknown>, title: string, accepted = false) =>
   probe(name, title, ['token'], async (it) => {
     const response = await create(it, { ...templateInput(it), ...changes(it) })
-    if (accepted) succeeds(it, response)
+    if (accepted) it.succeeds(response)
     else it.refuses(response, 400)
   })
 
@@ -43,10 +43,10 @@ async function issuedCount(it: Probing): Promise<number> {
 
 export const templateProbes = [
   probe('nine-members', 'A create call with the nine members of a template is a success.', ['token'], async (it) => {
-    succeeds(it, (await draftCall(it)).response)
+    it.succeeds((await draftCall(it)).response)
   }),
   probe('nine-members-by-bot', 'The create call of a bot takes the same nine members.', byBot, async (it) => {
-    succeeds(it, await createByBot(it, templateInput(it)))
+    it.succeeds(await createByBot(it, templateInput(it)))
   }),
   ...members.flatMap((member) => [
     creates(`without-${member}`, () => ({ [member]: undefined }), `A template without ${member} is refused with 400.`),
@@ -59,7 +59,7 @@ export const templateProbes = [
       `category-${category}`,
       `A template of a bot can have the fulfillment_category ${category}.`,
       byBot,
-      async (it) => void succeeds(it, await createByBot(it, templateInput(it, { fulfillment_category: category }))),
+      async (it) => void it.succeeds(await createByBot(it, templateInput(it, { fulfillment_category: category }))),
     ),
   ),
   creates(
@@ -79,7 +79,7 @@ export const templateProbes = [
     byBot,
     async (it) => {
       const optional = { description: 'd'.repeat(500), metadata: { origin: 'conform' } }
-      succeeds(it, await createByBot(it, { ...templateInput(it), ...optional }))
+      it.succeeds(await createByBot(it, { ...templateInput(it), ...optional }))
     },
   ),
   creates(

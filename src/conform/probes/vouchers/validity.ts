@@ -1,5 +1,5 @@
 import { contract } from '../../../contract/index.js'
-import { activate, credentialOf, templateInput } from '../../fixtures.js'
+import { activate, credentialOf, templateInput, tryIssue } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
 import {
@@ -12,9 +12,7 @@ import {
   limited,
   platformTime,
   reversal,
-  succeeds,
   timeOf,
-  tryIssue,
   verify,
 } from './shared.js'
 
@@ -28,7 +26,7 @@ const relative = (changes: object) => ({ type: 'relative', duration_days: 1, ...
 
 const isAccepted = (name: string, title: string, validity: (it: Probing) => Promise<object>) =>
   probe(name, title, ['token'], async (it) => {
-    succeeds(it, await create(it, { ...templateInput(it), validity: await validity(it) }))
+    it.succeeds(await create(it, { ...templateInput(it), validity: await validity(it) }))
   })
 
 const isRefused = (name: string, title: string, validity: object) =>
@@ -103,7 +101,7 @@ export const validity = [
     it.refuses(await it.call(redeem, { credential: credentialOf(it, voucher) }), 409)
   }),
   probe('create-after-the-end', 'A template can be created with a validity that has ended.', ['token'], async (it) => {
-    succeeds(it, await endedTemplate(it))
+    it.succeeds(await endedTemplate(it))
   }),
   probe(
     'issue-after-the-end',

@@ -4,13 +4,13 @@ import { credentialOf } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, Probing } from '../../probing.js'
 import { membersOrNone } from '../../wire.js'
-import { ended, futureVerified, issued, redeemCall, redeemed, succeeds, verify as verifyVoucher } from './shared.js'
+import { ended, futureVerified, issued, redeemCall, redeemed, verify as verifyVoucher } from './shared.js'
 
 const probe = probesOf('verify')
 const { verify } = contract.vouchers
 
 function finds(it: Probing, verified: Observed<Verification>, reason: Verification['reason']): void {
-  const data = succeeds(it, verified)
+  const data = it.succeeds(verified)
   it.equals('redeemable and reason', [data.redeemable, data.reason], [reason === null, reason])
 }
 
@@ -18,7 +18,7 @@ export const verifyProbes = [
   probe('changes-nothing', 'Verify does not change the voucher.', ['token', 'template'], async (it) => {
     const first = it.needs(await verifyVoucher(it, await issued(it)), 'a verification')
     if (first.voucher === undefined) it.notApplicable('Needs the voucher in a verification.')
-    it.equals('voucher', succeeds(it, await verifyVoucher(it, await issued(it))).voucher, first.voucher)
+    it.equals('voucher', it.succeeds(await verifyVoucher(it, await issued(it))).voucher, first.voucher)
   }),
   probe(
     'members',
@@ -26,7 +26,7 @@ export const verifyProbes = [
     ['token', 'template'],
     async (it) => {
       const one = await issued(it)
-      const { reason, voucher, checkedAt } = succeeds(it, await verifyVoucher(it, one))
+      const { reason, voucher, checkedAt } = it.succeeds(await verifyVoucher(it, one))
       const expected = 'reason, the voucher with its id, and checkedAt'
       const { id } = membersOrNone(voucher)
       const isComplete = reason !== undefined && id === one.id && typeof checkedAt === 'string'
