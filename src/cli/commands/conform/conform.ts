@@ -153,7 +153,7 @@ async function run(
   const recorder =
     recording && (await recorderOf(recording, { ...offered, baseUrl, run: runId, webhookUrl: receiver?.url }))
   const results: ProbeResult[] = [...(file?.results ?? [])]
-  const progress = showProgress(context, results, total)
+  const endProgress = showProgress(context, results, total)
   try {
     const left = await conform({
       baseUrl,
@@ -177,7 +177,7 @@ async function run(
     if (!(error instanceof NotReachable)) throw error
     return notReachable(context, baseUrl, error.message)
   } finally {
-    progress.end()
+    endProgress()
   }
 }
 

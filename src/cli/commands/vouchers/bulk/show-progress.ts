@@ -1,4 +1,5 @@
 import type { Context } from '../../../command/context.js'
+import { showLiveLine } from '../../../output/live-line.js'
 import type { Throttle } from './throttle.js'
 
 /** Numbers of rows by outcome so far. */
@@ -27,42 +28,25 @@ type ProgressCounts = Readonly<RowCounts & Pick<Counters, 'total' | 'earlier'>>
 
 export const processedOf = ({ done, replayed, skipped, failed }: RowCounts) => done + replayed + skipped + failed
 
-const FRAME_MS = 200
-/** Milliseconds between progress lines without a terminal, as in CI logs. */
-const LINE_MS = 10_000
 /** Milliseconds over which the displayed rate is averaged. */
 const RATE_MS = 5_000
 /** Milliseconds over which the time left is estimated: they include the pauses of a server that limits the rate. */
 const ESTIMATE_MS = 60_000
 /** Milliseconds without an estimate: the first responses wait for connections, and say little about the others. */
 const WARM_UP_MS = 3_000
-/** Columns left free for the `^C` that a terminal prints, so that the progress line does not wrap. */
-const MARGIN = 3
-const CLEAR_LINE = '\r\u001b[K'
 
 /** Shows the progress of a run on stderr. Returns a function that ends the display. */
 export function showProgress(
-  { host, output, globals }: Context,
+  context: Context,
   counters: ProgressCounts,
   throttle: Pick<Throttle, 'pauseMs'>,
 ): () => void {
-  const { stderr, env } = host
-  const isTerminal = stderr.isTTY === true
-  // Show nothing for a script: its stderr must hold only the error object.
-  if (globals.quiet || (!isTerminal && output.isJson)) return () => {}
-  const redraws = isTerminal && env.TERM !== 'dumb' && !globals.debug
   const speed = new Speed(() => performance.now())
-  const show = () => {
+  return showLiveLine(context, (columns) => {
     const { done, replayed, failed } = counters
     const rates = speed.measure(done + replayed + failed)
-    const line = progressLine({ counters, ...rates, pauseMs: throttle.pauseMs }, (stderr.columns ?? 80) - MARGIN)
-    stderr.write(redraws ? `${CLEAR_LINE}${line}` : `${line}\n`)
-  }
-  const timer = setInterval(show, redraws ? FRAME_MS : LINE_MS)
-  return () => {
-    clearInterval(timer)
-    if (redraws) stderr.write(CLEAR_LINE)
-  }
+    return progressLine({ counters, ...rates, pauseMs: throttle.pauseMs }, columns)
+  })
 }
 
 interface Rates {
