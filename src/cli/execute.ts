@@ -114,7 +114,7 @@ async function show(outcome: Outcome<unknown>, { view }: Leaf, output: Output): 
     const { empty = view?.empty } = outcome
     await output.print(outcome.data, { ...view, empty })
   }
-  return output.filterError ?? outcome.exit ?? 0
+  return output.filterError ?? outcome.failure ?? outcome.exit ?? 0
 }
 
 async function printLines(lines: Lines<unknown>['lines'], view: Leaf['view'], output: Output) {

@@ -1,3 +1,9 @@
+import { writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { codeOf } from '../../files/error-code.js'
+import { type Failure, fail } from '../failure.js'
+import type { Host } from '../host/host.js'
+
 /** A test suite of a JUnit report. */
 export interface JunitSuite {
   readonly name: string
@@ -17,6 +23,20 @@ interface JunitCase {
   readonly problems: readonly string[]
   /** Why a case was skipped. */
   readonly reason?: string | null
+}
+
+/** Writes a JUnit report to a file. Without suites, this checks before a run that the file is writable. */
+export async function writeJunit(
+  { cwd }: Pick<Host, 'cwd'>,
+  path: string,
+  suites: readonly JunitSuite[],
+): Promise<Failure | undefined> {
+  try {
+    await writeFile(resolve(cwd, path), junitOf(suites))
+    return undefined
+  } catch (error) {
+    return fail('FILE_UNWRITABLE', `${path} cannot be written (${codeOf(error)}).`, 'Check its folder and permissions.')
+  }
 }
 
 /** Builds a JUnit report. */

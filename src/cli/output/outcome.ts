@@ -32,6 +32,8 @@ export interface Result<Data> {
   readonly data: Data
   /** Exit code of a success that scripts must distinguish; default 0. */
   readonly exit?: number
+  /** Failure after the result was known, such as of a report file; it is printed after the result. */
+  readonly failure?: Failure | undefined
   /** True if a command that usually changes something only read data this time. */
   readonly reads?: true
   /** Text printed for an empty list; replaces the `empty` text of the view. */
@@ -64,6 +66,7 @@ interface PrintedResult {
   readonly ok: true
   readonly printed: true
   readonly exit?: number
+  readonly failure?: Failure | undefined
 }
 
 export type Outcome<Data> = Result<Data> | Pages | Lines<Data> | PrintedResult | Plan | Failure

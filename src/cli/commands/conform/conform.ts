@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import type { WebhookReceiver } from '../../../conform/receiver.js'
 import type { RecorderOptions } from '../../../conform/record.js'
 import type { ProbeResult } from '../../../conform/result.js'
@@ -10,6 +8,7 @@ import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { duration, integer, list, matching, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import type { JunitSuite } from '../../output/junit.js'
 import type { Outcome } from '../../output/outcome.js'
 import { type LinesFile, newLinesFile } from './lines-file.js'
 import { notReachable, offeredIn } from './offered.js'
@@ -93,21 +92,22 @@ export const conform = leaf({
     const recording =
       flags.record === undefined ? undefined : newLinesFile(host, flags.record, 'Name another file for the recording.')
     if (recording?.ok === false) return recording
+    const unwritable = await writeReport(context, flags.junit, [])
+    if (unwritable !== undefined) return unwritable
     const receiver = await openReceiver(flags)
     if (receiver !== undefined && 'code' in receiver) return receiver
     try {
       const report = await run(context, base.value, flags, { file, recording, receiver, only, total: probes.length })
       if ('code' in report) return report
-      const problem = flags.junit === undefined ? undefined : await writeJunit(context, flags.junit, report)
-      if (problem !== undefined) return problem
+      const failure = await writeReport(context, flags.junit, suitesOf(report))
       const exit = report.interrupted ? 130 : report.ok ? (report.holds === 0 && report.not_reachable > 0 ? 9 : 0) : 1
       const { format, fields, filter } = output.options
-      if (format !== 'table' || fields !== undefined || filter !== undefined) return { ok: true, data: report, exit }
+      if (format !== 'table' || fields !== undefined || filter !== undefined) return { ok: true, data: report, exit, failure }
       output.say(linesOf(report, output.width ?? UNBOUNDED, await output.paint()).join('\n'))
       if (report.interrupted && flags.out !== undefined) {
         output.notice('Repeat the command with --resume to test the rest.')
       }
-      return { ok: true, printed: true, exit }
+      return { ok: true, printed: true, exit, failure }
     } finally {
       await receiver?.close()
     }
@@ -209,12 +209,8 @@ async function openReceiver(flags: ConformFlags): Promise<WebhookReceiver | Fail
   }
 }
 
-async function writeJunit({ host }: Context, path: string, report: ConformReport): Promise<Failure | undefined> {
-  const { junitOf } = await import('../../output/junit.js')
-  try {
-    writeFileSync(resolve(host.cwd, path), junitOf(suitesOf(report)))
-    return undefined
-  } catch (error) {
-    return fail('FILE_UNWRITABLE', `${path} cannot be written (${codeOf(error)}).`, 'Check its folder and permissions.')
-  }
+async function writeReport({ host }: Context, path: string | undefined, suites: readonly JunitSuite[]) {
+  if (path === undefined) return undefined
+  const { writeJunit } = await import('../../output/junit.js')
+  return writeJunit(host, path, suites)
 }

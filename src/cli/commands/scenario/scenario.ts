@@ -8,7 +8,6 @@ import { isGivenForCall } from '../../config/setting.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { integer, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { readTextFile } from '../../host/files.js'
-import type { Host } from '../../host/host.js'
 import type { Paint } from '../../output/colour.js'
 import type { Outcome } from '../../output/outcome.js'
 import type { Output } from '../../output/output.js'
@@ -109,6 +108,7 @@ async function watchFiles(context: Context, files: readonly string[], flags: Run
       if (host.signal.aborted) return outcome
       if (!outcome.ok && 'code' in outcome) await output.fail(outcome)
       else if ('data' in outcome) await output.printLine(outcome.data)
+      if ('failure' in outcome && outcome.failure !== undefined) await output.fail(outcome.failure)
       output.notice('Waiting for a change. Ctrl-C stops it.')
       const changed = await watch.next(host.signal)
       if (changed === undefined) return { ok: true, printed: true }
@@ -169,10 +169,8 @@ async function allowed(
   baseUrl: string | undefined,
   junit: string | undefined,
 ): Promise<Failure | undefined> {
-  if (junit !== undefined) {
-    const problem = await writeReport(context.host, junit, [])
-    if (problem !== undefined) return problem
-  }
+  const problem = await writeReport(context, junit, [])
+  if (problem !== undefined) return problem
   if (baseUrl === undefined) return undefined
   const { profileName } = context.settings
   const refusal = await context.confirm({ action: `Playing scenarios on ${baseUrl}`, word: profileName.value })
@@ -221,16 +219,13 @@ async function runAll(
   const failure = results.find((it) => it?.ok === false)
   if (failure?.ok === false) return failure
   const reports = results.flatMap((it) => (it?.ok ? it.report : []))
-  if (junit !== undefined) {
-    const problem = await writeReport(context.host, junit, reports)
-    if (problem !== undefined) return problem
-  }
+  let fileFailure = await writeReport(context, junit, reports)
   const failed = reports.filter((it) => !it.passed).length
   if (envFile !== undefined && failed === 0) {
     const server = options.baseUrl === undefined ? {} : { VOUCHERCTL_BASE_URL: options.baseUrl }
     const captured = results.map((it) => (it?.ok ? it.environment : {}))
     const problem = writeEnvFile(context.host, envFile, Object.assign({ ...server }, ...captured))
-    if (problem !== undefined) return problem
+    fileFailure ??= problem
   }
   const data = {
     items: reports,
@@ -238,10 +233,10 @@ async function runAll(
     failed,
     duration_ms: Math.round(performance.now() - startedAt),
   }
-  const exit = failed === 0 ? {} : { exit: 1 }
-  if (!isForPeople) return { ok: true, data, ...exit }
+  const exit = failed === 0 ? 0 : 1
+  if (!isForPeople) return { ok: true, data, exit, failure: fileFailure }
   output.say(`\n${data.passed} passed, ${failed} failed, in ${(data.duration_ms / 1000).toFixed(1)} s`)
-  return { ok: true, printed: true, ...exit }
+  return { ok: true, printed: true, exit, failure: fileFailure }
 }
 
 function showReport(
@@ -264,17 +259,8 @@ function problemLines(file: string, { name, line, problems }: StepReport): strin
 
 const suiteOf = ({ steps, teardown, ...report }: ScenarioReport) => ({ ...report, cases: [...steps, ...teardown] })
 
-async function writeReport(
-  { cwd }: Host,
-  path: string,
-  reports: readonly ScenarioReport[],
-): Promise<Failure | undefined> {
-  const { writeFile } = await import('node:fs/promises')
-  const { junitOf } = await import('../../output/junit.js')
-  try {
-    await writeFile(resolve(cwd, path), junitOf(reports.map(suiteOf)))
-    return undefined
-  } catch (error) {
-    return fail('FILE_UNWRITABLE', `${path} cannot be written (${codeOf(error)}).`, 'Check its folder and permissions.')
-  }
+async function writeReport({ host }: Context, path: string | undefined, reports: readonly ScenarioReport[]) {
+  if (path === undefined) return undefined
+  const { writeJunit } = await import('../../output/junit.js')
+  return writeJunit(host, path, reports.map(suiteOf))
 }

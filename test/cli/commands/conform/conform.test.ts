@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cli, stub, temporaryDir } from '../../../support/cli.js'
@@ -11,9 +11,9 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
+const emptyList = { status: 200, body: { success: true, data: { items: [], pagination: {} }, requestId: 'req_1' } }
 /** A platform that accepts every limit. */
-const deviant = () =>
-  stub(() => ({ status: 200, body: { success: true, data: { items: [], pagination: {} }, requestId: 'req_1' } }))
+const deviant = () => stub(() => emptyList)
 
 const limits = 'conform --only lists/limit-of-101,lists/limit-of-0'
 
@@ -69,6 +69,28 @@ test('conform --json prints one document, and --junit writes a report with the s
   const junit = readFileSync(join(cwd, 'report.xml'), 'utf8')
   expect(junit).toContain('<testsuite name="calls" tests="2" failures="2"')
   expect(junit).toContain('expected status 400, observed status 200, a success')
+})
+
+test('conform sends nothing if the JUnit report cannot be written', async () => {
+  const { baseUrl: url, received } = await deviant()
+  const env = { ...server.env, VOUCHERCTL_BASE_URL: url }
+  const { exit, stdout, stderr } = await cli(`${limits} --junit no/report.xml`, { env, cwd: temporaryDir() })
+  expect([exit, stdout, received]).toEqual([1, '', []])
+  expect(stderr).toContain('no/report.xml cannot be written (ENOENT)')
+})
+
+test('conform prints its report although the JUnit report became unwritable during the run', async () => {
+  const cwd = temporaryDir()
+  const folder = join(cwd, 'reports')
+  mkdirSync(folder)
+  const { baseUrl: url } = await stub(() => {
+    rmSync(folder, { recursive: true, force: true })
+    return emptyList
+  })
+  const env = { ...server.env, VOUCHERCTL_BASE_URL: url }
+  const { exit, stdout, stderr } = await cli(`${limits} --json --junit reports/report.xml`, { env, cwd })
+  expect([exit, JSON.parse(stdout).differs]).toEqual([1, 2])
+  expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'FILE_UNWRITABLE' } })
 })
 
 test('conform names what a probe needs, and exits with 0, without any credential', async () => {
