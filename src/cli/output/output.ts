@@ -163,6 +163,12 @@ export class Output {
     return (format === 'json' || format === 'jsonl') && plainErrors !== true
   }
 
+  /** True if the result is a text for people, which a command with a report of its own prints itself. */
+  get isForPeople(): boolean {
+    const { format, fields, filter } = this.options
+    return format === 'table' && fields === undefined && filter === undefined
+  }
+
   /** Prints a line of --debug to stderr. */
   trace(text: string): void {
     this.#tell(`debug: ${plain(text)}\n`)
@@ -203,6 +209,11 @@ export class Output {
   /** Number of columns of the terminal; undefined without a terminal, where lines may have any length. */
   get width(): number | undefined {
     return this.host.stdout.isTTY === true ? (this.host.stdout.columns ?? DEFAULT_COLUMNS) : undefined
+  }
+
+  /** Number of columns into which a report breaks its lines; without a terminal it breaks none. */
+  get reportWidth(): number {
+    return this.width ?? Number.POSITIVE_INFINITY
   }
 
   /** Surroundings of a table. */

@@ -101,9 +101,8 @@ export const conform = leaf({
       if ('code' in report) return report
       const failure = await writeReport(context, flags.junit, suitesOf(report))
       const exit = report.interrupted ? 130 : report.ok ? (report.holds === 0 && report.not_reachable > 0 ? 9 : 0) : 1
-      const { format, fields, filter } = output.options
-      if (format !== 'table' || fields !== undefined || filter !== undefined) return { ok: true, data: report, exit, failure }
-      output.say(linesOf(report, output.width ?? UNBOUNDED, await output.paint()).join('\n'))
+      if (!output.isForPeople) return { ok: true, data: report, exit, failure }
+      output.say(linesOf(report, output.reportWidth, await output.paint()).join('\n'))
       if (report.interrupted && flags.out !== undefined) {
         output.notice('Repeat the command with --resume to test the rest.')
       }
@@ -114,7 +113,6 @@ export const conform = leaf({
   },
 })
 
-const UNBOUNDED = 1_000_000
 const QUOTA = 100
 
 /** Flags that choose what the probes of a run do. */

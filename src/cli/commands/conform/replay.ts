@@ -51,9 +51,8 @@ export async function replayFile(context: Context, path: string, flags: ReplayFl
   const report = await replay(context, base.value, flags, recording)
   if ('code' in report) return report
   const exit = report.interrupted ? 130 : report.ok ? 0 : 1
-  const { format, fields, filter } = output.options
-  if (format !== 'table' || fields !== undefined || filter !== undefined) return { ok: true, data: report, exit }
-  output.say(linesOf(report, output.width ?? Number.MAX_SAFE_INTEGER, await output.paint()).join('\n'))
+  if (!output.isForPeople) return { ok: true, data: report, exit }
+  output.say(linesOf(report, output.reportWidth, await output.paint()).join('\n'))
   return { ok: true, printed: true, exit }
 }
 

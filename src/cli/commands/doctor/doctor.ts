@@ -40,10 +40,9 @@ export const doctor = leaf({
     const data = { ok: checks.every((it) => it.status !== 'fail'), checks }
     const exit = data.ok ? 0 : 1
     const { output } = context
-    const { format, fields, filter } = output.options
-    if (format !== 'table' || fields !== undefined || filter !== undefined) return { ok: true, data, exit }
+    if (!output.isForPeople) return { ok: true, data, exit }
     const paint = await output.paint()
-    const width = output.width ?? UNBOUNDED
+    const width = output.reportWidth
     output.say([...checks.flatMap((it) => linesOf(it, width, paint)), '', summary(checks, width)].join('\n'))
     return { ok: true, printed: true, exit }
   },
@@ -115,7 +114,6 @@ function portsOf({ host }: Context, dir: string): readonly machine.Port[] {
   ]
 }
 
-const UNBOUNDED = 1_000_000
 const NAME_WIDTH = 20
 const INDENT = NAME_WIDTH + 2
 

@@ -193,7 +193,6 @@ async function runAll(
 ): Promise<Outcome<unknown>> {
   const { runScenario } = await import('./runner/run.js')
   const { output } = context
-  const isForPeople = output.options.format === 'table' && output.options.fields === undefined
   const paint = await output.paint()
   const startedAt = performance.now()
   const left = [...scenarios.entries()]
@@ -203,7 +202,7 @@ async function runAll(
     for (const result of results.slice(told)) {
       if (!result?.ok) return
       told += 1
-      if (isForPeople) showReport(output, paint, result.report)
+      if (output.isForPeople) showReport(output, paint, result.report)
     }
   }
   const worker = async () => {
@@ -234,7 +233,7 @@ async function runAll(
     duration_ms: Math.round(performance.now() - startedAt),
   }
   const exit = failed === 0 ? 0 : 1
-  if (!isForPeople) return { ok: true, data, exit, failure: fileFailure }
+  if (!output.isForPeople) return { ok: true, data, exit, failure: fileFailure }
   output.say(`\n${data.passed} passed, ${failed} failed, in ${(data.duration_ms / 1000).toFixed(1)} s`)
   return { ok: true, printed: true, exit, failure: fileFailure }
 }
