@@ -9,8 +9,11 @@ export interface LinesFile {
   append(line: object): void
 }
 
-/** @param otherwise what to do if the file exists */
-export function newLinesFile({ cwd }: Host, path: string, otherwise: string): LinesFile | Failure {
+/**
+ * @param otherwise what to do if the file exists
+ * @param header precedes the first line
+ */
+export function newLinesFile({ cwd }: Host, path: string, otherwise: string, header?: object): LinesFile | Failure {
   const file = resolve(cwd, path)
   if (existsSync(file)) return fail('FILE_UNWRITABLE', `${path} exists.`, otherwise)
   let isNew = true
@@ -18,7 +21,8 @@ export function newLinesFile({ cwd }: Host, path: string, otherwise: string): Li
     ok: true,
     append(line) {
       const text = `${JSON.stringify(line)}\n`
-      if (isNew) writeFileSync(file, text, { flag: 'wx', mode: 0o600 })
+      const start = header === undefined ? '' : `${JSON.stringify(header)}\n`
+      if (isNew) writeFileSync(file, start + text, { flag: 'wx', mode: 0o600 })
       else appendFileSync(file, text)
       isNew = false
     },

@@ -24,17 +24,9 @@ interface Header {
 export function openResults(host: Host, path: string, baseUrl: string, resume: boolean): ResultsFile | Failure {
   const file = resolve(host.cwd, path)
   if (resume) return readResults(file, path, baseUrl, (record) => appendFileSync(file, `${JSON.stringify(record)}\n`))
-  const lines = newLinesFile(host, path, 'Continue its run with --resume, or name another file.')
-  if (!lines.ok) return lines
   const header: Header = { version: 1, base_url: baseUrl }
-  let isNew = true
-  // Nothing is written before the first result, so that a run that reaches no platform leaves no file.
-  const append: ResultsFile['append'] = (record) => {
-    if (isNew) lines.append(header)
-    isNew = false
-    lines.append(record)
-  }
-  return { ok: true, results: [], left: [], append }
+  const lines = newLinesFile(host, path, 'Continue its run with --resume, or name another file.', header)
+  return lines.ok ? { ...lines, results: [], left: [] } : lines
 }
 
 function readResults(
