@@ -11,7 +11,6 @@ import {
   thingNames,
 } from './recording.js'
 import { Secrets } from './secrets.js'
-import { credentialNames } from './start.js'
 import type { Exchange, WireRequest, WireResponse } from './wire.js'
 
 export interface RecorderOptions {
@@ -55,10 +54,7 @@ export class Recorder {
     this.#options = options
     const { credentials, now } = options
     this.#startedAt = now()
-    for (const kind of ['token', 'bot', 'jwt'] as const) {
-      const value = credentials[kind]
-      if (value !== undefined) this.#secrets.add(credentialNames[kind], value)
-    }
+    this.#secrets.addCredentials(credentials)
     for (const thing of ['template', 'botId', 'chat'] as const) {
       const value = options[thing]
       if (value !== undefined) this.#bound.set(value, `\${${thingNames[thing]}}`)

@@ -21,7 +21,7 @@ import {
 } from './recording.js'
 import { NotApplicable, NotReachable } from './result.js'
 import { missing } from './scene.js'
-import { credentialNames } from './start.js'
+import { credentialNames } from './secrets.js'
 import { Wire, type WireRequest, type WireResponse } from './wire.js'
 
 /** Result of one exchange. */

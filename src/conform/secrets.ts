@@ -11,6 +11,13 @@ const secretMembers = new Map([
 /** Names that other platforms may give to members with secrets. */
 const SECRET_NAME = /(?:token|secret)$|^(?:redeem|voucher|qr)_?(?:code|data)$/i
 
+/** Names of the credentials that the user offers, as shell variables. */
+export const credentialNames = {
+  token: 'VOUCHERCTL_TOKEN',
+  bot: 'VOUCHERCTL_BOT_TOKEN',
+  jwt: 'VOUCHERCTL_JWT',
+} as const
+
 const LENGTH_MIN = 8
 
 /** Letters and digits in a row that make a part of a secret. */
@@ -54,6 +61,13 @@ export class Secrets {
       if (name !== 'WEBHOOK_SECRET') this.#addParts(value)
     }
     return free
+  }
+
+  addCredentials(credentials: Readonly<Partial<Record<keyof typeof credentialNames, string>>>): void {
+    for (const kind of ['token', 'bot', 'jwt'] as const) {
+      const value = credentials[kind]
+      if (value !== undefined) this.add(credentialNames[kind], value)
+    }
   }
 
   /** Adds the secrets in a JSON value: credentials of vouchers, and members that hold tokens or secrets. */

@@ -30,13 +30,6 @@ export interface ConformOptions extends Omit<Offer, 'hasSecure'> {
   onRaw?(probe: string): void
 }
 
-/** Names of the secrets that the user offers, as shell variables. */
-export const credentialNames = {
-  token: 'VOUCHERCTL_TOKEN',
-  bot: 'VOUCHERCTL_BOT_TOKEN',
-  jwt: 'VOUCHERCTL_JWT',
-} as const
-
 /** The probes that `only` names, and the names in it that fit none. */
 export function selectProbes(only: readonly string[]) {
   const fits = (name: string) => (it: (typeof allProbes)[number]) =>
@@ -54,10 +47,7 @@ export async function conform(options: ConformOptions): Promise<readonly Leftove
   const now = () => performance.now()
   const pause = (ms: number) => setTimeout(ms, undefined, { signal }).catch(() => undefined)
   const secrets = new Secrets()
-  for (const kind of ['token', 'bot', 'jwt'] as const) {
-    const value = options.credentials[kind]
-    if (value !== undefined) secrets.add(credentialNames[kind], value)
-  }
+  secrets.addCredentials(options.credentials)
   const wire = new Wire({
     baseUrl,
     plain,
