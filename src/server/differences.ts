@@ -1,8 +1,9 @@
 import { closest } from '../contract/closest.js'
 import { failures } from '../contract/errors.js'
+import { parseRateLimit, rateLimitNames } from '../contract/rate-limits.js'
 import type { Place } from '../files/yaml-document.js'
 import { YamlDocument } from '../files/yaml-document.js'
-import type { Differences, RateLimitName } from './options.js'
+import type { Differences } from './options.js'
 
 interface Problem extends Place {
   readonly message: string
@@ -28,27 +29,12 @@ const integerTo = (max: number, member: keyof Differences): Setting => ({
 
 const callsInWindow: Setting = {
   form: 'a text CALLS/SECONDS such as 5/60',
-  fits: (it) => typeof it === 'string' && /^[1-9]\d{0,8}\/[1-9]\d{0,5}$/.test(it),
+  fits: (it) => typeof it === 'string' && parseRateLimit(it) !== undefined,
 }
 
 const message: Setting = {
   form: 'a text of 1 to 500 characters',
   fits: (it) => typeof it === 'string' && it.length >= 1 && it.length <= 500,
-}
-
-const limitNames: Readonly<Record<RateLimitName, Setting>> = {
-  issue: callsInWindow,
-  verify: callsInWindow,
-  redeem: callsInWindow,
-  reverse: callsInWindow,
-  reads: callsInWindow,
-  template_writes: callsInWindow,
-  bot_issue: callsInWindow,
-  bot_calls: callsInWindow,
-  console: callsInWindow,
-  secure_session: callsInWindow,
-  credential_failures: callsInWindow,
-  auth_failures: callsInWindow,
 }
 
 /** The server counts the existing records before it adds one; a count of more would delay the call. */
@@ -57,7 +43,7 @@ const RECORDS_MAX = 10_000
 /** Settings by rule, the anchor of its section in DECISIONS.md (DECISIONS.md#differences). */
 const rules: Readonly<Record<string, Readonly<Record<string, Setting>>>> = {
   'failure-codes': Object.fromEntries(Object.keys(failures).map((code) => [code, message])),
-  'rate-limits': limitNames,
+  'rate-limits': Object.fromEntries(rateLimitNames.map((name) => [name, callsInWindow])),
   'idempotency-keys': { days: integerTo(3_650, 'idempotencyDays') },
   applications: { max: integerTo(RECORDS_MAX, 'applicationsMax') },
   'application-tokens': {
@@ -116,10 +102,7 @@ type Values = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 function differencesOf(values: Values): Differences {
   const { 'failure-codes': messages, 'rate-limits': limits } = values
-  const rateLimits = Object.entries(limits ?? {}).map(([name, it]) => {
-    const [calls, seconds] = String(it).split('/').map(Number)
-    return [name, { calls, seconds }]
-  })
+  const rateLimits = Object.entries(limits ?? {}).map(([name, it]) => [name, parseRateLimit(String(it))])
   const given = Object.entries(values).flatMap(([rule, settings]) =>
     Object.entries(settings).map(([name, value]) => ({ rule, name, value })),
   )

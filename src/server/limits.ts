@@ -1,26 +1,9 @@
 import { type Refusal, refuse } from '../contract/errors.js'
-import type { RateLimit, RateLimitName, ServerOptions } from './options.js'
-
-const MINUTE = 60
+import { defaultRateLimits, type RateLimit, type RateLimitName } from '../contract/rate-limits.js'
+import type { ServerOptions } from './options.js'
 
 /** Interval for deleting expired windows, so that subjects that make no further call use no memory. */
 const SWEEP_INTERVAL_MS = 60_000
-
-/** Default limits; a window of 60 s starts with its first call (DECISIONS.md#rate-limits). */
-export const defaultRateLimits: Record<RateLimitName, RateLimit> = {
-  issue: { calls: 6000, seconds: MINUTE },
-  verify: { calls: 6000, seconds: MINUTE },
-  redeem: { calls: 6000, seconds: MINUTE },
-  reverse: { calls: 1200, seconds: MINUTE },
-  reads: { calls: 6000, seconds: MINUTE },
-  template_writes: { calls: 120, seconds: MINUTE },
-  bot_issue: { calls: 600, seconds: MINUTE },
-  bot_calls: { calls: 1800, seconds: MINUTE },
-  console: { calls: 600, seconds: MINUTE },
-  secure_session: { calls: 30, seconds: MINUTE },
-  credential_failures: { calls: 600, seconds: MINUTE },
-  auth_failures: { calls: 600, seconds: MINUTE },
-}
 
 export interface LimitVerdict {
   readonly allowed: boolean

@@ -1,16 +1,9 @@
-import type { LimitName } from '../contract/endpoint.js'
 import type { FailureCode } from '../contract/errors.js'
+import type { RateLimit, RateLimitName } from '../contract/rate-limits.js'
 import type { StoredSnapshot } from '../store/snapshots.js'
 import type { Seed } from './seed/schema.js'
 
 type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
-
-export interface RateLimit {
-  readonly calls: number
-  readonly seconds: number
-}
-
-export type RateLimitName = LimitName | 'credential_failures' | 'auth_failures'
 
 /** Decisions that a server takes over from another platform; absent ones are those of DECISIONS.md. */
 export interface Differences {

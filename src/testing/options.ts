@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { type RateLimit, rateLimitNames } from '../contract/rate-limits.js'
 import { type Clock, LATEST_TEST_TIME, steadyNow, systemClock, TestClock } from '../server/clock.js'
-import { defaultRateLimits } from '../server/limits.js'
-import type { RateLimit, RateLimitName, ServerOptions } from '../server/options.js'
+import type { ServerOptions } from '../server/options.js'
 import type { Seed } from '../server/seed/schema.js'
 import {
   INSTANT_WORDS,
@@ -69,10 +69,9 @@ function readClock(value: StartOptions['clock'], onPostgres: boolean): Clock {
 function readLimits(value: StartOptions['rateLimit']): CheckedOptions['rateLimits'] {
   if (value === true) return {}
   if (value === false) return 'off'
-  const names = Object.keys(defaultRateLimits) as RateLimitName[]
   if (typeof value !== 'object' || value === null)
     throw wrongType('options.rateLimit', 'true, false or an object', value)
-  requireMembers('options.rateLimit', value, names)
+  requireMembers('options.rateLimit', value, rateLimitNames)
   for (const [name, limit] of Object.entries(value as Record<string, RateLimit>)) {
     const path = `options.rateLimit.${name}`
     requireMembers(path, limit, ['calls', 'seconds'])

@@ -1,7 +1,8 @@
 import type { Differences } from '../../../server/options.js'
-import { type Failure, fail, usage } from '../../failure.js'
+import { type Failure, usage } from '../../failure.js'
 import { readTextFile } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
+import { fileMistakes } from './file-mistakes.js'
 
 /** Reads the file of --differences (DECISIONS.md#differences). */
 export async function readDifferencesFile(
@@ -14,8 +15,6 @@ export async function readDifferencesFile(
   const { readDifferences, switchable } = await import('../../../server/differences.js')
   const read = await readDifferences(file.text)
   if (read.ok) return read
-  const errors = read.problems.map((it) => ({ pointer: `${path}:${it.line}:${it.column}`, message: it.message }))
-  const count = errors.length === 1 ? 'a mistake' : `${errors.length} mistakes`
   const hint = `No server was started. What can be switched: ${switchable}.`
-  return fail('INVALID_INPUT', `The file of differences has ${count}.`, hint, { errors })
+  return fileMistakes('The file of differences', path, read.problems, hint)
 }

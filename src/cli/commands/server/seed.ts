@@ -6,6 +6,7 @@ import { readTextFile } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
 import { closing, othersMay } from '../../host/permissions.js'
 import { remember } from '../../host/scrub.js'
+import { fileMistakes } from './file-mistakes.js'
 
 export const seedFlag = {
   seed: text('FILE', 'Records of an empty store, YAML or JSON'),
@@ -23,12 +24,10 @@ export async function readSeedFile(host: Host, path: string): Promise<SeedFile |
   if (!file.ok) return file
   const { readSeed } = await import('../../../server/seed/read.js')
   const read = await readSeed(file.text)
-  const name = path === '-' ? 'Standard input' : path
   if (!read.ok) {
-    const errors = read.problems.map((it) => ({ pointer: `${name}:${it.line}:${it.column}`, message: it.message }))
-    const count = errors.length === 1 ? 'a mistake' : `${errors.length} mistakes`
+    const name = path === '-' ? 'Standard input' : path
     const hint = 'Nothing was made. `voucherctl help reference-server` shows a seed.'
-    return fail('INVALID_INPUT', `The seed has ${count}.`, hint, { errors })
+    return fileMistakes('The seed', name, read.problems, hint)
   }
   const { seed } = read
   const secrets = secretsOf(seed)

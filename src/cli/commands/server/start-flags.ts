@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
+import { parseRateLimit, type RateLimit, type RateLimitName, rateLimitNames } from '../../../contract/rate-limits.js'
 import { isCanonicalOrigin } from '../../../secure/origin.js'
-import type { RateLimit, RateLimitName, ServerOptions } from '../../../server/options.js'
+import type { ServerOptions } from '../../../server/options.js'
 import { defined } from '../../flags/defined.js'
 import {
   choice,
@@ -17,21 +18,6 @@ import { databaseUrlFlag } from './database-url.js'
 import { dataFlag } from './folder.js'
 import { seedFlag } from './seed.js'
 
-const limitNames: Readonly<Record<RateLimitName, true>> = {
-  issue: true,
-  verify: true,
-  redeem: true,
-  reverse: true,
-  reads: true,
-  template_writes: true,
-  bot_issue: true,
-  bot_calls: true,
-  console: true,
-  secure_session: true,
-  credential_failures: true,
-  auth_failures: true,
-}
-
 type RateLimits = NonNullable<ServerOptions['rateLimits']>
 
 /** Parses the values of the rate limit flag: `off`, or one or more `NAME=CALLS/SECONDS`. */
@@ -42,14 +28,14 @@ function readLimits(texts: readonly string[]): ParseResult<RateLimits | undefine
   }
   const limits: Partial<Record<RateLimitName, RateLimit>> = {}
   for (const it of texts) {
-    const [, name = '', calls = '', seconds = ''] = /^([a-z_]+)=(\d{1,9})\/(\d{1,6})$/.exec(it) ?? []
-    if (!Object.hasOwn(limitNames, name) || Number(calls) < 1 || Number(seconds) < 1) {
-      return {
-        ok: false,
-        message: `must be off or NAME=CALLS/SECONDS with NAME one of ${Object.keys(limitNames).join(', ')}`,
-      }
+    const [first = '', ...rest] = it.split('=')
+    const name = rateLimitNames.find((one) => one === first)
+    const limit = parseRateLimit(rest.join('='))
+    if (name === undefined || limit === undefined) {
+      const message = `must be off or NAME=CALLS/SECONDS with NAME one of ${rateLimitNames.join(', ')}`
+      return { ok: false, message }
     }
-    limits[name as RateLimitName] = { calls: Number(calls), seconds: Number(seconds) }
+    limits[name] = limit
   }
   return { ok: true, value: limits }
 }

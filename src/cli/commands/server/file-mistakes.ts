@@ -1,0 +1,18 @@
+import { type Failure, fail } from '../../failure.js'
+
+interface Problem {
+  readonly line: number
+  readonly column: number
+  readonly message: string
+}
+
+/**
+ * Returns the failure for a file with mistakes, with the place of each.
+ * @param what names the contents of the file, such as `The seed`
+ * @param name names the file
+ */
+export function fileMistakes(what: string, name: string, problems: readonly Problem[], hint: string): Failure {
+  const errors = problems.map((it) => ({ pointer: `${name}:${it.line}:${it.column}`, message: it.message }))
+  const count = errors.length === 1 ? 'a mistake' : `${errors.length} mistakes`
+  return fail('INVALID_INPUT', `${what} has ${count}.`, hint, { errors })
+}
