@@ -1,5 +1,5 @@
-import { testDeviants } from '../support/deviant-tables.js'
 import { bots, botsInReview } from '../support/deviants/bots.js'
+import { testDeviants } from '../support/test-deviants.js'
 
 /** Rules of the group without polling, whose probes wait. */
 const rules = [

@@ -3,31 +3,31 @@ import {
   accepts,
   acceptsCode,
   bodyOf,
+  type Call,
   codeOf,
   type Data,
   type Deviant,
   type Deviate,
-  on,
+  onPath,
   refuses,
   responds,
-  returns,
+  returnsData,
   sends,
   sendsBody,
   success,
-  type When,
   withBody,
-} from '../deviant-tables.js'
+} from '../deviants.js'
 
-const apply = on('POST /api/v1/bots/applications')
-const list = on('GET /api/v1/bots/my')
-const get = on('GET /api/v1/bots/my/[^/]+')
-const patch = on('PATCH /api/v1/bots/my/[^/]+')
-const setWebhook = on('POST /api/v1/bots/my/[^/]+/webhook')
-const regenerate = on('POST /api/v1/bots/my/[^/]+/regenerate-token')
-const metrics = on('GET /api/v1/bots/my/[^/]+/metrics')
-const send = on('POST /api/v1/bots/sendMessage')
-const poll = on('POST /api/v1/bots/getUpdates')
-const info = on('GET /api/v1/bots/getWebhookInfo')
+const apply = onPath('POST /api/v1/bots/applications')
+const list = onPath('GET /api/v1/bots/my')
+const get = onPath('GET /api/v1/bots/my/[^/]+')
+const patch = onPath('PATCH /api/v1/bots/my/[^/]+')
+const setWebhook = onPath('POST /api/v1/bots/my/[^/]+/webhook')
+const regenerate = onPath('POST /api/v1/bots/my/[^/]+/regenerate-token')
+const metrics = onPath('GET /api/v1/bots/my/[^/]+/metrics')
+const send = onPath('POST /api/v1/bots/sendMessage')
+const poll = onPath('POST /api/v1/bots/getUpdates')
+const info = onPath('GET /api/v1/bots/getWebhookInfo')
 
 const without =
   (name: string) =>
@@ -35,8 +35,8 @@ const without =
     rest
 
 /** Changes the items of a list. */
-const items = (when: When, change: (item: Data) => Data): Deviate =>
-  returns(when, (data) => ({ ...data, items: data.items.map(change) }))
+const items = (when: Call, change: (item: Data) => Data): Deviate =>
+  returnsData(when, (data) => ({ ...data, items: data.items.map(change) }))
 
 /** Changes the text of applications for a bot, so that the reference accepts them. */
 const applied = (change: (body: Data) => Data) => sendsBody(apply, change)
@@ -174,8 +174,8 @@ export const bots: readonly Deviant[] = [
     applied((it) => ({ ...it, ...(it.avatar && { avatar: it.avatar.replace('http:', 'https:') }) })),
   ],
   ['bot-records/listed', items(list, without('token_prefix'))],
-  ['bot-records/detail', returns(get, without('command_menus'))],
-  ['bot-records/profile-defaults', returns(get, (it) => ({ ...it, profile: { ...it.profile, links: null } }))],
+  ['bot-records/detail', returnsData(get, without('command_menus'))],
+  ['bot-records/profile-defaults', returnsData(get, (it) => ({ ...it, profile: { ...it.profile, links: null } }))],
   ['bot-records/patch', sendsBody(patch, without('friend_request_mode'))],
   ['bot-records/patch-of-the-username', sendsBody(patch, without('username'))],
   ['bot-records/patch-without-a-change', sendsBody(patch, (it) => ({ about: `deviant ${Math.random()}`, ...it }))],
@@ -190,42 +190,45 @@ export const bots: readonly Deviant[] = [
     ),
   ],
   ['bot-records/concurrent-gets', showsToken(2)],
-  ['bot-records/first-get', returns(get, without('one_time_token'))],
+  ['bot-records/first-get', returnsData(get, without('one_time_token'))],
   [
     'bot-records/user-bot-get',
-    returns(on('GET /api/v1/bots/my/bot_shop'), (it) => ({ ...it, one_time_token: 'shown' })),
+    returnsData(onPath('GET /api/v1/bots/my/bot_shop'), (it) => ({ ...it, one_time_token: 'shown' })),
   ],
   ['bot-records/url-of-2048', refuses((it) => patch(it) && bodyOf(it).cover_url?.length === 2_048, 400)],
-  ['bot-records/regenerate', returns(regenerate, (it) => ({ ...it, token_prefix: 'other' }))],
-  ['bot-records/regenerated-token', returns(regenerate, (it) => ({ ...it, one_time_token: `${it.one_time_token}x` }))],
+  ['bot-records/regenerate', returnsData(regenerate, (it) => ({ ...it, token_prefix: 'other' }))],
+  [
+    'bot-records/regenerated-token',
+    returnsData(regenerate, (it) => ({ ...it, one_time_token: `${it.one_time_token}x` })),
+  ],
   ['bot-records/old-token', acceptsCode(info, 'TOKEN_REVOKED')],
   ['bot-records/held-poll', acceptsCode(poll, 'TOKEN_REVOKED')],
 
-  ['bot-states/applied-is-pending', returns(apply, (it) => ({ ...it, review_status: 'approved' }))],
+  ['bot-states/applied-is-pending', returnsData(apply, (it) => ({ ...it, review_status: 'approved' }))],
   ['bot-states/approved-is-active', items(list, (it) => ({ ...it, status: 'inactive' }))],
-  ['bot-states/default-scopes', returns(apply, (it) => ({ ...it, scopes: [] }))],
+  ['bot-states/default-scopes', returnsData(apply, (it) => ({ ...it, scopes: [] }))],
   ['bot-states/no-scopes', accepts(apply, 400, (it) => bodyOf(it).scopes?.length === 0)],
   ['bot-states/unknown-scope', accepts(apply, 400, (it) => bodyOf(it).scopes?.length === 1)],
 
-  ['bot-metrics/calls', returns(metrics, (it) => ({ ...it, calls: { ...it.calls, total: it.errors.total } }))],
+  ['bot-metrics/calls', returnsData(metrics, (it) => ({ ...it, calls: { ...it.calls, total: it.errors.total } }))],
   [
     'bot-metrics/refused-calls',
-    returns(metrics, (it) => ({ ...it, calls: { ...it.calls, total: it.calls.total - it.errors.total } })),
+    returnsData(metrics, (it) => ({ ...it, calls: { ...it.calls, total: it.calls.total - it.errors.total } })),
   ],
-  ['bot-metrics/errors', returns(metrics, (it) => ({ ...it, errors: { ...it.errors, total: 0 } }))],
-  ['bot-metrics/errors-by-status', returns(metrics, (it) => ({ ...it, errors: { ...it.errors, by_status: {} } }))],
-  ['bot-metrics/errors-by-code', returns(metrics, (it) => ({ ...it, errors: { ...it.errors, by_code: {} } }))],
-  ['bot-metrics/quota', returns(metrics, (it) => ({ ...it, quota: { ...it.quota, remaining: -1 } }))],
-  ['bot-metrics/updates', returns(metrics, (it) => ({ ...it, updates: 0 }))],
-  ['bot-metrics/success-rate', returns(metrics, (it) => ({ ...it, webhook: { ...it.webhook, success_rate: 0 } }))],
+  ['bot-metrics/errors', returnsData(metrics, (it) => ({ ...it, errors: { ...it.errors, total: 0 } }))],
+  ['bot-metrics/errors-by-status', returnsData(metrics, (it) => ({ ...it, errors: { ...it.errors, by_status: {} } }))],
+  ['bot-metrics/errors-by-code', returnsData(metrics, (it) => ({ ...it, errors: { ...it.errors, by_code: {} } }))],
+  ['bot-metrics/quota', returnsData(metrics, (it) => ({ ...it, quota: { ...it.quota, remaining: -1 } }))],
+  ['bot-metrics/updates', returnsData(metrics, (it) => ({ ...it, updates: 0 }))],
+  ['bot-metrics/success-rate', returnsData(metrics, (it) => ({ ...it, webhook: { ...it.webhook, success_rate: 0 } }))],
 
   ['chats/not-started', accepts(send, 404)],
-  ['messages/members', returns(send, without('from'))],
-  ['messages/date', returns(send, (it) => ({ ...it, date: it.date * 1_000 }))],
-  ['messages/ids', returns(send, (it) => ({ ...it, message_id: it.message_id * 2 }))],
+  ['messages/members', returnsData(send, without('from'))],
+  ['messages/date', returnsData(send, (it) => ({ ...it, date: it.date * 1_000 }))],
+  ['messages/ids', returnsData(send, (it) => ({ ...it, message_id: it.message_id * 2 }))],
   ['lines-of-a-message/line-feed', refusesText(/[^\r]\n/)],
   ['lines-of-a-message/tab', refusesText(/\t/)],
-  ['lines-of-a-message/cr-lf', returns(send, (it) => ({ ...it, text: it.text.replace('\n', '\r\n') }))],
+  ['lines-of-a-message/cr-lf', returnsData(send, (it) => ({ ...it, text: it.text.replace('\n', '\r\n') }))],
   ['lines-of-a-message/cr-alone', sendsBody(send, (it) => ({ ...it, text: it.text.replace(/\r(?!\n)/, '\n') }))],
   ['lines-of-a-message/length-of-4096', refusesText(/^.{4096}$/su)],
   [
@@ -242,14 +245,17 @@ export const bots: readonly Deviant[] = [
 
   [
     'update-types/default',
-    returns(info, (it) => ({ ...it, allowed_updates: it.allowed_updates.filter((type: string) => type !== 'ping') })),
+    returnsData(info, (it) => ({
+      ...it,
+      allowed_updates: it.allowed_updates.filter((type: string) => type !== 'ping'),
+    })),
   ],
   ['update-types/absent', sendsBody(poll, (it) => (it.limit === 1 ? { allowed_updates: [], ...it } : it))],
   ...(['issued', 'redeemed', 'reversed'] as const).map(
     (name) =>
       [
         `update-types/voucher-${name}`,
-        returns(poll, (it) => ({ items: it.items.filter(({ type }: Data) => type !== `voucher_${name}`) })),
+        returnsData(poll, (it) => ({ items: it.items.filter(({ type }: Data) => type !== `voucher_${name}`) })),
       ] as const,
   ),
   [
@@ -264,7 +270,7 @@ export const bots: readonly Deviant[] = [
   ['update-types/selected-later', selectsOnRead(['voucher_issued', 'voucher_redeemed', 'voucher_reversed'])],
   ['update-types/deselected-later', selectsOnRead(undefined)],
 
-  ['polling/ascending', returns(poll, (it) => ({ items: it.items.reverse() }))],
+  ['polling/ascending', returnsData(poll, (it) => ({ items: it.items.reverse() }))],
   ['polling/unconfirmed', confirmsAll],
   [
     'polling/offset',

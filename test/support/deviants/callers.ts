@@ -2,37 +2,37 @@ import { scopes } from '../../../src/contract/endpoint.js'
 import {
   accepts,
   acceptsCode,
+  any,
   bearerOf,
   bodyOf,
+  type Call,
   codeOf,
   type Deviant,
   type Deviate,
-  on,
+  onPath,
   refusal,
   refuses,
   responds,
   returns,
-  returnsRefusal,
+  returnsData,
   sends,
   sendsBody,
   success,
-  type When,
-} from '../deviant-tables.js'
+} from '../deviants.js'
 
 const open = '/api/v1/open-platform'
-const runtime = on(`\\w+ ${open}/vouchers/.*`)
-const templates = on(`GET ${open}/vouchers/templates`)
+const runtime = onPath(`\\w+ ${open}/vouchers/.*`)
+const templates = onPath(`GET ${open}/vouchers/templates`)
 const apps = `${open}/applications`
-const createApp = on(`POST ${apps}`)
-const app = on(`\\w+ ${apps}(/[^/]+)?`)
-const patchApp = on(`PATCH ${apps}/[^/]+`)
-const createToken = on(`POST ${apps}/[^/]+/tokens`)
-const revokeToken = on(`DELETE ${apps}/[^/]+/tokens/[^/]+`)
-const link = on(`PUT ${apps}/[^/]+/bots/[^/]+`)
-const unlink = on(`DELETE ${apps}/[^/]+/bots/[^/]+`)
-const consoleCall = on(`\\w+ (${apps}.*|/api/v1/bots/(my|applications).*)`)
-const botCall = on('\\w+ /api/v1/bots/(vouchers/issue|sendMessage|getUpdates|setWebhook|getWebhookInfo)')
-const any = () => true
+const createApp = onPath(`POST ${apps}`)
+const app = onPath(`\\w+ ${apps}(/[^/]+)?`)
+const patchApp = onPath(`PATCH ${apps}/[^/]+`)
+const createToken = onPath(`POST ${apps}/[^/]+/tokens`)
+const revokeToken = onPath(`DELETE ${apps}/[^/]+/tokens/[^/]+`)
+const link = onPath(`PUT ${apps}/[^/]+/bots/[^/]+`)
+const unlink = onPath(`DELETE ${apps}/[^/]+/bots/[^/]+`)
+const consoleCall = onPath(`\\w+ (${apps}.*|/api/v1/bots/(my|applications).*)`)
+const botCall = onPath('\\w+ /api/v1/bots/(vouchers/issue|sendMessage|getUpdates|setWebhook|getWebhookInfo)')
 const isJwt = (bearer: string) => /^[^.]+\.[^.]*\./.test(bearer)
 
 /** Accepts calls of tokens with several scopes only. */
@@ -67,7 +67,7 @@ const listedTokens: Deviate = (next) => {
       const { id, token } = JSON.parse(response.body).data
       values.set(id, token)
     }
-    if (!on(`GET ${apps}/[^/]+/tokens`)(request)) return response
+    if (!onPath(`GET ${apps}/[^/]+/tokens`)(request)) return response
     return {
       ...response,
       body: response.body.replace(/"id":"(tok_\w+)"/g, (it, id) => `${it},"token":"${values.get(id)}"`),
@@ -77,7 +77,7 @@ const listedTokens: Deviate = (next) => {
 
 /** Refuses a call to a path to which it was made before, unless another kind of call undid it. */
 const refusesTwice =
-  (when: When, undo: When): Deviate =>
+  (when: Call, undo: Call): Deviate =>
   (next) => {
     const done = new Set<string>()
     return async (request) => {
@@ -103,7 +103,7 @@ const replaysAnyway: Deviate = (next) => {
 
 /** Changes responses to calls after a bot was unlinked. */
 const afterUnlink =
-  (when: When, response: ReturnType<typeof refusal>): Deviate =>
+  (when: Call, response: ReturnType<typeof refusal>): Deviate =>
   (next) => {
     let isUnlinked = false
     return async (request) => {
@@ -121,7 +121,7 @@ const staysDisabled: Deviate = (next) => {
   }
 }
 
-const repeatsSecret = (when: When, secret: (request: Parameters<typeof link>[0]) => string): Deviate =>
+const repeatsSecret = (when: Call, secret: (request: Parameters<typeof link>[0]) => string): Deviate =>
   responds(when, (response, request) =>
     response.status < 400 ? {} : { body: response.body.replace('"message":"', `"message":"${secret(request)} `) },
   )
@@ -139,25 +139,23 @@ export const callers: readonly Deviant[] = [
   ),
   ...scopes.map((scope) => [`scopes/with-${scope.replaceAll(':', '-')}`, singleScopes] as const),
   ['scopes/unknown-scope', accepts(createToken, 400, (it) => String(bodyOf(it).scopes).includes('conform'))],
-  ['scopes/required-scope', returnsRefusal(runtime, ({ details: _, ...json }) => json)],
+  ['scopes/required-scope', returns(runtime, 4, ({ details: _, ...json }) => json)],
   ['scopes/www-authenticate', responds(runtime, () => ({ headers: {} }))],
-  ['scopes/bot-issue', acceptsCode(on('POST /api/v1/bots/vouchers/issue'), 'INSUFFICIENT_SCOPE')],
-  ['scopes/bot-templates-read', acceptsCode(on('GET /api/v1/bots/my/.*'), 'INSUFFICIENT_SCOPE')],
-  ['scopes/bot-templates-write', acceptsCode(on('POST /api/v1/bots/my/.*'), 'INSUFFICIENT_SCOPE')],
+  ['scopes/bot-issue', acceptsCode(onPath('POST /api/v1/bots/vouchers/issue'), 'INSUFFICIENT_SCOPE')],
+  ['scopes/bot-templates-read', acceptsCode(onPath('GET /api/v1/bots/my/.*'), 'INSUFFICIENT_SCOPE')],
+  ['scopes/bot-templates-write', acceptsCode(onPath('POST /api/v1/bots/my/.*'), 'INSUFFICIENT_SCOPE')],
 
   ['credential-kinds/runtime-with-jwt', accepts(templates, 401, (it) => /^ey/.test(bearerOf(it)))],
   [
     'credential-kinds/runtime-with-bot',
-    accepts(on(`POST ${open}/.*/redeem`), 401, (it) => /^sbot_/.test(bearerOf(it))),
+    accepts(onPath(`POST ${open}/.*/redeem`), 401, (it) => /^sbot_/.test(bearerOf(it))),
   ],
   ['credential-kinds/bot-with-token', acceptsCode(botCall, 'TOKEN_TYPE_NOT_ACCEPTED')],
   ['credential-kinds/bot-with-jwt', acceptsCode(botCall, 'TOKEN_TYPE_NOT_ACCEPTED')],
   ['credential-kinds/console-with-token', acceptsCode(consoleCall, 'TOKEN_TYPE_NOT_ACCEPTED')],
   [
     'credential-kinds/console-with-bot',
-    returnsRefusal(consoleCall, (it) =>
-      it.code === 'TOKEN_TYPE_NOT_ACCEPTED' ? { ...it, code: 'TOKEN_INVALID' } : it,
-    ),
+    returns(consoleCall, 4, (it) => (it.code === 'TOKEN_TYPE_NOT_ACCEPTED' ? { ...it, code: 'TOKEN_INVALID' } : it)),
   ],
 
   ['token-form/application-token', longTokens],
@@ -168,10 +166,10 @@ export const callers: readonly Deviant[] = [
     ),
   ],
   ['token-form/wrong-checksum-of-bot', acceptsCode(botCall, 'TOKEN_INVALID')],
-  ['token-form/shown-parts', returns(createToken, (it) => ({ ...it, last4: '****' }))],
+  ['token-form/shown-parts', returnsData(createToken, (it) => ({ ...it, last4: '****' }))],
   [
     'token-form/shown-parts-of-bots',
-    returns(on('GET /api/v1/bots/my'), ({ items, ...rest }) => ({
+    returnsData(onPath('GET /api/v1/bots/my'), ({ items, ...rest }) => ({
       ...rest,
       items: items.map((item: object) => ({ ...item, token_prefix: 'sbot_' })),
     })),
@@ -187,7 +185,7 @@ export const callers: readonly Deviant[] = [
   ],
   ['application-tokens/lifetime-of-0', accepts(createToken, 400, (it) => bodyOf(it).expires_in_days === 0)],
   ['application-tokens/lifetime-of-366', accepts(createToken, 400, (it) => bodyOf(it).expires_in_days === 366)],
-  ['application-tokens/lifetime-of-1', returns(createToken, (it) => ({ ...it, expiresAt: null }))],
+  ['application-tokens/lifetime-of-1', returnsData(createToken, (it) => ({ ...it, expiresAt: null }))],
   ['application-tokens/lifetime-of-365', refuses((it) => createToken(it) && bodyOf(it).expires_in_days === 365, 400)],
   ['application-tokens/lifetime-by-default', sendsBody(createToken, (it) => ({ expires_in_days: 30, ...it }))],
   [
@@ -209,36 +207,36 @@ export const callers: readonly Deviant[] = [
     ),
   ],
 
-  ['applications/record', returns(app, ({ features: _, ...data }) => data)],
-  ['applications/allowed-origins', returns(createApp, (it) => ({ ...it, allowedOrigins: [] }))],
-  ['applications/listed-and-read', returns(on(`GET ${apps}`), (it) => ({ ...it, items: [] }))],
+  ['applications/record', returnsData(app, ({ features: _, ...data }) => data)],
+  ['applications/allowed-origins', returnsData(createApp, (it) => ({ ...it, allowedOrigins: [] }))],
+  ['applications/listed-and-read', returnsData(onPath(`GET ${apps}`), (it) => ({ ...it, items: [] }))],
   ['applications/patched', sendsBody(patchApp, ({ description: _, ...body }) => body)],
-  ['applications/owner-disables', returns(patchApp, (it) => ({ ...it, status: 'active' }))],
+  ['applications/owner-disables', returnsData(patchApp, (it) => ({ ...it, status: 'active' }))],
   ['applications/owner-cannot-suspend', accepts(patchApp, 400)],
   ['applications/disabled', acceptsCode(templates, 'APPLICATION_DISABLED')],
   ['applications/disabled-replay', replaysAnyway],
   ['applications/enabled-again', staysDisabled],
   ['applications/link-of-an-unknown-bot', accepts(link, 404)],
   ['applications/link-elsewhere', acceptsCode(link, 'BOT_ALREADY_LINKED')],
-  ['applications/linked-bots', returns(link, (it) => ({ ...it, linkedBots: [] }))],
+  ['applications/linked-bots', returnsData(link, (it) => ({ ...it, linkedBots: [] }))],
   ['applications/link-twice', refusesTwice(link, unlink)],
-  ['applications/link-changes', returns(on(`GET ${apps}/[^/]+`), (it) => ({ ...it, updatedAt: it.createdAt }))],
+  ['applications/link-changes', returnsData(onPath(`GET ${apps}/[^/]+`), (it) => ({ ...it, updatedAt: it.createdAt }))],
   ['applications/unlink-twice', refusesTwice(unlink, link)],
   [
     'applications/unlinked-bot',
     sends(unlink, (it) => ({ method: 'GET', path: it.path.replace(/\/bots\/.*/, ''), body: '' })),
   ],
   ['applications/unlink-keeps', afterUnlink(templates, refusal(401))],
-  ['applications/unlink-keeps-vouchers', afterUnlink(on(`POST ${open}/vouchers/verify`), refusal(404))],
+  ['applications/unlink-keeps-vouchers', afterUnlink(onPath(`POST ${open}/vouchers/verify`), refusal(404))],
 
   ['stored-secrets/refused-token', repeatsSecret(templates, bearerOf)],
   [
     'stored-secrets/refused-code',
-    repeatsSecret(on(`POST ${open}/vouchers/verify`), (it) => bodyOf(it).credential.value),
+    repeatsSecret(onPath(`POST ${open}/vouchers/verify`), (it) => bodyOf(it).credential.value),
   ],
   [
     'stored-secrets/refused-webhook-secret',
-    repeatsSecret(on('POST /api/v1/bots/setWebhook'), (it) => bodyOf(it).secret_token),
+    repeatsSecret(onPath('POST /api/v1/bots/setWebhook'), (it) => bodyOf(it).secret_token),
   ],
 ]
 

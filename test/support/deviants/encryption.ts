@@ -1,37 +1,22 @@
 import { randomBytes } from 'node:crypto'
-import type { TransportRequest, TransportResponse } from '../../../src/client/transport.js'
+import type { TransportResponse } from '../../../src/client/transport.js'
 import { encodeBase64url } from '../../../src/secure/base64url.js'
 import { makeClientKeyPair } from '../../../src/secure/client/key.js'
-import { asMembers, parseJson } from '../../../src/secure/json.js'
 import { paths } from '../../../src/secure/suite.js'
-import type { Deviate } from '../deviants.js'
+import { bodyOf, type Call, codeOf, type Deviate, responds, sends } from '../deviants.js'
 import { insideSessions } from '../inner-deviation.js'
 
-type Change = (response: TransportResponse, request: TransportRequest) => Partial<TransportResponse>
-
-const members = (text = '') => asMembers(parseJson(text)) ?? {}
-
-/** Changes the responses of a path. */
-const responses =
-  (path: string, change: Change): Deviate =>
-  (plain) =>
-  async (request) => {
-    const response = await plain(request)
-    return request.path.startsWith(path) ? { ...response, ...change(response, request) } : response
-  }
+/** True for calls whose path starts with a text. */
+const at =
+  (start: string): Call =>
+  ({ path }) =>
+    path.startsWith(start)
 
 /** Changes members of the JSON that a path returns with 200. */
 const bodies = (path: string, change: (body: Readonly<Record<string, unknown>>) => object): Deviate =>
-  responses(path, ({ status, body }) =>
-    status === 200 ? { body: JSON.stringify({ ...members(body), ...change(members(body)) }) } : {},
+  responds(at(path), (response) =>
+    response.status === 200 ? { body: JSON.stringify({ ...bodyOf(response), ...change(bodyOf(response)) }) } : {},
   )
-
-/** Changes the requests of a path. */
-const requests =
-  (path: string, change: (request: TransportRequest) => Partial<TransportRequest>): Deviate =>
-  (plain) =>
-  (request) =>
-    plain(request.path.startsWith(path) ? { ...request, ...change(request) } : request)
 
 /** Accepts an envelope again that `calls` others have followed: remembers the latest only. */
 const forgets =
@@ -50,7 +35,7 @@ const forgets =
   }
 
 const replaced = (code: string, status: number): Deviate =>
-  responses(paths.dispatch, (response) => (members(response.body).code === code ? { status } : {}))
+  responds(at(paths.dispatch), (response) => (codeOf(response) === code ? { status } : {}))
 
 const otherOrigin = 'https://elsewhere.example'
 
@@ -59,11 +44,11 @@ const anyOrigin: Deviate = (plain) => async (request) => {
   const { origin, ...headers } = request.headers
   if (request.path !== paths.dispatch || origin !== otherOrigin) return plain(request)
   const bound = await plain({ ...request, headers: { ...headers, origin: 'https://conform.example' } })
-  return members(bound.body).code === 'SECURE_SESSION_ORIGIN_MISMATCH' ? plain({ ...request, headers }) : bound
+  return codeOf(bound) === 'SECURE_SESSION_ORIGIN_MISMATCH' ? plain({ ...request, headers }) : bound
 }
 
 const validKey = encodeBase64url(makeClientKeyPair(randomBytes).publicKey)
-const isShort = (body: string | undefined) => String(members(body).clientPublicKey).length === 44
+const isShort = (body: string | undefined) => String(bodyOf({ body }).clientPublicKey).length === 44
 
 /** Deviant servers. `only`: what is run, the rule or the whole group. */
 export const encryption: readonly (readonly [only: string, differs: readonly string[], deviate: Deviate])[] = [
@@ -97,14 +82,14 @@ export const encryption: readonly (readonly [only: string, differs: readonly str
   [
     'public-keys',
     ['public-keys/compressed'],
-    requests(paths.session, ({ body = '' }) =>
+    sends(at(paths.session), ({ body = '' }) =>
       isShort(body) ? { body: JSON.stringify({ clientPublicKey: validKey }) } : {},
     ),
   ],
   [
     'envelopes',
     ['envelopes/media-type-of-response'],
-    responses(paths.dispatch, ({ status, headers }) =>
+    responds(at(paths.dispatch), ({ status, headers }) =>
       status === 200 ? { headers: { ...headers, 'content-type': 'application/json' } } : {},
     ),
   ],
@@ -132,7 +117,7 @@ export const encryption: readonly (readonly [only: string, differs: readonly str
   [
     'required-encryption',
     ['required-encryption/upgrade'],
-    responses('/api/v1/open-platform', ({ status, headers: { upgrade: _, ...headers } }) =>
+    responds(at('/api/v1/open-platform'), ({ status, headers: { upgrade: _, ...headers } }) =>
       status === 426 ? { headers } : {},
     ),
   ],

@@ -1,56 +1,26 @@
-import type { TransportRequest, TransportResponse } from '../../../src/client/transport.js'
-import { bodyOf, type Data, type Deviant, type Deviate, refusal } from '../deviant-tables.js'
-import { changedBody } from '../deviants.js'
+import type { TransportRequest } from '../../../src/client/transport.js'
+import {
+  bodyOf,
+  both,
+  type Deviant,
+  type Deviate,
+  post,
+  refusal,
+  refuses,
+  responds,
+  returnsData,
+  sends,
+  sendsBody,
+} from '../deviants.js'
 
 const runtime = '/api/v1/open-platform/vouchers/'
-const isCall = ({ method, path }: TransportRequest, name: string) => method === 'POST' && path.endsWith(name)
-
-/** Changes the requests of POST calls whose path ends with `name`, before the server sees them. */
-const asks =
-  (name: string, change: (request: TransportRequest) => Partial<TransportRequest>): Deviate =>
-  (next) =>
-  (request) =>
-    next(isCall(request, name) ? { ...request, ...change(request) } : request)
-
-const asksBody = (name: string, change: (body: Data) => Data): Deviate =>
-  asks(name, ({ body }) => (body === undefined ? {} : { body: changedBody(body, change) ?? '' }))
-
-/** Changes `data` of the successes of POST calls. */
-const returns =
-  (name: string, change: (data: Data, request: TransportRequest) => Data): Deviate =>
-  (next) =>
-  async (request) => {
-    const response = await next(request)
-    if (!isCall(request, name) || response.status > 299) return response
-    const json = JSON.parse(response.body)
-    return { ...response, body: JSON.stringify({ ...json, data: change(json.data, request) }) }
-  }
-
-/** Changes responses to POST calls. */
-const responds =
-  (
-    name: string,
-    change: (response: TransportResponse, request: TransportRequest) => Partial<TransportResponse>,
-  ): Deviate =>
-  (next) =>
-  async (request) => {
-    const response = await next(request)
-    return isCall(request, name) ? { ...response, ...change(response, request) } : response
-  }
-
-/** Refuses some POST calls. */
-const refuses =
-  (name: string, when: (request: TransportRequest) => boolean, status: number, code: string): Deviate =>
-  (next) =>
-  async (request) =>
-    isCall(request, name) && when(request) ? refusal(status, code) : next(request)
 
 /** Refuses concurrent redemptions under one key instead of waiting. */
 const inFlight: Deviate = (next) => {
   const running = new Set<unknown>()
   return async (request) => {
     const key = request.headers['idempotency-key']
-    if (!isCall(request, '/redeem') || key === undefined) return next(request)
+    if (!post('/redeem')(request) || key === undefined) return next(request)
     if (running.has(key)) return refusal(409, 'IDEMPOTENCY_KEY_IN_PROGRESS')
     running.add(key)
     try {
@@ -68,34 +38,34 @@ let added = 0
 export const vouchers: readonly Deviant[] = [
   [
     'idempotency-keys/redeem-without-a-key',
-    asks('/redeem', ({ headers }) => ({ headers: { 'idempotency-key': `added-${(added += 1)}`, ...headers } })),
+    sends(post('/redeem'), ({ headers }) => ({ headers: { 'idempotency-key': `added-${(added += 1)}`, ...headers } })),
   ],
   [
     'idempotency-keys/quotes',
-    asks('/redeem', ({ headers }) => ({
+    sends(post('/redeem'), ({ headers }) => ({
       headers: { ...headers, 'idempotency-key': (headers['idempotency-key'] ?? '').replaceAll('"', '!') },
     })),
   ],
   [
     'idempotency-keys/other-body',
-    asksBody('/redeem', ({ reference, ...rest }) => (reference === 'other' ? rest : { reference, ...rest })),
+    sendsBody(post('/redeem'), ({ reference, ...rest }) => (reference === 'other' ? rest : { reference, ...rest })),
   ],
   ['keys-in-flight/replay', inFlight],
   [
     'replays/not-the-first-call',
-    responds('/issue', ({ headers }) => ({ headers: { ...headers, 'idempotent-replayed': 'true' } })),
+    responds(post('/issue'), ({ headers }) => ({ headers: { ...headers, 'idempotent-replayed': 'true' } })),
   ],
   [
     'templates/too-large-issue-limit',
-    asksBody(`${runtime}templates`, (it) => ({
+    sendsBody(post(`${runtime}templates`), (it) => ({
       ...it,
       ...(it.issue_limit > 1_000_000_000 && { issue_limit: 1_000_000_000 }),
     })),
   ],
-  ['template-states/submit', returns('/submit', (data) => ({ ...data, status: 'active' }))],
+  ['template-states/submit', returnsData(post('/submit'), (data) => ({ ...data, status: 'active' }))],
   [
     'bot-side-templates/review-without-a-link',
-    responds('/submit', ({ status }, { path }) =>
+    responds(post('/submit'), ({ status }, { path }) =>
       status === 200 && path.startsWith('/api/v1/bots/') && !path.includes('bot_shop')
         ? refusal(409, 'BOT_NOT_LINKED')
         : {},
@@ -103,38 +73,57 @@ export const vouchers: readonly Deviant[] = [
   ],
   [
     'validity/duration-of-1095',
-    refuses(`${runtime}templates`, (it) => bodyOf(it).validity?.duration_days === 1095, 400, 'VALIDATION_FAILED'),
+    refuses(
+      both(post(`${runtime}templates`), (it) => bodyOf(it).validity?.duration_days === 1095),
+      400,
+      'VALIDATION_FAILED',
+    ),
   ],
-  ['validity/day-of-86400-seconds', returns('/issue', (data) => ({ ...data, validUntil: '2099-01-01T00:00:00.000Z' }))],
-  ['credentials/lower-case', refuses('/verify', (it) => /^[0-9a-z-]*[a-z]/.test(codeOf(it)), 400, 'VALIDATION_FAILED')],
-  ['issue/repeated-status', responds('/vouchers/issue', ({ status }) => ({ status: status === 200 ? 201 : status }))],
+  [
+    'validity/day-of-86400-seconds',
+    returnsData(post('/issue'), (data) => ({ ...data, validUntil: '2099-01-01T00:00:00.000Z' })),
+  ],
+  [
+    'credentials/lower-case',
+    refuses(
+      both(post('/verify'), (it) => /^[0-9a-z-]*[a-z]/.test(codeOf(it))),
+      400,
+      'VALIDATION_FAILED',
+    ),
+  ],
+  [
+    'issue/repeated-status',
+    responds(post('/vouchers/issue'), ({ status }) => ({ status: status === 200 ? 201 : status })),
+  ],
   [
     'issue/other-recipient',
-    responds('/vouchers/issue', (response) =>
+    responds(post('/vouchers/issue'), (response) =>
       response.body.includes('EXTERNAL_ISSUE_ID_CONFLICT') ? refusal(422, 'CONFLICT') : {},
     ),
   ],
-  ['bot-issue/delivery', returns('/bots/vouchers/issue', (data) => ({ ...data, delivery: null }))],
+  ['bot-issue/delivery', returnsData(post('/bots/vouchers/issue'), (data) => ({ ...data, delivery: null }))],
   [
     'vouchers/expired',
-    returns('/verify', (data) => ({
+    returnsData(post('/verify'), (data) => ({
       ...data,
       voucher: { ...data.voucher, status: data.voucher.status.replace('expired', 'issued') },
     })),
   ],
   [
     'verify/expired',
-    returns('/verify', (data) => ({ ...data, reason: data.reason === 'expired' ? 'old' : data.reason })),
+    returnsData(post('/verify'), (data) => ({ ...data, reason: data.reason === 'expired' ? 'old' : data.reason })),
   ],
   [
     'redemptions/second',
-    responds('/redeem', (response) =>
+    responds(post('/redeem'), (response) =>
       response.body.includes('VOUCHER_ALREADY_REDEEMED') ? refusal(422, 'VOUCHER_ALREADY_REDEEMED') : {},
     ),
   ],
   [
     'failure-codes/expired',
-    responds('/redeem', (response) => (response.body.includes('VOUCHER_EXPIRED') ? refusal(409, 'VOUCHER_GONE') : {})),
+    responds(post('/redeem'), (response) =>
+      response.body.includes('VOUCHER_EXPIRED') ? refusal(409, 'VOUCHER_GONE') : {},
+    ),
   ],
-  ['reversal/metadata', returns('/reverse', (data, request) => ({ ...data, ...bodyOf(request) }))],
+  ['reversal/metadata', returnsData(post('/reverse'), (data, request) => ({ ...data, ...bodyOf(request) }))],
 ]

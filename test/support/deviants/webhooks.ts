@@ -1,15 +1,5 @@
-import type { TransportResponse } from '../../../src/client/transport.js'
-import { parseJson } from '../../../src/secure/json.js'
 import type { RelayedDelivery } from '../delivery-relay.js'
-import { changedBody, type Deviate, membersOf } from '../deviants.js'
-
-type Members = Readonly<Record<string, unknown>>
-
-const accepted = (data: object): TransportResponse => ({
-  status: 200,
-  headers: {},
-  body: JSON.stringify({ success: true, data, requestId: 'req_1' }),
-})
+import { any, type Data, type Deviate, post, returnsData, sendsBody, success } from '../deviants.js'
 
 /** Accepts the webhook URLs that contain a text. */
 const acceptsUrl =
@@ -17,46 +7,22 @@ const acceptsUrl =
   (plain) =>
   async (request) =>
     request.method === 'POST' && /webhook$/i.test(request.path) && request.body?.includes(text)
-      ? accepted({ delivery_mode: 'webhook' })
+      ? success({ delivery_mode: 'webhook' })
       : plain(request)
 
-/** Changes the requests of a method. */
-const requests =
-  (method: string, end: string, change: (body: Members) => Members): Deviate =>
-  (plain) =>
-  (request) =>
-    plain(
-      request.method === method && request.path.endsWith(end)
-        ? {
-            ...request,
-            headers: { 'content-type': 'application/json', ...request.headers },
-            body: changedBody(request.body, change) ?? '',
-          }
-        : request,
-    )
-
 /** Changes `data` of all successes. */
-const data =
-  (change: (data: Members) => object): Deviate =>
-  (plain) =>
-  async (request) => {
-    const response = await plain(request)
-    const { data: was, ...rest } = membersOf(parseJson(response.body))
-    return was === undefined
-      ? response
-      : { ...response, body: JSON.stringify({ ...rest, data: { ...membersOf(was), ...change(membersOf(was)) } }) }
-  }
+const data = (change: (data: Data) => object): Deviate => returnsData(any, (data) => ({ ...data, ...change(data) }))
 
 /** Changes the records of deliveries in lists. */
-const records = (change: (record: Members) => object): Deviate =>
-  data(({ items }) => (Array.isArray(items) ? { items: items.map((it: Members) => ({ ...it, ...change(it) })) } : {}))
+const records = (change: (record: Data) => object): Deviate =>
+  data(({ items }) => (Array.isArray(items) ? { items: items.map((it: Data) => ({ ...it, ...change(it) })) } : {}))
 
-const later = ({ next_attempt_at: at }: Members, ms: number) =>
+const later = ({ next_attempt_at: at }: Data, ms: number) =>
   typeof at === 'string' ? { next_attempt_at: new Date(Date.parse(at) + ms).toISOString() } : {}
 
 /** Drops waiting updates when a webhook is set for the first time. */
 const dropsWaiting: Deviate = (plain) => {
-  const drops = requests('POST', '/webhook', (it) => ({ drop_pending_updates: true, ...it }))(plain)
+  const drops = sendsBody(post('/webhook'), (it) => ({ drop_pending_updates: true, ...it }))(plain)
   let isSet = false
   return async (request) => {
     if (!request.path.split('?')[0]?.endsWith('/webhook')) return plain(request)
@@ -106,7 +72,7 @@ export const webhooks: readonly (readonly [only: string, differs: readonly strin
   [
     'webhook-settings',
     ['webhook-settings/grace'],
-    requests('POST', '/webhook', ({ secret_grace_seconds: _, ...it }) =>
+    sendsBody(post('/webhook'), ({ secret_grace_seconds: _, ...it }) =>
       _ === 600 ? it : { ...it, ...(_ === undefined ? {} : { secret_grace_seconds: _ }) },
     ),
   ],
@@ -115,9 +81,7 @@ export const webhooks: readonly (readonly [only: string, differs: readonly strin
     'webhook-removal',
     ['webhook-removal/old-attempts'],
     records((it) =>
-      it.attempt_count === 1 && it.status === 'delivered' && (it.attempts as readonly unknown[]).length === 2
-        ? { attempt_count: 2 }
-        : {},
+      it.attempt_count === 1 && it.status === 'delivered' && it.attempts.length === 2 ? { attempt_count: 2 } : {},
     ),
   ],
   ['retry-schedule', ['retry-schedule/next-attempt'], records((it) => later(it, 240_000))],
@@ -136,7 +100,7 @@ export const webhooks: readonly (readonly [only: string, differs: readonly strin
     ['deliveries/failed', 'deliveries/statuses'],
     records((it) => (it.status === 'failed' ? { status: 'retrying' } : {})),
   ],
-  ['manual-retries', ['manual-retries/delivered'], requests('POST', '/retry', () => ({ force: true }))],
+  ['manual-retries', ['manual-retries/delivered'], sendsBody(post('/retry'), () => ({ force: true }))],
 ]
 
 /** Deviant servers whose deliveries differ. */
