@@ -1,5 +1,6 @@
 /** Bytes of base64 as the server writes it. */
-export const bytesOf = (base64: string): Uint8Array => Uint8Array.from(atob(base64), (it) => it.charCodeAt(0))
+export const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(atob(base64), (it) => it.charCodeAt(0))
 
 /** Text of UTF-8; null for other bytes. A mark of the byte order stays, because it is part of what was sent. */
 export function textOf(bytes: Uint8Array): string | null {

@@ -3,7 +3,6 @@ import type { Entry } from './activity-log.js'
 import { Badge, Loading, Status } from './components.js'
 import { filterNames, filterOf, statuses } from './filter.js'
 import { count, duration } from './format.js'
-import { html } from './html.js'
 import { linkTo, place, setQuery } from './router.js'
 import { signal } from './signal.js'
 import { connection, log, logVersion } from './stream.js'
@@ -19,17 +18,21 @@ export function StreamView() {
   const version = logVersion.value
   // Every entry is tested again: 10,000 take less than 2 ms.
   const entries = useMemo(() => log.entries.filter(filterOf(query)).reverse(), [version, query])
-  return html`<section class="stream">
-    <h1 class="unseen" tabindex="-1">Stream of requests and deliveries</h1>
-    <${Filters} query=${query} found=${entries.length} />
-    ${entries.length === 0 ? html`<${Empty} />` : html`<${List} entries=${entries} />`}
-  </section>`
+  return (
+    <section class="stream">
+      <h1 class="unseen" tabindex={-1}>
+        Stream of requests and deliveries
+      </h1>
+      <Filters query={query} found={entries.length} />
+      {entries.length === 0 ? <Empty /> : <List entries={entries} />}
+    </section>
+  )
 }
 
 function Empty() {
   if (connection.value === 'Connecting') return Loading()
-  if (log.entries.length > 0) return html`<p class="empty">No entry passes these filters.</p>`
-  return html`<p class="empty">Nothing happened yet: calls and deliveries appear here as they happen.</p>`
+  if (log.entries.length > 0) return <p class="empty">No entry passes these filters.</p>
+  return <p class="empty">Nothing happened yet: calls and deliveries appear here as they happen.</p>
 }
 
 function Filters({ query, found }: { readonly query: URLSearchParams; readonly found: number }) {
@@ -48,27 +51,55 @@ function Filters({ query, found }: { readonly query: URLSearchParams; readonly f
   const choice = (name: string, label: string, options: readonly (readonly [string, string])[]) => {
     const own = value(name)
     const listed = own === '' || options.some(([it]) => it === own) ? options : [...options, [own, own] as const]
-    return html`<label><span>${label}</span>
-      <select value=${own} onChange=${(event: Event) => change(name, (event.target as HTMLSelectElement).value)}>
-        <option value="">All</option>
-        ${listed.map(([it, text]) => html`<option key=${it} value=${it}>${text}</option>`)}
-      </select></label>`
+    return (
+      <label>
+        <span>{label}</span>
+        <select value={own} onChange={(event) => change(name, event.currentTarget.value)}>
+          <option value="">All</option>
+          {listed.map(([it, text]) => (
+            <option key={it} value={it}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+    )
   }
-  const input = (name: string, label: string) =>
-    html`<label><span>${label}</span>
-      <input type="search" id=${`filter-${name}`} value=${value(name)} autocomplete="off"
-        onInput=${(event: Event) => change(name, (event.target as HTMLInputElement).value)} /></label>`
+  const input = (name: string, label: string) => (
+    <label>
+      <span>{label}</span>
+      <input
+        type="search"
+        id={`filter-${name}`}
+        value={value(name)}
+        autocomplete="off"
+        onInput={(event) => change(name, event.currentTarget.value)}
+      />
+    </label>
+  )
   const isFiltered = filterNames.some((name) => query.has(name))
   const total = log.entries.length
-  return html`<form class="filters" role="search" aria-label="Filter of the stream" onSubmit=${(event: Event) => event.preventDefault()}>
-    ${input('find', 'Find')}
-    ${choice('type', 'Type', types)}
-    ${choice('status', 'Status', Object.entries(statuses))}
-    ${choice('application', 'Application or bot', valuesOf('owner'))}
-    ${input('voucher', 'Voucher id')}
-    <p class="quiet">${isFiltered ? `${count(found)} of ${count(total)}` : count(total)}${log.omitted > 0 && ` (${count(log.omitted)} left out)`}
-      ${isFiltered && html` <button type="button" class="small" onClick=${() => setQuery(new URLSearchParams())}>Show all</button>`}</p>
-  </form>`
+  return (
+    <form class="filters" role="search" aria-label="Filter of the stream" onSubmit={(event) => event.preventDefault()}>
+      {input('find', 'Find')}
+      {choice('type', 'Type', types)}
+      {choice('status', 'Status', Object.entries(statuses))}
+      {choice('application', 'Application or bot', valuesOf('owner'))}
+      {input('voucher', 'Voucher id')}
+      <p class="quiet">
+        {isFiltered ? `${count(found)} of ${count(total)}` : count(total)}
+        {log.omitted > 0 && ` (${count(log.omitted)} left out)`}
+        {isFiltered && (
+          <>
+            {' '}
+            <button type="button" class="small" onClick={() => setQuery(new URLSearchParams())}>
+              Show all
+            </button>
+          </>
+        )}
+      </p>
+    </form>
+  )
 }
 
 export const entryLink = (it: Entry): string => linkTo([it.kind === 'request' ? 'requests' : 'deliveries', it.id])
@@ -128,25 +159,52 @@ function List({ entries }: { readonly entries: readonly Entry[] }) {
 
   const first = Math.max(0, Math.min(Math.floor(top / row), entries.length) - MARGIN)
   const last = Math.min(entries.length, Math.ceil((top + height) / row) + MARGIN)
-  const rows = entries
-    .slice(first, last)
-    .map((it, index) => html`<${Row} key=${it.key} entry=${it} index=${first + index} />`)
+  const rows = entries.slice(first, last).map((it, index) => <Row key={it.key} entry={it} index={first + index} />)
   const gap = (height: number) =>
-    height > 0 && html`<tbody aria-hidden="true"><tr><td style=${{ height: `${height}px` }}></td></tr></tbody>`
-  return html`<div class="list" ref=${box}
-      onScroll=${(event: Event) => setTop((event.target as HTMLElement).scrollTop)}>
-    <table aria-rowcount=${entries.length + 1}>
-      <caption class="unseen">Newest first</caption>
-      <thead><tr aria-rowindex="1">
-        <th scope="col" class="time">Time<span class="wide"> (UTC)</span></th><th scope="col">Type</th><th scope="col" class="state">Status</th>
-        <th scope="col" class="wide">Voucher</th><th scope="col" class="wide">Application or bot</th><th scope="col" class="wide number ms">Duration</th>
-      </tr></thead>
-      ${gap(first * row)}
-      <tbody>${rows}</tbody>
-      ${gap((entries.length - last) * row)}
-    </table>
-  </div>
-  ${top > row * 3 && html`<button type="button" class="newest" onClick=${() => box.current?.scrollTo({ top: 0 })}>↑ Newest</button>`}`
+    height > 0 && (
+      <tbody aria-hidden="true">
+        <tr>
+          <td style={{ height: `${height}px` }}></td>
+        </tr>
+      </tbody>
+    )
+  return (
+    <>
+      <div class="list" ref={box} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
+        <table aria-rowcount={entries.length + 1}>
+          <caption class="unseen">Newest first</caption>
+          <thead>
+            <tr aria-rowindex={1}>
+              <th scope="col" class="time">
+                Time<span class="wide"> (UTC)</span>
+              </th>
+              <th scope="col">Type</th>
+              <th scope="col" class="state">
+                Status
+              </th>
+              <th scope="col" class="wide">
+                Voucher
+              </th>
+              <th scope="col" class="wide">
+                Application or bot
+              </th>
+              <th scope="col" class="wide number ms">
+                Duration
+              </th>
+            </tr>
+          </thead>
+          {gap(first * row)}
+          <tbody>{rows}</tbody>
+          {gap((entries.length - last) * row)}
+        </table>
+      </div>
+      {top > row * 3 && (
+        <button type="button" class="newest" onClick={() => box.current?.scrollTo({ top: 0 })}>
+          ↑ Newest
+        </button>
+      )}
+    </>
+  )
 }
 
 function stepOf(event: KeyboardEvent): number {
@@ -164,19 +222,46 @@ function stepOf(event: KeyboardEvent): number {
 function Row({ entry, index }: { readonly entry: Entry; readonly index: number }) {
   const { kind, line } = entry
   const isSelected = selected.value === entry.key
-  return html`<tr class=${`entry ${isSelected ? 'selected' : ''}`} aria-rowindex=${index + 2}>
-    <td class="time"><time datetime=${entry.at}>${entry.at.slice(11, 19)}<span class="wide">${entry.at.slice(19, 23)}</span></time></td>
-    <td class="type"><span class=${`kind ${kind}`}>${kind === 'request' ? '→' : '↗'}<span class="unseen">${kind}</span></span>
-      <a href=${entryLink(entry)} onFocus=${() => {
-        selected.value = entry.key
-      }}>${entry.type}</a>
-      ${entry.replayed && html` <${Badge} tone="note">replay<//>`}
-      <span class="quiet wide"> ${line.kind === 'request' ? line.request.method : attemptOf(line.delivery.attempt)}</span></td>
-    <td class="state"><${Status} status=${entry.status} /> ${entry.code && html`<span class="code">${entry.code}</span>`}</td>
-    <td class="wide id">${entry.voucher}</td>
-    <td class="wide id">${entry.owner}</td>
-    <td class="wide number ms">${duration(entry.ms)}</td>
-  </tr>`
+  return (
+    <tr class={`entry ${isSelected ? 'selected' : ''}`} aria-rowindex={index + 2}>
+      <td class="time">
+        <time datetime={entry.at}>
+          {entry.at.slice(11, 19)}
+          <span class="wide">{entry.at.slice(19, 23)}</span>
+        </time>
+      </td>
+      <td class="type">
+        <span class={`kind ${kind}`}>
+          {kind === 'request' ? '→' : '↗'}
+          <span class="unseen">{kind}</span>
+        </span>
+        <a
+          href={entryLink(entry)}
+          onFocus={() => {
+            selected.value = entry.key
+          }}
+        >
+          {entry.type}
+        </a>
+        {entry.replayed && (
+          <>
+            {' '}
+            <Badge tone="note">replay</Badge>
+          </>
+        )}
+        <span class="quiet wide">
+          {' '}
+          {line.kind === 'request' ? line.request.method : attemptOf(line.delivery.attempt)}
+        </span>
+      </td>
+      <td class="state">
+        <Status status={entry.status} /> {entry.code && <span class="code">{entry.code}</span>}
+      </td>
+      <td class="wide id">{entry.voucher}</td>
+      <td class="wide id">{entry.owner}</td>
+      <td class="wide number ms">{duration(entry.ms)}</td>
+    </tr>
+  )
 }
 
 const attemptOf = (attempt: number | null) => (attempt !== null && attempt > 1 ? `attempt ${attempt}` : '')

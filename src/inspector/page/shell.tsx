@@ -1,7 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { SESSION_ENDED, sessionEnded } from './api.js'
 import { Failed, Heading } from './components.js'
-import { html } from './html.js'
 import { matchPath } from './match-path.js'
 import { leave, linkTo, place } from './router.js'
 import { announcement, features } from './state.js'
@@ -64,28 +63,65 @@ export function Shell() {
   const section = path.split('/')[1] ?? ''
   const isHere = (to: string) => section === to.slice(1) || (to === '/' && section === 'requests')
   const state = connection.value
-  return html`
-    <button class="unseen" onClick=${() => main.current?.focus()}>Skip to the content</button>
-    <header>
-      <a class="brand" href=${linkTo([])}><span class="logo" aria-hidden="true"></span>${product}<span class="local">local :${location.port || '80'}</span></a>
-      <nav aria-label="Views">${offered
-        .filter((it) => it.nav)
-        .map(
-          (it) =>
-            html`<a href=${linkTo(it.path.split('/').filter(Boolean))} aria-current=${isHere(it.path) ? 'page' : null}>${it.nav}</a>`,
-        )}</nav>
-      <p class=${`connection ${state}`}>${state}</p>
-      <button type="button" class="help" aria-label="Keys" onClick=${() => dialog.current?.showModal()}>?</button>
-    </header>
-    ${sessionEnded.value && html`<p class="ended" role="alert">${SESSION_ENDED}</p>`}
-    <main id="main" tabindex="-1" ref=${main}>${
-      found?.params
-        ? html`<${found.it.view} key=${path} params=${found.params} query=${query} />`
-        : html`<${Heading}>Not found<//><${Failed} failure=${{ sentence: 'Nothing is at this address.' }} />`
-    }</main>
-    <p class="toast" role="status">${announcement.value}</p>
-    <dialog ref=${dialog} aria-labelledby="keys"><h2 id="keys">Keys</h2>
-      <dl>${keys.map(([key, text]) => html`<div><dt><code>${key}</code></dt><dd>${text}</dd></div>`)}</dl>
-      <form method="dialog"><button>Close</button></form>
-    </dialog>`
+  return (
+    <>
+      <button class="unseen" onClick={() => main.current?.focus()}>
+        Skip to the content
+      </button>
+      <header>
+        <a class="brand" href={linkTo([])}>
+          <span class="logo" aria-hidden="true"></span>
+          {product}
+          <span class="local">local :{location.port || '80'}</span>
+        </a>
+        <nav aria-label="Views">
+          {offered
+            .filter((it) => it.nav)
+            .map((it) => (
+              <a href={linkTo(it.path.split('/').filter(Boolean))} aria-current={isHere(it.path) ? 'page' : undefined}>
+                {it.nav}
+              </a>
+            ))}
+        </nav>
+        <p class={`connection ${state}`}>{state}</p>
+        <button type="button" class="help" aria-label="Keys" onClick={() => dialog.current?.showModal()}>
+          ?
+        </button>
+      </header>
+      {sessionEnded.value && (
+        <p class="ended" role="alert">
+          {SESSION_ENDED}
+        </p>
+      )}
+      <main id="main" tabindex={-1} ref={main}>
+        {found?.params ? (
+          <found.it.view key={path} params={found.params} query={query} />
+        ) : (
+          <>
+            <Heading>Not found</Heading>
+            <Failed failure={{ sentence: 'Nothing is at this address.' }} />
+          </>
+        )}
+      </main>
+      <p class="toast" role="status">
+        {announcement.value}
+      </p>
+      <dialog ref={dialog} aria-labelledby="keys">
+        <h2 id="keys">Keys</h2>
+        <dl>
+          {keys.map(([key, text]) => (
+            <div>
+              <dt>
+                <code>{key}</code>
+              </dt>
+              <dd>{text}</dd>
+            </div>
+          ))}
+        </dl>
+        <form method="dialog">
+          <button>Close</button>
+        </form>
+      </dialog>
+    </>
+  )
 }

@@ -1,6 +1,5 @@
 import { render } from 'preact'
 import { isSessionEnd } from './api.js'
-import { html } from './html.js'
 import { startRouter } from './router.js'
 import { openSession } from './session.js'
 import { Shell } from './shell.js'
@@ -11,7 +10,7 @@ import { followActivity } from './stream.js'
 features.value = await openSession().catch(() => null)
 if (features.value === null) isSessionEnd(401)
 
-const show = () => render(html`<${Shell} />`, document.getElementById('page') as HTMLElement)
+const show = () => render(<Shell />, document.getElementById('page') as HTMLElement)
 onChange(show)
 show()
 // A new link in this tab changes only the fragment, for which the browser loads nothing.

@@ -3,7 +3,6 @@ import type { DeliveryDetail, DeliveryReplay } from '../../../contract/deliverie
 import { call, type Result } from '../api.js'
 import { bytesOf } from '../bytes.js'
 import { Failed } from '../components.js'
-import { html } from '../html.js'
 import { ByteEditor } from './byte-editor.js'
 import { type Bytes, base64Of } from './edited-bytes.js'
 import { Response } from './response.js'
@@ -25,23 +24,50 @@ export function Replay({ detail: { delivery, body }, reload }: ReplayProps) {
     setSending(false)
     reload()
   }
-  const button = (label: string, signed: boolean) =>
-    html`<button disabled=${sending} onClick=${() => send(signed)}>${label}</button>`
-  return html`<section><h2>Replay</h2>
-    <p class="quiet">Sends it to the app once more. The state of the delivery stays.</p>
-    <p class="actions">
-      ${button('As sent', false)} ${button('Signed again', true)}
-      ${body && html`<button aria-expanded=${editing} onClick=${() => setEditing(!editing)}>Edited …</button>`}
-    </p>
-    ${editing && body && html`<${ByteEditor} original=${bytesOf(body)} sending=${sending} send=${(bytes: Bytes, signed: boolean) => send(signed, bytes)} />`}
-    <div role="status">${result && (result.ok ? Outcome(result.data) : Failed({ failure: result }))}</div>
-  </section>`
+  const button = (label: string, signed: boolean) => (
+    <button disabled={sending} onClick={() => send(signed)}>
+      {label}
+    </button>
+  )
+  return (
+    <section>
+      <h2>Replay</h2>
+      <p class="quiet">Sends it to the app once more. The state of the delivery stays.</p>
+      <p class="actions">
+        {button('As sent', false)} {button('Signed again', true)}
+        {body && (
+          <button aria-expanded={editing} onClick={() => setEditing(!editing)}>
+            Edited …
+          </button>
+        )}
+      </p>
+      {editing && body && (
+        <ByteEditor
+          original={bytesOf(body)}
+          sending={sending}
+          send={(bytes: Bytes, signed: boolean) => send(signed, bytes)}
+        />
+      )}
+      <div role="status">{result && (result.ok ? Outcome(result.data) : Failed({ failure: result }))}</div>
+    </section>
+  )
 }
 
 function Outcome(replay: DeliveryReplay) {
   const { verification, hints, exchange } = replay
-  return html`
-    <${Response} exchange=${{ ...replay, response: exchange.response }} open />
-    ${!verification.ok && html`<p>${verification.explanation} ${verification.fix}</p>`}
-    <ul>${hints.map((it) => html`<li>${it.text}</li>`)}</ul>`
+  return (
+    <>
+      <Response exchange={{ ...replay, response: exchange.response }} open />
+      {!verification.ok && (
+        <p>
+          {verification.explanation} {verification.fix}
+        </p>
+      )}
+      <ul>
+        {hints.map((it) => (
+          <li>{it.text}</li>
+        ))}
+      </ul>
+    </>
+  )
 }

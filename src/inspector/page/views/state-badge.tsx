@@ -1,5 +1,4 @@
 import { Badge, type Tone } from '../components.js'
-import { html } from '../html.js'
 import { wordsOf } from './members.js'
 
 /** Tones of what is not plain: states of vouchers, deliveries and templates, and events of a voucher. */
@@ -19,9 +18,15 @@ export const tones: Readonly<Record<string, Tone>> = {
 }
 
 export function StateBadge({ status }: { readonly status: string }) {
-  return html`<${Badge} tone=${tones[status] ?? 'plain'}>${wordsOf(status)}<//>`
+  return <Badge tone={tones[status] ?? 'plain'}>{wordsOf(status)}</Badge>
 }
 
 /** Options of a field that filters by state. */
-export const stateOptions = (states: readonly string[]) =>
-  html`<option value="">Any</option>${states.map((it) => html`<option value=${it}>${wordsOf(it)}</option>`)}`
+export const stateOptions = (states: readonly string[]) => (
+  <>
+    <option value="">Any</option>
+    {states.map((it) => (
+      <option value={it}>{wordsOf(it)}</option>
+    ))}
+  </>
+)

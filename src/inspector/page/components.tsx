@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { StateChange } from '../../contract/activity.js'
 import { CAPTURED_BYTES_MAX } from '../../contract/captured.js'
@@ -5,7 +6,6 @@ import type { Entry } from './activity-log.js'
 import { call, type Failure, type Result } from './api.js'
 import { bytesOf, hexDump, textOf } from './bytes.js'
 import { dateTime, relative, size } from './format.js'
-import { type Children, html } from './html.js'
 import { indentJson, jsonParts } from './json-text.js'
 import { signal } from './signal.js'
 import { announce, changed, serverNow } from './state.js'
@@ -14,7 +14,7 @@ import { Choice } from './views/choice.js'
 
 export interface Column<Row> {
   readonly head: string
-  readonly cell: (row: Row) => Children
+  readonly cell: (row: Row) => ComponentChildren
   /** `wide` hides the column on a narrow screen, `number` aligns it to the right. */
   readonly look?: 'wide' | 'number'
 }
@@ -26,35 +26,70 @@ interface TableProps<Row> {
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
   /** Sentence that stands in place of a table without rows. */
-  readonly empty: Children
+  readonly empty?: ComponentChildren
 }
 
 export function Table<Row>({ caption, columns, rows, keyOf, empty }: TableProps<Row>) {
-  if (rows.length === 0) return html`<p class="empty">${empty}</p>`
-  return html`<div class="scroll"><table>
-    <caption class="unseen">${caption}</caption>
-    <thead><tr>${columns.map((it) => html`<th scope="col" class=${it.look}>${it.head}</th>`)}</tr></thead>
-    <tbody>${rows.map(
-      (row) => html`<tr key=${keyOf(row)}>${columns.map((it) => html`<td class=${it.look}>${it.cell(row)}</td>`)}</tr>`,
-    )}</tbody>
-  </table></div>`
+  if (rows.length === 0) return <p class="empty">{empty}</p>
+  return (
+    <div class="scroll">
+      <table>
+        <caption class="unseen">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((it) => (
+              <th scope="col" class={it.look}>
+                {it.head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map((it) => (
+                <td class={it.look}>{it.cell(row)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
 }
 
 /** Names with their values; a value of null is left out. */
-export function KeyValue({ items }: { readonly items: readonly (readonly [name: string, value: Children])[] }) {
+export function KeyValue({
+  items,
+}: {
+  readonly items: readonly (readonly [name: string, value: ComponentChildren])[]
+}) {
   const shown = items.filter(([, value]) => value !== null && value !== undefined)
-  return html`<dl>${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+  return (
+    <dl>
+      {shown.map(([name, value]) => (
+        <div>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
 }
 
 /** An instant in UTC, with its distance from the time of the server. */
 export function Time({ at }: { readonly at: string }) {
-  return html`<time datetime=${at} title=${at}>${dateTime(at)} <span class="quiet">${relative(at, serverNow())}</span></time>`
+  return (
+    <time datetime={at} title={at}>
+      {dateTime(at)} <span class="quiet">{relative(at, serverNow())}</span>
+    </time>
+  )
 }
 
 export type Tone = 'good' | 'warn' | 'bad' | 'note' | 'plain'
 
-export function Badge({ tone, children }: { readonly tone: Tone; readonly children?: Children }) {
-  return html`<span class=${`badge ${tone}`}>${children}</span>`
+export function Badge({ tone, children }: { readonly tone: Tone; readonly children?: ComponentChildren }) {
+  return <span class={`badge ${tone}`}>{children}</span>
 }
 
 /** Tone of an HTTP status; null stands for a response that never came. */
@@ -62,7 +97,7 @@ export const toneOf = (status: number | null): Tone =>
   status === null || status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good'
 
 export function Status({ status }: { readonly status: number | null }) {
-  return html`<${Badge} tone=${toneOf(status)}>${status ?? 'no response'}<//>`
+  return <Badge tone={toneOf(status)}>{status ?? 'no response'}</Badge>
 }
 
 /** Button that copies a text. */
@@ -75,14 +110,30 @@ export function Copy({ text, label = 'Copy' }: { readonly text: string | (() => 
       announce('Copying failed: select the text.')
     }
   }
-  return html`<button type="button" class="small" onClick=${copy}>${label}</button>`
+  return (
+    <button type="button" class="small" onClick={copy}>
+      {label}
+    </button>
+  )
 }
 
-export const Loading = () => html`<p class="empty" aria-busy="true">Loading …</p>`
+export const Loading = () => (
+  <p class="empty" aria-busy="true">
+    Loading …
+  </p>
+)
 
 export function Failed({ failure, retry }: { readonly failure: Failure; readonly retry?: () => void }) {
-  return html`<div class="failure" role="alert"><p>${failure.sentence}</p>
-    ${retry && html`<button type="button" onClick=${retry}>Try again</button>`}</div>`
+  return (
+    <div class="failure" role="alert">
+      <p>{failure.sentence}</p>
+      {retry && (
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  )
 }
 
 /** Reads an endpoint when shown, when its path changes, and after each change of `on`. */
@@ -107,7 +158,7 @@ interface LoadedProps<Data> {
   readonly on?: readonly StateChange[]
   /** Tells the entries of the stream after which the data is read again. */
   readonly about?: (entry: Entry) => boolean
-  readonly view: (data: Data, reload: () => void) => Children
+  readonly view: (data: Data, reload: () => void) => ComponentChildren
 }
 
 /** What `view` makes of the data of an endpoint; says meanwhile that it loads, and otherwise why it failed. */
@@ -119,8 +170,19 @@ export function Loaded<Data>({ path, on, about = () => false, view }: LoadedProp
 }
 
 /** Heading of a view, which gets the focus when the view opens. */
-export function Heading({ children, more }: { readonly children?: Children; readonly more?: Children }) {
-  return html`<div class="heading"><h1 tabindex="-1">${children}</h1>${more}</div>`
+export function Heading({
+  children,
+  more,
+}: {
+  readonly children?: ComponentChildren
+  readonly more?: ComponentChildren
+}) {
+  return (
+    <div class="heading">
+      <h1 tabindex={-1}>{children}</h1>
+      {more}
+    </div>
+  )
 }
 
 /** How bodies are shown; kept while the page is open. */
@@ -140,21 +202,34 @@ export function Bytes({ body, length, name }: BytesProps) {
   const chosen = forms[bodyFormat.value] ? bodyFormat.value : (Object.keys(forms)[0] ?? '')
   // The same element is not compared again when the page renders.
   const shown = useMemo(
-    () => html`<pre tabindex="0" aria-label=${name} role="region">${forms[chosen]?.()}</pre>`,
+    () => (
+      <pre tabindex={0} aria-label={name} role="region">
+        {forms[chosen]?.()}
+      </pre>
+    ),
     [forms, chosen, name],
   )
-  if (body === null) return html`<p class="quiet">${length ? `${size(length)}, not shown.` : 'No body.'}</p>`
-  return html`<div class="bytes">
-    <div class="bar">
-      <span class="quiet">${size(length)}${length > CAPTURED_BYTES_MAX && `, of which ${size(bytes.length)} are shown`}</span>
-      <${Choice} label=${`Format of ${name}`} value=${chosen} options=${Object.keys(forms).map((it) => [it, it])}
-        choose=${(it: string) => {
-          bodyFormat.value = it
-        }} />
-      <${Copy} text=${() => textOf(bytes) ?? hexDump(bytes)} />
+  if (body === null) return <p class="quiet">{length ? `${size(length)}, not shown.` : 'No body.'}</p>
+  return (
+    <div class="bytes">
+      <div class="bar">
+        <span class="quiet">
+          {size(length)}
+          {length > CAPTURED_BYTES_MAX && `, of which ${size(bytes.length)} are shown`}
+        </span>
+        <Choice
+          label={`Format of ${name}`}
+          value={chosen}
+          options={Object.keys(forms).map((it) => [it, it])}
+          choose={(it: string) => {
+            bodyFormat.value = it
+          }}
+        />
+        <Copy text={() => textOf(bytes) ?? hexDump(bytes)} />
+      </div>
+      {shown}
     </div>
-    ${shown}
-  </div>`
+  )
 }
 
 /** Ways in which a body can be shown, the most readable first. */
@@ -162,7 +237,7 @@ function formsOf(body: string) {
   const bytes = bytesOf(body)
   const text = textOf(bytes)
   const indented = text && indentJson(text)
-  const forms: Record<string, () => Children> = {
+  const forms: Record<string, () => ComponentChildren> = {
     ...(indented && { Indented: () => jsonParts(indented).map((it, index) => (index % 2 ? tinted(it) : it)) }),
     ...(text !== null && { 'As sent': () => text }),
     Hex: () => hexDump(bytes),
@@ -170,5 +245,6 @@ function formsOf(body: string) {
   return { bytes, forms }
 }
 
-const tinted = (part: string) =>
-  html`<span class=${part[0] !== '"' ? 'json-value' : part.endsWith(':') ? 'json-name' : 'json-text'}>${part}</span>`
+const tinted = (part: string) => (
+  <span class={part[0] !== '"' ? 'json-value' : part.endsWith(':') ? 'json-name' : 'json-text'}>{part}</span>
+)

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Fault, faultKinds } from '../../../contract/controls.js'
 import { Heading, Loaded } from '../components.js'
-import { html } from '../html.js'
 import { act } from './act.js'
 import { faultSentence } from './fault-sentence.js'
 
@@ -20,9 +19,13 @@ const remove = (id: string): Change => ['DELETE', `/faults/${id}`, {}]
 
 /** Faults of the endpoints as switches, and the list of those that are on. */
 export function FaultsView() {
-  return html`<article><${Heading}>Faults<//>
-    <p class="quiet">They disturb calls of your app on purpose, so that you see whether it copes.</p>
-    <${Loaded} path="/faults" on=${['faults', 'reset']} view=${listed} /></article>`
+  return (
+    <article>
+      <Heading>Faults</Heading>
+      <p class="quiet">They disturb calls of your app on purpose, so that you see whether it copes.</p>
+      <Loaded path="/faults" on={['faults', 'reset']} view={listed} />
+    </article>
+  )
 }
 
 function listed({ items }: { readonly items: readonly Fault[] }, reload: () => void) {
@@ -30,16 +33,31 @@ function listed({ items }: { readonly items: readonly Fault[] }, reload: () => v
     for (const it of changes) await act(...it, 'The faults changed.')
     reload()
   }
-  return html`
-    <div class="switches">${[...new Set([...usual, ...items.map((it) => it.endpoint)])].map(
-      (it) => html`<${Switches} key=${it} endpoint=${it} faults=${items} change=${change} />`,
-    )}</div>
-    <h2>Now on</h2>
-    <ul class="rows">${items.map(
-      (it) => html`<li><span>${faultSentence(it)}</span>
-        <button class="small" aria-label=${`Remove: ${faultSentence(it)}`} onClick=${() => change(remove(it.id))}>Remove</button></li>`,
-    )}</ul>
-    ${items.length ? html`<button onClick=${() => change(['DELETE', '/faults', {}])}>Remove all</button>` : html`<p class="empty">No fault is on.</p>`}`
+  return (
+    <>
+      <div class="switches">
+        {[...new Set([...usual, ...items.map((it) => it.endpoint)])].map((it) => (
+          <Switches key={it} endpoint={it} faults={items} change={change} />
+        ))}
+      </div>
+      <h2>Now on</h2>
+      <ul class="rows">
+        {items.map((it) => (
+          <li>
+            <span>{faultSentence(it)}</span>
+            <button class="small" aria-label={`Remove: ${faultSentence(it)}`} onClick={() => change(remove(it.id))}>
+              Remove
+            </button>
+          </li>
+        ))}
+      </ul>
+      {items.length ? (
+        <button onClick={() => change(['DELETE', '/faults', {}])}>Remove all</button>
+      ) : (
+        <p class="empty">No fault is on.</p>
+      )}
+    </>
+  )
 }
 
 interface SwitchesProps {
@@ -64,13 +82,29 @@ function Switches({ endpoint, faults, change }: SwitchesProps) {
     setChosen(share)
     change(...own.flatMap((it) => [remove(it.id), add(it.kind, share, it.delay_ms)]))
   }
-  return html`<fieldset><legend>${endpoint}</legend>
-    <label>Share of its calls <select value=${rate} onChange=${setRate}>
-      ${[...new Set([...rates, rate])].map((it) => html`<option value=${it}>${it * 100} %</option>`)}
-    </select></label>
-    ${kinds.map(([kind, label, delay_ms]) => {
-      const on = own.filter((it) => it.kind === kind).map((it) => remove(it.id))
-      return html`<button role="switch" aria-checked=${!!on[0]} onClick=${() => change(...(on[0] ? on : [add(kind, rate, delay_ms)]))}>${label}</button>`
-    })}
-  </fieldset>`
+  return (
+    <fieldset>
+      <legend>{endpoint}</legend>
+      <label>
+        Share of its calls{' '}
+        <select value={rate} onChange={setRate}>
+          {[...new Set([...rates, rate])].map((it) => (
+            <option value={it}>{it * 100} %</option>
+          ))}
+        </select>
+      </label>
+      {kinds.map(([kind, label, delay_ms]) => {
+        const on = own.filter((it) => it.kind === kind).map((it) => remove(it.id))
+        return (
+          <button
+            role="switch"
+            aria-checked={!!on[0]}
+            onClick={() => change(...(on[0] ? on : [add(kind, rate, delay_ms)]))}
+          >
+            {label}
+          </button>
+        )
+      })}
+    </fieldset>
+  )
 }

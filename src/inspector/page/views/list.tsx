@@ -1,7 +1,6 @@
 import type { Entry } from '../activity-log.js'
 import { type Column, Loaded, Table } from '../components.js'
 import { count } from '../format.js'
-import { html } from '../html.js'
 import { linkTo } from '../router.js'
 
 interface Page<Row> {
@@ -19,10 +18,26 @@ interface ListProps<Row> {
 
 /** A page of a list of the operator API, filtered by the query, with links to the other pages. */
 export function List<Row extends { readonly id: string }>({ name, query, columns, about }: ListProps<Row>) {
-  const link = (to: number, label: string) =>
-    html`<a href=${linkTo([name], { ...Object.fromEntries(query), page: String(to) })}>${label}</a>`
-  return html`<${Loaded} path=${`/${name}?${query}`} on=${['clock', 'reviews', 'reset']} about=${about}
-    view=${({ items, pagination: { page, pages, total } }: Page<Row>) => html`
-      <${Table} caption=${name} columns=${columns} rows=${items} keyOf=${(it: Row) => it.id} empty=${`No ${name} here.`} />
-      <p class="actions">${page > 1 && link(page - 1, 'Newer')} <span class="quiet">${count(total)} ${name}</span> ${page < pages && link(page + 1, 'Older')}</p>`} />`
+  const link = (to: number, label: string) => (
+    <a href={linkTo([name], { ...Object.fromEntries(query), page: String(to) })}>{label}</a>
+  )
+  return (
+    <Loaded
+      path={`/${name}?${query}`}
+      on={['clock', 'reviews', 'reset']}
+      about={about}
+      view={({ items, pagination: { page, pages, total } }: Page<Row>) => (
+        <>
+          <Table caption={name} columns={columns} rows={items} keyOf={(it: Row) => it.id} empty={`No ${name} here.`} />
+          <p class="actions">
+            {page > 1 && link(page - 1, 'Newer')}{' '}
+            <span class="quiet">
+              {count(total)} {name}
+            </span>{' '}
+            {page < pages && link(page + 1, 'Older')}
+          </p>
+        </>
+      )}
+    />
+  )
 }

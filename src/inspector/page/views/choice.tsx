@@ -1,5 +1,3 @@
-import { html } from '../html.js'
-
 interface ChoiceProps<Value> {
   readonly label: string
   readonly options: readonly (readonly [value: Value, label: string, disabled?: boolean])[]
@@ -9,8 +7,13 @@ interface ChoiceProps<Value> {
 
 /** Buttons of which one is pressed. */
 export function Choice<Value>({ label, options, value, choose }: ChoiceProps<Value>) {
-  return html`<span class="choice" role="group" aria-label=${label}>${options.map(
-    ([it, name, disabled]) =>
-      html`<button aria-pressed=${it === value} disabled=${disabled} onClick=${() => choose(it)}>${name}</button>`,
-  )}</span>`
+  return (
+    <span class="choice" role="group" aria-label={label}>
+      {options.map(([it, name, disabled]) => (
+        <button aria-pressed={it === value} disabled={disabled} onClick={() => choose(it)}>
+          {name}
+        </button>
+      ))}
+    </span>
+  )
 }

@@ -1,7 +1,6 @@
 import type { AttemptExchange } from '../../../contract/deliveries.js'
 import { Status, Time } from '../components.js'
 import { duration } from '../format.js'
-import { html } from '../html.js'
 import { Message } from '../request.js'
 
 interface ResponseProps {
@@ -13,9 +12,21 @@ interface ResponseProps {
 export function Response({ exchange, open }: ResponseProps) {
   const { status, error, duration_ms, response, at, attempt, replay } = exchange
   const kind = replay || !at ? 'Replay' : attempt ? `Attempt ${attempt}` : 'Attempt by hand'
-  return html`<details open=${open} class="response">
-    <summary>${kind} <${Status} status=${status} /> <span class="quiet">${at && html`<${Time} at=${at} />, `}${duration(duration_ms)}</span></summary>
-    ${error && html`<p>${error.message}</p>`}
-    ${response && html`<${Message} title="Response" message=${response} />`}
-  </details>`
+  return (
+    <details open={open} class="response">
+      <summary>
+        {kind} <Status status={status} />{' '}
+        <span class="quiet">
+          {at && (
+            <>
+              <Time at={at} />,{' '}
+            </>
+          )}
+          {duration(duration_ms)}
+        </span>
+      </summary>
+      {error && <p>{error.message}</p>}
+      {response && <Message title="Response" message={response} />}
+    </details>
+  )
 }

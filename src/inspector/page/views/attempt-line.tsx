@@ -1,10 +1,17 @@
 import type { DeliveryAttempt } from '../../../contract/webhook.js'
 import { Status, Time } from '../components.js'
 import { duration } from '../format.js'
-import { html } from '../html.js'
 
 /** One attempt of a delivery: when, how it ended, how long it took. */
 export function AttemptLine({ started_at, status_code, error, duration_ms, manual }: DeliveryAttempt) {
-  return html`<li><${Status} status=${status_code} /> <${Time} at=${started_at} /> <span class="quiet">${duration(duration_ms)}${manual && ', by hand'}</span>
-    ${error && error.code !== 'http_status' && html` ${error.message}`}</li>`
+  return (
+    <li>
+      <Status status={status_code} /> <Time at={started_at} />{' '}
+      <span class="quiet">
+        {duration(duration_ms)}
+        {manual && ', by hand'}
+      </span>
+      {error && error.code !== 'http_status' && <> {error.message}</>}
+    </li>
+  )
 }

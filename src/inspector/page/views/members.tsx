@@ -1,5 +1,5 @@
+import type { ComponentChildren } from 'preact'
 import { KeyValue, Time } from '../components.js'
-import { type Children, html } from '../html.js'
 import { linkTo } from '../router.js'
 
 /** Words of a name: `dead_letter` and `recipientUserId` become `dead letter` and `recipient user id`. */
@@ -14,13 +14,13 @@ interface MembersProps {
 
 /** Members of a record by their names; those without a value are left out. */
 export function Members({ of, names, links = {} }: MembersProps) {
-  const shown = (name: string): Children => {
+  const shown = (name: string): ComponentChildren => {
     const value = (of as Readonly<Record<string, unknown>>)[name]
     if (!value) return null
     const text = String(value)
     const [path, query] = links[name] ?? []
-    if (path) return html`<a href=${query ? linkTo([path], { [query]: text }) : linkTo([path, text])}>${text}</a>`
-    return /^\d{4}-\d\d-\d\dT/.test(text) ? html`<${Time} at=${text} />` : text
+    if (path) return <a href={query ? linkTo([path], { [query]: text }) : linkTo([path, text])}>{text}</a>
+    return /^\d{4}-\d\d-\d\dT/.test(text) ? <Time at={text} /> : text
   }
-  return html`<${KeyValue} items=${names.map((name) => [wordsOf(name), shown(name)])} />`
+  return <KeyValue items={names.map((name) => [wordsOf(name), shown(name)])} />
 }

@@ -3,9 +3,7 @@ import type { DeliveryDetail } from '../../../contract/deliveries.js'
 import { bytesOf } from '../bytes.js'
 import { Time } from '../components.js'
 import { count } from '../format.js'
-import { html } from '../html.js'
 import { Message } from '../request.js'
-import type { Bytes as RawBytes } from './edited-bytes.js'
 import { verdictOf } from './secret-verdict.js'
 import { checkSecret } from './signature-check.js'
 
@@ -13,26 +11,50 @@ import { checkSecret } from './signature-check.js'
 export function Signature({ detail }: { readonly detail: DeliveryDetail }) {
   const { signature, request, body } = detail
   if (!signature || body === null) {
-    return html`<p class="empty">The bytes of this update are deleted, so that it has no signature.</p>`
+    return <p class="empty">The bytes of this update are deleted, so that it has no signature.</p>
   }
   const { timestamp, prefix, signed_bytes, secrets } = signature
   const length = signed_bytes - prefix.length
-  return html`<section><h2>Signature</h2>
-    <ol class="signed">
-      <li><code>${timestamp}</code> timestamp, <${Time} at=${new Date(timestamp * 1000).toISOString()} /></li>
-      <li><code>.</code> a dot</li>
-      <li><code>${count(length)} bytes</code> the body as it is sent</li>
-    </ol>
-    <p>HMAC-SHA256 of these ${count(signed_bytes)} bytes, with the secret as key, is</p>
-    <dl>${secrets.map(
-      (it) => html`<div><dt>${it.which} secret</dt><dd><code>${it.signature}</code>
-        <p class="quiet">${it.sent ? 'in' : 'not in'} the header X-Platform-Signature-V2${it.until && html`, until <${Time} at=${it.until} />`}</p></dd></div>`,
-    )}</dl>
-    <${Check} detail=${detail} body=${body} signature=${signature} />
-    <details><summary>Headers and body</summary>
-      <${Message} title="Request" message=${{ headers: request?.headers ?? [], body, body_bytes: length }} />
-    </details>
-  </section>`
+  return (
+    <section>
+      <h2>Signature</h2>
+      <ol class="signed">
+        <li>
+          <code>{timestamp}</code> timestamp, <Time at={new Date(timestamp * 1000).toISOString()} />
+        </li>
+        <li>
+          <code>.</code> a dot
+        </li>
+        <li>
+          <code>{count(length)} bytes</code> the body as it is sent
+        </li>
+      </ol>
+      <p>HMAC-SHA256 of these {count(signed_bytes)} bytes, with the secret as key, is</p>
+      <dl>
+        {secrets.map((it) => (
+          <div>
+            <dt>{it.which} secret</dt>
+            <dd>
+              <code>{it.signature}</code>
+              <p class="quiet">
+                {it.sent ? 'in' : 'not in'} the header X-Platform-Signature-V2
+                {it.until && (
+                  <>
+                    , until <Time at={it.until} />
+                  </>
+                )}
+              </p>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <Check detail={detail} body={body} signature={signature} />
+      <details>
+        <summary>Headers and body</summary>
+        <Message title="Request" message={{ headers: request?.headers ?? [], body, body_bytes: length }} />
+      </details>
+    </section>
+  )
 }
 
 interface CheckProps {
@@ -54,7 +76,7 @@ function Check({ detail, body, signature: { prefix, secrets } }: CheckProps) {
     setVerdict(undefined)
     const delivery = {
       prefix,
-      body: bytesOf(body) as RawBytes,
+      body: bytesOf(body),
       signatures: [...secrets.map((it) => it.signature), ...sentWith(detail)],
     }
     if (secret) void checkSecret(secret, delivery).then((found) => current && setVerdict(verdictOf(found, detail)))
@@ -63,9 +85,20 @@ function Check({ detail, body, signature: { prefix, secrets } }: CheckProps) {
     }
   }, [secret, detail])
   const [tone = 'quiet', text = 'Paste it to compare. It stays in this page.'] = verdict ?? []
-  return html`<div class="check">
-    <label>Secret that the app uses <input value=${secret} spellcheck="false" autocomplete="off"
-      onInput=${(event: Event) => setSecret((event.currentTarget as HTMLInputElement).value)} /></label>
-    <p role="status" class=${tone}>${text}</p>
-  </div>`
+  return (
+    <div class="check">
+      <label>
+        Secret that the app uses{' '}
+        <input
+          value={secret}
+          spellcheck={false}
+          autocomplete="off"
+          onInput={(event) => setSecret(event.currentTarget.value)}
+        />
+      </label>
+      <p role="status" class={tone}>
+        {text}
+      </p>
+    </div>
+  )
 }

@@ -1,0 +1,92 @@
+import { useRef, useState } from 'preact/hooks'
+import type { Forecast } from '../../../contract/controls.js'
+import { Copy, Heading, useRead } from '../components.js'
+import { dateTime, relative } from '../format.js'
+import { features, serverNow } from '../state.js'
+import { act } from './act.js'
+import { sentenceOf, stepOf, steps } from './clock-steps.js'
+
+const presets = { '+1 h': 3600, '+1 d': 86_400, '+31 d': 2_678_400 }
+
+const START = 'voucherctl server start --test-clock --memory --port 0'
+
+/** The test clock as a slider, which says beforehand what a move triggers. */
+export function ClockView() {
+  return (
+    <article>
+      <Heading>Clock</Heading>
+      {features.value?.test_clock ? (
+        <TestClock />
+      ) : (
+        <>
+          <p>This server has no test clock. Start one that has:</p>
+          <p>
+            <code>{START}</code> <Copy text={START} />
+          </p>
+        </>
+      )}
+    </article>
+  )
+}
+
+const instantOf = (ms: number) => new Date(ms).toISOString()
+
+function TestClock() {
+  const now = serverNow()
+  const [target, setTarget] = useState('')
+  const there = target || instantOf(now)
+  const { result } = useRead<Forecast>(target ? `/clock/forecast?until=${target}` : '/clock', ['clock', 'reset'])
+  // Shows the forecast before until the next one is there.
+  const forecast = useRef('')
+  if (result) forecast.current = result.ok ? sentenceOf(result.data) : result.sentence
+  const advance = async (event: Event) => {
+    event.preventDefault()
+    if (await act('PUT', '/clock', { now: target }, `The clock moved. ${forecast.current}`)) setTarget('')
+  }
+  const move = (from: number, seconds: number) => setTarget(instantOf(from + seconds * 1000))
+  return (
+    <form class="clock" onSubmit={advance}>
+      <p>
+        <time>{dateTime(instantOf(now))}</time> UTC on the server
+      </p>
+      <label>
+        Advance it
+        <input
+          type="range"
+          max={steps.length - 1}
+          value={stepOf((Date.parse(there) - now) / 1000)}
+          aria-valuetext={relative(there, now)}
+          onInput={(event) => move(now, steps[Number(event.currentTarget.value)] ?? 0)}
+        />
+      </label>
+      <p class="actions">
+        {Object.entries(presets).map(([label, seconds]) => (
+          <button type="button" onClick={() => move(Date.parse(there), seconds)}>
+            {label}
+          </button>
+        ))}
+        <label>
+          to (UTC){' '}
+          <input
+            type="datetime-local"
+            step="1"
+            value={there.slice(0, 19)}
+            onChange={(event) => move(event.currentTarget.valueAsNumber || now, 0)}
+          />
+        </label>
+      </p>
+      <p role="status">
+        {target ? (
+          <>
+            <strong>{forecast.current}</strong> Until {dateTime(there)}, {relative(there, now)}.
+          </>
+        ) : (
+          'Move the slider to see what happens until then.'
+        )}
+      </p>
+      <button class="primary" disabled={!target}>
+        Advance
+      </button>
+    </form>
+  )
+}

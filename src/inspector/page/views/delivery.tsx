@@ -1,0 +1,109 @@
+import type { DeliveryDetail } from '../../../contract/deliveries.js'
+import type { Entry } from '../activity-log.js'
+import { Heading, Loaded, Time } from '../components.js'
+import type { ViewProps } from '../view.js'
+import { AttemptLine } from './attempt-line.js'
+import { outcomeOf } from './delivery-outcome.js'
+import { Members } from './members.js'
+import { Replay } from './replay.js'
+import { Response } from './response.js'
+import { Signature } from './signature.js'
+import { StateBadge } from './state-badge.js'
+
+/** A delivery: why it failed, its signature taken apart, its attempts, the responses of the app, and its replay. */
+export function DeliveryView({ params: { id = '' } }: ViewProps) {
+  return (
+    <article>
+      <Heading>Delivery</Heading>
+      <Loaded
+        path={`/deliveries/${encodeURIComponent(id)}`}
+        on={['clock', 'reset']}
+        about={(it: Entry) => it.id === id}
+        view={(it: DeliveryDetail, reload: () => void) => <Detail detail={it} reload={reload} />}
+      />
+    </article>
+  )
+}
+
+interface DetailProps {
+  readonly detail: DeliveryDetail
+  readonly reload: () => void
+}
+
+function Detail({ detail, reload }: DetailProps) {
+  const { delivery, bot_name, url, voucher_id, responses } = detail
+  return (
+    <>
+      <p>
+        {StateBadge(delivery)} {delivery.update_type} for {bot_name}
+      </p>
+      <Cause {...detail} />
+      <Members
+        of={{ ...delivery, url, voucher_id }}
+        names={['id', 'update_id', 'url', 'voucher_id', 'bot_id']}
+        links={{ voucher_id: ['vouchers'] }}
+      />
+      <Signature detail={detail} />
+      <Attempts {...detail} />
+      <section>
+        <h2>Responses of the app</h2>
+        {responses.length > 0 ? (
+          responses.toReversed().map((it, index) => <Response key={it.at} exchange={it} open={index === 0} />)
+        ) : (
+          <p class="empty">None is kept. They are while a page is open.</p>
+        )}
+      </section>
+      <Replay detail={detail} reload={reload} />
+    </>
+  )
+}
+
+/** What happened, why, and what to do. */
+function Cause(detail: DeliveryDetail) {
+  const { verification, hints } = detail
+  const [tone, title] = outcomeOf(detail)
+  return (
+    <section class={`cause ${tone}`} aria-label="Result">
+      <p>
+        <strong>{title}</strong>
+      </p>
+      {verification && !verification.ok && (
+        <p>
+          {verification.explanation} {verification.fix}
+        </p>
+      )}
+      {tone === 'bad' && (
+        <ul>
+          {hints.map((it) => (
+            <li>{it.text}</li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+function Attempts({ delivery: { attempts }, schedule }: DeliveryDetail) {
+  return (
+    <section>
+      <h2>Attempts</h2>
+      <ol class="attempts">
+        {attempts.map((it) => (
+          <AttemptLine {...it} />
+        ))}
+        {schedule.map(
+          ({ at, state }) =>
+            at &&
+            (state === 'due' || state === 'later') && (
+              <li class="future">
+                <Time at={at} />{' '}
+                <span class="quiet">
+                  {state === 'due' ? 'the next attempt' : 'at the earliest, if those before fail'}
+                </span>
+              </li>
+            ),
+        )}
+      </ol>
+    </section>
+  )
+}

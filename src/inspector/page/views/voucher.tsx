@@ -1,0 +1,118 @@
+import type { VoucherEvent, VoucherHistory } from '../../../contract/voucher-history.js'
+import type { Entry } from '../activity-log.js'
+import { Heading, Loaded, Time } from '../components.js'
+import { dateTime } from '../format.js'
+import { linkTo } from '../router.js'
+import type { ViewProps } from '../view.js'
+import { AttemptLine } from './attempt-line.js'
+import { Members } from './members.js'
+import { StateBadge, tones } from './state-badge.js'
+import { type LifeItem, lifeOf } from './voucher-life.js'
+
+/** Everything that happened to a voucher, and what will, on a line of time. */
+export function VoucherView({ params: { id = '' } }: ViewProps) {
+  return (
+    <article>
+      <Heading>Voucher</Heading>
+      <Loaded
+        path={`/vouchers/${encodeURIComponent(id)}`}
+        on={['clock', 'reset']}
+        about={(it: Entry) => it.voucher === id}
+        view={Life}
+      />
+    </article>
+  )
+}
+
+const members = [
+  'name',
+  'id',
+  'templateId',
+  'applicationId',
+  'recipientUserId',
+  'externalIssueId',
+  'codeHint',
+  'validFrom',
+  'validUntil',
+]
+const lists = {
+  templateId: ['vouchers', 'template_id'],
+  recipientUserId: ['vouchers', 'recipient_user_id'],
+  externalIssueId: ['vouchers', 'external_issue_id'],
+} as const
+
+function Life(history: VoucherHistory) {
+  const { voucher, older_redemptions, log_since } = history
+  return (
+    <>
+      <p>{StateBadge(voucher)}</p>
+      <Members of={voucher} names={members} links={lists} />
+      {older_redemptions && <p class="quiet">Only the newest redemptions are shown.</p>}
+      <ol class="life">
+        {lifeOf(history).map((it) => (
+          <Item {...it} />
+        ))}
+      </ol>
+      <p class="quiet">Verifications and replays are known since {dateTime(log_since)}.</p>
+    </>
+  )
+}
+
+function Item({ title, at, gap, event }: LifeItem) {
+  return (
+    <li class={event ? tones[event.type] : 'future'}>
+      <h2>
+        {title}{' '}
+        <small>
+          <Time at={at} /> {gap}
+        </small>
+      </h2>
+      {event && <Details {...event} />}
+    </li>
+  )
+}
+
+const details = [
+  'request_id',
+  'idempotency_key',
+  'token_prefix',
+  'token_name',
+  'bot_id',
+  'redemption_id',
+  'reference',
+  'reason',
+]
+
+function Details(event: VoucherEvent) {
+  const { message, updates } = event
+  return (
+    <>
+      <Members of={event} names={details} links={{ request_id: ['requests'] }} />
+      {message && (
+        <p>
+          Message {message.message_id} in {message.chat_id}
+        </p>
+      )}
+      {updates.map(({ update_id, type, bot_id, pending, delivery }) => (
+        <>
+          <p>
+            Update {update_id}, {type}, for {bot_id}
+            {': '}
+            {delivery ? (
+              <>
+                <a href={linkTo(['deliveries', delivery.id])}>{delivery.id}</a> {StateBadge(delivery)}
+              </>
+            ) : (
+              <span class="quiet">{pending ? 'not polled yet' : 'not waiting any more'}</span>
+            )}
+          </p>
+          <ul>
+            {delivery?.attempts.map((it) => (
+              <AttemptLine {...it} />
+            ))}
+          </ul>
+        </>
+      ))}
+    </>
+  )
+}
