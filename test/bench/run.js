@@ -8,10 +8,10 @@ import { parseArgs } from 'node:util'
 import { measureBulk } from './bulk.js'
 import { cache, root } from './bundle.js'
 import { measureDeliveries } from './deliveries.js'
-import { measureDispatch } from './dispatch.js'
 import { measureInProcess } from './in-process.js'
 import { measureInstall } from './install.js'
 import { measureListener } from './listener.js'
+import { measureMock } from './mock.js'
 import { measurePage } from './page.js'
 import { measurePartitions } from './partitions.js'
 import { measurePostgres } from './postgres.js'
@@ -40,19 +40,9 @@ if (inMemory) say(`${cache} is in memory: what is said to be durable is not meas
 
 const rows = []
 if (wanted('P1', 'P2', 'P3', 'P4')) rows.push(...(await measureStartup({ rounds: flags.quick ? 5 : 21, say })))
-if (wanted('P5', 'P6', 'P7')) {
+if (wanted('P5', 'P6', 'P7', 'P8')) {
   rows.push(
     ...(await measureThroughput({
-      rounds: Number(flags.rounds),
-      count: flags.quick ? 3_000 : 20_000,
-      profile: flags.profile,
-      say,
-    })),
-  )
-}
-if (wanted('P8')) {
-  rows.push(
-    ...(await measureDispatch({
       rounds: Number(flags.rounds),
       count: flags.quick ? 3_000 : 20_000,
       profile: flags.profile,
@@ -88,6 +78,9 @@ if (wanted('P11')) {
 }
 if (wanted('P12')) {
   rows.push(...(await measurePostgres({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))
+}
+if (wanted('P18')) {
+  rows.push(...(await measureMock({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))
 }
 // The partitions measurement has no target, so it runs only with --only.
 if (flags.only?.split(',').includes('partitions')) {

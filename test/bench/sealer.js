@@ -1,4 +1,4 @@
-// Bundled and loaded by dispatch.js: the client half of the encrypted transport, for prebuilt requests.
+// Bundled and loaded by throughput.js: the client half of the encrypted transport, for prebuilt requests.
 import { randomBytes } from 'node:crypto'
 import {
   bootstrapRequest,

@@ -1,6 +1,6 @@
 import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { bundle, cache } from './bundle.js'
 import { startChild } from './child.js'
 import { median } from './median.js'
@@ -14,24 +14,26 @@ export const verifyPath = '/api/v1/open-platform/vouchers/verify'
 export const redeemPath = '/api/v1/open-platform/vouchers/redeem'
 
 /**
- * P5 to P7: requests per second to the plain Fastify reference, and of verify, issue and redeem calls, in this order in
- * every round. The first
- * round warms up and does not count.
+ * P5 to P8: requests per second to the plain Fastify reference, and of issue, verify, encrypted verify and redeem calls,
+ * in this order in every second round. The first round warms up and does not count.
  * @param {{ rounds: number, count: number, profile?: string, say: (line: string) => void }} options
  *   count: requests of one measurement; profile: folder for a CPU profile of each measurement of the last round
  */
 export async function measureThroughput({ rounds, count, profile, say }) {
-  const [serverFile, referenceFile] = await Promise.all([bundle('server-under-test'), bundle('reference')])
+  const files = ['server-under-test', 'reference', 'sealer'].map(bundle)
+  const [serverFile, referenceFile, sealerFile] = await Promise.all(files)
+  const { openSession } = await import(pathToFileURL(sealerFile))
   const dataDir = mkdtempSync(join(cache, 'data-'))
   const log = openSync(join(dataDir, 'server.log'), 'a')
   const server = startChild(serverFile, [dataDir], { stderr: log })
   const reference = startChild(referenceFile)
   const generator = startChild(fileURLToPath(new URL('load.js', import.meta.url)))
-  const samples = { hello: [], verify: [], issue: [], redeem: [] }
+  const samples = { hello: [], issue: [], verify: [], encrypted: [], redeem: [] }
   try {
     const { baseUrl, operatorKeyFile } = await server.nextMessage()
     const hello = await reference.nextMessage()
     const application = await prepareApplication(baseUrl, readFileSync(operatorKeyFile, 'utf8').trim())
+    const headers = { authorization: `Bearer ${application.token}`, 'content-type': 'application/json' }
 
     for (let round = 0; round <= rounds; round++) {
       const measured = {}
@@ -80,6 +82,15 @@ export async function measureThroughput({ rounds, count, profile, say }) {
           baseUrl,
           range(count, (n) => request(verifyPath, application.token, credential(n))),
         )
+        const inner = (n) => ({ method: 'POST', path: verifyPath, headers, body: JSON.stringify(credential(n)) })
+        // Encrypt the requests right before they are sent: the server accepts an envelope once, within a minute.
+        const seal = await openSession(baseUrl, inner(0))
+        await measure(
+          'encrypted',
+          server,
+          baseUrl,
+          range(count, (n) => seal(inner(n))),
+        )
         const redeems = range(count, (n) =>
           request(redeemPath, application.token, credential(n), `redeem-${round}-${n}`),
         )
@@ -94,21 +105,22 @@ export async function measureThroughput({ rounds, count, profile, say }) {
     rmSync(dataDir, { recursive: true, force: true })
   }
   const rate = (name) => median(samples[name].map((it) => it.perSecond))
-  const row = (id, what, name, referenceName, against, target) =>
+  const row = (id, what, name, target) =>
     rowOf({
       id,
-      what,
+      what: `${what}, ${CONNECTIONS} connections`,
       value: rate(name),
-      reference: rate(referenceName),
+      reference: rate('hello'),
       target,
       unit: 'requests/s',
-      against,
+      against: 'Fastify hello',
       runs: rounds,
     })
   return [
-    row('P5', 'verify, 32 connections', 'verify', 'hello', 'Fastify hello', 0.5),
-    row('P6', 'redeem, durable, 32 connections', 'redeem', 'verify', 'verify', 0.7),
-    row('P7', 'issue, one template, durable, 32 connections', 'issue', 'verify', 'verify', 0.6),
+    row('P5', 'verify', 'verify', 0.8),
+    row('P6', 'redeem, durable', 'redeem', 0.45),
+    row('P7', 'issue, one template, durable', 'issue', 0.27),
+    row('P8', 'verify through encrypted dispatch', 'encrypted', 0.48),
   ]
 }
 

@@ -76,7 +76,7 @@ export function createContext(
       showProductionBanner(context, base.value)
       transports[base.value] ??= openInMode(context, base.value).then((it) => withRepeats(context, it))
       const work = sendPrepared<OutputOf<typeof endpoint>>((await transports[base.value]) as Transport, prepared)
-      const showsProgress = !globals.quiet && !globals.debug && host.stderr.isTTY === true
+      const showsProgress = !globals.quiet && !globals.debug
       const text = `${options.progress ?? endpoint.summary} …`
       const result = await (showsProgress
         ? (await import('../output/progress.js')).withProgress(host, text, work)

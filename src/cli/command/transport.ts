@@ -1,7 +1,7 @@
 import { isTrustedChannel, parseBaseUrl } from '../../client/base-url.js'
 import { createHttpTransport } from '../../client/http.js'
 import { withRetry } from '../../client/retry.js'
-import { isSecured, type SecureOptions, withSecure } from '../../client/secure.js'
+import type { SecureOptions } from '../../client/secure.js'
 import { type Transport, TransportError } from '../../client/transport.js'
 import { isLoopbackHost } from '../../contract/loopback.js'
 import type { Context } from './context.js'
@@ -64,6 +64,7 @@ export async function openInMode(
 ): Promise<Transport> {
   const plain = opened ?? (await openPlain(context, baseUrl))
   if (mode === 'off') return plain
+  const { isSecured, withSecure } = await import('../../client/secure.js')
   const secured = withSecure(plain, { ...(await secureOptions(context, baseUrl)), mode })
   if (!context.globals.debug) return secured
   const { tracedInside } = await import('./debug.js')

@@ -12,7 +12,7 @@ import type { JqFilter } from './jq.js'
 import type { View } from './outcome.js'
 import { plain, plainLine } from './plain.js'
 import { sentence } from './sentence.js'
-import { type Screen, showList, showRecord } from './show.js'
+import type { Screen } from './show.js'
 import type { Suggest } from './suggestions.js'
 import { withTimes } from './time.js'
 import { wrapMessage } from './wrap.js'
@@ -301,6 +301,8 @@ export class Output {
   async #forPeople<Data>(data: Data, view: View<Data>, selected: unknown): Promise<string> {
     const screen = await this.screen()
     const { paint, now } = screen
+    // Load tables on demand: scripts read JSON.
+    const { showList, showRecord } = await import('./show.js')
     const show = async (value: unknown, members?: readonly string[], named = false) => {
       if (!isList(value)) return showRecord(value, members, paint, this.width, named)
       const { text, cutsIds } = await showList(value, members, screen, view.empty)

@@ -8,11 +8,12 @@ const isTerminal = (stream: Out): stream is NodeJS.WriteStream => stream.isTTY =
 
 /** Shows a spinner on stderr while work is pending, if stderr is a terminal. */
 export async function withProgress<T>(host: Host, text: string, work: Promise<T>): Promise<T> {
-  const stream = host.stderr
-  if (!isTerminal(stream) || host.env.TERM === 'dumb') return work
   let spinner: { stop(): unknown } | undefined
   let done = false
   const timer = setTimeout(async () => {
+    // Only now, because a fast call need not open stderr.
+    const stream = host.stderr
+    if (!isTerminal(stream) || host.env.TERM === 'dumb') return
     const { ora } = await import('./spinner.js')
     // The spinner must not change stdin: Ctrl-C would no longer reach the process.
     if (!done) spinner = ora({ text, stream, discardStdin: false }).start()

@@ -1,7 +1,7 @@
 import type { Paint } from './colour.js'
 import { type List, valueAt } from './fields.js'
 import { plainLine } from './plain.js'
-import { isInstant, timeInList, withTimes } from './time.js'
+import { labelOf, memberText, textOf } from './value-text.js'
 import { wrap } from './wrap.js'
 
 /** Formats a record as lines of name and value. @param named true with --fields: then empty members are shown too */
@@ -248,41 +248,6 @@ export function widthOf(text: string): number {
     /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/gu,
   )
   return [...text].length + (wide?.length ?? 0)
-}
-
-/** Converts a member name such as `externalIssueId` or `external_issue_id` to `external issue id`. */
-function labelOf(name: string): string {
-  return plainLine(name)
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .replace(/[_.]/g, ' ')
-    .toLowerCase()
-}
-
-/** Formats a value on one line for a person. */
-export function textOf(value: unknown): string {
-  if (value === null || value === undefined) return '-'
-  if (typeof value === 'string') return plainLine(isInstant(value) ? withTimes(value) : value)
-  if (Array.isArray(value)) return value.map((it) => textOf(it)).join(', ') || '-'
-  if (typeof value === 'object') {
-    return (
-      Object.entries(value)
-        .filter(([, it]) => it !== null)
-        .map(([name, it]) => `${labelOf(name)} ${memberText(name, it)}`)
-        .join(', ') || '-'
-    )
-  }
-  return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value)
-}
-
-/** Names of members that hold Unix seconds (DECISIONS.md#times). Values beyond the range of Date stay numbers. */
-const UNIX_SECONDS = /(?:^|[._])date$/
-const UNIX_SECONDS_MAX = 8.64e12
-
-/** Formats a member. @param now current time in ms, to add how long a time is away */
-function memberText(name: string, value: unknown, now?: number): string {
-  const isDate = typeof value === 'number' && UNIX_SECONDS.test(name) && Math.abs(value) <= UNIX_SECONDS_MAX
-  const shown = isDate ? new Date(value * 1000).toISOString() : value
-  return now !== undefined && isInstant(shown) ? timeInList(shown, now) : textOf(shown)
 }
 
 const paintCell = (name: string, text: string, paint: Paint) =>

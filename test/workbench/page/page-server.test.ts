@@ -1,5 +1,5 @@
 import { createServer, get } from 'node:http'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ActivityLine } from '../../../src/contract/activity.js'
 import type { DeliveryDetail, DeliveryReplay } from '../../../src/contract/deliveries.js'
 import type { Delivery } from '../../../src/contract/webhook.js'
@@ -37,6 +37,14 @@ async function application(...statuses: readonly number[]): Promise<Application>
   })
   return { url: new URL(`http://127.0.0.1:${await listen(server)}/hook`), received }
 }
+
+/** Resolves with a delivery when the inbox has the response of the application: the listener responds before that. */
+const withResponse = ({ send }: PageClient, id: string) =>
+  vi.waitFor(async () => {
+    const detail: DeliveryDetail = (await send('GET', `/_platform/v1/deliveries/${id}`)).body
+    expect(detail.responses).toHaveLength(1)
+    return detail
+  })
 
 interface Page {
   readonly listener: Running
@@ -140,7 +148,7 @@ test('page of a listener shows why it refused a delivery, as webhook verify --ex
 test('page of a listener marks the signature that a delivery had, and shows the response of the app', async () => {
   const { listener, client } = await pageOf((await application(422)).url)
   await deliver(listener.url, 7)
-  const detail: DeliveryDetail = (await client.send('GET', '/_platform/v1/deliveries/1-1')).body
+  const detail = await withResponse(client, '1-1')
   const signature = signed(updateBody(7), 7)['X-Platform-Signature-V2']
   expect(detail.verification?.ok).toBe(true)
   expect(detail.signature?.secrets).toEqual([{ which: 'current', signature, sent: true, until: null }])
@@ -243,6 +251,7 @@ test('page of a listener refuses to sign without a secret, or without an update 
 test('page of a listener lists the deliveries of the inbox in pages and by state, newest first', async () => {
   const { listener, client } = await pageOf((await application(200, 500)).url)
   for (const id of [7, 8, 9]) await deliver(listener.url, id)
+  await withResponse(client, '1-3')
   const list = async (query: string) => {
     const { body } = await client.send('GET', `/_platform/v1/deliveries${query}`)
     const { items, pagination } = body as { items: Delivery[]; pagination: object }

@@ -5,7 +5,7 @@ import type { Failure } from '../../failure.js'
 import { credentialNames, describeJwt, kindOf, redact } from '../../host/secrets.js'
 import type { Plan } from '../../output/outcome.js'
 import { plainLine } from '../../output/plain.js'
-import { textOf } from '../../output/show.js'
+import { textOf } from '../../output/value-text.js'
 import { probe } from './probe.js'
 
 export const whoami = leaf({

@@ -2,7 +2,7 @@ import type { IssuedVoucher, Redemption } from '../../../contract/vouchers.js'
 import * as contract from '../../../contract/vouchers.js'
 import type { Context } from '../../command/context.js'
 import type { Result } from '../../output/outcome.js'
-import { textOf } from '../../output/show.js'
+import { textOf } from '../../output/value-text.js'
 
 /** What happened to the voucher after the call whose response the server replays (DECISIONS.md#replays). */
 interface Since {
