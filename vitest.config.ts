@@ -27,7 +27,7 @@ const byEngine = [
   'test/server/delivery/{backlog,leases,order,unconfirmed}.test.ts',
 ]
 
-const onBothEngines = ['test/store/**/*.test.ts', 'test/server/**/*.test.ts', 'test/conform/probes.test.ts']
+const onBothEngines = ['test/{store,server}/**/*.test.ts', 'test/conform/probes.test.ts', 'test/testing/parity.test.ts']
 const slow = 'test/**/*.slow.test.ts'
 const long = 'test/**/*.long.test.ts'
 const isolated = 'test/**/*.isolated.test.ts'

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import process from 'node:process'
 import type { FastifyInstance } from 'fastify'
 import { isLoopbackHost } from '../contract/loopback.js'
-import { type IdPrefix, newId, type RandomBytes } from '../domain/ids.js'
+import type { RandomBytes } from '../domain/ids.js'
 import type { Keyring } from '../domain/keyring.js'
 import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
@@ -18,27 +18,22 @@ import { openSqliteStore } from '../store/sqlite/store.js'
 import { type Store, StoreUnavailable, StoreUnusable } from '../store/store.js'
 import { ownAccountKeys, remoteAccountKeys } from './accounts.js'
 import { buildApp } from './app.js'
-import { BotCalls } from './background/bot-calls.js'
 import { ExpirySweeper } from './background/expiry-sweeper.js'
-import { TokenUses } from './background/token-uses.js'
 import { createClientAddresses } from './client-address.js'
 import { type Clock, steadyNow, systemClock, TestClock } from './clock.js'
-import { AttemptLog } from './delivery/attempt-log.js'
+import { createDeps } from './create-deps.js'
 import { createLookup } from './delivery/guard.js'
 import { createSender } from './delivery/sender.js'
 import { DeliveryWorker } from './delivery/worker.js'
 import type { Deps } from './deps.js'
-import { Faults } from './faults.js'
 import { KeysUnusable, keyChecks, registerServer } from './folder.js'
-import { Gate } from './gate.js'
 import { createLimits } from './limits.js'
 import { Activity } from './observe/activity.js'
 import type { openLog } from './observe/log.js'
 import { createMetrics } from './observe/metrics.js'
-import { RequestLog, requestLine } from './observe/request-log.js'
+import { requestLine } from './observe/request-log.js'
 import type { RunningServer, ServerOptions } from './options.js'
 import { placeInFolder, placeInMemory, type ServerPlace } from './place.js'
-import { Polls } from './polls.js'
 import { plantSeed } from './seed/plant.js'
 import { Snapshots } from './snapshots.js'
 import { sessionSealing } from './transport/session-sealing.js'
@@ -82,7 +77,10 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
 
 /** Options of a server that a program runs for itself. */
 interface InProcessOptions
-  extends Pick<ServerOptions, 'autoApprove' | 'databaseUrl' | 'rateLimits' | 'requireSecure' | 'secure' | 'seed'> {
+  extends Pick<
+    ServerOptions,
+    'autoApprove' | 'databaseUrl' | 'logTo' | 'rateLimits' | 'requireSecure' | 'secure' | 'seed'
+  > {
   readonly clock: Clock
   /** False opens no port: requests reach the server through `respond` only. */
   readonly listens: boolean
@@ -94,7 +92,7 @@ export async function startInProcess(options: InProcessOptions): Promise<Started
   const embedded = {
     ...options,
     port: 0,
-    logLevel: 'silent',
+    logLevel: options.logTo === undefined ? 'silent' : 'info',
     loopbackPorts: { has: () => true },
     closeMsMax: IN_PROCESS_CLOSE_MS_MAX,
   } as const
@@ -174,20 +172,15 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
   const operatorKey = place.loadOperatorKey(random)
   const { log, target } = options.logLevel === 'silent' ? noLog : (await import('./observe/log.js')).openLog(options)
   const logsRequests = log.isLevelEnabled('info')
-  const requestLog = new RequestLog(clock.now())
-  const activity = new Activity({ now: () => clock.now(), inspect: options.inspect ?? false })
-  const tokenUses = new TokenUses(store)
   const webhooks = {
     loopbackPorts: options.loopbackPorts ?? new Set(options.webhookLoopbackPorts),
     egressIps: options.egressIps ?? [],
     lookup: createLookup(),
   }
-  const newIdOf = (prefix: IdPrefix) => newId(prefix, clock.now(), random)
-  const parts: Omit<Deps, 'snapshots'> = {
+  const parts = createDeps({
     store,
     clock,
     random,
-    newId: newIdOf,
     keys: keys.credentials,
     accounts:
       options.jwksUrl === undefined
@@ -202,15 +195,9 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
         `requests arrive through a proxy at ${peer} that is not trusted, so all its clients share the limits by address; start the server with --trusted-proxy ${peer}`,
       ),
     ),
-    faults: new Faults({ newId: newIdOf, random }),
-    requestLog,
-    activity,
-    tokenUses,
-    botCalls: new BotCalls(store),
-    polls: new Polls({ across: options.databaseUrl !== undefined }),
+    activity: new Activity({ now: () => clock.now(), inspect: options.inspect ?? false }),
     webhooks,
     sender: createSender(webhooks),
-    attempts: new AttemptLog(),
     secure: {
       enabled: options.secure ?? true,
       required: options.requireSecure ?? false,
@@ -225,18 +212,16 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
     },
     autoApprove: options.autoApprove ?? false,
     differences: options.differences ?? {},
-    gate: new Gate(),
     stateAccess: {
       isAllowed: options.allowReset ?? isLoopbackHost(options.host ?? '127.0.0.1'),
       isShared: options.databaseUrl !== undefined && options.schema === undefined,
     },
-    instanceId: Buffer.from(random(16)).toString('hex'),
-  }
+  })
   const snapshots = new Snapshots(parts, options.seed)
   const deps: Deps = { ...parts, snapshots }
   const app = buildApp(deps, createMetrics(store.name), {
     onRequestDone(entry, voucher) {
-      requestLog.add(entry, voucher)
+      deps.requestLog.add(entry, voucher)
       if (logsRequests) target.write(requestLine(entry))
     },
     onError: (requestId, error) => log.error({ request_id: requestId, err: error }, 'request failed'),

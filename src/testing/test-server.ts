@@ -1,6 +1,7 @@
 import { type Client, createClient } from '../client/index.js'
 import type { CredentialKind } from '../contract/endpoint.js'
 import { contract } from '../contract/index.js'
+import type { Clock } from '../server/clock.js'
 import { startInProcess } from '../server/listen.js'
 import { wrongType } from './arguments.js'
 import { controlClock, controlFaults } from './controls.js'
@@ -13,9 +14,16 @@ import type { Snapshot, StartOptions, TestServer } from './types.js'
 /** Lifetime of the account tokens that the client creates, one for each console call. */
 const JWT_SECONDS = 60
 
-export async function startTestServer(options: StartOptions): Promise<TestServer> {
+/** What the tests of this project set in addition to the options. */
+export interface InternalOptions {
+  /** A test clock on PostgreSQL, which no one else uses there. */
+  readonly clock?: Clock
+  readonly logTo?: { write(line: string): void }
+}
+
+export async function startTestServer(options: StartOptions, internal: InternalOptions = {}): Promise<TestServer> {
   const { requireSecure, seed, ...checked } = await readOptions(options)
-  const running = await startInProcess({ ...checked, requireSecure, seed })
+  const running = await startInProcess({ ...checked, requireSecure, seed, ...internal })
   const { app, deps, baseUrl, operatorKey } = running
   const receiver = new Receiver(deps, seed)
 

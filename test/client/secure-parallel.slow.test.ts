@@ -3,7 +3,7 @@ import { createClient, createPoolTransport } from '../../src/client/index.js'
 import type { Transport } from '../../src/client/transport.js'
 import { paths, RENEW_BEFORE_MS, SESSION_LIFETIME_MS } from '../../src/secure/index.js'
 import { createInProcessTransport } from '../../src/testing/transport.js'
-import { inFolder, liveServer } from '../support/server.js'
+import { inFolder, standaloneServer } from '../support/server.js'
 import { type TestApp, testApp } from '../support/server-app.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
 
@@ -106,7 +106,7 @@ test('40 parallel client calls during a server restart negotiate once and resend
 
 test('40 parallel client calls over sockets succeed with one negotiation after a server restart', async () => {
   await inFolder(async (dataDir) => {
-    const first = await liveServer({ dataDir })
+    const first = await standaloneServer({ dataDir })
     const tenant = await newTenant(first)
     const credential = codeOf(await tenant.issue())
     const pool = await createPoolTransport(first.baseUrl)
@@ -120,7 +120,7 @@ test('40 parallel client calls over sockets succeed with one negotiation after a
     await callAll(client, credential)
     take()
     await first.close()
-    const second = await liveServer({ dataDir, port: first.port })
+    const second = await standaloneServer({ dataDir, port: first.port })
     await callAll(client, credential)
     const { bootstrap, session, dispatch } = take()
     expect([bootstrap, session]).toEqual([1, 1])

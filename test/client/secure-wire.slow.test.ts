@@ -13,7 +13,7 @@ let server: CliServer
 let code: string
 beforeAll(async () => {
   server = await cliServer()
-  code = (await server.issue()).value
+  code = (await server.issue()).credential.value
 })
 afterAll(() => server.close())
 

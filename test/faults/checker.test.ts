@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/store/sqlite/engine.js'
-import { liveServer, temporaryFolder } from '../support/server.js'
+import { standaloneServer, temporaryFolder } from '../support/server.js'
 import { Answer } from '../support/server-client.js'
 import { newTenant } from '../support/server-tenant.js'
 import { CallLog } from './call-log.js'
@@ -20,7 +20,7 @@ beforeAll(async () => {
   folder = temporaryFolder()
   dataDir = join(folder, 'data')
   callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
-  const server = await liveServer({ dataDir })
+  const server = await standaloneServer({ dataDir })
   const tenant = await newTenant(server)
   const { id } = await tenant.template()
   let calls = 0

@@ -1,10 +1,14 @@
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createClient } from '../../src/client/index.js'
+import { defaultSeed } from '../../src/testing/seed.js'
 import { axeViolations } from '../support/axe.js'
 import { REBOUND_DOMAIN, type TestPage, useBrowser } from '../support/browser.js'
 import { listen } from '../support/listen.js'
-import { HOSTILE, type PageServer, pageServer, WEBHOOK_SECRET } from '../support/page-server.js'
+import { HOSTILE, newLink, type PageServer, pageServer, WEBHOOK_SECRET } from '../support/page-server.js'
+import { inFolder, standaloneServer } from '../support/server.js'
+import { codeOf } from '../support/server-tenant.js'
 
 /** Folder for pictures of every view, for people to look at. */
 const { VOUCHERCTL_SCREENSHOTS: pictures } = process.env
@@ -22,7 +26,7 @@ const ui = (path: string) => `${server.baseUrl}/_platform/ui${path}`
 /** Opens the page with a new link, and then one of its views. */
 async function open(path = '', options = {}): Promise<TestPage> {
   const page = await browser.page(options)
-  await page.goto(await server.link())
+  await page.goto(await newLink(server.client))
   await page.getByText('Live', { exact: true }).waitFor()
   if (path !== '') await page.goto(ui(path))
   return page
@@ -210,7 +214,7 @@ test('another website cannot read the page, call the server, frame it, or use a 
 })
 
 test('page with a forged cookie or a used link shows nothing and says how to open it', async () => {
-  const link = await server.link()
+  const link = await newLink(server.client)
   const first = await browser.page()
   await first.goto(link)
   await first.getByText('Live', { exact: true }).waitFor()
@@ -254,7 +258,7 @@ test('stream shows 10,000 entries without stalling while they arrive, and finds 
   }
   const page = await browser.page()
   await page.route('**/_platform/v1/activity*', (route) => route.continue({ url: `http://127.0.0.1:${feed}/` }))
-  await page.goto(await server.link())
+  await page.goto(await newLink(server.client))
   await page.getByText('Live', { exact: true }).waitFor()
   for (let group = 0; group < groups; group += 1) {
     write?.(Array.from({ length: size }, (_, index) => lineOf(group * size + index)).join(''))
@@ -343,14 +347,26 @@ test('axe finds nothing in any view, light or dark, wide or narrow', async () =>
   expect(page.errors).toEqual([])
 })
 
-test('page says that its session ended after a restart, and shows the same data with a new link', async () => {
-  const id = await redeem()
-  const page = await open()
-  await server.restart()
-  await page.getByText('session has ended: run voucherctl open again').waitFor()
-  // In the same tab, where the link changes nothing but the fragment.
-  await page.goto(await server.link())
-  await page.getByText('Live', { exact: true }).waitFor()
-  await page.goto(ui(`/vouchers/${id}`))
-  await page.getByText('redeemed', { exact: true }).first().waitFor()
-})
+test('page says that its session ended after a restart, and shows the same data with a new link', () =>
+  inFolder(async (dataDir) => {
+    const options = { dataDir, seed: defaultSeed }
+    const first = await standaloneServer(options)
+    const { baseUrl, port, operatorKey } = first
+    const client = createClient({ baseUrl, token: (kind) => (kind === 'operator' ? operatorKey : server.token) })
+    const order = { template_id: 'tpl_coffee', external_issue_id: 'order-1', recipient_user_id: 'user-1' }
+    const issued = await client.vouchers.issue(order)
+    if (!issued.ok) throw new Error(issued.code)
+    await client.vouchers.redeem({ credential: codeOf(issued.data) })
+    const page = await browser.page()
+    await page.goto(await newLink(client))
+    await page.getByText('Live', { exact: true }).waitFor()
+    await first.close()
+    const second = await standaloneServer({ ...options, port })
+    await page.getByText('session has ended: run voucherctl open again').waitFor()
+    // In the same tab, where the link changes nothing but the fragment.
+    await page.goto(await newLink(client))
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.goto(`${baseUrl}/_platform/ui/vouchers/${issued.data.id}`)
+    await page.getByText('redeemed', { exact: true }).first().waitFor()
+    await second.close()
+  }))

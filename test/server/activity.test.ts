@@ -4,7 +4,7 @@ import { contract } from '../../src/contract/index.js'
 import { Activity } from '../../src/server/observe/activity.js'
 import { leaksIn } from '../support/canary.js'
 import { securely } from '../support/secure-send.js'
-import { type LiveServer, liveServer } from '../support/server.js'
+import { type LiveServer, liveServer, standaloneServer } from '../support/server.js'
 import { START_MS, type TestApp, testApp } from '../support/server-app.js'
 import { callerOf } from '../support/server-client.js'
 import { DeliveryScene, SECRET } from '../support/server-deliveries.js'
@@ -111,7 +111,7 @@ describe('activity of a server that captures', () => {
   })
 
   it('has no response for a call whose response a fault dropped', async () => {
-    const own = await liveServer({ inspect: true })
+    const own = await standaloneServer({ inspect: true })
     try {
       const at = await newTenant(own)
       await at.operator(contract.platform.addFault, { endpoint: 'apps.list', kind: 'drop_response', times: 1 })

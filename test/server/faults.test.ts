@@ -2,7 +2,7 @@ import process from 'node:process'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { Faults } from '../../src/server/faults.js'
-import { liveServer } from '../support/server.js'
+import { standaloneServer } from '../support/server.js'
 import { testFaultSources } from '../support/server-app.js'
 import { callerOf } from '../support/server-client.js'
 import { bearerLine, getBytes, RawConnection } from '../support/server-raw.js'
@@ -42,7 +42,7 @@ it('20 concurrent calls with a delay fault cause no MaxListenersExceededWarning'
 })
 
 it('after its client disconnects, a call with a delay fault ends before the store closes', async () => {
-  const live = await liveServer()
+  const live = await standaloneServer()
   const tenant = await newTenant(live)
   const { id: endpoint, path } = contract.apps.list
   const fault = { endpoint, kind: 'delay', times: 1, delay_ms: 60_000 } as const

@@ -2,7 +2,7 @@ import http from 'node:http'
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
-import { type LiveServer, liveServer } from '../support/server.js'
+import { type StandaloneServer, standaloneServer } from '../support/server.js'
 import { callerOf } from '../support/server-client.js'
 
 let published: Record<string, unknown>[] = []
@@ -15,7 +15,7 @@ const keySet = http.createServer((_request, response) => {
   response.writeHead(status, { 'content-type': 'application/json' }).end(served ?? JSON.stringify({ keys: published }))
 })
 
-let server: LiveServer
+let server: StandaloneServer
 let url: string
 const keys = new Map<string, CryptoKey>()
 const publicPem = new Map<string, string>()
@@ -30,7 +30,7 @@ beforeAll(async () => {
   keys.set('stranger', (await generateKeyPair('RS256')).privateKey)
   await new Promise<void>((resolve) => keySet.listen(0, '127.0.0.1', resolve))
   url = `http://127.0.0.1:${(keySet.address() as { port: number }).port}/jwks`
-  server = await liveServer({ jwksUrl: url })
+  server = await standaloneServer({ jwksUrl: url })
 })
 afterAll(async () => {
   await server.close()
@@ -122,7 +122,7 @@ describe('accounts with an external key set', () => {
   })
 
   it('unreadable external key set causes 503 until it is readable again', async () => {
-    const other = await liveServer({ jwksUrl: url })
+    const other = await standaloneServer({ jwksUrl: url })
     try {
       const jwt = await sign('RS256')
       status = 500
@@ -139,7 +139,7 @@ describe('accounts with an external key set', () => {
   })
 
   it('unreachable external key set causes 503 and one log line without its URL', async () => {
-    const other = await liveServer({ jwksUrl: 'http://127.0.0.1:1/jwks?secret=s3cret' })
+    const other = await standaloneServer({ jwksUrl: 'http://127.0.0.1:1/jwks?secret=s3cret' })
     for (let call = 0; call < 3; call++) expect(await read(await sign('RS256'), other)).toBe('SERVICE_UNAVAILABLE')
     const lines = other.logs.filter((line) => line.includes('key set'))
     expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([{ level: 40, reason: expect.any(String) }])
@@ -153,7 +153,7 @@ describe('accounts with an external key set', () => {
     ['keys that are null', '{"keys":[null]}', 'not a key set'],
   ])('external key set URL that returns %s causes 503', async (_what, text, reason) => {
     served = text
-    const other = await liveServer({ jwksUrl: url })
+    const other = await standaloneServer({ jwksUrl: url })
     try {
       expect(await read(await sign('RS256'), other)).toBe('SERVICE_UNAVAILABLE')
       const line = other.logs.find((it) => it.includes('key set')) as string
@@ -173,7 +173,7 @@ describe('accounts with an external key set', () => {
     const key =
       jwk === 'private' ? await exportJWK((await generateKeyPair('RS256', { extractable: true })).privateKey) : jwk
     published = [...published, { ...(key as object), kid: 'bad', alg: 'RS256', use: 'sig' }]
-    const other = await liveServer({ jwksUrl: url, rateLimits: { auth_failures: { calls: 2, seconds: 60 } } })
+    const other = await standaloneServer({ jwksUrl: url, rateLimits: { auth_failures: { calls: 2, seconds: 60 } } })
     try {
       const forged = await new SignJWT(claims())
         .setProtectedHeader({ alg: 'RS256', kid: 'bad' })

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { startServer } from '../../src/server/listen.js'
-import { inFolder, type LiveServer, liveServer } from '../support/server.js'
+import { inFolder, type StandaloneServer, standaloneServer } from '../support/server.js'
 import { RawConnection } from '../support/server-raw.js'
 import { codeOf, newTenant, Tenant } from '../support/server-tenant.js'
 
-const opened: LiveServer[] = []
-async function open(...options: Parameters<typeof liveServer>): Promise<LiveServer> {
-  const server = await liveServer(...options)
+const opened: StandaloneServer[] = []
+async function open(...options: Parameters<typeof standaloneServer>): Promise<StandaloneServer> {
+  const server = await standaloneServer(...options)
   opened.push(server)
   return server
 }
@@ -194,7 +194,7 @@ describe('key files', () => {
       await expect(startServer({ port: 0, dataDir, keyFile, logTo: { write: () => {} } })).rejects.toMatchObject({
         code: 'KEYS_UNUSABLE',
       })
-      const { running, close } = await liveServer({ dataDir: join(folder, 'other') })
+      const { running, close } = await standaloneServer({ dataDir: join(folder, 'other') })
       writeFileSync(keyFile, readFileSync(join(running.dataDir, 'keys.json')))
       chmodSync(keyFile, 0o600)
       await close()
@@ -279,6 +279,6 @@ describe('server shutdown', () => {
 })
 
 /** The tenant for calls to `server`, which restarted on another port. */
-function tenantAt(server: LiveServer, { accountId, jwt, appId, token, tokenId }: Tenant): Tenant {
+function tenantAt(server: StandaloneServer, { accountId, jwt, appId, token, tokenId }: Tenant): Tenant {
   return new Tenant(server, accountId, jwt, appId, token, tokenId)
 }

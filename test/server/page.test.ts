@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveServer, liveServer } from '../support/server.js'
+import { type LiveServer, liveServer, standaloneServer } from '../support/server.js'
 import { rawAnswer } from '../support/server-raw.js'
 
 let server: LiveServer
@@ -203,7 +203,7 @@ test('operator API without a credential still asks for one', async () => {
 })
 
 test('server beyond loopback has no page, and its operator API accepts every Host', async () => {
-  const public_ = await liveServer({ host: '0.0.0.0', operator: true })
+  const public_ = await standaloneServer({ host: '0.0.0.0', operator: true })
   try {
     const headers = { Authorization: `Bearer ${public_.operatorKey}`, Host: 'shop.example' }
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -217,7 +217,7 @@ test('server beyond loopback has no page, and its operator API accepts every Hos
 })
 
 test('server without the operator API has no page', async () => {
-  const closed = await liveServer({ operator: false })
+  const closed = await standaloneServer({ operator: false })
   try {
     const page = `GET /_platform/ui/ HTTP/1.1\r\nHost: 127.0.0.1:${closed.port}\r\n\r\n`
     expect(await rawAnswer(closed.port, page)).toMatchObject({ status: 404 })

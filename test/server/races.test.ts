@@ -1,15 +1,15 @@
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
-import { type LiveServer, liveServer, temporaryFolder } from '../support/server.js'
+import { type StandaloneServer, standaloneServer, temporaryFolder } from '../support/server.js'
 import { codeOf, newTenant, templateBody } from '../support/server-tenant.js'
 
 /** A server with real sockets and a real database file. */
-let server: LiveServer
+let server: StandaloneServer
 let dataDir: string
 beforeAll(async () => {
   dataDir = temporaryFolder()
-  server = await liveServer({ dataDir })
+  server = await standaloneServer({ dataDir })
 })
 afterAll(async () => {
   await server.close()

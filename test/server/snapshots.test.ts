@@ -9,7 +9,7 @@ import { all, run } from '../../src/store/operation.js'
 import { createInProcessTransport } from '../../src/testing/transport.js'
 import { onPostgres } from '../support/engine-name.js'
 import { seed, seedBotToken, seedToken } from '../support/seed.js'
-import { type LiveServer, liveServer } from '../support/server.js'
+import { type StandaloneServer, standaloneServer } from '../support/server.js'
 import { DAY_MS, START_MS, type TestApp, testApp, testDeps, testFaultSources } from '../support/server-app.js'
 import { type Caller, callerOf } from '../support/server-client.js'
 import { newReceiver, until } from '../support/server-deliveries.js'
@@ -271,10 +271,10 @@ it('keeps the writes of 16 clients that begin after the last of six resets and r
 
 describe('a running server', () => {
   const shared = { shared: true }
-  let live: LiveServer
+  let live: StandaloneServer
   let operate: Caller
   const start = async (options: ServerOptions = {}) => {
-    live = await liveServer({ seed, ...options })
+    live = await standaloneServer({ seed, ...options })
     operate = callerOf(live.send, live.operatorKey)
   }
   afterEach(() => live.close())

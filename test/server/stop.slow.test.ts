@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
-import { inFolder, liveServer } from '../support/server.js'
+import { inFolder, standaloneServer } from '../support/server.js'
 import { type ServerChild, startServerChild } from '../support/server-child.js'
 import { RawConnection } from '../support/server-raw.js'
 import { newTenant, Tenant } from '../support/server-tenant.js'
@@ -132,7 +132,7 @@ describe('server that closes during pipelined requests', () => {
     'exactly the requests with a response take effect if the server closes at request %i of 12',
     (nth) =>
       inFolder(async (dataDir) => {
-        const server = await liveServer({ dataDir })
+        const server = await standaloneServer({ dataDir })
         const tenant = await newTenant(server)
         const { id } = await tenant.template()
         let parsed = 0
@@ -156,7 +156,7 @@ describe('server that closes during pipelined requests', () => {
         unsubscribe('http.server.request.start', onRequest)
         await closed
 
-        const again = await liveServer({ dataDir })
+        const again = await standaloneServer({ dataDir })
         const { accountId, jwt, appId, token, tokenId } = tenant
         const { data } = await new Tenant(again, accountId, jwt, appId, token, tokenId).runtime(
           contract.templates.list,

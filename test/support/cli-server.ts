@@ -9,8 +9,8 @@ export interface CliServer extends Pick<TestServer, 'baseUrl' | 'client' | 'toke
   readonly jwt: string
   /** Environment with the address and all three credentials. */
   readonly env: Readonly<Record<string, string>>
-  /** Issues a voucher of `tpl_coffee`. */
-  issue(): Promise<Credential>
+  /** Issues a voucher of `tpl_coffee`; returns its id and its redeem code. */
+  issue(): Promise<{ readonly id: string; readonly credential: Credential }>
 }
 
 export async function cliServer(options?: StartOptions): Promise<CliServer> {
@@ -25,7 +25,7 @@ export async function cliServer(options?: StartOptions): Promise<CliServer> {
       const order = { template_id: 'tpl_coffee', external_issue_id: `order-${serial()}`, recipient_user_id: 'user-1' }
       const issued = await client.vouchers.issue(order)
       if (!issued.ok) throw new Error(issued.code)
-      return codeOf(issued.data)
+      return { id: issued.data.id, credential: codeOf(issued.data) }
     },
   }
 }

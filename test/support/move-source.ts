@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { run } from '../../src/store/operation.js'
 import { openSqliteStore } from '../../src/store/sqlite/store.js'
 import { built } from './built-cli.js'
-import { liveServer } from './server.js'
+import { standaloneServer } from './server.js'
 
 const NAME_LENGTH = 3_500
 
@@ -19,7 +19,7 @@ export interface MoveFolders {
 export async function fillMoveFolders(home: string, rows: number): Promise<MoveFolders> {
   const source = join(home, 'source')
   const file = join(home, 'backup.ndjson')
-  await (await liveServer({ dataDir: source })).close()
+  await (await standaloneServer({ dataDir: source })).close()
   const store = openSqliteStore(join(source, 'voucherctl.db'))
   await store.write(function* () {
     const values = `'acme', printf('%0${NAME_LENGTH}d', i), null, 'active', 0, '[]', '[]', 'optional', 1, 2`

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
 import { contract, endpoints } from '../../src/contract/index.js'
 import { keyChecks } from '../../src/server/folder.js'
-import { Polls } from '../../src/server/polls.js'
 import { runWorkerPass } from '../../src/store/delivery/worker-pass.js'
 import { registerKeys } from '../../src/store/keys.js'
 import { exportText, filledTables, keyChecksOf } from '../../src/store/move/export.js'
@@ -12,10 +11,9 @@ import { openPostgresSource, openPostgresTarget } from '../../src/store/move/pos
 import { readExport } from '../../src/store/move/read.js'
 import type { MoveSource, MoveTarget } from '../../src/store/move/session.js'
 import { openSqliteSource } from '../../src/store/move/sqlite-session.js'
-import { memorySessions } from '../../src/store/sessions.js'
 import type { Store } from '../../src/store/store.js'
 import { temporaryFolder } from './server.js'
-import { START_MS, type TestApp, testApp, testDeps } from './server-app.js'
+import { START_MS, type TestApp, testApp } from './server-app.js'
 import { newChat } from './server-chats.js'
 import { Scene, samples } from './server-scene.js'
 import { newTenant } from './server-tenant.js'
@@ -76,16 +74,9 @@ export async function moveInto(target: MoveTarget, text: string | Buffer): Promi
 /** The row lines of an export; unlike its first and last line, they depend on the rows only. */
 export const rowLinesOf = (text: string): readonly string[] => text.split('\n').slice(1, -2)
 
-/** A server on a store of either engine, whichever engine the test run uses. */
-export function appOn(store: Store): TestApp {
-  if (store.name === 'postgres') return testApp({ store })
-  const { secure } = testDeps({ store })
-  return testApp({ store, polls: new Polls({ across: false }), secure: { ...secure, sessions: memorySessions() } })
-}
-
 /** Sends a request to every endpoint, so that every table gets rows. */
 export async function fillStore(store: Store): Promise<void> {
-  const server = appOn(store)
+  const server = testApp({ store })
   try {
     await store.write(() => registerKeys(keyChecks(server.deps.keys), START_MS))
     for (const endpoint of endpoints) {

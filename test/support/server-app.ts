@@ -1,32 +1,24 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { InjectOptions, Response } from 'light-my-request'
-import { type IdPrefix, newId, type RandomBytes } from '../../src/domain/ids.js'
+import { newId, type RandomBytes } from '../../src/domain/ids.js'
 import { hashToken, makeToken } from '../../src/domain/tokens.js'
 import { Inspector } from '../../src/inspector/inspector.js'
 import type { ServerSession } from '../../src/secure/server/session.js'
 import { ownAccountKeys } from '../../src/server/accounts.js'
 import { type AppEvents, buildApp } from '../../src/server/app.js'
-import { BotCalls } from '../../src/server/background/bot-calls.js'
-import { TokenUses } from '../../src/server/background/token-uses.js'
 import { createClientAddresses } from '../../src/server/client-address.js'
 import { TestClock } from '../../src/server/clock.js'
-import { AttemptLog } from '../../src/server/delivery/attempt-log.js'
+import { createDeps } from '../../src/server/create-deps.js'
 import type { Sender } from '../../src/server/delivery/sender.js'
 import type { Deps } from '../../src/server/deps.js'
-import { Faults } from '../../src/server/faults.js'
-import { Gate } from '../../src/server/gate.js'
 import { createLimits } from '../../src/server/limits.js'
-import { Activity } from '../../src/server/observe/activity.js'
 import { createMetrics } from '../../src/server/observe/metrics.js'
-import { RequestLog } from '../../src/server/observe/request-log.js'
-import { Polls } from '../../src/server/polls.js'
 import { Snapshots } from '../../src/server/snapshots.js'
 import { keyFileInMemory, SecureKeys } from '../../src/server/transport/keys.js'
 import { sessionSealing } from '../../src/server/transport/session-sealing.js'
 import { memorySessions } from '../../src/store/sessions.js'
 import { sharedSessions } from '../../src/store/shared-sessions.js'
-import { onPostgres } from './engine-name.js'
 import { openTestStore } from './engines.js'
 import { inject, injectInto, type Send } from './server-client.js'
 
@@ -103,48 +95,41 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
   // Two servers on one store need different seeds, or they would create the same ids.
   const random = seededRandom(overrides.store === undefined ? 'server' : `server ${++onSharedStore}`)
   const store = overrides.store ?? openTestStore()
-  const newTestId = (prefix: IdPrefix) => newId(prefix, clock.now(), random)
-  const deps = {
+  const ring = { current: testKey, all: [testKey] }
+  const deps = createDeps({
     store,
     clock,
     random,
-    newId: newTestId,
-    keys: { current: testKey, all: [testKey] },
+    newId: (prefix) => newId(prefix, clock.now(), random),
+    keys: ring,
     accounts: ownAccountKeys(accountKey),
     operatorKeyHash: hashToken(operatorKey),
     inspector: testInspector(),
     limits: createLimits('off'),
     addresses: createClientAddresses(),
-    faults: new Faults({ newId: newTestId, random }),
-    requestLog: new RequestLog(START_MS),
-    activity: new Activity({ now: () => clock.now() }),
-    tokenUses: new TokenUses(store),
-    botCalls: new BotCalls(store),
-    polls: new Polls({ across: onPostgres }),
     webhooks: {
       loopbackPorts: new Set<number>(),
       egressIps: [],
       lookup: async () => ['93.184.215.14'],
     },
     sender: offlineSender,
-    attempts: new AttemptLog(),
     secure: {
       enabled: true,
       required: false,
       brand: 'platform',
       allowedOrigins: ['*'],
       keys: new SecureKeys(keyFileInMemory(), seededRandom('secure keys'), START_MS),
-      sessions: onPostgres
-        ? sharedSessions(store, sessionSealing({ current: testKey, all: [testKey] }, seededRandom('sealing')))
-        : memorySessions<ServerSession>(),
+      sessions:
+        store.name === 'postgres'
+          ? sharedSessions(store, sessionSealing(ring, seededRandom('sealing')))
+          : memorySessions<ServerSession>(),
     },
-    gate: new Gate(),
     stateAccess: { isAllowed: true, isShared: false },
     autoApprove: false,
     differences: {},
     instanceId: 'instance',
     ...overrides,
-  }
+  })
   return { ...deps, snapshots: overrides.snapshots ?? new HarmlessSnapshots(deps) } as Deps & {
     readonly clock: TestClock
   }

@@ -2,8 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { TestClock } from '../../src/server/clock.js'
 import { startServer } from '../../src/server/listen.js'
 import type { RunningServer, ServerOptions } from '../../src/server/options.js'
+import { startTestServer } from '../../src/testing/test-server.js'
+import type { StartOptions } from '../../src/testing/types.js'
 import { onPostgres } from './engine-name.js'
 import { type TestDatabase, takeDatabase } from './postgres-database.js'
 import { type Send, sendTo } from './server-client.js'
@@ -14,19 +17,38 @@ export function temporaryFolder(): string {
 }
 
 export interface LiveServer {
-  readonly running: RunningServer
   readonly baseUrl: string
   readonly port: number
   readonly send: Send
-  readonly agent: http.Agent
   readonly operatorKey: string
   /** Lines that the server has logged so far. */
   readonly logs: string[]
   close(): Promise<void>
 }
 
-/** Starts a server on a free port, in memory unless the options name a data folder. */
-export async function liveServer(options: ServerOptions = {}): Promise<LiveServer> {
+/** Starts a server of the library, without records; a test may use its log lines, and its test clock on both engines. */
+export async function liveServer(options: StartOptions = {}): Promise<LiveServer> {
+  const logs: string[] = []
+  const database = onPostgres ? takeDatabase() : undefined
+  const place = database === undefined ? {} : { databaseUrl: await database.url }
+  const internal = { clock: new TestClock(), logTo: { write: (line: string) => logs.push(line) } }
+  const server = await startTestServer({ seed: { account: 'acme' }, ...place, ...options }, internal)
+  const { baseUrl, operatorKey } = server
+  const { agent, ...sockets } = socketsTo(baseUrl)
+  const close = async () => {
+    await server.close()
+    agent.destroy()
+    database?.release()
+  }
+  return { baseUrl, operatorKey, ...sockets, logs, close }
+}
+
+export interface StandaloneServer extends LiveServer {
+  readonly running: RunningServer
+}
+
+/** Starts a server as `server start` does, in memory unless the options name a data folder. */
+export async function standaloneServer(options: ServerOptions = {}): Promise<StandaloneServer> {
   const logs: string[] = []
   const place = onPostgres && options.databaseUrl === undefined ? await placeOnPostgres(options.dataDir) : undefined
   const running = await startServer({
@@ -37,22 +59,20 @@ export async function liveServer(options: ServerOptions = {}): Promise<LiveServe
     logTo: { write: (line) => logs.push(line) },
     ...options,
   })
-  const agent = new http.Agent({ keepAlive: true, maxSockets: 128 })
   const { operatorKeyFile, baseUrl } = running
-  return {
-    running,
-    baseUrl,
-    port: Number(new URL(baseUrl).port),
-    send: sendTo(baseUrl, agent),
-    agent,
-    operatorKey: operatorKeyFile === null ? '' : readFileSync(operatorKeyFile, 'utf8').trim(),
-    logs,
-    close: async () => {
-      agent.destroy()
-      await running.close()
-      place?.release()
-    },
+  const operatorKey = operatorKeyFile === null ? '' : readFileSync(operatorKeyFile, 'utf8').trim()
+  const { agent, ...sockets } = socketsTo(baseUrl)
+  const close = async () => {
+    agent.destroy()
+    await running.close()
+    place?.release()
   }
+  return { running, baseUrl, operatorKey, ...sockets, logs, close }
+}
+
+function socketsTo(baseUrl: string) {
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 128 })
+  return { port: Number(new URL(baseUrl).port), send: sendTo(baseUrl, agent), agent }
 }
 
 /** PostgreSQL databases by data folder, so that a server restarted with a folder finds its data. */

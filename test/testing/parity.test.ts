@@ -12,6 +12,8 @@ import { defaultSeed } from '../../src/testing/seed.js'
 import type { NewFault, StartOptions } from '../../src/testing/types.js'
 import { verifyWebhook } from '../../src/webhook/index.js'
 import { built, firstLine } from '../support/built-cli.js'
+import { onPostgres } from '../support/engine-name.js'
+import { takeDatabase } from '../support/postgres-database.js'
 import { temporaryFolder } from '../support/server.js'
 
 /** A server to which the scenarios send their calls: from startServer() or the process of `server start`. */
@@ -21,7 +23,8 @@ interface Subject {
   /** Makes voucher calls in plain text. */
   readonly plain: Client
   readonly startMs: number
-  advance(seconds: number): unknown
+  /** Absent on PostgreSQL, where startServer has no test clock. */
+  advance?(seconds: number): unknown
   addFault(fault: NewFault): unknown
   reset(): Promise<unknown>
   /** Saves the state; returns a function that returns to it. */
@@ -78,7 +81,7 @@ async function inProcess(options: StartOptions): Promise<Subject> {
   return {
     ...(options.listen === false ? { client, plain } : await clientsOf(server.baseUrl, operatorKey)),
     startMs: server.clock.now().getTime(),
-    advance: (seconds) => server.clock.advance(`${seconds}s`),
+    ...(onPostgres ? {} : { advance: (seconds) => server.clock.advance(`${seconds}s`) }),
     addFault: server.faults.add,
     reset: server.reset,
     async save() {
@@ -90,13 +93,15 @@ async function inProcess(options: StartOptions): Promise<Subject> {
   }
 }
 
-async function ofCommand(): Promise<Subject> {
+async function ofCommand(databaseUrl: string | undefined): Promise<Subject> {
   const home = temporaryFolder()
   writeFileSync(join(home, 'seed.json'), JSON.stringify(seed), { mode: 0o600 })
   const { port } = receiver.address() as AddressInfo
-  const flags = `--memory --test-clock --port 0 --json --log-level silent --seed seed.json --require-secure --dev-webhook-loopback ${port}`
+  const flags = `--port 0 --json --log-level silent --seed seed.json --require-secure --dev-webhook-loopback ${port}`
   const limits = ['--rate-limit', `template_writes=${limit.calls}/${limit.seconds}`]
-  const child = built.start(['server', 'start', ...flags.split(' '), ...limits], home, { TMPDIR: home })
+  const place =
+    databaseUrl === undefined ? ['--memory', '--test-clock'] : ['--data', 'data', '--database-url', databaseUrl]
+  const child = built.start(['server', 'start', ...flags.split(' '), ...limits, ...place], home, { TMPDIR: home })
   const { base_url: baseUrl, operator_key_file: keyFile } = JSON.parse(await firstLine(child))
   const { client, plain } = await clientsOf(baseUrl, readFileSync(keyFile, 'utf8').trim())
   const clock = await client.platform.getClock()
@@ -104,13 +109,13 @@ async function ofCommand(): Promise<Subject> {
     client,
     plain,
     startMs: clock.ok ? Date.parse(clock.data.now) : Date.now(),
-    advance: (seconds) => client.platform.advanceClock({ seconds }),
+    ...(onPostgres ? {} : { advance: (seconds) => client.platform.advanceClock({ seconds }) }),
     addFault: ({ times = 1, ...fault }) => client.platform.addFault({ times, ...fault }),
-    reset: () => client.platform.reset(),
+    reset: () => client.platform.reset({ shared: true }),
     async save() {
       const saved = await client.platform.saveSnapshot({ name: 'parity' })
       if (!saved.ok) throw new Error(saved.code)
-      return () => client.platform.restoreSnapshot({ name: 'parity' })
+      return () => client.platform.restoreSnapshot({ name: 'parity', shared: true })
     },
     async receive(type) {
       const arrives = arrival('/process', type)
@@ -130,14 +135,18 @@ async function ofCommand(): Promise<Subject> {
 
 /** By the path of the webhooks of its scenarios. */
 const subjects = new Map<string, Subject>()
+const database = onPostgres ? takeDatabase() : undefined
 beforeAll(async () => {
   await once(receiver.listen(0, '127.0.0.1'), 'listening')
-  subjects.set('/listen', await inProcess({}))
-  subjects.set('/inject', await inProcess({ listen: false }))
-  subjects.set('/process', await ofCommand())
+  const databaseUrl = await database?.url
+  const place = databaseUrl === undefined ? {} : { databaseUrl }
+  subjects.set('/listen', await inProcess(place))
+  subjects.set('/inject', await inProcess({ ...place, listen: false }))
+  subjects.set('/process', await ofCommand(databaseUrl))
 })
 afterAll(async () => {
   await Promise.all([...subjects.values()].map((it) => it.close()))
+  database?.release()
   receiver.closeAllConnections()
   receiver.close()
 })
@@ -270,9 +279,9 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   'voucher that expires by the clock': async (subject) => {
     const { vouchers, platform } = subject.client
     const credential = await credentialOf(subject, 'expired')
-    await subject.advance(29 * DAY_SECONDS)
+    await subject.advance?.(29 * DAY_SECONDS)
     const before = await vouchers.verify({ credential })
-    await subject.advance(2 * DAY_SECONDS)
+    await subject.advance?.(2 * DAY_SECONDS)
     return [
       before,
       await vouchers.verify({ credential }),
@@ -289,7 +298,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     const restore = await subject.save()
     const redeem = () => vouchers.redeem({ credential }, { idempotencyKey: 'saved' })
     const first = await redeem()
-    await subject.advance(31 * DAY_SECONDS)
+    await subject.advance?.(31 * DAY_SECONDS)
     const expired = await vouchers.verify({ credential })
     await restore()
     const restored = [await vouchers.verify({ credential }), await redeem(), await platform.getClock()]

@@ -6,7 +6,7 @@ import { deleteOldCalls } from '../../../src/store/bots/calls.js'
 import { addUpdate } from '../../../src/store/delivery/outbox.js'
 import { all, run } from '../../../src/store/operation.js'
 import { type Store, StoreUnavailable } from '../../../src/store/store.js'
-import { inFolder, liveServer } from '../../support/server.js'
+import { inFolder, standaloneServer } from '../../support/server.js'
 import { DAY_MS, type TestApp, testApp } from '../../support/server-app.js'
 import { callerOf } from '../../support/server-client.js'
 import { newTenant, type Tenant } from '../../support/server-tenant.js'
@@ -240,12 +240,12 @@ describe('metrics of updates and deliveries', () => {
 
 it('bot call counts survive a restart of the server', async () => {
   await inFolder(async (dataDir) => {
-    const first = await liveServer({ dataDir })
+    const first = await standaloneServer({ dataDir })
     const tenant = await newTenant(first)
     const bot = await tenant.bot()
     await badSend(bot)
     await first.close()
-    const second = await liveServer({ dataDir })
+    const second = await standaloneServer({ dataDir })
     const console = callerOf(second.send, tenant.jwt)
     expect((await console(bots.metrics, { botId: bot.id })).data.calls).toEqual({
       total: 1,

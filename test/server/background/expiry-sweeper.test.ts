@@ -14,7 +14,7 @@ it('updates queued behind a hanging delivery expire when the test clock advances
   const receiver = http.createServer(() => called())
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
   const { port } = receiver.address() as AddressInfo
-  const server = await liveServer({ webhookLoopbackPorts: [port] })
+  const server = await liveServer()
   onTestFinished(async () => {
     receiver.closeAllConnections()
     receiver.close()

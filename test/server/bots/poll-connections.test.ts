@@ -119,9 +119,8 @@ describe('server shutdown with held polls', () => {
     // The server ends the older poll when it holds the newer one.
     const newer = there.call(contract.bots.updates, { timeout: 50 })
     expect(await Promise.race([older, newer]).then((it) => it.code)).toBe('POLL_TERMINATED')
-    await live.running.close()
+    await live.close()
     const codes = (await Promise.all([older, newer])).map((it) => it.code)
     expect(codes.sort()).toEqual(['POLL_TERMINATED', null])
-    await live.close()
   })
 })

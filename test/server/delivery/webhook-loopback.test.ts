@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { startServer } from '../../../src/server/listen.js'
-import { liveServer } from '../../support/server.js'
+import { standaloneServer } from '../../support/server.js'
 import { newReceiver, until } from '../../support/server-deliveries.js'
 import { newTenant } from '../../support/server-tenant.js'
 
@@ -12,7 +12,7 @@ it('--dev-webhook-loopback is refused unless the server listens on the loopback'
 
 it('server delivers to the configured loopback ports only and reports its egress addresses', async () => {
   const [named, unnamed] = [await newReceiver(), await newReceiver()]
-  const server = await liveServer({ webhookLoopbackPorts: [named.port], egressIps: ['93.184.215.14'] })
+  const server = await standaloneServer({ webhookLoopbackPorts: [named.port], egressIps: ['93.184.215.14'] })
   try {
     const tenant = await newTenant(server)
     const bot = await tenant.bot()

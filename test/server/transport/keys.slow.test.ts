@@ -6,7 +6,7 @@ import { KeysUnusable } from '../../../src/server/folder.js'
 import { keyFileInMemory, SecureKeys, secureKeyFile } from '../../../src/server/transport/keys.js'
 import { securely } from '../../support/secure-send.js'
 import { wireSession } from '../../support/secure-wire.js'
-import { inFolder, liveServer } from '../../support/server.js'
+import { inFolder, standaloneServer } from '../../support/server.js'
 import { START_MS, seededRandom, testApp, testDeps } from '../../support/server-app.js'
 import { startServerChild } from '../../support/server-child.js'
 import { callerOf } from '../../support/server-client.js'
@@ -217,7 +217,7 @@ describe('key rotation on a server', () => {
 describe('transport keys of a live server', () => {
   it('server stores transport keys in a separate file and destroys them after the grace period', () =>
     inFolder(async (dataDir) => {
-      const live = await liveServer({ dataDir })
+      const live = await standaloneServer({ dataDir })
       const path = join(dataDir, 'secure-keys.json')
       const call = callerOf(live.send, live.operatorKey)
       expect(statSync(path).mode & 0o777).toBe(0o600)

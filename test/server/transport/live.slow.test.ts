@@ -5,7 +5,7 @@ import { contract } from '../../../src/contract/index.js'
 import { paths } from '../../../src/secure/index.js'
 import { securely } from '../../support/secure-send.js'
 import { wireSession } from '../../support/secure-wire.js'
-import { inFolder, liveServer } from '../../support/server.js'
+import { inFolder, liveServer, standaloneServer } from '../../support/server.js'
 import { startServerChild } from '../../support/server-child.js'
 import { callerOf } from '../../support/server-client.js'
 import { codeOf, newTenant } from '../../support/server-tenant.js'
@@ -14,7 +14,7 @@ import { codeOf, newTenant } from '../../support/server-tenant.js'
 
 describe('transport options of a server', () => {
   it('server option requireSecure refuses plain calls and accepts encrypted ones', async () => {
-    const live = await liveServer({ requireSecure: true })
+    const live = await liveServer({ secure: 'required' })
     const tenant = await newTenant(live)
     expect((await tenant.runtime(contract.templates.list, {})).status).toBe(426)
     const inside = callerOf(securely(live.send, { now: Date.now }), tenant.token)
@@ -29,7 +29,10 @@ describe('transport options of a server', () => {
   })
 
   it('server options brand and allowedOrigins apply to encrypted sessions', async () => {
-    const live = await liveServer({ brand: 'corner-shop', allowedOrigins: ['https://a.example', 'https://b.example'] })
+    const live = await standaloneServer({
+      brand: 'corner-shop',
+      allowedOrigins: ['https://a.example', 'https://b.example'],
+    })
     const open = (origin: string) => wireSession(live.send, { origin, now: Date.now })
     expect((await open('https://b.example')).brand).toBe('corner-shop')
     await expect(open('https://c.example')).rejects.toThrow('SECURE_ORIGIN_NOT_ALLOWED')

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { cli, temporaryDir } from '../../support/cli.js'
 import { takeDatabase } from '../../support/postgres-database.js'
 import { query } from '../../support/postgres-query.js'
-import { type LiveServer, liveServer } from '../../support/server.js'
+import { type LiveServer, standaloneServer } from '../../support/server.js'
 import { until } from '../../support/server-deliveries.js'
 
 /** Tests the rotation of the credential key on servers that share a PostgreSQL database. */
@@ -17,7 +17,7 @@ async function fleet() {
   const url = await database.url
   const [old, added, current] = [temporaryDir(), temporaryDir(), temporaryDir()] as const
   const live = async (dataDir: string): Promise<LiveServer> => {
-    const server = await liveServer({ dataDir, databaseUrl: url, testClock: false })
+    const server = await standaloneServer({ dataDir, databaseUrl: url, testClock: false })
     onTestFinished(() => server.close())
     return server
   }

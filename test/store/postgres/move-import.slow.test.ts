@@ -11,7 +11,6 @@ import { breachesIn } from '../../faults/invariants.js'
 import type { Stored } from '../../faults/stored.js'
 import { addLaterMigration } from '../../support/later-migration.js'
 import {
-  appOn,
   databaseFiles,
   exportOf,
   fromPostgres,
@@ -25,6 +24,7 @@ import {
 import { createPartitioned, runtimeTables } from '../../support/partitioned.js'
 import { emptyDatabase, urlOf } from '../../support/postgres-database.js'
 import { query } from '../../support/postgres-query.js'
+import { testApp } from '../../support/server-app.js'
 import { until } from '../../support/server-deliveries.js'
 import { newTenant } from '../../support/server-tenant.js'
 
@@ -34,7 +34,7 @@ describe('export of PostgreSQL', () => {
   it('export of PostgreSQL is one snapshot while servers write', async () => {
     const url = await emptyDatabase()
     const store = await openPostgresStore({ url, env: {} })
-    const server = appOn(store)
+    const server = testApp({ store })
     const tenant = await newTenant(server)
     const { id } = await tenant.template({ issue_limit: 100_000 })
     await tenant.issue(id)
@@ -81,7 +81,7 @@ describe('export of PostgreSQL', () => {
     const store = await openPostgresStore({ url, env: {} })
     const source = await fromPostgres(url)
     await exportOf(source)
-    const server = appOn(store)
+    const server = testApp({ store })
     // The export still holds its snapshot, and this write must not wait.
     await newTenant(server)
     await expect(source.all('delete from tokens')).rejects.toThrow(/25006/)
@@ -111,7 +111,7 @@ describe('import', () => {
   const makeText = async () => {
     const path = filePath()
     const store = openSqliteStore(path)
-    const server = appOn(store)
+    const server = testApp({ store })
     const tenant = await newTenant(server)
     await tenant.redeem(await tenant.issue())
     await server.close()
@@ -244,7 +244,7 @@ describe('lease in an export', () => {
   it('export omits delivery leases: leased deliveries are due again after the import', async () => {
     const url = await emptyDatabase()
     const store = await openPostgresStore({ url, env: {} })
-    const server = appOn(store)
+    const server = testApp({ store })
     await makeDeliveries(server)
     await server.close()
     await store.close()

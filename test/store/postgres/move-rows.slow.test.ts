@@ -8,7 +8,6 @@ import { closeSqliteFile, openSqliteFile } from '../../../src/store/sqlite/open.
 import { openSqliteStore } from '../../../src/store/sqlite/store.js'
 import { addLaterMigration } from '../../support/later-migration.js'
 import {
-  appOn,
   databaseFiles,
   fillStore,
   fromPostgres,
@@ -20,6 +19,7 @@ import {
   toPostgres,
 } from '../../support/move.js'
 import { emptyDatabase } from '../../support/postgres-database.js'
+import { testApp } from '../../support/server-app.js'
 
 const filePath = databaseFiles()
 
@@ -88,7 +88,7 @@ describe('export of an older schema', () => {
     }
     // A server must accept the imported rows.
     const store = await openPostgresStore({ url: fresh, env: {} })
-    const server = appOn(store)
+    const server = testApp({ store })
     await makeDeliveries(server)
     await server.close()
     await store.close()

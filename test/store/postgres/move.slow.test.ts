@@ -4,7 +4,6 @@ import { openSqliteTarget } from '../../../src/store/move/sqlite-session.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { openSqliteStore } from '../../../src/store/sqlite/store.js'
 import {
-  appOn,
   databaseFiles,
   fillStore,
   fromPostgres,
@@ -15,6 +14,7 @@ import {
   toPostgres,
 } from '../../support/move.js'
 import { emptyDatabase } from '../../support/postgres-database.js'
+import { testApp } from '../../support/server-app.js'
 import { commands, setUp } from '../../support/voucher-steps.js'
 
 const filePath = databaseFiles()
@@ -40,7 +40,7 @@ describe('move from PostgreSQL to SQLite and back', () => {
       fc.asyncProperty(commands(25), async (sequence) => {
         const path = filePath()
         const store = openSqliteStore(path)
-        const server = appOn(store)
+        const server = testApp({ store })
         const { model, real } = await setUp(server)
         await fc.asyncModelRun(() => ({ model, real }), sequence)
         await server.close()

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { contract } from '../../../src/contract/index.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
 import { wireSession } from '../../support/secure-wire.js'
-import { type LiveServer, liveServer, temporaryFolder } from '../../support/server.js'
+import { type LiveServer, standaloneServer, temporaryFolder } from '../../support/server.js'
 import type { Answer } from '../../support/server-client.js'
 import { until } from '../../support/server-deliveries.js'
 import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
@@ -22,7 +22,7 @@ afterAll(async () => {
 })
 
 const live = async (url: string): Promise<LiveServer> => {
-  const server = await liveServer({ dataDir, databaseUrl: url, testClock: false })
+  const server = await standaloneServer({ dataDir, databaseUrl: url, testClock: false })
   onTestFinished(() => server.close())
   return server
 }

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { expect, it, onTestFinished } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { takeDatabase } from '../../support/postgres-database.js'
-import { liveServer, temporaryFolder } from '../../support/server.js'
+import { standaloneServer, temporaryFolder } from '../../support/server.js'
 import { newTenant } from '../../support/server-tenant.js'
 import { tcpGate } from '../../support/tcp-gate.js'
 
@@ -12,7 +12,7 @@ it('call whose commit result is lost gets 503; its repeat returns the committed 
   const gate = await tcpGate(Number(url.port))
   url.port = String(gate.port)
   const dataDir = temporaryFolder()
-  const server = await liveServer({ dataDir, databaseUrl: url.href, testClock: false })
+  const server = await standaloneServer({ dataDir, databaseUrl: url.href, testClock: false })
   onTestFinished(async () => {
     await server.close()
     await gate.remove()

@@ -3,7 +3,7 @@ import { contract } from '../../../src/contract/index.js'
 import { takeDatabase } from '../../support/postgres-database.js'
 import { query } from '../../support/postgres-query.js'
 import { seed, seedBotToken, seedToken } from '../../support/seed.js'
-import { inFolder, liveServer } from '../../support/server.js'
+import { inFolder, standaloneServer } from '../../support/server.js'
 import { callerOf } from '../../support/server-client.js'
 import { until } from '../../support/server-deliveries.js'
 
@@ -12,8 +12,8 @@ it('a reset by one process ends the polls of another, which then serves the new 
     const database = takeDatabase()
     onTestFinished(() => database.release())
     const options = { dataDir, databaseUrl: await database.url, testClock: false }
-    const first = await liveServer({ ...options, seed })
-    const second = await liveServer(options)
+    const first = await standaloneServer({ ...options, seed })
+    const second = await standaloneServer(options)
     const sell = callerOf(second.send, seedToken)
     const issue = () =>
       sell(

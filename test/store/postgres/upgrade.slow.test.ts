@@ -7,7 +7,7 @@ import { connectionOf } from '../../../src/store/postgres/settings.js'
 import { addLaterMigration } from '../../support/later-migration.js'
 import { emptyDatabase } from '../../support/postgres-database.js'
 import { query } from '../../support/postgres-query.js'
-import { liveServer, temporaryFolder } from '../../support/server.js'
+import { standaloneServer, temporaryFolder } from '../../support/server.js'
 import type { Answer } from '../../support/server-client.js'
 import { until } from '../../support/server-deliveries.js'
 import { codeOf, newTenant, Tenant } from '../../support/server-tenant.js'
@@ -19,7 +19,7 @@ async function migrate(url: string, known: typeof migrations) {
 
 /** Starts a server on the database with the key file of the folder. */
 async function serverOn(databaseUrl: string, dataDir: string) {
-  const server = await liveServer({ dataDir, databaseUrl, testClock: false })
+  const server = await standaloneServer({ dataDir, databaseUrl, testClock: false })
   onTestFinished(() => server.close())
   return server
 }
@@ -75,9 +75,9 @@ it('calls at an older server all succeed while a newer version extends the schem
   )
   expect(stored.map((it) => it.key)).toEqual([...redeemed].sort())
   // The older version refuses to start on the extended schema.
-  await expect(liveServer({ dataDir: server.running.dataDir, databaseUrl: url, testClock: false })).rejects.toThrow(
-    /newer voucherctl/,
-  )
+  await expect(
+    standaloneServer({ dataDir: server.running.dataDir, databaseUrl: url, testClock: false }),
+  ).rejects.toThrow(/newer voucherctl/)
 })
 
 it('vouchers and idempotency records from before a migration work after the migration', async () => {

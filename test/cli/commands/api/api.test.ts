@@ -149,7 +149,7 @@ describe('api METHOD PATH', () => {
   })
 
   test('api sends an Idempotency-Key where the route accepts one', async () => {
-    const credential = await server.issue()
+    const { credential } = await server.issue()
     const redeem = ['api', 'POST', '/open-platform/vouchers/redeem', '--input', '-', '--idempotency-key', 'again']
     const given = { env, stdin: JSON.stringify({ credential }) }
     const first = await cli(redeem, given)

@@ -145,7 +145,7 @@ describe(`api --curl${reason}`, () => {
   })
 
   inBash('the command of api --curl reads codes, secrets and webhook URLs from variables', async () => {
-    const credential = await server.issue()
+    const { credential } = await server.issue()
     const stdin = JSON.stringify({ metadata: { note: "till '4' $X" }, credential })
     const shown = await cli(
       'api POST /open-platform/vouchers/redeem --input - --idempotency-key till-4 --curl --json',

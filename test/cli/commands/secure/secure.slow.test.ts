@@ -13,7 +13,7 @@ let server: CliServer
 let code: string
 beforeAll(async () => {
   server = await cliServer({ secure: 'required' })
-  code = (await server.issue()).value
+  code = (await server.issue()).credential.value
 })
 afterAll(() => server.close())
 
@@ -337,7 +337,7 @@ describe('secure call', () => {
   })
 
   test('secure call reads the body from stdin and sends the value of --idempotency-key', async () => {
-    const credential = await server.issue()
+    const { credential } = await server.issue()
     const redeem = 'secure call POST /api/v1/open-platform/vouchers/redeem --body - --json'
     const given = { env: env(), stdin: JSON.stringify({ credential }) }
     const first = await cli(`${redeem} --idempotency-key mine`, given)

@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { Random } from '../../../faults/random.js'
 import { built } from '../../../support/built-cli.js'
 import { activeTemplate, IssueManyRun, issuedCount } from '../../../support/issue-many.js'
-import { liveServer, temporaryFolder } from '../../../support/server.js'
+import { standaloneServer, temporaryFolder } from '../../../support/server.js'
 import { startServerChild } from '../../../support/server-child.js'
 import { newTenant } from '../../../support/server-tenant.js'
 
@@ -51,7 +51,7 @@ test('issue-many exits 9 if the server is killed, and --resume issues every row 
   expect([exit, stdout]).toEqual([9, ''])
   expect(JSON.parse(stderr).error).toMatchObject({ code: 'NETWORK_ERROR', details: { failed: 0 } })
 
-  const restarted = await liveServer({ dataDir, port: dying.port })
+  const restarted = await standaloneServer({ dataDir, port: dying.port })
   expect(restarted.baseUrl).toBe(baseUrl)
   const resumed = await built.run([...run.args, '--resume'], run.home, run.env)
   expect([resumed.exit, resumed.stderr]).toEqual([0, ''])

@@ -34,7 +34,7 @@ test.each([
 })
 
 test('issue-many fails no row if the server limits the rate', async () => {
-  const limited = await liveServer({ rateLimits: { issue: { calls: 40, seconds: 1 } } })
+  const limited = await liveServer({ rateLimit: { issue: { calls: 40, seconds: 1 } } })
   const tenant = await newTenant(limited)
   const run = new IssueManyRun(tenant, limited.baseUrl, await activeTemplate(tenant, 150), 90)
   const { exit, stdout, stderr } = await cli(run.args, run)
@@ -45,7 +45,7 @@ test('issue-many fails no row if the server limits the rate', async () => {
 })
 
 test('issue-many issues every row to a server that requires the encrypted transport', async () => {
-  const strict = await liveServer({ requireSecure: true })
+  const strict = await liveServer({ secure: 'required' })
   const tenant = await newTenant(strict)
   const env = { VOUCHERCTL_TOKEN: tenant.token, VOUCHERCTL_BASE_URL: strict.baseUrl }
   // The test client sends plain text, which this server refuses, so the CLI creates the template.

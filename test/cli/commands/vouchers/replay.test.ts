@@ -23,7 +23,7 @@ describe('replays on the reference server', () => {
       expect(stderr).toBe('')
       return JSON.parse(stdout)
     }
-    code = (await server.issue()).value
+    code = (await server.issue()).credential.value
     return () => server.close()
   })
 
