@@ -29,7 +29,7 @@ export function createDeps(
   return {
     newId: newIdOf,
     faults: new Faults({ newId: newIdOf, random }),
-    requestLog: new RequestLog(clock.now()),
+    requestLog: given.requestLog ?? new RequestLog(clock.now()),
     activity: new Activity({ now: () => clock.now() }),
     tokenUses: new TokenUses(store),
     botCalls: new BotCalls(store),

@@ -14,6 +14,7 @@ import type { Sender } from '../../src/server/delivery/sender.js'
 import type { Deps } from '../../src/server/deps.js'
 import { createLimits } from '../../src/server/limits.js'
 import { createMetrics } from '../../src/server/observe/metrics.js'
+import { RequestLog } from '../../src/server/observe/request-log.js'
 import { Snapshots } from '../../src/server/snapshots.js'
 import { keyFileInMemory, SecureKeys } from '../../src/server/transport/keys.js'
 import { sessionSealing } from '../../src/server/transport/session-sealing.js'
@@ -101,6 +102,7 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
     clock,
     random,
     newId: (prefix) => newId(prefix, clock.now(), random),
+    requestLog: new RequestLog(START_MS),
     keys: ring,
     accounts: ownAccountKeys(accountKey),
     operatorKeyHash: hashToken(operatorKey),
