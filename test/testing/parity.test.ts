@@ -99,9 +99,14 @@ async function ofCommand(databaseUrl: string | undefined): Promise<Subject> {
   const { port } = receiver.address() as AddressInfo
   const flags = `--port 0 --json --log-level silent --seed seed.json --require-secure --dev-webhook-loopback ${port}`
   const limits = ['--rate-limit', `template_writes=${limit.calls}/${limit.seconds}`]
-  const place =
-    databaseUrl === undefined ? ['--memory', '--test-clock'] : ['--data', 'data', '--database-url', databaseUrl]
-  const child = built.start(['server', 'start', ...flags.split(' '), ...limits, ...place], home, { TMPDIR: home })
+  const [place, env] =
+    databaseUrl === undefined
+      ? [['--memory', '--test-clock'], {}]
+      : [['--data', 'data'], { VOUCHERCTL_DATABASE_URL: databaseUrl }]
+  const child = built.start(['server', 'start', ...flags.split(' '), ...limits, ...place], home, {
+    TMPDIR: home,
+    ...env,
+  })
   const { base_url: baseUrl, operator_key_file: keyFile } = JSON.parse(await firstLine(child))
   const { client, plain } = await clientsOf(baseUrl, readFileSync(keyFile, 'utf8').trim())
   const clock = await client.platform.getClock()
