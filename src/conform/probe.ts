@@ -1,5 +1,6 @@
 import type { Need } from './group.js'
 import type { Probing } from './probing.js'
+import type { Basis } from './result.js'
 
 /** One observable statement of a rule, and how to observe it. */
 export interface Probe {
@@ -7,6 +8,7 @@ export interface Probe {
   readonly id: `${string}/${string}`
   /** What a platform that follows the rule does, as a sentence. */
   readonly title: string
+  readonly basis: Basis
   readonly needs: readonly Need[]
   /** Set if the probe sends nothing that could change something, whatever the server does with it. */
   readonly reads?: true
@@ -22,15 +24,23 @@ export interface Probe {
 /** Anchor of a probe's rule. */
 export const ruleOf = ({ id }: Pick<Probe, 'id'>): string => id.slice(0, id.indexOf('/'))
 
-type Options = Omit<Probe, 'id' | 'title' | 'needs' | 'run'>
+type Options = Omit<Probe, 'id' | 'title' | 'basis' | 'needs' | 'run'>
+
+/** Names of the probes of a rule that the interface specifies; all others observe decisions. */
+interface SpecifiedNames {
+  readonly specified?: readonly string[]
+  readonly partly?: readonly string[]
+}
 
 /** Returns a function that defines probes of one rule. @param rule its anchor in DECISIONS.md */
-export const probesOf =
-  (rule: string) =>
-  (
+export const probesOf = (rule: string, { specified = [], partly = [] }: SpecifiedNames = {}) => {
+  const basisOf = (name: string): Basis =>
+    specified.includes(name) ? 'specified' : partly.includes(name) ? 'partly_specified' : 'decision'
+  return (
     name: string,
     title: string,
     needs: readonly Need[],
     run: (probing: Probing) => Promise<unknown>,
     options: Options = {},
-  ): Probe => ({ id: `${rule}/${name}`, title, needs, run, ...options })
+  ): Probe => ({ id: `${rule}/${name}`, title, basis: basisOf(name), needs, run, ...options })
+}

@@ -6,6 +6,12 @@ import type { Group } from './group.js'
  */
 export type Verdict = 'holds' | 'differs' | 'not_applicable' | 'not_reachable'
 
+/**
+ * Where a statement comes from: the interface specification, or a decision of the reference where the specification is
+ * silent. Partly: both, such as a refusal that is specified with a status that is not.
+ */
+export type Basis = 'specified' | 'partly_specified' | 'decision'
+
 /** Result of a probe. All texts have placeholders such as `${VOUCHERCTL_TOKEN}` in place of secrets. */
 export interface ProbeResult {
   /** Rule and name of the probe: `lists/limit-of-101`. */
@@ -15,6 +21,8 @@ export interface ProbeResult {
   readonly rule: string
   /** What a platform that follows the rule does. */
   readonly title: string
+  /** Whether the statement is specified by the interface, or a decision of the reference. */
+  readonly basis: Basis
   readonly result: Verdict
   /** Why the probe is not applicable, or the platform not reachable. */
   readonly reason: string | null

@@ -36,9 +36,9 @@ export async function runProbes(options: RunOptions): Promise<readonly Leftover[
     // An interrupted probe has no result, so that a resumed run repeats it.
     if (signal.aborted) break
     silent = outcome.result === 'not_reachable' ? silent + 1 : outcome.result === 'not_applicable' ? silent : 0
-    const { id, group, title } = probe
+    const { id, group, title, basis } = probe
     const none = { reason: null, expected: null, observed: null, request: null }
-    const base = { probe: id, group, rule: ruleOf(probe), title }
+    const base = { probe: id, group, rule: ruleOf(probe), title, basis }
     onResult({ ...base, ...none, ...outcome, duration_ms: Math.round(now() - startedAt) })
   }
   wire.probe = 'clean-up'

@@ -42,6 +42,20 @@ test('no two probes have the same id or the same title', () => {
   }
 })
 
+test('names that a rule lists as specified are names of its probes', () => {
+  const folder = new URL('../../src/conform/probes/', import.meta.url)
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((it) => it.endsWith('.ts'))
+  const listed = files.flatMap((file) => {
+    const lists = readFileSync(new URL(file, folder), 'utf8').matchAll(/probesOf\('([^']+)', (\{[^}]*\})\)/g)
+    return Array.from(lists, ([, rule, names = '']) =>
+      Array.from(names.matchAll(/'([^']+)'/g), ([, name]) => `${rule}/${name}`),
+    ).flat()
+  })
+  expect(listed.length).toBeGreaterThan(100)
+  const ids: readonly string[] = allProbes.map(({ id }) => id)
+  expect(listed.filter((it) => !ids.includes(it))).toEqual([])
+})
+
 test('each title of a probe ends like a sentence', () => {
   expect(allProbes.filter(({ title }) => !/^[^.].*\.$/.test(title)).map((it) => it.id)).toEqual([])
 })

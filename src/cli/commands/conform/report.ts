@@ -1,5 +1,5 @@
 import { groups } from '../../../conform/group.js'
-import type { Leftover, ProbeResult, Verdict } from '../../../conform/result.js'
+import type { Basis, Leftover, ProbeResult, Verdict } from '../../../conform/result.js'
 import type { Paint } from '../../output/colour.js'
 import type { JunitSuite } from '../../output/junit.js'
 import { plain, plainLine } from '../../output/plain.js'
@@ -51,12 +51,23 @@ export function linesOf(report: ConformReport, width: number, paint: Paint): str
   ]
 }
 
-function differenceLines({ probe, title, expected, observed, request }: ProbeResult, width: number, paint: Paint) {
+const basisTexts: Readonly<Record<Basis, string>> = {
+  specified: 'specified by the interface',
+  partly_specified: 'partly specified by the interface, partly a decision',
+  decision: 'a decision, which the interface leaves open',
+}
+
+function differenceLines(
+  { probe, title, basis, expected, observed, request }: ProbeResult,
+  width: number,
+  paint: Paint,
+) {
   const member = (label: string, text: string | null) =>
     text === null ? [] : indented(plainLine(text), width, label.padEnd(LABEL_WIDTH), ' '.repeat(LABEL_WIDTH))
   return [
     `${paint.error('✗')} ${paint.strong(plainLine(probe))}`,
     ...indented(plainLine(title), width),
+    ...member('basis', basisTexts[basis]),
     ...member('expected', expected),
     ...member('observed', observed),
     ...(request === null ? [] : [plain(request).replaceAll(/^/gm, '    ')]),
@@ -113,10 +124,12 @@ function groupLines(items: readonly ProbeResult[], paint: Paint): string[] {
   return [head, ...rows]
 }
 
-function summary({ ok, base_url, holds, differs, interrupted }: ConformReport, paint: Paint): string {
+function summary({ ok, base_url, holds, differs, items, interrupted }: ConformReport, paint: Paint): string {
   const mark = ok ? paint.done('✓') : paint.error('✗')
   const rules = `${holds} of ${holds + differs} statements hold`
-  return `${mark} ${plainLine(base_url)}: ${rules}${interrupted ? ', interrupted' : ''}.`
+  const deviations = items.filter((it) => it.result === 'differs' && it.basis !== 'decision').length
+  const specified = differs === 0 ? '' : `, ${deviations} of ${differs} differences concern what is specified`
+  return `${mark} ${plainLine(base_url)}: ${rules}${specified}${interrupted ? ', interrupted' : ''}.`
 }
 
 /** One suite for each group. */
@@ -124,12 +137,12 @@ export function suitesOf({ items }: ConformReport): readonly JunitSuite[] {
   return groups.flatMap((group) => {
     const own = items.filter((it) => it.group === group)
     if (own.length === 0) return []
-    const cases = own.map(({ probe, title, result, reason, expected, observed, request, duration_ms }) => ({
+    const cases = own.map(({ probe, title, basis, result, reason, expected, observed, request, duration_ms }) => ({
       name: `${probe}: ${title}`,
       status:
         result === 'holds' ? ('passed' as const) : result === 'differs' ? ('failed' as const) : ('skipped' as const),
       duration_ms,
-      problems: [`expected ${expected}, observed ${observed}`, request ?? ''],
+      problems: [`expected ${expected}, observed ${observed}`, `Basis: ${basisTexts[basis]}`, request ?? ''],
       reason,
     }))
     return [{ name: group, duration_ms: cases.reduce((sum, it) => sum + it.duration_ms, 0), cases }]

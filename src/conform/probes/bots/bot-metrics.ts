@@ -5,7 +5,7 @@ import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
 import { membersOrNone } from '../../wire.js'
 
-const probe = probesOf('bot-metrics')
+const probe = probesOf('bot-metrics', { partly: ['calls', 'errors', 'quota'] })
 const { bots, webhook } = contract
 
 /** A count may fall when a minute of yesterday leaves the 24 hours: then the probe counts once more. */

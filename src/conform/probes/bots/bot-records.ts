@@ -14,7 +14,34 @@ import {
 import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
 
-const probe = probesOf('bot-records')
+const probe = probesOf('bot-records', {
+  specified: [
+    'greatest-lengths',
+    'listed',
+    'detail',
+    'patch',
+    'webhook-without-secret',
+    'first-get',
+    'concurrent-gets',
+    'later-get',
+    'user-bot-get',
+    'regenerate',
+    'regenerated-token',
+    'old-token',
+  ],
+  partly: [
+    'name-of-101',
+    'username-of-2',
+    'username-of-65',
+    'username-with-a-digit-first',
+    'username-with-upper-case',
+    'username-with-a-hyphen',
+    'username-taken',
+    'avatar-without-https',
+    'patch-before-approval',
+    'patch-of-the-username',
+  ],
+})
 const { bots, webhook } = contract
 /** Longer than the platform needs to store another time. */
 const CLOCK_STEP_MS = 20

@@ -4,7 +4,7 @@ import { applied, apply, approvedBot, pendingBot } from '../../bot-fixtures.js'
 import { templateInput } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 
-const probe = probesOf('bot-states')
+const probe = probesOf('bot-states', { specified: ['applied-is-pending', 'default-scopes'], partly: ['not-approved'] })
 const { bots, webhook } = contract
 
 export const botStates = [

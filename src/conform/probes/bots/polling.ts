@@ -5,7 +5,7 @@ import { voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
 
-const probe = probesOf('polling')
+const probe = probesOf('polling', { partly: ['webhook-active'] })
 const { webhook } = contract
 const needs = ['bot', 'token', 'template'] as const
 const withWebhook = [...needs, 'jwt', 'bot id', 'webhook'] as const

@@ -5,7 +5,7 @@ import { probesOf } from '../../probe.js'
 import type { Observed, Probing } from '../../probing.js'
 import { createOwnToken, fullToken, revokeAll } from './shared.js'
 
-const probe = probesOf('application-tokens')
+const probe = probesOf('application-tokens', { specified: ['shown-once', 'revoked'] })
 const { templates, tokens } = contract
 const DAY_MS = 86_400_000
 const ACTIVE_MAX = 20

@@ -8,7 +8,10 @@ import { probesOf } from '../../probe.js'
 import type { Caller, Probing } from '../../probing.js'
 import { applicationVoucher, fullToken, unknownCredential, unknownIssue } from './shared.js'
 
-const probe = probesOf('applications')
+const probe = probesOf('applications', {
+  specified: ['listed-and-read', 'unlink-keeps', 'unlink-keeps-vouchers'],
+  partly: ['patched', 'disabled', 'disabled-replay'],
+})
 /** Longer than the platform needs to store another time. */
 const CLOCK_STEP_MS = 20
 const { apps, bots, templates, vouchers } = contract

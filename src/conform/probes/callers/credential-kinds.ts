@@ -5,7 +5,16 @@ import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
 import { unknownCredential, unknownIssue } from './shared.js'
 
-const probe = probesOf('credential-kinds')
+const probe = probesOf('credential-kinds', {
+  partly: [
+    'runtime-with-bot',
+    'runtime-with-jwt',
+    'bot-with-token',
+    'bot-with-jwt',
+    'console-with-token',
+    'console-with-bot',
+  ],
+})
 const { apps, bots, templates, tokens, vouchers, webhook } = contract
 
 const url = 'https://example.com/conform'

@@ -6,7 +6,11 @@ import { probesOf } from '../../probe.js'
 import type { Caller, Observed, Probing } from '../../probing.js'
 import { createOwnToken, fullToken, unknownCredential, unknownIssue, withToken } from './shared.js'
 
-const probe = probesOf('scopes')
+const nameOf = (scope: string) => scope.replaceAll(':', '-')
+const probe = probesOf('scopes', {
+  specified: scopes.flatMap((it) => [`without-${nameOf(it)}`, `with-${nameOf(it)}`]),
+  partly: ['bot-templates-read', 'bot-templates-write'],
+})
 const { bots, templates, vouchers } = contract
 
 type Call = readonly [endpoint: Endpoint, input: (it: Probing) => Readonly<Record<string, unknown>>]
@@ -46,8 +50,6 @@ async function callWithout(it: Probing, scope: Scope, check: (response: Observed
   const others = scopes.filter((one) => one !== scope)
   await withToken(it, others, (as) => makeCalls(it, scope, as, check))
 }
-
-const nameOf = (scope: string) => scope.replaceAll(':', '-')
 
 /** Checks the refusal of a call without its scope. */
 async function checkRefusal(it: Probing, check: (response: Observed) => void): Promise<void> {

@@ -2,7 +2,7 @@ import { contract } from '../../../contract/index.js'
 import { probesOf } from '../../probe.js'
 import { fullToken } from './shared.js'
 
-const probe = probesOf('token-form')
+const probe = probesOf('token-form', { partly: ['application-token', 'bot-token'] })
 const { bots, templates } = contract
 
 /** Another symbol than the one that is there, of the same alphabet. */

@@ -16,7 +16,10 @@ import {
   unredeemed,
 } from './shared.js'
 
-const probe = probesOf('envelope')
+const probe = probesOf('envelope', {
+  specified: ['names-of-a-template', 'names-of-a-bot'],
+  partly: ['success', 'failure'],
+})
 const { tokens, templates, vouchers, bots, webhook } = contract
 const SECURE = '/api/v1/secure'
 

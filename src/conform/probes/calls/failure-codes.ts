@@ -14,7 +14,7 @@ import {
   verifyWith,
 } from './shared.js'
 
-const probe = probesOf('failure-codes')
+const probe = probesOf('failure-codes', { specified: ['invalid-token', 'template-of-another-application'] })
 const { apps, bots, templates, vouchers } = contract
 
 interface Failure {

@@ -23,8 +23,11 @@ import {
   unconfirmedSession,
 } from './session.js'
 
-const transport = probesOf('encrypted-transport')
-const probe = probesOf('bootstrap-and-session')
+const transport = probesOf('encrypted-transport', { specified: ['suite'] })
+const probe = probesOf('bootstrap-and-session', {
+  specified: ['request-keys', 'response-keys', 'leading-zeros'],
+  partly: ['session', 'lifetime', 'salt'],
+})
 
 /** Times may differ by this much, because several servers may have slightly different clocks. */
 const CLOCKS_MS = 2_000

@@ -7,7 +7,20 @@ import type { Observed, Probing } from '../../probing.js'
 import { padded, replay } from './envelopes.js'
 import { anyCall, dispatch, innerOf, type Session, said, sealed, session } from './session.js'
 
-const probe = probesOf('dispatch-order')
+const probe = probesOf('dispatch-order', {
+  specified: ['ts-50-s-ago', 'ts-in-50-s', 'encrypted-refusal'],
+  partly: [
+    'media-type',
+    'missing-member',
+    'stale',
+    'ahead',
+    'unknown-session',
+    'origin',
+    'tag',
+    'additional-data',
+    'replay',
+  ],
+})
 
 const OTHER_ORIGIN = { origin: 'https://elsewhere.example' }
 const UNKNOWN_SID = 'ss_AAAAAAAAAAAAAAAAAAAAAA'

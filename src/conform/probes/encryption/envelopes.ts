@@ -5,8 +5,8 @@ import type { Observed, Probing } from '../../probing.js'
 import { membersOrNone } from '../../wire.js'
 import { anyCall, dispatch, sealed, session } from './session.js'
 
-const probe = probesOf('envelopes')
-const marks = probesOf('replay-marks')
+const probe = probesOf('envelopes', { specified: ['all-required', 'media-type', 'new-iv', 'replay', 'rid-once'] })
+const marks = probesOf('replay-marks', { specified: ['after-other-calls'] })
 
 /** Says that an outer request is refused; which code it gets is a statement of the dispatch order. */
 const isRefused = (it: Probing, what: string, { status }: Observed) =>

@@ -6,8 +6,11 @@ import type { Probing } from '../../probing.js'
 import { membersOrNone } from '../../wire.js'
 import { anyCall, type Inner, inside, isInnerSuccess, said, TEMPLATES } from './session.js'
 
-const probe = probesOf('inner-requests')
-const responses = probesOf('inner-responses')
+const probe = probesOf('inner-requests', {
+  specified: ['query', 'authorization', 'idempotency-key'],
+  partly: ['other-prefix', 'query-in-path', 'hash', 'backslash', 'secure-path'],
+})
+const responses = probesOf('inner-responses', { specified: ['success', 'refusal'] })
 
 const BODY_BYTES = 65_536
 const { issue, verify } = contract.vouchers

@@ -18,7 +18,10 @@ import {
   session,
 } from './session.js'
 
-const probe = probesOf('session-origins')
+const probe = probesOf('session-origins', {
+  specified: ['bound', 'same-origin', 'allowed'],
+  partly: ['other-origin', 'missing-origin', 'added-origin', 'not-allowed'],
+})
 
 /** Sends a call of a session with these headers in place of its own origin, and says that it is refused. */
 async function refusedFrom(it: Probing, bound: string, headers: WireRequest['headers']): Promise<void> {

@@ -4,7 +4,7 @@ import { probesOf } from '../../probe.js'
 import { membersOrNone } from '../../wire.js'
 import { callSession, newKeyPair, readsBootstrap, session } from './session.js'
 
-const probe = probesOf('public-keys')
+const probe = probesOf('public-keys', { partly: ['server-key'] })
 
 /** Changes a valid uncompressed point of 65 bytes. */
 const changed = (change: (point: Buffer) => Uint8Array) => () =>

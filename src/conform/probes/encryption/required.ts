@@ -5,7 +5,7 @@ import type { Observed, Probing } from '../../probing.js'
 import type { WireRequest } from '../../wire.js'
 import { anyCall, inside, isInnerSuccess, said } from './session.js'
 
-const probe = probesOf('required-encryption')
+const probe = probesOf('required-encryption', { specified: ['plain-call', 'encrypted-call'] })
 const { apps, templates, vouchers } = contract
 
 /**

@@ -4,7 +4,7 @@ import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
 import { chatIssue, delivered, issueIntoChat, ownBot } from './shared.js'
 
-const probe = probesOf('bot-issue')
+const probe = probesOf('bot-issue', { specified: ['private-chat', 'unlinked-bot'] })
 const { issue, send } = contract.bots
 const needs: readonly Need[] = ['bot', 'chat', 'template']
 

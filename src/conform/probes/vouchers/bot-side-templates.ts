@@ -7,7 +7,7 @@ import { probesOf } from '../../probe.js'
 import type { Caller, Observed, Probing } from '../../probing.js'
 import { botIdOf, createByBot, keep, keptDraft, link, ownBot, submitByBot, unlink } from './shared.js'
 
-const probe = probesOf('bot-side-templates')
+const probe = probesOf('bot-side-templates', { specified: ['listed-members', 'draft-of-the-application'] })
 const { bots, templates } = contract
 const ofUser: readonly Need[] = ['token', 'jwt', 'bot id']
 

@@ -9,7 +9,10 @@ import { membersOrNone } from '../../wire.js'
 import { checkSymbol, codeOf, otherSymbol, SYMBOL } from './check-symbol.js'
 import { issueCall, issued, redeemCall } from './shared.js'
 
-const probe = probesOf('credentials')
+const probe = probesOf('credentials', {
+  specified: ['verify-redeem_code', 'verify-qr_token', 'redeem-redeem_code', 'redeem-qr_token'],
+  partly: ['other-type'],
+})
 const { getRedemption, redeem, verify } = { ...contract.vouchers, getRedemption: contract.vouchers.redemption }
 
 const CODE = new RegExp(`^${SYMBOL}{4}(?:-${SYMBOL}{4}){3}$`)

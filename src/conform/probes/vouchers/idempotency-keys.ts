@@ -20,7 +20,7 @@ import {
   verify as verifyVoucher,
 } from './shared.js'
 
-const probe = probesOf('idempotency-keys')
+const probe = probesOf('idempotency-keys', { partly: ['other-operation', 'other-body', 'other-path'] })
 const { issue, redeem, verify } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
 

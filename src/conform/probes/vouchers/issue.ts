@@ -4,7 +4,10 @@ import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
 import { delivered, ended, future, issueBeyondLimit, issueCall, issued, keep, limited } from './shared.js'
 
-const probe = probesOf('issue')
+const probe = probesOf('issue', {
+  specified: ['three-members', 'exhausted-quota'],
+  partly: ['without-template_id', 'without-external_issue_id', 'without-recipient_user_id'],
+})
 const { issue } = contract.vouchers
 const idMembers = ['external_issue_id', 'recipient_user_id'] as const
 

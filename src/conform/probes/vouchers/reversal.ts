@@ -3,7 +3,7 @@ import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import { ended, issued, newRedemption, reverse as reverseCall, reversal as reversed, timeOf, verify } from './shared.js'
 
-const probe = probesOf('reversal')
+const probe = probesOf('reversal', { specified: ['reverse'] })
 const { redeem, redemption, reverse } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
 

@@ -5,7 +5,10 @@ import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
 import { botIdOf, create, createByBot, draftCall, keep, keptDraft, submit, submitByBot } from './shared.js'
 
-const probe = probesOf('template-states')
+const probe = probesOf('template-states', {
+  specified: ['draft', 'draft-by-bot', 'submit', 'submit-by-bot', 'approval'],
+  partly: ['issue-of-a-draft', 'submit-again', 'submit-again-by-bot'],
+})
 const { templates } = contract
 const byBot: readonly Need[] = ['jwt', 'bot id']
 const POLL_MS = 250

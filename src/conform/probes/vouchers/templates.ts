@@ -6,7 +6,6 @@ import { probesOf } from '../../probe.js'
 import type { Probing } from '../../probing.js'
 import { create, createByBot, draftCall, issueBeyondLimit, keptDraft, limited, reverse } from './shared.js'
 
-const probe = probesOf('templates')
 const { templates, vouchers } = contract
 
 const members = [
@@ -20,6 +19,10 @@ const members = [
   'validity',
   'issue_limit',
 ] as const
+const probe = probesOf('templates', {
+  specified: ['nine-members-by-bot', 'issue-counts', ...fulfillmentCategories.map((it) => `category-${it}`)],
+  partly: members.map((it) => `without-${it}-by-bot`),
+})
 const byBot: readonly Need[] = ['jwt', 'bot id']
 
 /** A probe of a create call with changed members, which is a success or, without `accepted`, a 400. */

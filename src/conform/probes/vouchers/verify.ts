@@ -6,7 +6,7 @@ import type { Observed, Probing } from '../../probing.js'
 import { membersOrNone } from '../../wire.js'
 import { ended, futureVerified, issued, redeemCall, redeemed, verify as verifyVoucher } from './shared.js'
 
-const probe = probesOf('verify')
+const probe = probesOf('verify', { specified: ['changes-nothing'] })
 const { verify } = contract.vouchers
 
 function finds(it: Probing, verified: Observed<Verification>, reason: Verification['reason']): void {

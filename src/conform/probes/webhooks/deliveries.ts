@@ -21,10 +21,10 @@ import {
   webhook,
 } from './hook.js'
 
-const signature = probesOf('signatures')
-const schedule = probesOf('retry-schedule')
-const attempt = probesOf('delivery-attempts')
-const deliveries = probesOf('deliveries')
+const signature = probesOf('signatures', { specified: ['headers'], partly: ['signature', 'update-id'] })
+const schedule = probesOf('retry-schedule', { specified: ['next-attempt', 'second-attempt'] })
+const attempt = probesOf('delivery-attempts', { specified: ['time-limit'] })
+const deliveries = probesOf('deliveries', { specified: ['failed'], partly: ['statuses'] })
 
 const one = { vouchers: 2, waitsMs: ARRIVAL_MS }
 

@@ -17,7 +17,7 @@ import {
   webhook,
 } from './hook.js'
 
-const probe = probesOf('webhook-removal')
+const probe = probesOf('webhook-removal', { partly: ['drop-in-query', 'drop-in-body'] })
 const deliveries = probesOf('deliveries')
 const retries = probesOf('manual-retries')
 const { bots, webhook: calls } = contract

@@ -21,7 +21,7 @@ import {
   webhook,
 } from './hook.js'
 
-const retries = probesOf('manual-retries')
+const retries = probesOf('manual-retries', { specified: ['by-delivery-id', 'by-update-id'] })
 const order = probesOf('delivery-order')
 const { retry } = contract.webhook
 

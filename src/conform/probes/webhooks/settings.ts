@@ -19,7 +19,10 @@ import {
 } from './hook.js'
 import { polled } from './polled.js'
 
-const probe = probesOf('webhook-settings')
+const probe = probesOf('webhook-settings', {
+  specified: ['mode-webhook', 'mode-polling', 'by-the-bot', 'egress-addresses'],
+  partly: ['same-rules', 'polling-active'],
+})
 const { bots, webhook: calls } = contract
 const needs = ['jwt', 'bot id', 'webhook'] as const
 const withBot = ['jwt', 'bot', 'bot id', 'webhook'] as const

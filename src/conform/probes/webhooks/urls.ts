@@ -5,7 +5,26 @@ import type { Observed, Probing } from '../../probing.js'
 import { ARRIVAL_MS, deliveryNeeds, newEvent, removeWebhook, setWebhook, target, webhook } from './hook.js'
 import { polled } from './polled.js'
 
-const probe = probesOf('webhook-urls')
+const probe = probesOf('webhook-urls', {
+  partly: [
+    'http',
+    'other-scheme',
+    'ipv4-10-1-2-3',
+    'ipv4-127-0-0-2',
+    'ipv4-169-254-169-254',
+    'ipv4-172-16-0-1',
+    'ipv4-192-168-0-1',
+    'decimal',
+    'hexadecimal',
+    'octal',
+    'ipv6-ffff-10-1-2-3',
+    'ipv6-fc00-1',
+    'ipv6-fe80-1',
+    'localhost',
+    'ipv4-loopback',
+    'ipv6-loopback',
+  ],
+})
 const HOST = 'hooks.conform.example'
 
 /** Longest URL in characters. */

@@ -32,6 +32,7 @@ test('conform shows a difference with the statement, both values and the request
   expect(exit).toBe(1)
   expect(stdout).toBe(`✗ lists/limit-of-101
     A list with the limit 101 is refused with 400.
+    basis     a decision, which the interface leaves open
     expected  status 400
     observed  status 200, a success
     curl -sSgi \\
@@ -42,7 +43,7 @@ test('conform shows a difference with the statement, both values and the request
 group                 holds        differs not applicable  not reachable
 calls                     0              1              0              0
 
-✗ ${url}: 0 of 1 statements hold.
+✗ ${url}: 0 of 1 statements hold, 0 of 1 differences concern what is specified.
 `)
 })
 
@@ -58,6 +59,7 @@ test('conform --json prints one document, and --junit writes a report with the s
     probe: 'lists/limit-of-0',
     group: 'calls',
     rule: 'lists',
+    basis: 'decision',
     title: 'A list with the limit 0 is refused with 400.',
     result: 'differs',
     reason: null,
@@ -69,6 +71,7 @@ test('conform --json prints one document, and --junit writes a report with the s
   const junit = readFileSync(join(cwd, 'report.xml'), 'utf8')
   expect(junit).toContain('<testsuite name="calls" tests="2" failures="2"')
   expect(junit).toContain('expected status 400, observed status 200, a success')
+  expect(junit).toContain('Basis: a decision, which the interface leaves open')
 })
 
 test('conform sends nothing if the JUnit report cannot be written', async () => {
