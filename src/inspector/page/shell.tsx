@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { SESSION_ENDED, sessionEnded } from './api.js'
 import { Failed, Heading } from './components.js'
-import { matchPath } from './match-path.js'
+import { matchPath } from './model/match-path.js'
 import { leave, linkTo, place } from './router.js'
 import { announcement, features } from './state.js'
 import { connection } from './stream.js'

@@ -1,7 +1,7 @@
 import type { ActivityLine } from '../../contract/activity.js'
-import { ActivityLog } from './activity-log.js'
 import { API, isSessionEnd, sessionEnded } from './api.js'
-import { lineSplitter } from './ndjson.js'
+import { ActivityLog } from './model/activity-log.js'
+import { lineSplitter } from './model/ndjson.js'
 import { signal } from './signal.js'
 import { announce, features, noteChange, readClock } from './state.js'
 

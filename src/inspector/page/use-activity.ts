@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import type { Entry } from './activity-log.js'
+import type { Entry } from './model/activity-log.js'
 import { log } from './stream.js'
 
 /** Pause between two reads of a view while much happens. */

@@ -1,6 +1,6 @@
 import type { DeliveryAttempt } from '../../../contract/webhook.js'
 import { Status, Time } from '../components.js'
-import { duration } from '../format.js'
+import { duration } from '../model/format.js'
 
 /** One attempt of a delivery: when, how it ended, how long it took. */
 export function AttemptLine({ started_at, status_code, error, duration_ms, manual }: DeliveryAttempt) {

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
-import { count } from '../format.js'
+import { type ByteFormat, type Bytes, isEditableText, readBytes, writeBytes } from '../model/edited-bytes.js'
+import { count } from '../model/format.js'
 import { Choice } from './choice.js'
-import { type ByteFormat, type Bytes, isEditableText, readBytes, writeBytes } from './edited-bytes.js'
 
 interface ByteEditorProps {
   readonly original: Bytes

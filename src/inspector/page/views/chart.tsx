@@ -1,7 +1,7 @@
 import type { Totals } from '../../../contract/platform.js'
 import { type Column, Table } from '../components.js'
-import { count, dateTime } from '../format.js'
-import { barsOf } from './bars.js'
+import { barsOf } from '../model/bars.js'
+import { count, dateTime } from '../model/format.js'
 
 type Period = Totals['items'][number]
 

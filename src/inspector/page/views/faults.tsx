@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { Fault, faultKinds } from '../../../contract/controls.js'
 import { Heading, Loaded } from '../components.js'
+import { faultSentence } from '../model/fault-sentence.js'
 import { act } from './act.js'
-import { faultSentence } from './fault-sentence.js'
 
 const kinds: readonly (readonly [kind: (typeof faultKinds)[number], label: string, delay_ms?: number])[] = [
   ['drop_response', 'Lose the response'],

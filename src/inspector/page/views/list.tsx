@@ -1,6 +1,6 @@
-import type { Entry } from '../activity-log.js'
 import { type Column, Loaded, Table } from '../components.js'
-import { count } from '../format.js'
+import type { Entry } from '../model/activity-log.js'
+import { count } from '../model/format.js'
 import { linkTo } from '../router.js'
 
 interface Page<Row> {

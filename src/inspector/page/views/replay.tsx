@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { DeliveryDetail, DeliveryReplay } from '../../../contract/deliveries.js'
 import { call, type Result } from '../api.js'
-import { bytesOf } from '../bytes.js'
 import { Failed } from '../components.js'
+import { bytesOf } from '../model/bytes.js'
+import { type Bytes, base64Of } from '../model/edited-bytes.js'
 import { ByteEditor } from './byte-editor.js'
-import { type Bytes, base64Of } from './edited-bytes.js'
 import { Response } from './response.js'
 
 interface ReplayProps {

@@ -1,6 +1,6 @@
 import type { AttemptExchange } from '../../../contract/deliveries.js'
 import { Status, Time } from '../components.js'
-import { duration } from '../format.js'
+import { duration } from '../model/format.js'
 import { Message } from '../request.js'
 
 interface ResponseProps {

@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { DeliveryDetail } from '../../../contract/deliveries.js'
-import { bytesOf } from '../bytes.js'
 import { Time } from '../components.js'
-import { count } from '../format.js'
+import { bytesOf } from '../model/bytes.js'
+import { count } from '../model/format.js'
+import { verdictOf } from '../model/secret-verdict.js'
+import { checkSecret } from '../model/signature-check.js'
 import { Message } from '../request.js'
-import { verdictOf } from './secret-verdict.js'
-import { checkSecret } from './signature-check.js'
 
 /** What is signed, with which secret, and whether a pasted secret makes the same signature. */
 export function Signature({ detail }: { readonly detail: DeliveryDetail }) {

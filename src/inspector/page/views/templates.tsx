@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { ListedTemplate, Totals } from '../../../contract/platform.js'
 import { type Column, Heading, Loaded } from '../components.js'
-import { count } from '../format.js'
+import { count } from '../model/format.js'
 import { linkTo } from '../router.js'
 import type { ViewProps } from '../view.js'
 import { Chart } from './chart.js'

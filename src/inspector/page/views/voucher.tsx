@@ -1,13 +1,13 @@
 import type { VoucherEvent, VoucherHistory } from '../../../contract/voucher-history.js'
-import type { Entry } from '../activity-log.js'
 import { Heading, Loaded, Time } from '../components.js'
-import { dateTime } from '../format.js'
+import type { Entry } from '../model/activity-log.js'
+import { dateTime } from '../model/format.js'
+import { type LifeItem, lifeOf } from '../model/voucher-life.js'
 import { linkTo } from '../router.js'
 import type { ViewProps } from '../view.js'
 import { AttemptLine } from './attempt-line.js'
 import { Members } from './members.js'
 import { StateBadge, tones } from './state-badge.js'
-import { type LifeItem, lifeOf } from './voucher-life.js'
 
 /** Everything that happened to a voucher, and what will, on a line of time. */
 export function VoucherView({ params: { id = '' } }: ViewProps) {

@@ -1,5 +1,5 @@
 import type { Fault } from '../../../contract/controls.js'
-import { count } from '../format.js'
+import { count } from './format.js'
 
 const effects = { delay: 'are delayed', error: 'fail with 503', drop_response: 'lose their response' } as const
 

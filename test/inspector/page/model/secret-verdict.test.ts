@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { DeliveryDetail } from '../../../../src/contract/deliveries.js'
-import { verdictOf } from '../../../../src/inspector/page/views/secret-verdict.js'
+import { verdictOf } from '../../../../src/inspector/page/model/secret-verdict.js'
 
 const secrets = [
   { which: 'current', signature: 'a', sent: true, until: null },

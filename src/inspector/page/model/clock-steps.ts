@@ -1,5 +1,5 @@
 import type { Forecast } from '../../../contract/controls.js'
-import { count } from '../format.js'
+import { count } from './format.js'
 
 /** Positions of the slider in seconds from now: near times finely, far ones coarsely. */
 export const steps: readonly number[] = [

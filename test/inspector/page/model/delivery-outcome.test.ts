@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { DeliveryDetail } from '../../../../src/contract/deliveries.js'
-import { outcomeOf } from '../../../../src/inspector/page/views/delivery-outcome.js'
+import { outcomeOf } from '../../../../src/inspector/page/model/delivery-outcome.js'
 
 const detailOf = (delivery: object, verification: object | null = null) =>
   ({

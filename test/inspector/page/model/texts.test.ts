@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { bytesOf, hexDump, textOf } from '../../../src/inspector/page/bytes.js'
-import { count, dateTime, duration, relative, size } from '../../../src/inspector/page/format.js'
-import { matchPath } from '../../../src/inspector/page/match-path.js'
-import { lineSplitter } from '../../../src/inspector/page/ndjson.js'
+import { bytesOf, hexDump, textOf } from '../../../../src/inspector/page/model/bytes.js'
+import { count, dateTime, duration, relative, size } from '../../../../src/inspector/page/model/format.js'
+import { matchPath } from '../../../../src/inspector/page/model/match-path.js'
+import { lineSplitter } from '../../../../src/inspector/page/model/ndjson.js'
 
 test('line splitter returns each line once its end has arrived', () => {
   const split = lineSplitter()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { barsOf } from '../../../../src/inspector/page/views/bars.js'
+import { barsOf } from '../../../../src/inspector/page/model/bars.js'
 
 test('bars stand on the lower edge, and the highest takes the whole height', () => {
   const bars = barsOf([{ issued: 10, redeemed: 5 }], 100, 50)

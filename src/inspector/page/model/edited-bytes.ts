@@ -1,4 +1,4 @@
-import { textOf } from '../bytes.js'
+import { textOf } from './bytes.js'
 
 export type Bytes = Uint8Array<ArrayBuffer>
 export type ByteFormat = 'text' | 'hex'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { sentenceOf, stepOf, steps } from '../../../../src/inspector/page/views/clock-steps.js'
+import { sentenceOf, stepOf, steps } from '../../../../src/inspector/page/model/clock-steps.js'
 
 const forecast = {
   now: '2026-11-01T10:00:00.000Z',

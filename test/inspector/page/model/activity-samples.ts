@@ -1,6 +1,6 @@
-import type { ActivityLine, DeliveryActivity, Exchange } from '../../../src/contract/activity.js'
-import type { RequestLogEntry } from '../../../src/contract/platform.js'
-import { type Entry, entryOf } from '../../../src/inspector/page/activity-log.js'
+import type { ActivityLine, DeliveryActivity, Exchange } from '../../../../src/contract/activity.js'
+import type { RequestLogEntry } from '../../../../src/contract/platform.js'
+import { type Entry, entryOf } from '../../../../src/inspector/page/model/activity-log.js'
 
 export const base64 = (text: string): string => Buffer.from(text).toString('base64')
 

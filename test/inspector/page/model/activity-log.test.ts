@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ActivityLog, BODIES_MAX, ENTRIES_MAX } from '../../../src/inspector/page/activity-log.js'
+import { ActivityLog, BODIES_MAX, ENTRIES_MAX } from '../../../../src/inspector/page/model/activity-log.js'
 import { deliveryLine, exchangeOf, requestLine } from './activity-samples.js'
 
 test('activity log lists a request once although a new connection sends it again', () => {

@@ -5,7 +5,7 @@ import {
   isEditableText,
   readBytes,
   writeBytes,
-} from '../../../../src/inspector/page/views/edited-bytes.js'
+} from '../../../../src/inspector/page/model/edited-bytes.js'
 
 const everyByte = Uint8Array.from({ length: 256 }, (_, byte) => byte)
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { indentJson, jsonParts } from '../../../src/inspector/page/json-text.js'
+import { indentJson, jsonParts } from '../../../../src/inspector/page/model/json-text.js'
 
 test('indented JSON is what JSON.stringify writes', () => {
   const write = (value: unknown) => JSON.stringify(value, null, 2)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { filterOf } from '../../../src/inspector/page/filter.js'
+import { filterOf } from '../../../../src/inspector/page/model/filter.js'
 import { deliveryEntry, requestEntry } from './activity-samples.js'
 
 const entries = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Fault } from '../../../../src/contract/controls.js'
-import { faultSentence } from '../../../../src/inspector/page/views/fault-sentence.js'
+import { faultSentence } from '../../../../src/inspector/page/model/fault-sentence.js'
 
 const fault: Fault = {
   id: 'flt_1',

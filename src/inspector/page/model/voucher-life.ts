@@ -1,5 +1,5 @@
 import type { VoucherEvent, VoucherHistory } from '../../../contract/voucher-history.js'
-import { relative } from '../format.js'
+import { relative } from './format.js'
 
 export interface LifeItem {
   readonly title: string

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkSecret } from '../../../../src/inspector/page/views/signature-check.js'
+import { checkSecret } from '../../../../src/inspector/page/model/signature-check.js'
 import { signWebhook, webhookHeaders } from '../../../../src/webhook/signature.js'
 
 const body = new TextEncoder().encode('{"update_id":7,"text":"Grüße"}\n')
