@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest'
 import {
   applicationRecord,
   applicationStatus,
+  newApplication,
+  newToken,
   type RuntimeCallerRow,
+  refuseForApplication,
   refuseRuntimeCall,
   tokenRecord,
   tokenStatus,
@@ -63,6 +66,13 @@ describe('authorization of a runtime call', () => {
     ['INSUFFICIENT_SCOPE', { scopes: '["vouchers:redeem"]' }],
   ]
 
+  it('runtime call without its scope is refused with the name of the scope', () =>
+    expect(refuseRuntimeCall(caller({ scopes: '[]' }), 'vouchers:read', NOW)).toEqual({
+      ok: false,
+      code: 'INSUFFICIENT_SCOPE',
+      details: { required_scope: 'vouchers:read' },
+    }))
+
   it('runtime call with an unknown token is refused with TOKEN_INVALID', () =>
     expect(refuseRuntimeCall(undefined, 'vouchers:read', NOW)).toMatchObject({ code: 'TOKEN_INVALID' }))
 
@@ -85,6 +95,79 @@ describe('authorization of a runtime call', () => {
     const row = caller({ scopes: '["vouchers:templates:write"]' })
     expect(refuseRuntimeCall(row, 'vouchers:templates', NOW)).toMatchObject({ code: 'INSUFFICIENT_SCOPE' })
     expect(refuseRuntimeCall(row, 'vouchers:templates:write', NOW)).toBeNull()
+  })
+})
+
+describe('policy of an application', () => {
+  const code = (policy: Partial<RuntimeCallerRow>, origin: string | null) =>
+    refuseForApplication(caller(policy), origin)?.code
+
+  it('application that requires the encrypted transport refuses a call in plain text', () => {
+    expect(code({ secure_transport: 'required' }, null)).toBe('SECURE_TRANSPORT_REQUIRED')
+    expect(code({ secure_transport: 'required' }, '')).toBeUndefined()
+  })
+
+  it('list of origins without * refuses encrypted sessions of other origins and of none', () => {
+    const policy = { allowed_origins: '["https://a.example"]' }
+    expect(code(policy, 'https://a.example')).toBeUndefined()
+    expect(code(policy, 'https://b.example')).toBe('ORIGIN_NOT_ALLOWED')
+    expect(code(policy, '')).toBe('ORIGIN_NOT_ALLOWED')
+    expect(code(policy, null)).toBeUndefined()
+    expect(code({ allowed_origins: '[""]' }, '')).toBe('ORIGIN_NOT_ALLOWED')
+    expect(code({ allowed_origins: '["https://a.example","*"]' }, 'https://b.example')).toBeUndefined()
+  })
+
+  it('runtime call passes the origin of its encrypted session to the policy', () => {
+    const row = caller({ allowed_origins: '["https://a.example"]' })
+    expect(refuseRuntimeCall(row, 'vouchers:read', NOW, 'https://b.example')?.code).toBe('ORIGIN_NOT_ALLOWED')
+    expect(refuseRuntimeCall(row, 'vouchers:read', NOW)).toBeNull()
+  })
+})
+
+describe('new applications and tokens', () => {
+  it('new application has defaults for every absent setting', () =>
+    expect(newApplication('app_1', 'acc', { name: 'Shop' }, NOW)).toEqual({
+      id: 'app_1',
+      account_id: 'acc',
+      name: 'Shop',
+      description: null,
+      status: 'active',
+      suspended: 0,
+      features: '["vouchers"]',
+      allowed_origins: '["*"]',
+      secure_transport: 'optional',
+      created_at: NOW,
+      updated_at: NOW,
+    }))
+
+  it('new application has the settings of its owner', () => {
+    const settings = {
+      name: 'Shop',
+      description: 'Beans',
+      status: 'disabled',
+      allowed_origins: [],
+      secure_transport: 'required',
+    } as const
+    expect(newApplication('app_1', 'acc', settings, NOW)).toMatchObject({ ...settings, allowed_origins: '[]' })
+  })
+
+  it('new token has only the hash and display parts of its text, and expires after whole days', () => {
+    const token = 'sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ'
+    const row = newToken('tok_1', 'app_1', { name: 'till', token, scopes: ['vouchers:read'], days: 2 }, NOW)
+    expect(row).toEqual({
+      id: 'tok_1',
+      application_id: 'app_1',
+      name: 'till',
+      token_hash: expect.stringMatching(/^[\w-]{43}$/),
+      token_prefix: 'sop_H2vn',
+      last4: 'HPiJ',
+      scopes: '["vouchers:read"]',
+      created_at: NOW,
+      expires_at: NOW + 2 * 86_400_000,
+      last_used_at: null,
+      revoked_at: null,
+    })
+    expect(newToken('tok_1', 'app_1', { name: 'till', token, scopes: [], days: null }, NOW).expires_at).toBeNull()
   })
 })
 

@@ -1,5 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { type AttemptOutcome, applyAttempt, decideRetry, scheduleOf } from '../../src/domain/delivery.js'
+import type { DeliveryAttemptRow, DeliveryRow } from '../../src/domain/bot/rows.js'
+import {
+  type AttemptOutcome,
+  applyAttempt,
+  concernsEndpoint,
+  DELIVERY_SLOTS,
+  decideRetry,
+  deliveryRecord,
+  leaseExpired,
+  RETRY_DELAY_MS_MAX,
+  scheduleOf,
+  slotsFor,
+} from '../../src/domain/delivery.js'
 
 type DeliveryState = Parameters<typeof applyAttempt>[0]
 
@@ -102,6 +114,42 @@ describe('delivery after an attempt', () => {
   )
 })
 
+describe('failures of this server', () => {
+  it.each(['aborted', 'internal_error', 'lease_expired'])('failure %s does not concern the endpoint', (code) =>
+    expect(concernsEndpoint({ error: { code, message: '' } })).toBe(false),
+  )
+
+  it('success and a failure of the endpoint concern the endpoint', () => {
+    expect(concernsEndpoint(success)).toBe(true)
+    expect(concernsEndpoint(failure)).toBe(true)
+  })
+
+  it('attempt whose lease expired is a failure without a status', () =>
+    expect(leaseExpired(7)).toEqual({
+      statusCode: null,
+      error: { code: 'lease_expired', message: 'The server ended before the attempt did; it may have arrived.' },
+      durationMs: 7,
+    }))
+})
+
+describe('slots of an account', () => {
+  it.each([
+    [DELIVERY_SLOTS, 0, 250],
+    [DELIVERY_SLOTS, 1, 249],
+    [750, 250, 0],
+    [750, 0, 187],
+    [4, 1, 0],
+    [3, 0, 1],
+    [1, 0, 1],
+    [0, 0, 0],
+    [0, 1, 0],
+  ])('with %i free slots an account that holds %i may take %i', (free, held, more) =>
+    expect(slotsFor(free, held)).toBe(more),
+  )
+})
+
+it('longest delay before an attempt is an hour', () => expect(RETRY_DELAY_MS_MAX).toBe(3_600_000))
+
 describe('manual retry', () => {
   const ready = { hasWebhook: true, hasBody: true, force: false }
 
@@ -171,5 +219,67 @@ describe('schedule of a delivery', () => {
 
   it('schedule begins again for a delivery whose webhook was set again', () => {
     expect(shown({ status: 'pending', attempt_count: 0, next_attempt_at: 0 })[0]?.[0]).toBe('due')
+  })
+})
+
+describe('delivery record', () => {
+  const row: DeliveryRow = {
+    ...standing({ status: 'failed', attempt_count: 1, next_attempt_at: 61_000, lease_until: null }),
+    id: 'dlv_1',
+    bot_id: 'bot_1',
+    update_id: 7,
+    update_type: 'ping',
+    chat_key: 'chat_1',
+    created_at: 0,
+    last_attempt_at: 1_000,
+    ready: 0,
+    last_status_code: 500,
+    last_error_code: 'http_status',
+    last_error_message: 'The endpoint responded with 500.',
+    last_duration_ms: 12,
+  }
+  const attempt: DeliveryAttemptRow = {
+    delivery_id: 'dlv_1',
+    number: 1,
+    bot_id: 'bot_1',
+    manual: 0,
+    started_at: 1_000,
+    duration_ms: 12,
+    status_code: 500,
+    error_code: 'http_status',
+    error_message: null,
+  }
+  const at = (ms: number) => new Date(ms).toISOString()
+
+  it('response for a delivery has its state, its last error and its attempts', () => {
+    const manual = { ...attempt, number: 2, manual: 1, error_code: null, status_code: 200 }
+    expect(deliveryRecord(row, [attempt, manual])).toEqual({
+      id: 'dlv_1',
+      bot_id: 'bot_1',
+      update_id: 7,
+      update_type: 'ping',
+      status: 'failed',
+      cancel_reason: null,
+      attempt_count: 1,
+      manual_attempt_count: 0,
+      created_at: at(0),
+      last_attempt_at: at(1_000),
+      next_attempt_at: at(61_000),
+      delivered_at: null,
+      last_status_code: 500,
+      last_error: { code: 'http_status', message: 'The endpoint responded with 500.' },
+      last_duration_ms: 12,
+      attempts: [
+        {
+          number: 1,
+          manual: false,
+          started_at: at(1_000),
+          duration_ms: 12,
+          status_code: 500,
+          error: { code: 'http_status', message: '' },
+        },
+        { number: 2, manual: true, started_at: at(1_000), duration_ms: 12, status_code: 200, error: null },
+      ],
+    })
   })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ALPHABET, encodeBits } from '../../src/domain/crockford.js'
-import { type IdPrefix, newId } from '../../src/domain/ids.js'
+import { type IdPrefix, idsSince, newId } from '../../src/domain/ids.js'
 
 fc.configureGlobal({ seed: 1 })
 
@@ -44,6 +44,13 @@ describe('ids', () => {
       expect(() => newId('vch', nowMs, () => new Uint8Array(10))).toThrow(RangeError)
     },
   )
+
+  it('ids since a time sort before every id made at this time and after every earlier id', () => {
+    expect(idsSince('app', 1469918176385)).toBe('app_01ARYZ6S41')
+    const id = (nowMs: number, byte: number) => newId('app', nowMs, () => new Uint8Array(10).fill(byte))
+    expect(id(1469918176384, 255) < idsSince('app', 1469918176385)).toBe(true)
+    expect(idsSince('app', 1469918176385) < id(1469918176385, 0)).toBe(true)
+  })
 
   it('newId throws a RangeError if the random source returns fewer than 10 bytes', () => {
     expect(() => newId('vch', 0, () => new Uint8Array(9))).toThrow(RangeError)

@@ -18,3 +18,17 @@ it('sealed value with a changed IV or ciphertext cannot be opened', () => {
   expect(() => unseal(ring, 'bot_1', [id, iv, flipped(bytes)].join('.'))).toThrow()
   expect(() => unseal(ring, 'bot_1', [id, iv, bytes.slice(0, 21)].join('.'))).toThrow()
 })
+
+it('sealed value names its key, and a ring without this key cannot open it', () => {
+  const sealed = seal(ring, 'bot_1', 'secret', random)
+  expect(sealed).toMatch(/^key_test\.[\w-]{16}\.[\w-]+$/)
+  const other = { ...testKey, id: 'key_other' }
+  expect(unseal({ current: other, all: [other, testKey] }, 'bot_1', sealed)).toBe('secret')
+  expect(() => unseal({ current: other, all: [other] }, 'bot_1', sealed)).toThrow(
+    'credential key key_test is not in the key file',
+  )
+})
+
+it('value that was sealed by an earlier version can still be opened', () => {
+  expect(unseal(ring, 'bot_1', 'key_test.BwcHBwcHBwcHBwcH.GsgAhk5LerHgTtvfY4vD4_t4NPWOTA')).toBe('secret')
+})

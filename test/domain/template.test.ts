@@ -2,13 +2,38 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { templateStatuses } from '../../src/contract/templates.js'
 import type { TemplateRow } from '../../src/domain/rows.js'
-import { decideReview, decideSubmit, templateRecord } from '../../src/domain/template.js'
+import { decideReview, decideSubmit, draftTemplate, templateRecord } from '../../src/domain/template.js'
 import { templateRow } from '../support/rows.js'
 
 fc.configureGlobal({ seed: 1 })
 
 const NOW = Date.UTC(2027, 2, 1)
 const at = (status: TemplateRow['status']) => templateRow({ status })
+
+describe('draft of a template', () => {
+  const validity = { type: 'relative', durationDays: 30, delayDays: 0, notAfter: null } as const
+  const input = {
+    external_template_id: 'coffee',
+    name: 'Free coffee',
+    type: 'exchange',
+    issuer_name: 'Corner Cafe',
+    fulfiller_name: 'Corner Cafe',
+    fulfillment_category: 'offline_service',
+    acquisition_source: 'free_claim',
+    validity: { type: 'relative', duration_days: 30 },
+    issue_limit: 10,
+  } as const
+
+  it('new template is a draft with the members of the input and no issued voucher', () => {
+    const { application_id: _, account_id: __, bot_id: ___, ...draft } = templateRow({ status: 'draft' })
+    expect(draftTemplate(input, validity, 'tpl_1', NOW)).toEqual({ ...draft, created_at: NOW, updated_at: NOW })
+  })
+
+  it('new template has description and metadata of the input', () =>
+    expect(
+      draftTemplate({ ...input, description: 'Any size', metadata: { a: '1' } }, validity, 'tpl_1', NOW),
+    ).toMatchObject({ description: 'Any size', metadata: '{"a":"1"}' }))
+})
 
 describe('submission of a template', () => {
   it.each(['draft', 'rejected'] as const)(
@@ -68,7 +93,11 @@ describe('review of a template', () => {
     'review decision on a template in the state %s is refused',
     (status) => {
       for (const decision of [{ approve: true }, { approve: false, code: 'A', reason: 'b' }] as const) {
-        expect(decideReview(at(status), decision, NOW)).toMatchObject({ code: 'TEMPLATE_STATE_CONFLICT' })
+        expect(decideReview(at(status), decision, NOW)).toEqual({
+          ok: false,
+          code: 'TEMPLATE_STATE_CONFLICT',
+          details: { status },
+        })
       }
     },
   )

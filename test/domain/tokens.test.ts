@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hashToken, isWellFormedToken, last4Of, makeToken, tokenKind, tokenPrefixOf } from '../../src/domain/tokens.js'
+import {
+  hashToken,
+  isWellFormedToken,
+  last4Of,
+  makeToken,
+  tokenChecksum,
+  tokenKind,
+  tokenPrefixOf,
+} from '../../src/domain/tokens.js'
 import vectors from '../vectors/credentials.json' with { type: 'json' }
 
 fc.configureGlobal({ seed: 1 })
@@ -81,6 +89,13 @@ describe('token format', () => {
   ])('token with %s is malformed', (_, value) => {
     expect(isWellFormedToken(value)).toBe(false)
   })
+})
+
+it('checksum of a token is computed from all characters before it; undefined for another form', () => {
+  const token = 'sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ'
+  expect(tokenChecksum(token)).toBe(token.slice(-6))
+  expect(tokenChecksum(`${token.slice(0, -6)}000000`)).toBe(token.slice(-6))
+  expect(tokenChecksum(token.slice(1))).toBeUndefined()
 })
 
 it('kind of a token depends only on its prefix', () => {

@@ -5,10 +5,12 @@ import {
   obstacleOf,
   REVERSAL_WINDOW_MS,
   redemptionRecord,
+  redemptionRecordAtRedeem,
   refuseRedeem,
   refuseReverse,
   statusOf,
   voucherRecord,
+  voucherRecordAtIssue,
 } from '../../src/domain/voucher.js'
 import { redeemedRow, redemptionRow, templateRow, voucherRow } from '../support/rows.js'
 
@@ -28,10 +30,18 @@ describe('voucher status', () => {
 
 describe('redemption', () => {
   it('voucher can be redeemed from validFrom until just before validUntil', () => {
-    expect(refuseRedeem(voucherRow(), 999)).toMatchObject({ code: 'VOUCHER_NOT_YET_VALID' })
+    expect(refuseRedeem(voucherRow(), 999)).toEqual({
+      ok: false,
+      code: 'VOUCHER_NOT_YET_VALID',
+      details: { valid_from: '1970-01-01T00:00:01.000Z' },
+    })
     expect(refuseRedeem(voucherRow(), 1_000)).toBeNull()
     expect(refuseRedeem(voucherRow(), 1_999)).toBeNull()
-    expect(refuseRedeem(voucherRow(), 2_000)).toMatchObject({ code: 'VOUCHER_EXPIRED' })
+    expect(refuseRedeem(voucherRow(), 2_000)).toEqual({
+      ok: false,
+      code: 'VOUCHER_EXPIRED',
+      details: { valid_until: '1970-01-01T00:00:02.000Z' },
+    })
   })
 
   it('second redemption is refused with the id and time of the first', () =>
@@ -173,6 +183,29 @@ describe('voucher and redemption records', () => {
       status: 'succeeded',
       voucher: { status: 'redeemed', redeemable: false },
     })
+  })
+
+  it('replay of an issue has the voucher as it was issued, even after its redemption', () => {
+    const row = redeemedRow({ valid_from: 0 })
+    expect(voucherRecordAtIssue(row, templateRow())).toEqual({
+      ...voucherRecord(voucherRow({ valid_from: 0 }), templateRow(), row.issued_at),
+      status: 'issued',
+      redeemable: true,
+      redeemedAt: null,
+      redemptionId: null,
+      updatedAt: '1970-01-01T00:00:00.500Z',
+    })
+  })
+
+  it('replay of a redeem has the redemption and its voucher as they were, even after a reversal', () => {
+    const reversed = redemptionRow({
+      metadata: '{"till":"1","why":"wrong till"}',
+      reversed_at: 1_600,
+      reversal_reason: 'wrong till',
+    })
+    expect(redemptionRecordAtRedeem(reversed, voucherRow(), { till: '1' })).toEqual(
+      redemptionRecord(redemptionRow({ metadata: '{"till":"1"}' }), redeemedRow(), 1_500),
+    )
   })
 
   it('response for a voucher has the template summary and no HMAC key', () => {

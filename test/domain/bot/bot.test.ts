@@ -20,6 +20,52 @@ const row = (overrides: Partial<BotRow> = {}): BotRow => ({
   ...overrides,
 })
 
+describe('application for a bot', () => {
+  it('new bot waits for review, without token, link, menus and profile', () => {
+    const { profile, ...bot } = appliedBot('bot_1', 'acc', { name: 'Coffee bot', username: 'coffee' }, 1_000)
+    expect(bot).toEqual({
+      id: 'bot_1',
+      account_id: 'acc',
+      name: 'Coffee bot',
+      username: 'coffee',
+      review_status: 'pending',
+      review_note: null,
+      status: 'inactive',
+      scopes: '["messages:send","messages:receive"]',
+      token_prefix: null,
+      command_menus: '[]',
+      application_id: null,
+      linked_at: null,
+      submitted_at: 1_000,
+      created_at: 1_000,
+      updated_at: 1_000,
+    })
+    expect(JSON.parse(profile)).toEqual({
+      avatar: null,
+      description: null,
+      short_description: null,
+      about: null,
+      cover_url: null,
+      links: [],
+      contact: {},
+      supports_inline_queries: false,
+      friend_request_mode: 'manual',
+      group_privacy: true,
+    })
+  })
+
+  it('new bot has avatar, description and scopes of its application', () => {
+    const bot = appliedBot(
+      'bot_1',
+      'acc',
+      { name: 'Coffee bot', username: 'coffee', avatar: 'https://a.example/a.png', description: 'x', scopes: [] },
+      1_000,
+    )
+    expect(JSON.parse(bot.profile)).toMatchObject({ avatar: 'https://a.example/a.png', description: 'x' })
+    expect(bot.scopes).toBe('[]')
+  })
+})
+
 describe('bot records', () => {
   it('response for a bot omits the account and shows only the origin of the webhook URL', () => {
     const webhook = {
@@ -41,7 +87,13 @@ describe('bot records', () => {
       },
     })
     expect(JSON.stringify(shown)).not.toMatch(/SEALED|acc"/)
-    expect(botRecord(row(), false).delivery_mode).toBe('polling')
+    expect(botDetail(row(), undefined, null).webhook).toBeNull()
+    expect(botRecord(row(), false)).toMatchObject({ delivery_mode: 'polling', has_token: false })
+    expect(botRecord(row({ token_prefix: 'sbot_abc' }), true)).toMatchObject({
+      delivery_mode: 'webhook',
+      has_token: true,
+      token_prefix: 'sbot_abc',
+    })
   })
 })
 
@@ -81,7 +133,11 @@ describe('bot template calls', () => {
     const scope = 'vouchers:read'
     const lacking = { ...all, scopes: without(scope) }
     const code = (bot: BotRow) => refuseTemplateCall(bot, scope)?.code
-    expect(code({ ...lacking, review_status: 'pending', status: 'inactive' })).toBe('BOT_NOT_APPROVED')
+    expect(refuseTemplateCall({ ...lacking, review_status: 'pending', status: 'inactive' }, scope)).toEqual({
+      ok: false,
+      code: 'BOT_NOT_APPROVED',
+      details: { review_status: 'pending' },
+    })
     expect(code({ ...lacking, status: 'disabled' })).toBe('BOT_DISABLED')
     expect(refuseTemplateCall(lacking, scope)).toMatchObject({
       code: 'INSUFFICIENT_SCOPE',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { memberChange, messageRecord, unixSeconds, voucherText } from '../../../src/domain/bot/chat.js'
+import { chatRecord, memberChange, messageRecord, unixSeconds, voucherText } from '../../../src/domain/bot/chat.js'
 import type { ChatRow, MessageRow } from '../../../src/domain/bot/rows.js'
 
 const chat: ChatRow = {
@@ -39,6 +39,16 @@ it('chat member update names the user who changed the membership and the old and
     old_status: 'member',
     new_status: 'kicked',
   })
+})
+
+it('response for a chat has its parties, its beginning, and whether it is blocked', () => {
+  const shown = { id: 'chat_1', type: 'group', bot_id: 'bot_1', user_id: 'ann', created_at: '1970-01-01T00:00:00.000Z' }
+  expect(chatRecord(chat)).toEqual({ ...shown, blocked: false })
+  expect(chatRecord({ ...chat, blocked: 1 })).toEqual({ ...shown, blocked: true })
+})
+
+it('text of a voucher message names the voucher', () => {
+  expect(voucherText('Free coffee')).toBe('You have received a voucher: Free coffee')
 })
 
 it('text of a voucher message stays within 4,096 characters for any voucher name', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type CallCount, callMetrics, percentileOffset } from '../../../src/domain/bot/metrics.js'
+import { type CallCount, callMetrics, minuteOf, percentileOffset } from '../../../src/domain/bot/metrics.js'
 
 fc.configureGlobal({ seed: 1 })
 
@@ -42,6 +42,10 @@ describe('call counts', () => {
       errors: { total: 0, by_status: {}, by_code: {} },
     })
   })
+})
+
+it('minute of a time counts whole minutes since the epoch', () => {
+  expect([0, 59_999, 60_000].map(minuteOf)).toEqual([0, 0, 1])
 })
 
 describe('percentiles', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { DELIVERY_SLOTS, slotsFor } from '../../../src/domain/delivery.js'
 import { all } from '../../../src/store/operation.js'
 import { DeliveryScene, until } from '../../support/server-deliveries.js'
 import { newTenant, type Tenant } from '../../support/server-tenant.js'
@@ -84,13 +83,5 @@ describe('delivery slots', () => {
       await until(async () => (await count("status = 'delivered'")) === released + 1)
       expect(await count('lease_until is not null')).toBe(Math.min(4, 5 - released))
     }
-  })
-
-  it('one account may use 250 of the 1,000 delivery slots, and a second account 187 of the rest', () => {
-    expect(DELIVERY_SLOTS).toBe(1_000)
-    expect(slotsFor(DELIVERY_SLOTS, 0)).toBe(250)
-    expect(slotsFor(750, 250)).toBe(0)
-    expect(slotsFor(750, 0)).toBe(187)
-    expect([slotsFor(1, 0), slotsFor(0, 0), slotsFor(1, 1)]).toEqual([1, 0, 0])
   })
 })
