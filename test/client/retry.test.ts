@@ -6,7 +6,7 @@ import type { TransportErrorKind, TransportRequest } from '../../src/client/tran
 import { TransportError } from '../../src/client/transport.js'
 
 type StepResponse = { status: number; headers?: Record<string, string>; body?: string }
-type Step = StepResponse | TransportErrorKind
+type Step = StepResponse | TransportErrorKind | TransportError
 
 const ok = { status: 200 }
 const read: TransportRequest = { method: 'GET', path: '/x', headers: {}, repeatable: true }
@@ -24,6 +24,7 @@ function setup(steps: Step[], options: RetryOptions = {}) {
       clock += 10
       const step = steps[sent.length - 1] ?? expect.unreachable('one try too many')
       if (typeof step === 'string') throw new TransportError(step, step)
+      if (step instanceof TransportError) throw step
       return { headers: {}, body: '', ...step }
     },
     {
@@ -43,7 +44,13 @@ function setup(steps: Step[], options: RetryOptions = {}) {
 
 const inProgress = { status: 409, body: '{"success":false,"code":"IDEMPOTENCY_KEY_IN_PROGRESS"}' }
 const reused = { status: 409, body: '{"success":false,"code":"IDEMPOTENCY_KEY_REUSED","retryable":true}' }
-const unknownRetryable = { status: 409, body: '{"success":false,"code":"BUSY","retryable":true}' }
+const busy = '{"success":false,"code":"BUSY","retryable":true}'
+const unknownRetryable = { status: 409, body: busy }
+const secureError = (retryable: boolean, maybeProcessed: boolean) =>
+  new TransportError('secure', 'refused', {
+    maybeProcessed,
+    secure: { code: 'SECURE_SESSION_INVALID', phase: 'dispatch', status: 401, headers: {}, retryable },
+  })
 
 describe('repeatable calls', () => {
   test.each<Step>([
@@ -56,6 +63,7 @@ describe('repeatable calls', () => {
     { status: 503 },
     inProgress,
     unknownRetryable,
+    { status: 400, body: busy },
   ])('a repeatable call is retried after %j', async (step) => {
     const { send, sent } = setup([step, ok])
     expect(await send(read)).toMatchObject(ok)
@@ -68,6 +76,7 @@ describe('repeatable calls', () => {
     { status: 400 },
     { status: 404 },
     { status: 426 },
+    { status: 200, body: busy },
     reused,
   ])('withRetry does not retry a repeatable request after %j', async (step) => {
     const { send, sent } = setup([step])
@@ -79,6 +88,15 @@ describe('repeatable calls', () => {
     const { send, sent } = setup(['aborted'])
     await expect(send(read)).rejects.toMatchObject({ kind: 'aborted' })
     expect(sent).toHaveLength(1)
+  })
+
+  test('withRetry retries a refusal of the encrypted transport only if the refusal is retryable', async () => {
+    const retried = setup([secureError(true, false), ok])
+    expect(await retried.send(read)).toMatchObject(ok)
+    expect(retried.repeats).toMatchObject([{ status: 401, code: 'SECURE_SESSION_INVALID' }])
+    const final = setup([secureError(false, false)])
+    await expect(final.send(read)).rejects.toMatchObject({ kind: 'secure' })
+    expect(final.sent).toHaveLength(1)
   })
 
   test('withRetry sends the same request with each retry', async () => {
@@ -116,6 +134,12 @@ describe('other mutations', () => {
       expect(sent).toHaveLength(1)
     },
   )
+})
+
+test('withRetry does not retry a request that does not say whether it is repeatable', async () => {
+  const { send, sent } = setup(['lost'])
+  await expect(send({ method: 'POST', path: '/x', headers: {} })).rejects.toMatchObject({ kind: 'lost' })
+  expect(sent).toHaveLength(1)
 })
 
 describe('attempts and delays', () => {
@@ -164,6 +188,13 @@ describe('attempts and delays', () => {
     expect(sleeps).toEqual([])
   })
 
+  test('withRetry does not wait for a retry that would begin exactly at the time limit', async () => {
+    const { send, sleeps } = setup(['lost', ok])
+    await expect(send({ ...read, timeoutMs: 210 })).rejects.toMatchObject({ kind: 'lost' })
+    expect(sleeps).toEqual([])
+    expect(await setup(['lost', ok]).send({ ...read, timeoutMs: 211 })).toMatchObject(ok)
+  })
+
   test('withRetry passes the remaining time limit to each attempt', async () => {
     const { send, sent } = setup(['lost', 'lost', ok])
     await send({ ...read, timeoutMs: 1000 })
@@ -183,15 +214,24 @@ describe('attempts and delays', () => {
     })
   })
 
+  test('withRetry rethrows an exception of the wait that is not a TransportError', async () => {
+    const { send } = setup(['refused'], { sleep: () => Promise.reject(new RangeError('bug')) })
+    await expect(send(read)).rejects.toThrow(RangeError)
+  })
+
   test.each<[string, (abort: () => void) => void]>([
     ['before', (abort) => abort()],
     ['during', (abort) => setImmediate(abort)],
   ])('an abort %s the default sleep ends the call', async (_when, schedule) => {
     const controller = new AbortController()
-    const send = withRetry(async () => ({ status: 429, headers: { 'retry-after': '600' }, body: '' }), {
-      onRepeat: () => schedule(() => controller.abort()),
-    })
+    let attempts = 0
+    const limited = async () => {
+      attempts += 1
+      return { status: 429, headers: { 'retry-after': '600' }, body: '' }
+    }
+    const send = withRetry(limited, { onRepeat: () => schedule(() => controller.abort()) })
     await expect(send({ ...read, signal: controller.signal })).rejects.toMatchObject({ kind: 'aborted' })
+    expect(attempts).toBe(1)
   })
 
   test('withRetry without a custom sleep waits for real time before a retry', async () => {
@@ -209,10 +249,22 @@ describe('maybeProcessed after retries', () => {
     await expect(send(read)).rejects.toMatchObject({ kind: 'refused', maybeProcessed: true })
   })
 
-  test('withRetry keeps maybeProcessed true if a later attempt gets a response', async () => {
-    const { send } = setup([{ status: 504 }, { status: 401 }])
-    expect(await send(read)).toMatchObject({ status: 401, maybeProcessed: true })
-  })
+  test.each([500, 504])(
+    'withRetry keeps maybeProcessed true after %i if a later attempt gets a response',
+    async (status) => {
+      const { send } = setup([{ status }, { status: 401 }])
+      expect(await send(read)).toMatchObject({ status: 401, maybeProcessed: true })
+    },
+  )
+
+  test.each([false, true])(
+    'withRetry throws the error itself if its maybeProcessed (%s) applies',
+    async (maybeProcessed) => {
+      const error = secureError(false, maybeProcessed)
+      const { send } = setup([...(maybeProcessed ? ['lost' as const] : []), error])
+      await expect(send(read)).rejects.toBe(error)
+    },
+  )
 
   test('withRetry omits maybeProcessed if the server cannot have processed any attempt', async () => {
     const { send } = setup(['refused', { status: 429 }, { status: 503 }, { status: 401 }])
@@ -245,6 +297,8 @@ describe('Retry-After', () => {
     [{ 'retry-after': 'soon' }, null],
     [{ 'retry-after': '2027' }, 2_027_000],
     [{ 'retry-after': 'Foo, 99 Bar 2027 00:00:30 GMT' }, null],
+    [{ 'retry-after': 'on Fri, 01 Jan 2027 00:00:30 GMT' }, null],
+    [{ 'retry-after': 'Fri, 01 Jan 2027 00:00:30 GMT+0100' }, null],
   ])('readRetryAfter reads %j as %s ms', (headers, expected) => {
     expect(at(headers as Record<string, string>)).toBe(expected)
   })

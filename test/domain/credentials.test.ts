@@ -92,7 +92,7 @@ describe('check symbol', () => {
   it.each(['U', 'O', 'a', '-', 'é', '𝟘'])(
     'computing the check symbol of a text with the foreign symbol %s throws',
     (foreign) => {
-      expect(() => checkSymbol(`0000${foreign}`)).toThrow(RangeError)
+      expect(() => checkSymbol(`0000${foreign}`)).toThrow(/^"symbols" has none of the alphabet at [45]$/)
     },
   )
 })
@@ -154,6 +154,12 @@ describe('redeem code', () => {
     ['an underscore between the groups', 'M9S3_46Q3_D25V_T4FJ'],
     ['a missing symbol', 'M9S3-46Q3-D25V-T4F'],
     ['an extra symbol', 'M9S3-46Q3-D25V-T4FJJ'],
+    ['an extra symbol in front', 'XM9S3-46Q3-D25V-T4FJ'],
+    ['a first group of one symbol', 'M-46Q3-D25V-T4FJ'],
+    ['a first group of punctuation', '!!!!-46Q3-D25V-T4FJ'],
+    ['two groups', 'M9S3-46Q3'],
+    ['groups of one symbol', 'M9S3-4-D-T'],
+    ['groups of punctuation', 'M9S3-!!!!-!!!!-!!!!'],
     ['a lone surrogate', 'M9S3-46Q3-D25V-T4F\ud800'],
     ['only separators', ' -\u200b'],
     ['no characters', ''],
@@ -178,6 +184,7 @@ describe('QR token', () => {
     ['full-width digits', good.replace('11', '\uff11\uff11')],
     ['O for 0', good.replace('0Y', 'OY')],
     ['another prefix', good.replace('VQ1', 'VQ2')],
+    ['an extra symbol in front', `X${good}`],
     ['no prefix', good.slice(4)],
     ['a missing symbol', good.slice(0, -1)],
     ['an extra symbol', `${good}Z`],

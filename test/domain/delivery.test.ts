@@ -4,6 +4,7 @@ import {
   type AttemptOutcome,
   applyAttempt,
   concernsEndpoint,
+  DELIVERY_RETENTION_MS,
   DELIVERY_SLOTS,
   decideRetry,
   deliveryRecord,
@@ -85,6 +86,7 @@ describe('delivery after an attempt', () => {
     for (const row of [
       standing({ lease_until: 60_000 }),
       standing({ status: 'pending', lease_until: null }),
+      standing({ status: 'pending' }),
       standing({ status: 'delivered', lease_until: null, delivered_at: 5 }),
     ]) {
       expect(applyAttempt(row, bySchedule, failure, NOW)).toBeNull()
@@ -148,7 +150,10 @@ describe('slots of an account', () => {
   )
 })
 
-it('longest delay before an attempt is an hour', () => expect(RETRY_DELAY_MS_MAX).toBe(3_600_000))
+it('longest delay before an attempt is an hour, and deliveries are kept for 30 days', () => {
+  expect(RETRY_DELAY_MS_MAX).toBe(3_600_000)
+  expect(DELIVERY_RETENTION_MS).toBe(30 * 86_400_000)
+})
 
 describe('manual retry', () => {
   const ready = { hasWebhook: true, hasBody: true, force: false }
@@ -215,6 +220,16 @@ describe('schedule of a delivery', () => {
       ['made', 'first'],
       ['made', 'second'],
     ])
+  })
+
+  it('schedule numbers the attempts from 1', () => {
+    const attempts = scheduleOf({ ...standing(), last_attempt_at: null }, [])
+    expect(attempts.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5])
+  })
+
+  it('schedule has no times for a delivery whose next attempt has none', () => {
+    const states = shown({ status: 'pending' })
+    expect(states).toEqual([['due', null], ...Array(4).fill(['later', null])])
   })
 
   it('schedule begins again for a delivery whose webhook was set again', () => {

@@ -28,6 +28,8 @@ describe('hmacSha256', () => {
   })
 
   it('hmacSha256 throws a RangeError for a key longer than one block', () => {
-    expect(() => hmacSha256(Buffer.alloc(65), 'a', 'hex')).toThrow(RangeError)
+    expect(() => hmacSha256(Buffer.alloc(65), 'a', 'hex')).toThrow(new RangeError('"key" must have at most 64 bytes'))
+    const block = Buffer.alloc(64, 1)
+    expect(hmacSha256(block, 'a', 'hex')).toBe(createHmac('sha256', block).update('a').digest('hex'))
   })
 })

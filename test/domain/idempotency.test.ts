@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseIdempotencyKey, replayableRecord } from '../../src/domain/idempotency.js'
+import { IDEMPOTENCY_LIFETIME_MS, parseIdempotencyKey, replayableRecord } from '../../src/domain/idempotency.js'
 import type { IdempotencyRecord } from '../../src/domain/rows.js'
 
 fc.configureGlobal({ seed: 1 })
@@ -56,6 +56,8 @@ describe('Idempotency-Key header', () => {
 })
 
 describe('idempotency record', () => {
+  it('idempotency record is kept for 30 days', () => expect(IDEMPOTENCY_LIFETIME_MS).toBe(30 * 86_400_000))
+
   it('call whose idempotency key has no stored record is executed', () =>
     expect(replayableRecord(undefined, 'print', 1_500)).toBeNull())
 

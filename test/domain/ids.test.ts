@@ -41,7 +41,9 @@ describe('ids', () => {
   it.each([-1, 2 ** 48, Number.NaN, Number.POSITIVE_INFINITY])(
     'newId throws a RangeError for the time %d, which does not fit 48 bits',
     (nowMs) => {
-      expect(() => newId('vch', nowMs, () => new Uint8Array(10))).toThrow(RangeError)
+      expect(() => newId('vch', nowMs, () => new Uint8Array(10))).toThrow(
+        new RangeError(`"nowMs" must fit 48 bits, got ${nowMs}`),
+      )
     },
   )
 
@@ -53,7 +55,7 @@ describe('ids', () => {
   })
 
   it('newId throws a RangeError if the random source returns fewer than 10 bytes', () => {
-    expect(() => newId('vch', 0, () => new Uint8Array(9))).toThrow(RangeError)
+    expect(() => newId('vch', 0, () => new Uint8Array(9))).toThrow(new RangeError('16 symbols need more than 9 bytes'))
   })
 })
 

@@ -17,6 +17,13 @@ it('sealed value with a changed IV or ciphertext cannot be opened', () => {
   expect(() => unseal(ring, 'bot_1', [id, flipped(iv), bytes].join('.'))).toThrow()
   expect(() => unseal(ring, 'bot_1', [id, iv, flipped(bytes)].join('.'))).toThrow()
   expect(() => unseal(ring, 'bot_1', [id, iv, bytes.slice(0, 21)].join('.'))).toThrow()
+  for (const value of ['', id, `${id}.${iv}`]) expect(() => unseal(ring, 'bot_1', value as string)).toThrow()
+})
+
+it('sealed value whose authentication tag was shortened to a length of GCM cannot be opened', () => {
+  const [id, iv, tag = ''] = seal(ring, 'bot_1', '', random).split('.')
+  expect(tag).toHaveLength(22)
+  expect(() => unseal(ring, 'bot_1', [id, iv, tag.slice(0, 16)].join('.'))).toThrow()
 })
 
 it('sealed value names its key, and a ring without this key cannot open it', () => {

@@ -24,6 +24,10 @@ describe('instants', () => {
     expect(formatInstant(LAST + 1)).toBe('+010000-01-01T00:00:00.000Z')
   })
 
+  it('instant before year 0 is formatted with the expanded year of ISO 8601', () => {
+    expect(formatInstant(Date.parse('-000001-12-31T00:00:00.000Z'))).toBe('-000001-12-31T00:00:00.000Z')
+  })
+
   it.each([Number.NaN, Number.POSITIVE_INFINITY, 8.64e15 + 1])(
     'formatInstant throws a RangeError for the time %d',
     (ms) => {
@@ -64,6 +68,8 @@ describe('instants', () => {
     ['2024-02-29T12:00:00Z', '2024-02-29T12:00:00.000Z'],
     ['2000-02-29T12:00:00Z', '2000-02-29T12:00:00.000Z'],
     ['0099-03-01T00:00:00Z', '0099-03-01T00:00:00.000Z'],
+    ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
+    ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
   ])('instant %s parses to the UTC time %s', (input, expected) => {
     const ms = parseInstant(input)
     expect(ms === null ? null : new Date(ms).toISOString()).toBe(expected)

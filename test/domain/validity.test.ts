@@ -54,7 +54,8 @@ describe('validity of a template', () => {
     ['/validity/not_after', { type: 'relative', duration_days: 1, not_after: '2027-01-31T24:00:00Z' }],
   ] as const)('validity whose date at %s does not exist is refused', (pointer, input) => {
     const read = readValidity(input)
-    expect(read).toMatchObject({ ok: false, issue: { pointer, code: 'format' } })
+    const message = 'must be a date and time that exists, with an offset'
+    expect(read).toEqual({ ok: false, issue: { pointer, code: 'format', message } })
   })
 })
 

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { VerifyWebhookInput, WebhookHeaders } from '../../src/webhook/index.js'
 import { signWebhook, verifyWebhook } from '../../src/webhook/index.js'
+import { signatureOf } from '../../src/webhook/signature.js'
 import file from '../vectors/webhook-signatures.json' with { type: 'json' }
 
 fc.configureGlobal({ seed: 1 })
@@ -30,6 +31,7 @@ describe('signWebhook and the vectors', () => {
     ({ secret_token, timestamp: time, body, ...vector }) => {
       const headers = signWebhook({ rawBody: body, secrets: [secret_token], timestamp: time, updateId: 7 })
       expect(headers).toEqual({ [signature]: vector.signature, [timestamp]: time, [updateId]: '7' })
+      expect(signatureOf(body, secret_token, time)).toBe(vector.signature)
     },
   )
 
@@ -62,12 +64,15 @@ describe('signWebhook and the vectors', () => {
   it('signWebhook throws for a third secret and for a malformed timestamp or update id', () => {
     const sign = (changed: object) => () =>
       signWebhook({ rawBody, secrets: [secret], timestamp: seconds, updateId: 1, ...changed })
+    const range = (name: string) => new RangeError(`${name} must be a whole number from 0, exact or as digits`)
     for (const value of [1.5, -1, Number.NaN, 2 ** 53, '', ' 1', '1\n', '1e3', '0x1', -1n]) {
-      expect(sign({ timestamp: value })).toThrow(RangeError)
-      expect(sign({ updateId: value })).toThrow(RangeError)
+      expect(sign({ timestamp: value })).toThrow(range('timestamp'))
+      expect(sign({ updateId: value })).toThrow(range('updateId'))
+      expect(() => signatureOf(rawBody, secret, value as number)).toThrow(range('timestamp'))
     }
     expect(sign({ updateId: 2n ** 64n })()[updateId]).toBe('18446744073709551616')
-    expect(sign({ secrets: ['a', 'b', 'c'] })).toThrow(RangeError)
+    const three = new RangeError('secrets must be one, or two while one replaces the other')
+    expect(sign({ secrets: ['a', 'b', 'c'] })).toThrow(three)
     expect(sign({ secrets: [] })).toThrow(TypeError)
     expect(sign({ rawBody: ping })).toThrow(TypeError)
   })
@@ -192,6 +197,15 @@ describe('timestamps', () => {
     )
   })
 
+  it('verifyWebhook names the age of a refused timestamp and the tolerance', () => {
+    const messageAt = (age: number) => {
+      const verdict = verify({ now: (seconds + age) * 1000 })
+      return verdict.ok ? undefined : verdict.message
+    }
+    expect(messageAt(301)).toBe('The timestamp is 301 s old; at most 300 s are allowed.')
+    expect(messageAt(-301)).toBe('The timestamp is 301 s ahead; at most 300 s are allowed.')
+  })
+
   it('verifyWebhook refuses a timestamp of 400 digits as future', () => {
     expect(verify(changed({ [timestamp]: '9'.repeat(400) }))).toEqual(refusal('future'))
   })
@@ -239,9 +253,28 @@ describe('header containers', () => {
     for (const headers of repeated) expect(verify({ headers })).toEqual(refusal('repeated_header'))
   })
 
-  it('verifyWebhook throws TypeError for headers of an unsupported type', () => {
-    for (const headers of [undefined, null, 'x-platform-timestamp: 1', ['X-Platform-Timestamp', '1'], new Set(['a'])]) {
-      expect(() => verify({ headers: headers as unknown as WebhookHeaders })).toThrow(TypeError)
+  it.each([timestamp, updateId])('verifyWebhook refuses two values of %s that are joined without a space', (name) => {
+    expect(verify(changed({ [name]: '1,1' }))).toEqual(refusal('repeated_header'))
+  })
+
+  it.each([seconds, null, [undefined]])('verifyWebhook ignores the header value %j, which is not text', (value) => {
+    expect(verify({ headers: { ...signed(), [timestamp]: value as unknown as string } })).toEqual(
+      refusal('missing_header'),
+    )
+  })
+
+  it.each([undefined, null, 'x-platform-timestamp: 1'])(
+    'verifyWebhook throws TypeError for the headers %j',
+    (headers) => {
+      const error = new TypeError('headers must be an object, Headers or a Map')
+      expect(() => verify({ headers: headers as unknown as WebhookHeaders })).toThrow(error)
+    },
+  )
+
+  it('verifyWebhook throws TypeError for a list of headers that is not made of pairs', () => {
+    const message = 'headers must be names with values: a list like rawHeaders has to be made into pairs'
+    for (const headers of [['X-Platform-Timestamp', '1'], new Set(['a']), [[1, 'a']]]) {
+      expect(() => verify({ headers: headers as unknown as WebhookHeaders })).toThrow(new TypeError(message))
     }
   })
 })
@@ -295,6 +328,7 @@ describe('bodies with a valid signature', () => {
     '{"update_id":-1}',
     '{"update_id":null}',
     '{"update_id":1e300}',
+    '{"update_id":9007199254740993,"update_id":1e300}',
   ])('verifyWebhook refuses the signed body %s, which has no whole number as update_id', (text) => {
     expect(signedVerdict(text)).toEqual(refusal('body_without_update_id'))
   })
@@ -368,20 +402,20 @@ describe('order of checks', () => {
 
 describe('caller errors', () => {
   const headers = {}
-  it.each<[string, object]>([
-    ['a parsed body', { rawBody: ping }],
-    ['no body', { rawBody: undefined }],
-    ['an empty secret', { secrets: [''] }],
-    ['an empty secret among others', { secrets: [secret, new Uint8Array()] }],
-    ['an undefined secret', { secrets: [undefined] }],
-    ['no secret', { secrets: [] }],
-    ['a string instead of a list of secrets', { secrets: secret }],
-  ])('verifyWebhook throws TypeError for %s', (_, input) => {
-    expect(() => verify({ headers, ...input })).toThrow(TypeError)
-  })
-
-  it('given a parsed body, verifyWebhook throws a TypeError that asks for the raw request bytes', () => {
-    expect(() => verify({ rawBody: ping as unknown as string })).toThrow('the bytes of the request as they came')
+  const raw =
+    'rawBody must be the bytes of the request as they came (Buffer, Uint8Array, ArrayBuffer or string), not the parsed ' +
+    'body: the signature covers the bytes, and serialising an object again gives other ones'
+  it.each<[string, object, string]>([
+    ['a parsed body', { rawBody: ping }, raw],
+    ['no body', { rawBody: undefined }, raw],
+    ['an empty secret', { secrets: [''] }, 'a secret must not be empty'],
+    ['an empty secret among others', { secrets: [secret, new Uint8Array()] }, 'a secret must not be empty'],
+    ['an undefined secret', { secrets: [undefined] }, 'every secret must be a string or a Uint8Array'],
+    ['a number as secret', { secrets: [5] }, 'every secret must be a string or a Uint8Array'],
+    ['no secret', { secrets: [] }, 'secrets must be a list of one or more'],
+    ['a string instead of a list of secrets', { secrets: secret }, 'secrets must be a list of one or more'],
+  ])('verifyWebhook throws TypeError for %s and says what it needs', (_, input, message) => {
+    expect(() => verify({ headers, ...input })).toThrow(new TypeError(message))
   })
 
   it.each<[string, object]>([

@@ -154,7 +154,7 @@ export function checkUrl(text: string, policy: UrlPolicy = {}): CheckedUrl | Url
   }
 
   if (url.protocol !== 'https:') return refuse('scheme')
-  if (port !== 443 && port !== 8443 && port < 1024) return refuse('port')
+  if (port !== 443 && port < 1024) return refuse('port')
   const literal = isIP(host) !== 0
   if (!literal) {
     if (!isHostName(host)) return refuse('malformed')

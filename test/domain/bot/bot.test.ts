@@ -87,7 +87,7 @@ describe('bot records', () => {
       },
     })
     expect(JSON.stringify(shown)).not.toMatch(/SEALED|acc"/)
-    expect(botDetail(row(), undefined, null).webhook).toBeNull()
+    expect(botDetail(row(), undefined, null)).toMatchObject({ delivery_mode: 'polling', webhook: null })
     expect(botRecord(row(), false)).toMatchObject({ delivery_mode: 'polling', has_token: false })
     expect(botRecord(row({ token_prefix: 'sbot_abc' }), true)).toMatchObject({
       delivery_mode: 'webhook',
@@ -112,6 +112,28 @@ describe('bot review states', () => {
           expect(bot.review_note !== null).toBe(bot.review_status === 'rejected')
         }
       }),
+    )
+  })
+
+  const approved = { review_status: 'approved', status: 'active' } as const
+  it.each<[BotDecision, Partial<BotRow>, Partial<BotRow> | null]>([
+    ['approve', {}, approved],
+    [{ reject: 'no' }, {}, { review_status: 'rejected', review_note: 'no' }],
+    ['disable', {}, null],
+    ['enable', {}, null],
+    ['disable', approved, { status: 'disabled' }],
+    ['enable', approved, null],
+    ['approve', approved, null],
+    [{ reject: 'no' }, approved, null],
+    ['enable', { ...approved, status: 'disabled' }, { status: 'active' }],
+    ['disable', { ...approved, status: 'disabled' }, null],
+  ])('decision %j about a bot with %j changes %j', (decision, before, change) => {
+    const bot = row(before)
+    const { review_status, status } = bot
+    expect(decideBot(bot, decision, 2_000)).toEqual(
+      change === null
+        ? { ok: false, code: 'BOT_STATE_CONFLICT', details: { review_status, status } }
+        : { ...bot, ...change, updated_at: 2_000 },
     )
   })
 
@@ -192,6 +214,16 @@ describe('PATCH of a bot', () => {
         expect(patchedBot(after, second, 4_000)).toBe(after)
       }),
     )
+  })
+
+  it.each<BotPatch>([
+    { name: 'Tea bot' },
+    { about: 'Tea' },
+    { command_menus: [{ command: 'tea', description: 'Tea' }] },
+  ])('PATCH of a bot that changes only %j is stored', (patch) => {
+    const patched = patchedBot(row(), patch, 2_000)
+    expect(membersOf(patched)).toEqual({ ...membersOf(row()), ...patch })
+    expect(patched.updated_at).toBe(2_000)
   })
 
   it('PATCH of a bot with another order of members in an object changes nothing', () => {

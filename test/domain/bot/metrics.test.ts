@@ -31,11 +31,11 @@ describe('call counts', () => {
       callMetrics([
         { method: 'sendMessage', status: 200, code: '', calls: 3 },
         { method: 'sendMessage', status: 403, code: 'BOT_BLOCKED', calls: 2 },
-        { method: 'getUpdates', status: 403, code: 'INSUFFICIENT_SCOPE', calls: 1 },
+        { method: 'getUpdates', status: 400, code: 'INVALID_REQUEST', calls: 1 },
       ]),
     ).toEqual({
       calls: { total: 6, by_method: { sendMessage: 5, getUpdates: 1 } },
-      errors: { total: 3, by_status: { 403: 3 }, by_code: { BOT_BLOCKED: 2, INSUFFICIENT_SCOPE: 1 } },
+      errors: { total: 3, by_status: { 400: 1, 403: 2 }, by_code: { BOT_BLOCKED: 2, INVALID_REQUEST: 1 } },
     })
     expect(callMetrics([])).toEqual({
       calls: { total: 0, by_method: {} },

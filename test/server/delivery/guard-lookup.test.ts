@@ -1,5 +1,5 @@
 import { createSocket } from 'node:dgram'
-import { once } from 'node:events'
+import { getEventListeners, once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createLookup } from '../../../src/server/delivery/guard.js'
 
@@ -52,6 +52,14 @@ describe('DNS lookup', () => {
     const { asked, lookup } = await nameServer((type) => (type === 'A' ? ['93.184.216.34', '127.0.0.1'] : [ipv6]))
     expect(await lookup('hooks.example.com', signal)).toEqual(['93.184.216.34', '127.0.0.1', '2606:4700::1'])
     expect(asked.sort()).toEqual(['A hooks.example.com', 'AAAA hooks.example.com'])
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
+  it('DNS lookup without given servers uses those of the system', async () => {
+    const stop = new AbortController()
+    const looked = createLookup()('hooks.invalid', stop.signal)
+    stop.abort()
+    await expect(looked).rejects.toThrow('ECANCELLED')
   })
 
   it('DNS lookup returns a changed record immediately, whatever its TTL', async () => {

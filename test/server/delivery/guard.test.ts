@@ -37,6 +37,7 @@ describe('accepted webhook URL', () => {
     ['https://internal.example.com/', 'internal.example.com', 443],
     ['https://notlocal.example/', 'notlocal.example', 443],
     ['https://127.0.0.1.example.com/', '127.0.0.1.example.com', 443],
+    ['https://a.local.example.com/', 'a.local.example.com', 443],
   ])('webhook URL %s with a host name is accepted', (url, host, port) => {
     expect(hostOf(url)).toEqual({ host, port, addresses: null })
   })
@@ -57,6 +58,13 @@ describe('accepted webhook URL', () => {
     expect(longest).toHaveLength(2048)
     expect(checkUrl(longest).ok).toBe(true)
   })
+
+  it('webhook URL with a host name of 253 characters is accepted, one of 254 is not', () => {
+    const host = `${'a.'.repeat(121)}example.com`
+    expect(host).toHaveLength(253)
+    expect(checkUrl(`https://${host}/`).ok).toBe(true)
+    expect(checkUrl(`https://b${host}/`)).toEqual({ ok: false, reason: 'malformed' })
+  })
 })
 
 describe('--dev-webhook-loopback', () => {
@@ -74,6 +82,13 @@ describe('--dev-webhook-loopback', () => {
     ['http://[0:0:0:0:0:0:0:1]:8787/', ['::1']],
   ])('--dev-webhook-loopback accepts the webhook URL %s without a DNS lookup', (url, addresses) => {
     expect(hostOf(url, { loopbackPorts })).toMatchObject({ port: 8787, addresses })
+  })
+
+  it.each([
+    ['http://127.0.0.1/', 80],
+    ['https://127.0.0.1/', 443],
+  ])('--dev-webhook-loopback uses the default port of the scheme for %s', (url, port) => {
+    expect(hostOf(url, { loopbackPorts: new Set([80, 443]) })).toMatchObject({ port })
   })
 
   it.each([
@@ -176,6 +191,17 @@ describe('allowed_ips', () => {
       ok: false,
       reason: 'allowed_ip_invalid',
     })
+  })
+
+  it('webhook URL with a forbidden address is refused before the entries of allowed_ips are checked', () => {
+    expect(checkUrl('https://127.0.0.1/', { allowedIps: ['x'] })).toEqual({ ok: false, reason: 'forbidden_address' })
+  })
+
+  it('address without a prefix in allowed_ips allows exactly this address', () => {
+    const checked = checkUrl('https://hooks.example.com/', { allowedIps: ['93.184.216.34', '2606:4700::1'] })
+    const addresses = ['93.184.216.34', '2606:4700::1', '93.184.216.35', '2606:4700::2']
+    const out = 'allowed_ips_excludes_host'
+    expect(addresses.map((it) => checked.ok && checked.refuseAddress(it))).toEqual([null, null, out, out])
   })
 
   it('webhook address must be public and in allowed_ips', () => {

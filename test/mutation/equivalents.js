@@ -1,0 +1,277 @@
+/**
+ * Mutants that no test can notice, by file: `from` is the line in which the change begins, `to` the line after it (several
+ * changes of a line with one reason: a list). `npm run mutate` reports every other survivor, and stale entries.
+ */
+export const equivalents = {
+  'src/client/retry-after.ts': [
+    {
+      from: 'if (value === undefined) return null',
+      to: 'if (false) return null',
+      reason: 'neither pattern matches the text "undefined"; only the types need the check',
+    },
+    {
+      from: 'const sent = headers.date !== undefined && httpDate.test(headers.date) ? Date.parse(headers.date) : now()',
+      to: 'const sent = true && httpDate.test(headers.date) ? Date.parse(headers.date) : now()',
+      reason: 'the pattern does not match the text "undefined"; only the types need the check',
+    },
+  ],
+  'src/client/retry.ts': [
+    {
+      from: 'const limits = signal === undefined ? { timeoutMs: ms } : { timeoutMs: ms, signal }',
+      to: 'const limits = false ? { timeoutMs: ms } : { timeoutMs: ms, signal }',
+      reason: 'an undefined signal is treated as an absent one; only the types keep them apart',
+    },
+  ],
+  'src/domain/bot/platform-update.ts': [
+    {
+      from: "if (typeof value !== 'object' || value === null || Array.isArray(value)) return false",
+      to: 'if (false || value === null || Array.isArray(value)) return false',
+      reason: 'a text or number has no member id, so the next line refuses it',
+    },
+  ],
+  'src/domain/canonical.ts': [
+    {
+      from: "if (typeof value === 'string') return quote(value)",
+      to: ['if (false) return quote(value)', 'if (typeof value === "") return quote(value)'],
+      reason: 'the fast path of quote returns the same text as JSON.stringify',
+    },
+    {
+      from: 'const PLAIN = /^[ !#-[\\]-~]*$/',
+      to: 'const PLAIN = /^[ !#-[\\]-~]$/',
+      reason: 'the fast path of quote returns the same text as JSON.stringify',
+    },
+  ],
+  'src/domain/credentials.ts': [
+    {
+      from: 'if (CODE_FORM.test(value)) return value.slice(0, 4) + value.slice(5, 9) + value.slice(10, 14) + value.slice(15)',
+      to: 'if (false) return value.slice(0, 4) + value.slice(5, 9) + value.slice(10, 14) + value.slice(15)',
+      reason: 'the slower path returns the same symbols',
+    },
+    {
+      from: 'for (let value = 0; value < ALPHABET.length; value++) VALUES[ALPHABET.charCodeAt(value)] = value',
+      to: 'for (let value = 0; value <= ALPHABET.length; value++) VALUES[ALPHABET.charCodeAt(value)] = value',
+      reason: 'beyond the alphabet charCodeAt returns NaN, an index that a typed array ignores',
+    },
+  ],
+  'src/domain/crockford.ts': [
+    {
+      from: 'while (heldBits < wanted) {',
+      to: 'while (heldBits <= wanted) {',
+      reason: 'reads a byte earlier, but takes the same bits',
+    },
+  ],
+  'src/domain/hmac.ts': [
+    {
+      from: 'if (pads === undefined) {',
+      to: 'if (true) {',
+      reason: 'changes only how often the cache is used',
+    },
+  ],
+  'src/domain/ids.ts': [
+    {
+      from: 'if (nowMs === lastMs) return lastSymbols',
+      to: 'if (false) return lastSymbols',
+      reason: 'changes only how often the cache is used',
+    },
+    {
+      from: "let lastSymbols = ''",
+      to: 'let lastSymbols = "Stryker was here!"',
+      reason: 'lastMs is NaN at first, so the text is written before it is read',
+    },
+  ],
+  'src/domain/sealing.ts': [
+    {
+      from: "const [id = '', iv = '', sealed = ''] = value.split('.')",
+      to: [
+        `const [id = "Stryker was here!", iv = '', sealed = ''] = value.split('.')`,
+        `const [id = '', iv = "Stryker was here!", sealed = ''] = value.split('.')`,
+        `const [id = '', iv = '', sealed = "Stryker was here!"] = value.split('.')`,
+      ],
+      reason: 'a value without its three parts cannot be opened, whatever replaces a missing part',
+    },
+    {
+      from: 'const cipher = createCipheriv(ALGORITHM, sealingKey(ring, id), iv, { authTagLength: TAG_BYTES })',
+      to: 'const cipher = createCipheriv(ALGORITHM, sealingKey(ring, id), iv, {})',
+      reason: '16 bytes is the default length of the tag',
+    },
+    {
+      from: "const sealed = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()])",
+      to: 'const sealed = Buffer.concat([cipher.update(secret, ""), cipher.final(), cipher.getAuthTag()])',
+      reason: 'UTF-8 is the default encoding',
+    },
+  ],
+  'src/domain/time.ts': [
+    {
+      from: "const [, local = '', fraction = '', sign, hours, minutes] = match",
+      to: `const [, local = "Stryker was here!", fraction = '', sign, hours, minutes] = match`,
+      reason: 'the group or part always exists; only the types need the default',
+    },
+    {
+      from: 'const place = ms & (CACHE_SIZE - 1)',
+      to: 'const place = ms & (CACHE_SIZE + 1)',
+      reason: 'changes only how often the cache is used',
+    },
+    {
+      from: 'if (cachedMs[place] === ms) return cachedText[place] as string',
+      to: 'if (false) return cachedText[place] as string',
+      reason: 'changes only how often the cache is used',
+    },
+    {
+      from: 'const cachedText: string[] = []',
+      to: 'const cachedText: string[] = ["Stryker was here"]',
+      reason: 'an entry is written before it is read',
+    },
+    {
+      from: 'if (!(ms >= FIRST_MS && ms <= LAST_MS)) return date.toISOString()',
+      to: [
+        'if (true) return date.toISOString()',
+        'if (!(false)) return date.toISOString()',
+        'if (!(ms > FIRST_MS && ms <= LAST_MS)) return date.toISOString()',
+        'if (!(ms >= FIRST_MS && ms < LAST_MS)) return date.toISOString()',
+      ],
+      reason: 'the slower toISOString returns the same text',
+    },
+    {
+      from: "const localMs = Date.parse(`${local}.${fraction.slice(0, 3).padEnd(3, '0')}Z`)",
+      to: "const localMs = Date.parse(`${local}.${fraction.padEnd(3, '0')}Z`)",
+      reason: 'V8 ignores more than three digits, as slice does',
+    },
+  ],
+  'src/domain/voucher-history.ts': [
+    {
+      from: 'return events.sort((one, other) => (one.at < other.at ? -1 : Number(one.at > other.at)))',
+      to: [
+        'return events.sort((one, other) => (one.at < other.at ? -1 : Number(true)))',
+        'return events.sort((one, other) => (one.at < other.at ? -1 : Number(false)))',
+        'return events.sort((one, other) => (one.at < other.at ? -1 : Number(one.at >= other.at)))',
+        'return events.sort((one, other) => (one.at < other.at ? -1 : Number(one.at <= other.at)))',
+      ],
+      reason: 'V8 only asks whether the result of a comparison is negative',
+    },
+  ],
+  'src/domain/webhook.ts': [
+    {
+      from: 'previous?.maxConnections !== webhook.maxConnections ||',
+      to: 'previous.maxConnections !== webhook.maxConnections ||',
+      reason: 'without a previous webhook the URL has changed, which is checked first',
+    },
+    {
+      from: 'JSON.stringify(previous?.allowedIps) !== JSON.stringify(webhook.allowedIps),',
+      to: 'JSON.stringify(previous.allowedIps) !== JSON.stringify(webhook.allowedIps),',
+      reason: 'without a previous webhook the URL has changed, which is checked first',
+    },
+  ],
+  'src/server/delivery/guard.ts': [
+    {
+      from: "const [address = '', prefix, ...rest] = entry.split('/')",
+      to: `const [address = "Stryker was here!", prefix, ...rest] = entry.split('/')`,
+      reason: 'the group or part always exists; only the types need the default',
+    },
+    {
+      from: "const [address = '', prefix] = entry.split('/')",
+      to: `const [address = "Stryker was here!", prefix] = entry.split('/')`,
+      reason: 'the group or part always exists; only the types need the default',
+    },
+    {
+      from: 'const allowed = narrows ? rangesOf(policy.allowedIps ?? []) : undefined',
+      to: 'const allowed = narrows ? rangesOf(policy.allowedIps ?? ["Stryker was here"]) : undefined',
+      reason: 'the group or part always exists; only the types need the default',
+    },
+    {
+      from: "if (family === 'ipv6' && Number(prefix) < globalIpv6[1]) return false",
+      to: [
+        'if (false) return false',
+        'if (true && Number(prefix) < globalIpv6[1]) return false',
+        "if (family !== 'ipv6' && Number(prefix) < globalIpv6[1]) return false",
+        'if (family === "" && Number(prefix) < globalIpv6[1]) return false',
+        "if (family === 'ipv6' && Number(prefix) <= globalIpv6[1]) return false",
+      ],
+      reason: 'a CIDR of this size contains a forbidden block, which the last check refuses',
+    },
+    {
+      from: "if (form[2]?.includes('@')) return refuse('userinfo')",
+      to: "if (form[2].includes('@')) return refuse('userinfo')",
+      reason: 'the group or part always exists; only the types need the default',
+    },
+    {
+      from: 'const scheme = form[1]?.toLowerCase()',
+      to: 'const scheme = form[1].toLowerCase()',
+      reason: 'the group or part always exists; only the types need the default',
+    },
+    {
+      from: "if (url.username !== '' || url.password !== '') return refuse('userinfo')",
+      to: [
+        `if (url.username !== '' || url.password !== '') return refuse("")`,
+        "if (false) return refuse('userinfo')",
+        "if (url.username !== '' && url.password !== '') return refuse('userinfo')",
+        "if (false || url.password !== '') return refuse('userinfo')",
+        "if (url.username !== '' || false) return refuse('userinfo')",
+      ],
+      reason: 'a second barrier: text without @ before the path gives no user information',
+    },
+    {
+      from: "const host = url.hostname.replace(/^\\[|\\]$|\\.$/g, '')",
+      to: [
+        "const host = url.hostname.replace(/\\[|\\]$|\\.$/g, '')",
+        "const host = url.hostname.replace(/^\\[|\\]|\\.$/g, '')",
+      ],
+      reason: 'the parser leaves brackets only at both ends of an IPv6 address',
+    },
+    {
+      from: 'const resolver = new dns.Resolver({ timeout: 2_000, tries: 3 })',
+      to: 'const resolver = new dns.Resolver({})',
+      reason: 'changes only how long a silent name server is waited for',
+    },
+    {
+      from: "signal.addEventListener('abort', cancel, { once: true })",
+      to: ["signal.addEventListener('abort', cancel, {})", "signal.addEventListener('abort', cancel, { once: false })"],
+      reason: 'the listener is removed after every look-up',
+    },
+    {
+      from: "return url.hostname.split('.').every(isLabel) ? url : null",
+      to: [
+        "return url.hostname.split('.').some(isLabel) ? url : null",
+        'return url.hostname.split("").every(isLabel) ? url : null',
+      ],
+      reason: 'the URL parser of Node 20 and 22 rejects such labels; only that of Node 24 does not',
+    },
+    {
+      from: "return !label.startsWith('xn--') || !domainToUnicode(label).startsWith('xn--')",
+      to: [
+        'return true',
+        "return label.startsWith('xn--') || !domainToUnicode(label).startsWith('xn--')",
+        "return !label.endsWith('xn--') || !domainToUnicode(label).startsWith('xn--')",
+        "return !label.startsWith('xn--') || !domainToUnicode(label).endsWith('xn--')",
+        `return !label.startsWith("") || !domainToUnicode(label).startsWith('xn--')`,
+      ],
+      reason: 'the URL parser of Node 20 and 22 rejects such labels; only that of Node 24 does not',
+    },
+    {
+      from: 'if (filled === undefined) {',
+      to: 'if (true) {',
+      reason: 'fills the same list before each check',
+    },
+  ],
+  'src/webhook/signature.ts': [
+    {
+      from: "const read = { signature: '', timestamp: '', updateId: '' }",
+      to: [
+        'const read = {}',
+        `const read = { signature: "Stryker was here!", timestamp: '', updateId: '' }`,
+        `const read = { signature: '', timestamp: "Stryker was here!", updateId: '' }`,
+        `const read = { signature: '', timestamp: '', updateId: "Stryker was here!" }`,
+      ],
+      reason: 'every member is overwritten before the object is returned',
+    },
+    {
+      from: "const digits = Number.isSafeInteger(id) ? String(id) : typeof id === 'number' ? updateIdAsWritten(text) : undefined",
+      to: 'const digits = Number.isSafeInteger(id) ? String(id) : true ? updateIdAsWritten(text) : undefined',
+      reason: 'updateIdAsWritten finds digits only if the value is a number',
+    },
+    {
+      from: 'for (let at = 0; at < json.length; at++) {',
+      to: 'for (let at = 0; at <= json.length; at++) {',
+      reason: 'there is no symbol at the length of the text',
+    },
+  ],
+}

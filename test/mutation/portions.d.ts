@@ -1,0 +1,7 @@
+/** Source files, or folders without their subfolders, with the tests that must notice a mutant; see portions.js. */
+export interface Portion {
+  readonly name: string
+  readonly sources: readonly string[]
+  readonly tests: readonly string[]
+}
+export const portions: readonly Portion[]
