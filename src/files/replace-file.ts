@@ -18,13 +18,14 @@ import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
 import { codeOf, isMissing } from './error-code.js'
 import { isAlive } from './process-alive.js'
+import { syncFolder } from './sync-folder.js'
 
 type FileContent = string | Uint8Array | Iterable<Uint8Array>
 
 interface ReplaceOptions {
   /** Default true: the file gets mode 0600. False: it keeps the mode of the old file, or gets the default mode. */
   readonly isPrivate?: boolean
-  /** Default true: calls fsync, so the file survives a power failure. Use false for a file of a running process. */
+  /** Default true: calls fsync, so the new content survives a power failure. Use false for a file of a running process. */
   readonly flush?: boolean
   /** Default true: replaces the target of a symbolic link and keeps its owner if private. False: replaces the link. */
   readonly follow?: boolean
@@ -47,6 +48,7 @@ export function replaceFile(path: string, content: FileContent, options: Replace
       chownSync(draft, before.uid, before.gid)
     }
     renameSync(draft, target)
+    if (flush) syncFolder(dirname(target))
   } catch (error) {
     rmSync(draft, { force: true })
     throw error
@@ -60,17 +62,19 @@ export function replaceFile(path: string, content: FileContent, options: Replace
  */
 export function createFile(path: string, content: FileContent, flush: boolean): boolean {
   const draft = writeDraft(path, content, true, flush)
+  let isNew = true
   try {
     linkSync(draft, path)
-    return true
   } catch (error) {
     // Only a hard link can fail if the file exists. On a file system without hard links, the last writer wins.
-    if (codeOf(error) === 'EEXIST') return false
-    renameSync(draft, path)
-    return true
+    isNew = codeOf(error) !== 'EEXIST'
+    if (isNew) renameSync(draft, path)
   } finally {
     rmSync(draft, { force: true })
   }
+  // Also for the file of another process, which may not have synced its name yet.
+  if (flush) syncFolder(dirname(path))
+  return isNew
 }
 
 function existing(path: string) {

@@ -1,27 +1,16 @@
-import {
-  closeSync,
-  fdatasync,
-  fdatasyncSync,
-  fsyncSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  rmSync,
-  write,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, fdatasync, ftruncateSync, openSync, rmSync, write, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
 import { codeOf } from '../files/error-code.js'
+import { makeFolder, syncFolder } from '../files/sync-folder.js'
 import type { RecordedDelivery, RecordedResponse } from './inbox.js'
 import { encodeLine, linesOf, listFiles, markersIn, sizeOf, startOf, writersIn } from './inbox.js'
 
 /** Limits on recorded refused deliveries: any web page can send them (DECISIONS.md#refused-deliveries). */
 const REFUSED_MAX = { deliveries: 1_000, bytes: 16 * 1024 * 1024 }
 const RESPONSE_BYTES_MAX = 64 * 1024
-const SYNC_MS = 1_000
 
 /** Records deliveries and responses in files that only this process writes. */
 export class InboxWriter {
@@ -37,26 +26,28 @@ export class InboxWriter {
    */
   constructor(dir: string, refusedMax = REFUSED_MAX) {
     this.#refusedMax = refusedMax
-    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    makeFolder(dir)
     removeOldRefused(dir, refusedMax.bytes)
     this.#own = createOwn(dir)
   }
 
-  /** Records a delivery. Resolves to its id when killing the process can no longer lose it; rejects if not recorded. */
+  /** Records a delivery. Resolves to its id when it is on disk, unless it is refused; rejects if not recorded. */
   async recordDelivery(delivery: RecordedDelivery): Promise<string> {
     const id = `${this.#own.number}-${++this.#count}`
     const { body } = delivery
     const line = encodeLine({ kind: 'delivery', id, ...delivery, body_bytes: body.length, body_crc: crc32(body) })
-    await (delivery.verdict === 'refused' ? this.#refusedFor(line) : this.#own.lines).append(line)
+    if (delivery.verdict === 'refused') await this.#refusedFor(line).append(line)
+    else await this.#own.lines.append(line, true)
     return id
   }
 
+  /** Records a response, which a power failure may lose: its delivery then counts as failed. */
   recordResponse({ body, ...others }: RecordedResponse): Promise<void> {
     const recorded = body.subarray(0, RESPONSE_BYTES_MAX)
     return this.#own.lines.append(encodeLine({ kind: 'response', ...others, body: recorded, body_bytes: body.length }))
   }
 
-  /** Resolves when every recorded line is on disk or has failed. */
+  /** Resolves when every recorded line is written or has failed. */
   async close(): Promise<void> {
     const { lines, marker } = this.#own
     await Promise.all([lines.close(), this.#refused?.close()])
@@ -95,8 +86,7 @@ function createOwn(dir: string) {
     writeFileSync(marker, '', { mode: 0o600 })
     try {
       const lines = new LineFile(`${base}.ndjson`)
-      // Without this sync a power failure could lose the new file's name. Windows cannot open a folder.
-      if (process.platform !== 'win32') syncFolder(dir)
+      syncFolder(dir)
       return { number, lines, refusedPath: `${base}.refused.ndjson`, marker }
     } catch (error) {
       rmSync(marker)
@@ -105,21 +95,15 @@ function createOwn(dir: string) {
   }
 }
 
-function syncFolder(dir: string): void {
-  const folder = openSync(dir, 'r')
-  fsyncSync(folder)
-  closeSync(folder)
-}
-
-/** A new file for JSON lines, synced once a second. Lines that arrive during a write go into the next write. */
+/** A new file for JSON lines. Lines that arrive during a write go into the next write, and share its fsync. */
 class LineFile {
   readonly path: string
   readonly #descriptor: number
-  readonly #syncTimer: NodeJS.Timeout
   /** Offset of the end of the last complete line. */
   #end = 0
   #lines = ''
   #isRestarting = false
+  #mustSync = false
   /** The next write, which contains all lines that wait. */
   #next: Promise<void> | undefined
   #last: Promise<void> = Promise.resolve()
@@ -130,12 +114,12 @@ class LineFile {
   /** @throws EEXIST if the file exists */
   constructor(path: string) {
     this.path = path
-    const file = openSync(path, 'wx', 0o600)
-    this.#descriptor = file
-    this.#syncTimer = setInterval(() => fdatasync(file, () => {}), SYNC_MS).unref()
+    this.#descriptor = openSync(path, 'wx', 0o600)
   }
 
-  append(line: string): Promise<void> {
+  /** @param mustSync true to resolve only when the line is on disk */
+  append(line: string, mustSync = false): Promise<void> {
+    this.#mustSync ||= mustSync
     this.bytes += line.length
     this.count += 1
     this.#lines += line
@@ -150,7 +134,9 @@ class LineFile {
     // Wait until this turn of the event loop ends, so that lines of concurrent requests share a write.
     await setImmediate()
     const lines = Buffer.from(this.#lines)
+    const mustSync = this.#mustSync
     this.#lines = ''
+    this.#mustSync = false
     this.#next = undefined
     try {
       if (this.#isRestarting) ftruncateSync(this.#descriptor, (this.#end = 0))
@@ -159,8 +145,9 @@ class LineFile {
         const { bytesWritten } = await writeAt(this.#descriptor, lines, done, lines.length - done, this.#end + done)
         done += bytesWritten
       }
+      if (mustSync) await syncData(this.#descriptor)
     } catch (error) {
-      // Remove the incomplete line that a full disk may have accepted.
+      // Remove the lines, of which a full disk may have accepted a part.
       ftruncateSync(this.#descriptor, this.#end)
       throw error
     }
@@ -175,10 +162,9 @@ class LineFile {
 
   async close(): Promise<void> {
     await this.#last
-    clearInterval(this.#syncTimer)
-    fdatasyncSync(this.#descriptor)
     closeSync(this.#descriptor)
   }
 }
 
 const writeAt = promisify(write)
+const syncData = promisify(fdatasync)

@@ -293,7 +293,10 @@ export function* linesOf(path: string) {
   }
 }
 
-/** True if the first line of a file is in the inbox format, even if it is incomplete or one byte is damaged. */
-const isOwn = (line: Buffer) => '{"v":'.startsWith(line.toString('latin1', 0, 5)) || line.includes(SUM)
+/**
+ * True if the first line of a file is in the inbox format, even if it is incomplete or one byte is damaged. A power
+ * failure during the first write may leave zeros.
+ */
+const isOwn = (line: Buffer) => '{"v":'.startsWith(line.toString('latin1', 0, 5)) || line.includes(SUM) || line[0] === 0
 
 const formatError = (message: string) => Object.assign(new Error(message), { code: 'INBOX_FORMAT' })

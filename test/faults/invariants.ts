@@ -58,7 +58,10 @@ export function breachesIn(stored: Stored): string[] {
 }
 
 /** Compares stored data with received responses; returns effects that are lost, duplicated or not requested. */
-export function differences(callLog: CallLog, stored: Stored): string[] {
+export function differences(
+  callLog: Pick<CallLog, 'wrongResponses' | 'acknowledged' | 'entries'>,
+  stored: Stored,
+): string[] {
   const found = [...callLog.wrongResponses()]
   const keys = new Map(stored.keys.map((it) => [it.idempotency_key, it.subject_id]))
   const vouchers = byId(stored.vouchers)

@@ -8,6 +8,8 @@ import { campaigns } from './campaigns/index.js'
 import { Random } from './random.js'
 import { fallenServers, killServers } from './server.js'
 
+export { recordAll } from './power/record.js'
+
 const BROKEN_SHOWN = 20
 
 interface Row {

@@ -1,49 +1,60 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import type { RecordedDelivery } from '../../src/workbench/inbox.js'
 import { InboxWriter } from '../../src/workbench/inbox-writer.js'
 import { temporaryDir } from '../support/cli.js'
 
-/** Size of the inbox file in bytes at each fsync. */
-const synced: number[] = []
+/** Size of the inbox file in bytes at each fdatasync; `fails` makes the next ones fail. */
+const disk = { synced: [] as number[], fails: false }
 
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof import('node:fs')>()
-  const note = (descriptor: number) => void synced.push(fs.fstatSync(descriptor).size)
-  return { ...fs, fdatasync: vi.fn(note), fdatasyncSync: vi.fn(note) }
+  const fdatasync = (descriptor: number, callback: (error: Error | null) => void) => {
+    disk.synced.push(fs.fstatSync(descriptor).size)
+    callback(disk.fails ? Object.assign(new Error('EIO'), { code: 'EIO' }) : null)
+  }
+  return { ...fs, fdatasync: vi.fn(fdatasync) }
 })
 
-test('an inbox writer syncs its file to disk once a second and when it closes', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  onTestFinished(() => void vi.useRealTimers())
+const delivery = (verdict: RecordedDelivery['verdict'] = 'ok'): RecordedDelivery => ({
+  at: 1_800_000_000_000,
+  method: 'POST',
+  url: '/',
+  headers: [],
+  verdict,
+  reason: null,
+  update_id: '1',
+  type: 'ping',
+  body: Buffer.from('{}'),
+})
+
+test('an inbox writer syncs each verified delivery, not refused ones and responses', async () => {
+  disk.synced.length = 0
   const dir = temporaryDir()
   const writer = new InboxWriter(dir)
   const size = () => statSync(join(dir, '000001.ndjson')).size
-  const record = () =>
-    writer.recordDelivery({
-      at: 1_800_000_000_000,
-      method: 'POST',
-      url: '/',
-      headers: [],
-      verdict: 'ok',
-      reason: null,
-      update_id: '1',
-      type: 'ping',
-      body: Buffer.from('{}'),
-    })
-  await record()
-  expect(synced).toEqual([])
-  vi.advanceTimersByTime(1_000)
+  await writer.recordDelivery(delivery('refused'))
+  expect(disk.synced).toEqual([])
+  const of = await writer.recordDelivery(delivery())
   const sizes = [size()]
-  expect(synced).toEqual(sizes)
-  await record()
-  await record()
-  vi.advanceTimersByTime(1_000)
+  expect(disk.synced).toEqual(sizes)
+  await Promise.all([writer.recordDelivery(delivery()), writer.recordDelivery(delivery())])
   sizes.push(size())
-  expect(synced).toEqual(sizes)
-  await record()
+  expect(disk.synced).toEqual(sizes)
+  const response = { of, at: 1_800_000_000_001, status: 200, duration_ms: 1, to: null, error: null, replay: false }
+  await writer.recordResponse({ ...response, headers: [], body: Buffer.from('') })
   await writer.close()
-  expect(synced).toEqual([...sizes, size()])
-  vi.advanceTimersByTime(5_000)
-  expect(synced).toHaveLength(3)
+  expect(disk.synced).toEqual(sizes)
+})
+
+test('an inbox writer rejects a delivery and removes its line if fdatasync fails', async () => {
+  const dir = temporaryDir()
+  const writer = new InboxWriter(dir)
+  disk.fails = true
+  await expect(writer.recordDelivery(delivery())).rejects.toThrow('EIO')
+  disk.fails = false
+  expect(statSync(join(dir, '000001.ndjson')).size).toBe(0)
+  await writer.recordDelivery(delivery())
+  await writer.close()
 })

@@ -217,6 +217,13 @@ test.each([
   expect(readFileSync(fileIn(dir), 'utf8')).toBe(text)
 })
 
+test('an inbox is usable after a power failure left zeros of the first line of a file', async () => {
+  const dir = temporaryDir()
+  writeFileSync(fileIn(dir), '\0'.repeat(700))
+  await writeInbox(dir, [delivery(1)])
+  expect(ids(new Inbox(dir))).toEqual(['2-1'])
+})
+
 test('an inbox reader immediately returns written deliveries with responses, by ascending id', async () => {
   const dir = temporaryDir()
   const writer = new InboxWriter(dir)

@@ -143,11 +143,11 @@ async function underLock(
   host: Home,
   act: (files: typeof import('../../files/replace-file.js')) => Failure | undefined,
 ): Promise<Failure | undefined> {
-  const { mkdirSync } = await import('node:fs')
   const { withLock } = await import('../host/lock.js')
   const files = await import('../../files/replace-file.js')
+  const { makeFolder } = await import('../../files/sync-folder.js')
   try {
-    mkdirSync(configDir(host), { recursive: true, mode: 0o700 })
+    makeFolder(configDir(host))
     return await withLock(`${configFile(host)}.lock`, () => {
       // No other process can be writing, because this one holds the lock: all drafts are from killed processes.
       files.removeDrafts(configFile(host), 'all')

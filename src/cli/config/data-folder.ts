@@ -1,6 +1,7 @@
-import { accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs'
+import { accessSync, chmodSync, constants, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '../../files/error-code.js'
+import { makeFolder } from '../../files/sync-folder.js'
 import { type Failure, fail, usage } from '../failure.js'
 import { closing, othersMay, othersMayWrite } from '../host/permissions.js'
 
@@ -20,7 +21,7 @@ export function prepareDataFolder(
   isNamed: boolean,
 ): { readonly ok: true; readonly warnings: readonly string[] } | Failure {
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    makeFolder(dir)
     accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     return usage(`${dir} cannot be the data folder: ${reasonOf(codeOf(error))}.`, 'Choose another with --data.')

@@ -1,7 +1,7 @@
 import { closeSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { codeOf } from '../../files/error-code.js'
-import { isAlive } from '../../files/process-alive.js'
+import { isAlive, processStart } from '../../files/process-alive.js'
 
 /** Age at which a lock is broken: a holder needs milliseconds, so its process has died, perhaps on another machine. */
 const STALE_MS = 10_000
@@ -59,7 +59,8 @@ function take(path: string): boolean {
   }
 }
 
-const holder = () => `${process.pid}@${hostname()}`
+/** Names this process: after a restart of the machine another one may have its PID, but not the same start. */
+const holder = () => `${process.pid}@${hostname()} ${processStart(process.pid) ?? ''}`.trimEnd()
 
 /** Removes a stale lock. It renames the file first, so that two processes cannot remove the new lock of a third. */
 function breakStale(path: string, isLeft = isStale): void {
@@ -75,9 +76,13 @@ function breakStale(path: string, isLeft = isStale): void {
   }
 }
 
-function isDead(content: string): boolean {
-  const [pid = '', host] = content.split('@')
-  return host === hostname() && !isAlive(Number(pid))
+function isDead(content: string, takenAt: number): boolean {
+  const [, pid, host, start] = /^(\d+)@(.*?)(?: (\S+ \d+))?$/.exec(content) ?? []
+  // A holder writes its name at once: a power failure left a lock without one.
+  if (pid === undefined) return isOld(takenAt)
+  if (host !== hostname()) return false
+  return !isAlive(Number(pid)) || (start !== undefined && processStart(Number(pid)) !== start)
 }
 
-const isStale = (content: string, takenAt: number) => isDead(content) || Date.now() - takenAt > STALE_MS
+const isOld = (takenAt: number) => Date.now() - takenAt > STALE_MS
+const isStale = (content: string, takenAt: number) => isDead(content, takenAt) || isOld(takenAt)

@@ -1,6 +1,7 @@
 import { open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { draftOf, removeDrafts } from '../../files/replace-file.js'
+import { syncFolder } from '../../files/sync-folder.js'
 
 class FileUnwritable extends Error {
   override readonly name = 'FileUnwritable'
@@ -35,7 +36,7 @@ export async function writeExportFile(named: string, pieces: AsyncIterable<strin
     await rm(draft, { force: true })
     throw explainFileError(error as NodeJS.ErrnoException, path)
   }
-  await syncFolder(dirname(path))
+  syncFolder(dirname(path))
 }
 
 /** Removes temporary files of killed exports, which contain rows of the store. */
@@ -53,11 +54,4 @@ function explainFileError(error: NodeJS.ErrnoException, path: string): Error {
   return new FileUnwritable(
     `${path} cannot be written (${error.code}); nothing of it was left. ${how}, or name another file.`,
   )
-}
-
-/** Makes the new name survive a power failure; not every system can open a folder. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path).catch(() => undefined)
-  await folder?.sync().catch(() => {})
-  await folder?.close()
 }

@@ -7,6 +7,7 @@ import { failingFsync } from './failing-fsync.js'
 import { fullDisk } from './full-disk.js'
 import { kill } from './kill.js'
 import { overload } from './overload.js'
+import { powerLoss } from './power-loss.js'
 import { properties } from './properties.js'
 import { races } from './races.js'
 import { sigterm } from './sigterm.js'
@@ -21,6 +22,7 @@ export const campaigns: readonly Campaign[] = [
   fullDisk,
   failingFsync,
   damagedFiles,
+  powerLoss,
   clockJumps,
   sigterm,
   slowClients,

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
@@ -307,6 +307,38 @@ test('a second issue-many on the same files exits 6, unless the first process wa
   writeFileSync(lock, `2147483646@${hostname()}`)
   expect((await bulk.run(baseUrl)).exit).toBe(0)
   expect(existsSync(lock)).toBe(false)
+})
+
+test('issue-many breaks a lock of before a restart of the machine, even if its PID runs again', async () => {
+  const bulk = Bulk.of(['a'])
+  const { baseUrl } = await issuer()
+  const { hostname } = await import('node:os')
+  const lock = `${bulk.out}.journal.lock`
+  writeFileSync(lock, `${process.pid}@${hostname()} another-boot 1`)
+  expect((await bulk.run(baseUrl)).exit).toBe(0)
+  expect(existsSync(lock)).toBe(false)
+})
+
+test('issue-many breaks an empty lock, which a power failure leaves, once it is old', async () => {
+  const bulk = Bulk.of(['a'])
+  const { baseUrl } = await issuer()
+  const lock = `${bulk.out}.journal.lock`
+  writeFileSync(lock, '')
+  expect((await bulk.run(baseUrl)).exit).toBe(6)
+  utimesSync(lock, 0, 0)
+  expect((await bulk.run(baseUrl)).exit).toBe(0)
+})
+
+test.each<[string, string]>([
+  ['zeros', '\0'.repeat(400)],
+  ['half a line', '{"journal":"voucherctl vouchers issue-many","vers'],
+  ['a line without its first bytes', `${'\0'.repeat(400)}","sum":"00000000"}\n`],
+])('issue-many --resume begins a run after a power failure left a journal of %s', async (_what, left) => {
+  const bulk = Bulk.of(['a'])
+  const { baseUrl } = await issuer()
+  writeFileSync(`${bulk.out}.journal`, left)
+  expect((await bulk.run(baseUrl, ['--resume'])).exit).toBe(0)
+  expect((await bulk.run(baseUrl, ['--resume'])).exit).toBe(0)
 })
 
 test.each([

@@ -1,4 +1,5 @@
 // The journal of a bulk command, which lets a later run continue (DECISIONS.md#journal-of-bulk-commands).
+import { statSync } from 'node:fs'
 import { parseLine, readLines, withSum } from '../../../../files/summed-lines.js'
 import type { BulkAction, Parameters } from './action.js'
 
@@ -26,9 +27,12 @@ export const encodeHeader = (command: string, run: string, identity: RunIdentity
 export const encodeEntry = (entry: JournalEntry) => withSum(entry)
 
 export interface LoadedJournal {
-  /** Identity from the first line; undefined if that line is damaged or of another version, see `problem`. */
+  /**
+   * Identity from the first line; undefined if that line is damaged, of another version, or unfinished: damaged and the
+   * only one, as a power failure leaves it before the first call.
+   */
   readonly identity: Parameters | undefined
-  readonly problem: 'damaged' | 'another version' | undefined
+  readonly problem: 'damaged' | 'unfinished' | 'another version' | undefined
   /** Command of the run, such as `issue-many`. */
   readonly command: string
   readonly run: string
@@ -57,7 +61,8 @@ export function loadJournal(path: string): LoadedJournal {
     const value = isTorn ? undefined : parseLine(bytes)
     if (number === 1 && value !== undefined) ({ identity, command, run } = readHeader(value))
     if (identity === undefined) {
-      const problem = value === undefined ? 'damaged' : 'another version'
+      const isOnly = bytes.length + 1 >= statSync(path).size
+      const problem = value !== undefined ? 'another version' : isOnly ? 'unfinished' : 'damaged'
       return { identity, problem, command, run, done, damaged, end, resultsEnd }
     }
     if (value === undefined) {

@@ -1,7 +1,8 @@
 import { createReadStream, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { codeOf } from '../../../../files/error-code.js'
+import { syncFolder } from '../../../../files/sync-folder.js'
 import { type Failure, fail, usage } from '../../../failure.js'
 import { holdLock } from '../../../host/lock.js'
 import type { BulkAction, Parameters } from './action.js'
@@ -125,12 +126,12 @@ async function openUnderLock(paths: RunPaths, request: RunRequest): Promise<RunF
     }
   }
   const journal = await Appender.resume(paths.journal, begun?.end ?? 0)
-  if (begun === undefined) {
-    await journal.append(encodeHeader(action.name, run, identity))
-    await journal.sync()
-  }
+  if (begun === undefined) await journal.append(encodeHeader(action.name, run, identity))
+  await journal.sync()
   const results = await Appender.resume(paths.out, begun?.resultsEnd ?? 0)
   if (results.end === 0) await results.append(headOf(action.resultColumns, format))
+  // A power failure must leave both files: one without the other cannot be resumed.
+  for (const folder of new Set([paths.journal, paths.out].map(dirname))) syncFolder(folder)
   await errors.clear()
   const isFresh = begun === undefined
   const headerEnd = journal.end
@@ -159,9 +160,9 @@ function checkResume(
   bytes: Readonly<Record<'journal' | 'out', number | undefined>>,
 ): Failure | undefined {
   const another = 'Name another file with --out.'
-  // A run that was killed before its first write left empty files, which may be used.
+  // A run that ended before its first call left no results, and at most an unfinished journal.
   if (before?.identity === undefined) {
-    if (!bytes.out && !bytes.journal) return undefined
+    if (!bytes.out && (!bytes.journal || before?.problem === 'unfinished')) return undefined
     const why =
       before?.problem === 'another version'
         ? 'is a journal of another version of voucherctl'
