@@ -64,7 +64,7 @@ export const powerLoss: Campaign = {
         ),
       )
       const scratch = join(memory, 'state')
-      const tried = await tryStates(subjects, quick ? 300 : 10_000, { random, scratch, folder, say, broken })
+      const tried = await tryStates(subjects, quick ? 200 : 10_000, { random, scratch, folder, say, broken })
       const syncs = broken.length > 0 ? 0 : await tryWithoutSyncs(subjects, { random, scratch, say, broken })
       const facts = Object.fromEntries([...tried].map(([{ workload }, count]) => [workload.name, count]))
       const states = [...tried.values()].reduce((sum, count) => sum + count, 0)

@@ -82,7 +82,7 @@ function argumentsOf(call: string): Arguments {
   const end = call.lastIndexOf(')')
   for (const [word, path, text] of call
     .slice(call.indexOf('(') + 1, end)
-    .matchAll(/[-\w]+<([^>]*)>|"([^"]*)"|[^,\s]+/g)) {
+    .matchAll(/[-\w]+<([^>]*)>|"([^"]*)"|[^,\s"]+/g)) {
     if (path !== undefined) opened.push(decode(path).toString())
     else if (text !== undefined) texts.push(decode(text))
     else rest.push(word)

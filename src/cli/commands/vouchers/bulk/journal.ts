@@ -19,6 +19,10 @@ type JournalEntry = { readonly line: number } & (
 
 const PROGRAM = 'voucherctl vouchers '
 const VERSION = 2
+const START = `{"journal":"${PROGRAM}`
+
+/** True for the begin of a journal, which a power failure may have replaced by zeros. */
+const isStart = (bytes: Buffer) => bytes[0] === 0 || START.startsWith(bytes.toString('latin1', 0, START.length))
 
 /** @param run random id that the idempotency keys of redeem-many and reverse-many contain */
 export const encodeHeader = (command: string, run: string, identity: RunIdentity) =>
@@ -61,8 +65,8 @@ export function loadJournal(path: string): LoadedJournal {
     const value = isTorn ? undefined : parseLine(bytes)
     if (number === 1 && value !== undefined) ({ identity, command, run } = readHeader(value))
     if (identity === undefined) {
-      const isOnly = bytes.length + 1 >= statSync(path).size
-      const problem = value !== undefined ? 'another version' : isOnly ? 'unfinished' : 'damaged'
+      const isUnfinished = bytes.length + 1 >= statSync(path).size && isStart(bytes)
+      const problem = value !== undefined ? 'another version' : isUnfinished ? 'unfinished' : 'damaged'
       return { identity, problem, command, run, done, damaged, end, resultsEnd }
     }
     if (value === undefined) {
