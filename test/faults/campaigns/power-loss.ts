@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -45,6 +46,7 @@ export const powerLoss: Campaign = {
   name: 'power loss after any change of a file (strace)',
 
   async run({ quick, random, folder: named, root, say }: Run) {
+    if (spawnSync('strace', ['-V']).status !== 0) return { skipped: 'strace is not installed' }
     const folder = realpathSync(named)
     const places = new Map(workloads.map((it) => [it, placeOf(root, folder, it)]))
     for (const { disk, notes } of places.values()) for (const it of [disk, notes]) mkdirSync(it, { recursive: true })

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { appendFileSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import process from 'node:process'
@@ -41,7 +41,6 @@ export interface Recording {
  * @returns the recordings by name of the workload, or the reason why this machine cannot record
  */
 export async function record(root: string, folder: string): Promise<Map<string, Recording> | string> {
-  if (spawnSync('strace', ['-V']).status !== 0) return 'strace is not installed'
   const trace = join(folder, 'trace')
   // The campaigns are one bundled file, which the traced process loads again.
   const program = `import(process.argv[1]).then(({ recordAll }) => recordAll(...process.argv.slice(2)))`

@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { signWebhook } from '../../../../src/webhook/signature.js'
 import { Inbox } from '../../../../src/workbench/inbox.js'
 import { InboxWriter } from '../../../../src/workbench/inbox-writer.js'
@@ -31,7 +32,9 @@ export const inbox: Workload = {
       const args = ['webhook', 'listen', '--port', '0', '--inbox', join(disk, 'inbox'), '--ready-file', ready, '--json']
       const listening = run(args, { home: notes, env: { VOUCHERCTL_WEBHOOK_SECRET: SECRET }, signal: end.signal })
       const agent = new http.Agent({ keepAlive: true })
-      const send = sendTo(await urlIn(ready), agent)
+      await Promise.race([existsSoon(ready), listening])
+      const { url } = JSON.parse(readFileSync(ready, 'utf8')) as { url: string }
+      const send = sendTo(url, agent)
       const deliver = async () => {
         while (id < (round + 1) * DELIVERIES) {
           const updateId = ++id
@@ -75,13 +78,7 @@ export const inbox: Workload = {
   ],
 }
 
-/** Resolves to the address in a ready file once the listener has written it. */
-async function urlIn(ready: string): Promise<string> {
-  for (;;) {
-    try {
-      return (JSON.parse(readFileSync(ready, 'utf8')) as { url: string }).url
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
-  }
+/** Resolves when a file exists. */
+async function existsSoon(path: string): Promise<void> {
+  while (!existsSync(path)) await wait(10)
 }
