@@ -21,6 +21,7 @@ export const move: Workload = {
     for (const folder of [join(disk, 'backup'), target]) makeFolder(folder)
     writeFileSync(join(target, 'keys.json'), readFileSync(join(notes, 'source', 'keys.json')))
     for (const path of [join(target, 'keys.json'), target]) syncFolder(path)
+    acknowledge({ done: 'keys' })
     const exportArgs = ['server', 'export', '--data', join(notes, 'source'), '--out', exportIn(disk)]
     await mustRun(run, exportArgs, options)
     acknowledge({ done: 'export' })
@@ -52,8 +53,9 @@ export const move: Workload = {
         const options = { home: notes }
         const target = join(state, 'restored')
         const broken: string[] = []
+        const has = (what: string) => acknowledged.some(({ done }) => done === what)
         const hasExport = existsSync(exportIn(state))
-        if (acknowledged.length > 0 && !hasExport) broken.push('the export is lost')
+        if (has('export') && !hasExport) broken.push('the export is lost')
         if (hasExport) {
           const { exit, stderr } = await run(['server', 'import', exportIn(state), '--dry-run'], options)
           if (exit !== 0) broken.push(`the export is not whole: ${stderr}`)
@@ -62,12 +64,12 @@ export const move: Workload = {
         const isWhole = async () =>
           (await rowsOf(target, join(notes, 'again.ndjson'))) === expected &&
           transportKeys(target) === transportKeys(source)
-        if (acknowledged.some(({ done }) => done === 'import'))
-          return (await isWhole()) ? broken : [...broken, 'an import is lost']
-        if (!existsSync(join(target, 'keys.json'))) return broken
+        if (has('import')) return (await isWhole()) ? broken : [...broken, 'an import is lost']
+        if (!has('keys')) return broken
         // An import that was interrupted can be repeated, unless it had committed.
         const { exit, stderr } = await run(['server', 'import', backup, '--data', target], options)
-        if (exit !== 0 && !stderr.includes('STORE_NOT_EMPTY')) broken.push(`the import cannot be repeated: ${stderr}`)
+        if (exit !== 0 && !stderr.includes('STORE_NOT_EMPTY'))
+          return [...broken, `the import cannot be repeated: ${stderr}`]
         if (!(await isWhole())) broken.push('a repeated import is not whole')
         return broken
       },
