@@ -87,9 +87,11 @@ export const returns = (when: Call, kind: 2 | 4, change: (json: Data, request: T
     Math.floor(response.status / 100) === kind ? { body: JSON.stringify(change(bodyOf(response), request)) } : {},
   )
 
-/** Changes `data` of successes. */
+/** Changes `data` of successes that have it. */
 export const returnsData = (when: Call, change: (data: Data, request: TransportRequest) => unknown): Deviate =>
-  returns(when, 2, (json, request) => ({ ...json, data: change(membersOf(json.data), request) }))
+  returns(when, 2, (json, request) =>
+    json.data === undefined ? json : { ...json, data: change(membersOf(json.data), request) },
+  )
 
 export const success = (data: Json = {}): TransportResponse => ({
   status: 200,
