@@ -1,12 +1,12 @@
-// Builds dist/ (the programs, JSON Schemas, type declarations, the licences of bundled packages) and completions/. This script is
-// plain JavaScript, so that Node runs it without a compiler.
+// Builds dist/: the programs, JSON Schemas, type declarations, the licences of bundled packages. This script is plain
+// JavaScript, so that Node runs it without a compiler.
 //
 //   --if-changed  builds only if a source file is newer than dist/
-//   --bundle      skips type declarations and completions, which the tests do not need
-import { execFile, execFileSync } from 'node:child_process'
+//   --bundle      skips type declarations, which the tests do not need
+import { execFileSync } from 'node:child_process'
 import {
   copyFileSync,
-  existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -16,23 +16,14 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { build } from 'rolldown'
 import { bundle } from './bundle.js'
-import { writeSchemas } from './schemas.js'
 
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)))
 const bundleOnly = process.argv.includes('--bundle')
 // A build with --bundle writes this file last.
 const licences = 'dist/THIRD-PARTY-LICENSES'
 const stamp = bundleOnly ? licences : 'dist/types/client/index.d.ts'
-
-/** Completion script of each shell, by file name; a test compares the scripts with the command tree. */
-const completions = {
-  bash: 'voucherctl.bash',
-  zsh: '_voucherctl',
-  fish: 'voucherctl.fish',
-  powershell: 'voucherctl.ps1',
-}
 
 // Test runs, fault campaigns and npm ci all start a build, although sources have rarely changed.
 if (process.argv.includes('--if-changed') && isUpToDate()) process.exit()
@@ -41,19 +32,17 @@ const startedAt = new Date()
 // With --bundle, overwrite dist/ instead of removing it: a test run may be reading from it.
 if (!bundleOnly) rmSync('dist', { recursive: true, force: true })
 const programs = await bundle('dist')
-await writeSchemas('dist')
+await writeSchemas()
 writeFileSync(licences, licencesOf(programs.flatMap(Object.values).flatMap(({ modules }) => modules)))
-if (!bundleOnly) {
-  await Promise.all(Object.entries(completions).map(writeCompletion))
-  writeTypes()
-}
+if (!bundleOnly) writeTypes()
 utimesSync(stamp, startedAt, startedAt)
 
-async function writeCompletion([shell, file]) {
-  const path = join('completions', file)
-  const { stdout } = await promisify(execFile)(process.execPath, ['bin/voucherctl.js', 'completion', shell])
-  // Do not rewrite an unchanged file, so that `git status` stays clean after a build.
-  if (!existsSync(path) || readFileSync(path, 'utf8') !== stdout) writeFileSync(path, stdout)
+/** Writes the JSON Schemas, which the contract defines in TypeScript. */
+async function writeSchemas() {
+  const { output } = await build({ input: 'src/cli/schemas/file-schemas.ts', platform: 'node', write: false })
+  const { fileSchemas } = await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)
+  mkdirSync('dist/schemas', { recursive: true })
+  for (const [name, text] of Object.entries(fileSchemas)) writeFileSync(join('dist/schemas', name), text)
 }
 
 function writeTypes() {

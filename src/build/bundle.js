@@ -4,6 +4,7 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { transform as transformCss } from 'lightningcss'
 import { build } from 'rolldown'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -80,9 +81,9 @@ export async function bundle(outdir) {
   for (const file of ['index.html', 'icon.svg']) {
     copyFileSync(src(`inspector/page/${file}`), join(outdir, 'inspector', file))
   }
-  const styles = readFileSync(src('inspector/page/page.css'), 'utf8')
-  const spare = /\/\*.*?\*\/|(?<=[{};:,\n])\s+|;?\s+(?=[{}])|\b0(?=\.\d)/gs
-  writeFileSync(join(outdir, 'inspector/app.css'), styles.replaceAll(spare, ''))
+  const styles = readFileSync(src('inspector/page/page.css'))
+  const { code } = transformCss({ filename: 'page.css', code: styles, minify: true })
+  writeFileSync(join(outdir, 'inspector/app.css'), code)
   // One implementation for `import` and `require`, so that their classes and servers are the same.
   writeFileSync(
     join(outdir, 'testing/index.js'),

@@ -1,8 +1,8 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { scriptFiles, scriptFor } from '../../../src/cli/completion/scripts.js'
-import { shellNames } from '../../../src/cli/completion/shells.js'
+import type { shellNames } from '../../../src/cli/completion/shells.js'
 import { page } from '../../../src/cli/program.js'
 import { built } from '../../support/built-cli.js'
 import { secrets, stub, success, temporaryDir } from '../../support/cli.js'
@@ -10,14 +10,6 @@ import { app, pageOf } from '../../support/cli-samples.js'
 import { patient } from '../../support/completion.js'
 import type { Session } from '../../support/shells.js'
 import { bash, fish, hasShell, nameOf, zsh } from '../../support/shells.js'
-
-test.each(shellNames)(
-  'the %s script in completions/ matches the command tree (else run `npm run build`)',
-  async (shell) => {
-    const file = join(import.meta.dirname, '../../../completions', scriptFiles[shell])
-    expect(readFileSync(file, 'utf8')).toBe(await scriptFor(shell, page))
-  },
-)
 
 const hostile = {
   ...app,
