@@ -11,7 +11,8 @@ import type { Random } from '../random.js'
 
 /** A workload has no more different states if this many in turn are known. */
 const KNOWN_MAX = 300
-const SAVED_MAX = 5
+/** States with a loss that are kept for analysis. */
+const KEPT_MAX = 5
 /** States that are tried for each fsync without which one of them must lose something. */
 const WITHOUT_SYNC_MAX = 300
 
@@ -86,44 +87,48 @@ interface Trial {
   say(line: string): void
 }
 
+/** Yields different states of a disk with what their users knew, until KNOWN_MAX in turn are known. */
+function* statesOf({ workload, root, recording }: Subject, random: Random) {
+  const disk = diskOf(root, recording.events)
+  const seen = new Set<string>()
+  for (let n = 0, known = 0; known < KNOWN_MAX; n++) {
+    const ofState = random.of(`${workload.name} ${n}`)
+    const events = ofState.between(0, disk.events)
+    const state = disk.stateAfter(events, ofState)
+    const hash = hashOf(state, recording.acknowledged.filter(({ after }) => after <= events).length)
+    known = seen.has(hash) ? known + 1 : 0
+    if (known > 0) continue
+    seen.add(hash)
+    yield { state, events, of: disk.events }
+  }
+}
+
 /** Tries different states of all workloads in turn; returns their numbers. */
 async function tryStates(subjects: readonly Subject[], count: number, trial: Trial & { readonly folder: string }) {
   const { random, scratch, folder, broken, say } = trial
   const tried = new Map(subjects.map((it) => [it, 0]))
-  const disks = new Map(subjects.map((it) => [it, diskOf(it.root, it.recording.events)]))
-  const seen = new Set<string>()
-  let left = [...subjects]
   let total = 0
-  let saved = 0
-  for (let round = 0; total < count && left.length > 0; round++) {
-    for (const subject of left) {
-      const { workload } = subject
-      const disk = disks.get(subject) as ReturnType<typeof diskOf>
-      let known = 0
-      for (; known < KNOWN_MAX; known++) {
-        const ofState = random.of(`${workload.name} ${round} ${known}`)
-        const events = ofState.between(0, disk.events)
-        const state = disk.stateAfter(events, ofState)
-        const hash = hashOf(state, subject.recording.acknowledged.filter(({ after }) => after <= events).length)
-        if (seen.has(hash)) continue
-        seen.add(hash)
-        const problems = await tryState(subject, state, events, scratch)
-        tried.set(subject, (tried.get(subject) ?? 0) + 1)
-        total += 1
-        say(`state ${total} of ${count}`)
-        if (problems.length === 0) break
-        const [first, ...others] = problems
-        broken.push(
-          `${workload.name}, power loss after change ${events} of ${disk.events} (state ${round}): ${first}, and ${others.length} more`,
-        )
-        if (saved++ < SAVED_MAX) {
-          const kept = join(folder, `broken-${saved}`)
-          mkdirSync(kept)
-          writeState(state, kept)
-        }
-        break
+  let left = subjects.map((subject) => ({ subject, states: statesOf(subject, random) }))
+  while (total < count && left.length > 0) {
+    for (const source of left) {
+      const { subject, states } = source
+      const next = states.next()
+      if (next.done) {
+        left = left.filter((it) => it !== source)
+        continue
       }
-      if (known === KNOWN_MAX) left = left.filter((it) => it !== subject)
+      const { state, events, of } = next.value
+      const [problem, ...others] = await tryState(subject, state, events, scratch)
+      tried.set(subject, (tried.get(subject) ?? 0) + 1)
+      total += 1
+      say(`state ${total} of ${count}`)
+      if (problem === undefined) continue
+      const where = `${subject.workload.name}, power loss after change ${events} of ${of}`
+      const kept = join(folder, `broken-${broken.length}`)
+      broken.push(`${where}: ${problem}${others.length > 0 ? `, and ${others.length} more` : ''}`)
+      if (broken.length > KEPT_MAX) continue
+      mkdirSync(kept)
+      writeState(state, kept)
     }
   }
   return tried
