@@ -37,12 +37,14 @@ writeFileSync(licences, licencesOf(programs.flatMap(Object.values).flatMap(({ mo
 if (!bundleOnly) writeTypes()
 utimesSync(stamp, startedAt, startedAt)
 
-/** Writes the JSON Schemas, which the contract defines in TypeScript. */
+/** Writes the JSON Schemas, which modules in TypeScript define. */
 async function writeSchemas() {
-  const { output } = await build({ input: 'src/cli/schemas/file-schemas.ts', platform: 'node', write: false })
-  const { fileSchemas } = await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)
   mkdirSync('dist/schemas', { recursive: true })
-  for (const [name, text] of Object.entries(fileSchemas)) writeFileSync(join('dist/schemas', name), text)
+  for (const input of ['src/cli/schemas/file-schemas.ts', 'src/server/file-schemas.ts']) {
+    const { output } = await build({ input, platform: 'node', write: false, output: { codeSplitting: false } })
+    const { fileSchemas } = await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)
+    for (const [name, text] of Object.entries(fileSchemas)) writeFileSync(join('dist/schemas', name), text)
+  }
 }
 
 function writeTypes() {

@@ -27,9 +27,12 @@ export const defaultRateLimits: Readonly<Record<RateLimitName, RateLimit>> = {
 
 export const rateLimitNames = Object.keys(defaultRateLimits) as readonly RateLimitName[]
 
-/** Parses `CALLS/SECONDS`, such as `5/60`. */
+/** Form of `CALLS/SECONDS`, such as `5/60`. */
+export const rateLimitForm = /^(\d{1,9})\/(\d{1,6})$/
+
+/** Parses `CALLS/SECONDS`, both at least 1. */
 export function parseRateLimit(text: string): RateLimit | undefined {
-  const [, calls, seconds] = /^(\d{1,9})\/(\d{1,6})$/.exec(text) ?? []
+  const [, calls, seconds] = rateLimitForm.exec(text) ?? []
   const limit = { calls: Number(calls), seconds: Number(seconds) }
   return limit.calls >= 1 && limit.seconds >= 1 ? limit : undefined
 }

@@ -1,6 +1,6 @@
 import { closest } from '../contract/closest.js'
 import { failures } from '../contract/errors.js'
-import { parseRateLimit, rateLimitNames } from '../contract/rate-limits.js'
+import { parseRateLimit, rateLimitForm, rateLimitNames } from '../contract/rate-limits.js'
 import type { Place } from '../files/yaml-document.js'
 import { YamlDocument } from '../files/yaml-document.js'
 import type { Differences } from './options.js'
@@ -13,9 +13,10 @@ export type ReadDifferences =
   | { readonly ok: true; readonly differences: Differences }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
-/** A setting of a rule: what its value must be, and whether it is. */
+/** A setting of a rule: what its value must be, for people and as JSON Schema, and whether it is. */
 interface Setting {
   readonly form: string
+  readonly schema: object
   /** Member of Differences that has the value of this setting. */
   readonly member?: keyof Differences
   fits(value: unknown): boolean
@@ -23,18 +24,22 @@ interface Setting {
 
 const integerTo = (max: number, member: keyof Differences): Setting => ({
   form: `an integer from 1 to ${max}`,
+  schema: { type: 'integer', minimum: 1, maximum: max },
   member,
   fits: (it) => Number.isInteger(it) && Number(it) >= 1 && Number(it) <= max,
 })
 
 const callsInWindow: Setting = {
   form: 'a text CALLS/SECONDS such as 5/60',
+  schema: { type: 'string', pattern: rateLimitForm.source },
   fits: (it) => typeof it === 'string' && parseRateLimit(it) !== undefined,
 }
 
+const MESSAGE_LENGTH = 500
 const message: Setting = {
-  form: 'a text of 1 to 500 characters',
-  fits: (it) => typeof it === 'string' && it.length >= 1 && it.length <= 500,
+  form: `a text of 1 to ${MESSAGE_LENGTH} characters`,
+  schema: { type: 'string', minLength: 1, maxLength: MESSAGE_LENGTH },
+  fits: (it) => typeof it === 'string' && it.length >= 1 && it.length <= MESSAGE_LENGTH,
 }
 
 /** The server counts the existing records before it adds one; a count of more would delay the call. */
@@ -61,6 +66,17 @@ export const switchable = Object.entries(rules)
       `${rule} (${rule === 'failure-codes' ? 'a text for each code' : Object.keys(settings).join(', ')})`,
   )
   .join('; ')
+
+const mapOf = <T>(members: Readonly<Record<string, T>>, schemaOf: (member: T) => object) => ({
+  type: 'object',
+  properties: Object.fromEntries(Object.entries(members).map(([name, it]) => [name, schemaOf(it)])),
+  additionalProperties: false,
+})
+
+/** JSON Schema of a file of differences, for editors. */
+export const differencesSchema = mapOf(rules, (settings) =>
+  mapOf(settings, ({ form, schema }) => ({ description: form, ...schema })),
+)
 
 const membersOf = (value: unknown) =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : undefined

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Compile } from 'typebox/compile'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { defaultSeed } from '../../../src/testing/seed.js'
 import { cli } from '../../support/cli.js'
 
 const schemaOf = (name: string) =>
@@ -51,5 +52,34 @@ describe('JSON Schema of scenario files', () => {
     'receive: message\n    expect: { that: .a, data: { a: 1 } }',
   ])('accepts the step %j', (text) => {
     expect(scenario.Check(step(text))).toBe(true)
+  })
+})
+
+describe('JSON Schemas of the files of a server', () => {
+  const differences = schemaOf('differences')
+
+  test('accept the default seed, and refuse an unknown member and an id of another form', () => {
+    const seed = schemaOf('seed')
+    expect(seed.Check(defaultSeed)).toBe(true)
+    expect(seed.Check({ ...defaultSeed, templates: [] })).toBe(false)
+    expect(seed.Check({ ...defaultSeed, bots: [{ id: 'shop', name: 'Shop bot', username: 'shop_bot' }] })).toBe(false)
+  })
+
+  test.each([
+    'rate-limits: { reads: 2/600 }\nreversal: { window_days: 30 }',
+    'failure-codes: { VOUCHER_NOT_FOUND: No such voucher. }',
+    'application-tokens: { default_days: 7, max: 3 }',
+  ])('accept the differences %j', (text) => {
+    expect(differences.Check(parse(text))).toBe(true)
+  })
+
+  test.each([
+    'lists: { limit: 50 }',
+    'reversal: { days: 3 }',
+    'reversal: { window_days: 0 }',
+    'rate-limits: { issue: 5 }',
+    'failure-codes: { NO_CODE: x }',
+  ])('refuse the differences %j', (text) => {
+    expect(differences.Check(parse(text))).toBe(false)
   })
 })
