@@ -30,6 +30,8 @@ export interface ProbeResult {
   readonly observed: string | null
   /** The last request before the difference, as a curl command. */
   readonly request: string | null
+  /** Variables of the request whose values only the run had, with the ids of the records that they belong to. */
+  readonly variables: Readonly<Record<string, string>>
   readonly duration_ms: number
 }
 

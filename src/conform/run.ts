@@ -37,7 +37,7 @@ export async function runProbes(options: RunOptions): Promise<readonly Leftover[
     if (signal.aborted) break
     silent = outcome.result === 'not_reachable' ? silent + 1 : outcome.result === 'not_applicable' ? silent : 0
     const { id, group, title, basis } = probe
-    const none = { reason: null, expected: null, observed: null, request: null }
+    const none = { reason: null, expected: null, observed: null, request: null, variables: {} }
     const base = { probe: id, group, rule: ruleOf(probe), title, basis }
     onResult({ ...base, ...none, ...outcome, duration_ms: Math.round(now() - startedAt) })
   }
@@ -63,7 +63,8 @@ async function outcomeOf(probe: Probe, probing: Probing, options: RunOptions, si
     if (error instanceof Difference) {
       const { expected, observed } = error
       const request = error.request === undefined ? null : curlOf(baseUrl, error.request, scene.secrets)
-      return { result: 'differs', expected: hide(expected), observed: hide(observed), request }
+      const variables = scene.secrets.ownersIn(request ?? '')
+      return { result: 'differs', expected: hide(expected), observed: hide(observed), request, variables }
     }
     if (error instanceof NotApplicable) return { result: 'not_applicable', reason: hide(error.message) }
     if (error instanceof NotReachable) return { result: 'not_reachable', reason: hide(error.message) }

@@ -47,9 +47,13 @@ const splitAt = (text: string, value: string, name: string): readonly TextPart[]
 export class Secrets {
   readonly #names = new Map<string, string>()
   readonly #parts = new Set<string>()
+  readonly #owners = new Map<string, string>()
 
-  /** @returns the name; one that is taken gets a number */
-  add(name: string, value: string): string {
+  /**
+   * @param owner id of the record that the secret belongs to
+   * @returns the name; one that is taken gets a number
+   */
+  add(name: string, value: string, owner?: string): string {
     const known = this.#names.get(value)
     if (known !== undefined) return known
     const taken = new Set(this.#names.values())
@@ -57,6 +61,7 @@ export class Secrets {
     for (let n = 2; taken.has(free); n += 1) free = `${name}_${n}`
     if (value.length >= LENGTH_MIN) {
       this.#names.set(value, free)
+      if (owner !== undefined) this.#owners.set(free, owner)
       // The run makes its webhook secrets of the names of its objects.
       if (name !== 'WEBHOOK_SECRET') this.#addParts(value)
     }
@@ -71,18 +76,31 @@ export class Secrets {
   }
 
   /** Adds the secrets in a JSON value: credentials of vouchers, and members that hold tokens or secrets. */
-  addFrom(json: unknown): void {
-    if (Array.isArray(json)) for (const item of json) this.addFrom(item)
+  addFrom(json: unknown, parent?: string): void {
+    if (Array.isArray(json)) for (const item of json) this.addFrom(item, parent)
     if (typeof json !== 'object' || json === null) return
     const members = json as Readonly<Record<string, unknown>>
+    const id = members.id ?? members.bot_id
+    const owner = typeof id === 'string' ? id : parent
     if (typeof members.value === 'string' && typeof members.type === 'string') {
-      this.add(members.type === 'qr_token' ? 'QR_TOKEN' : 'CODE', members.value)
+      this.add(members.type === 'qr_token' ? 'QR_TOKEN' : 'CODE', members.value, owner)
     }
     for (const [member, value] of Object.entries(members)) {
       const name = secretMembers.get(member) ?? (SECRET_NAME.test(member) ? 'SECRET' : undefined)
-      if (name !== undefined && typeof value === 'string') this.add(name, value)
-      else this.addFrom(value)
+      if (name !== undefined && typeof value === 'string') this.add(name, value, owner)
+      else this.addFrom(value, owner)
     }
+  }
+
+  /** The secrets of records of the run whose names a text has: ids of the records by name. */
+  ownersIn(text: string): Readonly<Record<string, string>> {
+    const names = Array.from(text.matchAll(/\$\{([A-Z_0-9]+)\}/g), ([, name = '']) => name)
+    return Object.fromEntries(
+      names.flatMap((name) => {
+        const owner = this.#owners.get(name)
+        return owner === undefined ? [] : [[name, this.hide(owner)]]
+      }),
+    )
   }
 
   /** Returns the text with `${NAME}` in place of each secret. */

@@ -35,6 +35,15 @@ test('secrets numbers the names of further secrets of a kind', () => {
   expect(secrets.hide('AAAA-AAAA BBBB-BBBB sbot_token')).toBe('${CODE} ${CODE_2} ${BOT_TOKEN}')
 })
 
+test('secrets names the records that the secrets in a text belong to, except those of the user', () => {
+  const secrets = new Secrets()
+  secrets.add('VOUCHERCTL_TOKEN', 'sop_the-token')
+  secrets.addFrom({ data: { id: 'vch_1', credentials: [{ type: 'redeem_code', value: 'AAAA-AAAA' }] } })
+  secrets.addFrom({ data: { bot_id: 'bot_1', one_time_token: 'sbot_token' } })
+  const text = secrets.hide('sop_the-token AAAA-AAAA sbot_token')
+  expect(secrets.ownersIn(text)).toEqual({ CODE: 'vch_1', BOT_TOKEN: 'bot_1' })
+})
+
 test('curl command passes the request unchanged when bash expands the variables of secrets', () => {
   const secrets = new Secrets()
   secrets.add('VOUCHERCTL_TOKEN', 'sop_the-token')

@@ -58,7 +58,7 @@ const basisTexts: Readonly<Record<Basis, string>> = {
 }
 
 function differenceLines(
-  { probe, title, basis, expected, observed, request }: ProbeResult,
+  { probe, title, basis, expected, observed, request, variables }: ProbeResult,
   width: number,
   paint: Paint,
 ) {
@@ -71,8 +71,13 @@ function differenceLines(
     ...member('expected', expected),
     ...member('observed', observed),
     ...(request === null ? [] : [plain(request).replaceAll(/^/gm, '    ')]),
+    ...Object.entries(variables).flatMap(([name, owner]) => indented(plainLine(variableText(name, owner)), width)),
   ]
 }
+
+/** A run keeps no secrets, so that the reader of a report needs others. */
+const variableText = (name: string, owner: string) =>
+  `${name} belongs to ${owner}, which the run made: make another one to send the request.`
 
 /** Wraps a text under a heading; `first` stands before its first line, `more` before the others. */
 export function indented(text: string, width: number, first = '', more = first): string[] {

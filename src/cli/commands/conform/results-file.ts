@@ -15,8 +15,11 @@ export interface ResultsFile {
   append(record: ProbeResult | { readonly left: readonly Leftover[] }): void
 }
 
+/** Results of version 1 had no basis. */
+const VERSION = 2
+
 interface Header {
-  readonly version: 1
+  readonly version: typeof VERSION
   readonly base_url: string
 }
 
@@ -24,7 +27,7 @@ interface Header {
 export function openResults(host: Host, path: string, baseUrl: string, resume: boolean): ResultsFile | Failure {
   const file = resolve(host.cwd, path)
   if (resume) return readResults(file, path, baseUrl, (record) => appendFileSync(file, `${JSON.stringify(record)}\n`))
-  const header: Header = { version: 1, base_url: baseUrl }
+  const header: Header = { version: VERSION, base_url: baseUrl }
   const lines = newLinesFile(host, path, 'Continue its run with --resume, or name another file.', header)
   return lines.ok ? { ...lines, results: [], left: [] } : lines
 }
@@ -44,7 +47,7 @@ function readResults(
     return unreadable(path, error)
   }
   const [first, ...records] = text.split('\n').map((line) => asMembers(parseJson(line)))
-  if (first?.version !== 1 || first.base_url !== baseUrl) {
+  if (first?.version !== VERSION || first.base_url !== baseUrl) {
     return fail('FILE_UNREADABLE', `${path} does not hold results for ${baseUrl}.`, 'Name the file of that run.')
   }
   const known = records.filter((it) => it !== undefined)

@@ -66,6 +66,7 @@ test('conform --json prints one document, and --junit writes a report with the s
     expected: 'status 400',
     observed: 'status 200, a success',
     request: expect.stringContaining('${VOUCHERCTL_TOKEN}'),
+    variables: {},
     duration_ms: expect.any(Number),
   })
   const junit = readFileSync(join(cwd, 'report.xml'), 'utf8')
