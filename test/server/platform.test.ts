@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { inject } from 'light-my-request'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../src/contract/endpoint.js'
 import { contract, endpoints } from '../../src/contract/index.js'
@@ -351,8 +352,10 @@ describe('health and readiness', () => {
 })
 
 describe('metrics', () => {
-  const scrape = (headers: Readonly<Record<string, string>> = {}, remoteAddress = '127.0.0.1') =>
-    server.inject({ method: 'GET', url: '/metrics', headers, remoteAddress })
+  const scrape = async (headers: Readonly<Record<string, string>> = {}, remoteAddress = '127.0.0.1') => {
+    await server.app.ready()
+    return inject(server.app.respond, { method: 'GET', url: '/metrics', headers, remoteAddress })
+  }
 
   it('/metrics is available to loopback clients and the operator; others get 404', async () => {
     const operator = { authorization: `Bearer ${server.operatorKey}` }

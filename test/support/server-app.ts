@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
-import type { InjectOptions, Response } from 'light-my-request'
 import { newId, type RandomBytes } from '../../src/domain/ids.js'
 import { hashToken, makeToken } from '../../src/domain/tokens.js'
 import { Inspector } from '../../src/inspector/inspector.js'
@@ -21,7 +20,7 @@ import { sessionSealing } from '../../src/server/transport/session-sealing.js'
 import { memorySessions } from '../../src/store/sessions.js'
 import { sharedSessions } from '../../src/store/shared-sessions.js'
 import { openTestStore } from './engines.js'
-import { inject, injectInto, type Send } from './server-client.js'
+import { injectInto, type Send } from './server-client.js'
 
 /** Time at which the clock of every test server starts: 2027-03-01T12:00:00.000Z. */
 export const START_MS = Date.UTC(2027, 2, 1, 12)
@@ -52,8 +51,6 @@ export interface TestApp {
   /** The clock of the server, which only the test advances. */
   readonly clock: TestClock
   readonly send: Send
-  /** Like `send`, but with the request and response types of Fastify. */
-  inject(options: InjectOptions): Promise<Response>
   readonly operatorKey: string
   readonly errors: unknown[]
   close(): Promise<void>
@@ -158,7 +155,6 @@ export function testApp(overrides: Partial<Deps> = {}, events: Partial<AppEvents
     deps,
     clock: deps.clock,
     send: injectInto(app),
-    inject: (options) => inject(app, options),
     operatorKey,
     errors,
     close,

@@ -1,6 +1,6 @@
 import http from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { type InjectOptions, inject as injectTo, type Response } from 'light-my-request'
+import { inject } from 'light-my-request'
 import { type Endpoint, type InputOf, membersOf, type OutputOf, pathParameters } from '../../src/contract/endpoint.js'
 import type { Envelope } from '../../src/contract/envelope.js'
 
@@ -53,19 +53,16 @@ type Headers = Readonly<Record<string, string | string[] | number | undefined>>
 const flat = (headers: Headers): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
 
-/** Passes a request to the handler of the server without a socket. */
-export async function inject(app: FastifyInstance, options: InjectOptions): Promise<Response> {
-  await app.ready()
-  return injectTo(app.respond, options)
-}
-
+/** Returns a function that passes requests to the handler of a server without a socket. */
 export function injectInto(app: FastifyInstance): Send {
   return async ({ method, path, headers, body }) => {
-    const answer = await inject(app, {
+    await app.ready()
+    const payload = body === undefined ? {} : { payload: body }
+    const answer = await inject(app.respond, {
       method: method as 'GET',
       url: path,
       headers: { ...headers },
-      ...(body === undefined ? {} : { payload: body }),
+      ...payload,
     })
     return new Answer(answer.statusCode, flat(answer.headers), answer.body)
   }
