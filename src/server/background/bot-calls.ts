@@ -16,6 +16,7 @@ interface BotCall {
 /** Counts the calls of bots per minute in memory and writes them in batches, so that no call waits for a write. */
 export class BotCalls {
   #buckets = new Map<string, botCalls.BotCallBucket>()
+  #flushed: Promise<void> = Promise.resolve()
   readonly #store: Store
 
   constructor(store: Store) {
@@ -32,8 +33,17 @@ export class BotCalls {
     this.#buckets = new Map()
   }
 
-  /** Writes the counters; after a failure they stay in memory for the next flush. */
-  async flush(): Promise<void> {
+  /**
+   * Writes the counters, after a flush that still runs: a reader after `flush` sees every earlier call. After a failure
+   * they stay in memory for the next flush.
+   */
+  flush(): Promise<void> {
+    const flushing = this.#flushed.then(() => this.#write())
+    this.#flushed = flushing.catch(() => {})
+    return flushing
+  }
+
+  async #write(): Promise<void> {
     if (this.#buckets.size === 0) return
     const buckets = this.#buckets
     this.#buckets = new Map()

@@ -4,6 +4,7 @@ import * as tokens from '../../store/tokens.js'
 /** Collects the last use of tokens in memory and writes it in batches, so that no request waits for a write. */
 export class TokenUses {
   #uses = new Map<string, number>()
+  #flushed: Promise<void> = Promise.resolve()
   readonly #store: Store
 
   constructor(store: Store) {
@@ -19,8 +20,17 @@ export class TokenUses {
     this.#uses = new Map()
   }
 
-  /** Writes the collected times; after a failure they stay in memory for the next flush. */
-  async flush(): Promise<void> {
+  /**
+   * Writes the collected times, after a flush that still runs: a reader after `flush` sees every earlier use. After a
+   * failure they stay in memory for the next flush.
+   */
+  flush(): Promise<void> {
+    const flushing = this.#flushed.then(() => this.#write())
+    this.#flushed = flushing.catch(() => {})
+    return flushing
+  }
+
+  async #write(): Promise<void> {
     if (this.#uses.size === 0) return
     const uses = this.#uses
     this.#uses = new Map()
