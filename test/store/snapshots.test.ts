@@ -55,6 +55,11 @@ describe.each(engines)('Snapshots on $name', ({ create }) => {
     expect(await ids()).toEqual(['vch_1'])
   })
 
+  it('lists snapshots of the same millisecond by name', async () => {
+    for (const name of ['two', 'Two', 'one']) await store.snapshots.save(at(name))
+    expect((await store.snapshots.list()).map(({ name }) => name)).toEqual(['Two', 'one', 'two'])
+  })
+
   it('removes a snapshot, and knows none before the first save', async () => {
     expect(await store.snapshots.list()).toEqual([])
     expect(await store.snapshots.restore('one')).toBe('missing')

@@ -78,7 +78,7 @@ export class FileSnapshots {
 
   list(): StoredSnapshot[] {
     return this.#attached([], () => {
-      const sql = 'select name, saved_at, clock, vouchers from snapshots.entries order by saved_at, id'
+      const sql = 'select name, saved_at, clock, vouchers from snapshots.entries order by saved_at, name'
       return (this.#db.prepare(sql).all() as Entry[]).map(recordOf)
     })
   }

@@ -42,7 +42,8 @@ export class MemorySnapshots {
   }
 
   list(): StoredSnapshot[] {
-    return [...this.#saved.values()].map((it) => it.record).sort((a, b) => a.saved_at - b.saved_at)
+    const byAge = (a: StoredSnapshot, b: StoredSnapshot) => a.saved_at - b.saved_at || (a.name < b.name ? -1 : 1)
+    return [...this.#saved.values()].map((it) => it.record).sort(byAge)
   }
 
   remove(name: string): StoredSnapshot | undefined {
