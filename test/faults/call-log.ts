@@ -1,5 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import type { Answer } from '../support/server-client.js'
+import { Sometimes } from './sometimes.js'
 
 export type Action = 'issue' | 'redeem' | 'reverse'
 
@@ -12,6 +13,8 @@ export interface Entry {
   acknowledged: Acknowledged | null
   /** True if the server refused the call without using its idempotency key. */
   refused: boolean
+  /** True if the connection ended without a response. */
+  isUnanswered: boolean
 }
 
 export interface Acknowledged {
@@ -33,13 +36,17 @@ export class CallLog {
   readonly #entries = new Map<string, Entry>()
   readonly #wrong: string[] = []
   #doneWithoutResponse = 0
-  constructor(readonly path: string) {}
+  /** @param sometimes counts the states that the responses show */
+  constructor(
+    readonly path: string,
+    readonly sometimes = new Sometimes([]),
+  ) {}
 
   /** Records a call before it is sent. */
   open(key: string, action: Action, input: Entry['input']): Entry {
     const known = this.#entries.get(key)
     if (known !== undefined) return known
-    const entry: Entry = { key, action, input, acknowledged: null, refused: false }
+    const entry: Entry = { key, action, input, acknowledged: null, refused: false, isUnanswered: false }
     this.#entries.set(key, entry)
     this.#log({ key, action, asked: input })
     return entry
@@ -55,12 +62,22 @@ export class CallLog {
     const earlier = entry.acknowledged
     if (earlier === null) {
       // A replay as the first success: the server carried out the call earlier, and its response was lost.
-      if (replayed) this.#doneWithoutResponse += 1
+      if (replayed) {
+        this.#doneWithoutResponse += 1
+        this.sometimes.note('a call took effect without a response')
+      } else if (entry.isUnanswered) this.sometimes.note('a call without a response had no effect')
+      if (entry.action === 'reverse') this.sometimes.note('a redemption was reversed')
+      if (entry.key.startsWith('again-')) this.sometimes.note('a voucher was redeemed again after a reversal')
       entry.acknowledged = { status, sameness, data }
       entry.refused = false
     } else if (earlier.sameness !== sameness || earlier.status !== status) {
       this.wrong(`${entry.key} was answered ${earlier.status} ${earlier.sameness}, then ${status} ${sameness}`)
-    }
+    } else if (replayed) this.sometimes.note('a retry was a replay')
+  }
+
+  /** Records that the connection ended without a response. */
+  unanswered(entry: Entry): void {
+    entry.isUnanswered = true
   }
 
   /** Records a violation that the stored data cannot show: two different responses to a call, or a wrong refusal. */
@@ -93,6 +110,7 @@ export class CallLog {
 
   #refusal(entry: Entry, { status, code, text }: Answer): void {
     this.#log({ key: entry.key, status, code })
+    if (code === 'TEMPLATE_QUOTA_EXHAUSTED') this.sometimes.note('the quota of a template was exhausted')
     const expected = EXPECTED_REFUSALS.includes(String(code)) || status === 429
     if (entry.acknowledged !== null || !expected) this.wrong(`${entry.key} was refused: ${status} ${text}`)
     entry.refused = true

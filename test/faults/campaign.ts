@@ -1,4 +1,5 @@
 import type { Random } from './random.js'
+import type { Sometimes } from './sometimes.js'
 
 export interface Run {
   /** Run the short form of the campaign, as for every change, instead of the long form. */
@@ -11,6 +12,8 @@ export interface Run {
   readonly folder: string
   /** Root of the checkout. */
   readonly root: string
+  /** Counts the states that the campaign reaches. */
+  readonly sometimes: Sometimes
   /** Shows progress on a terminal. */
   say(line: string): void
 }
@@ -27,6 +30,8 @@ export interface Campaign {
   /** Row of the campaign in README.md, such as R1. */
   readonly row: string
   readonly name: string
+  /** States that the long form must reach; in the short form, chance may miss some. */
+  readonly states?: readonly string[]
   run(run: Run): Promise<Result>
 }
 

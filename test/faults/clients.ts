@@ -33,6 +33,7 @@ export async function send(tenant: Tenant, callLog: CallLog, entry: Entry): Prom
     callLog.answered(entry, answer)
     return answer
   } catch {
+    callLog.unanswered(entry)
     return null
   } finally {
     overdue.abort()

@@ -6,6 +6,7 @@ import { pollOf, say } from '../support/server-chats.js'
 import { callerOf } from '../support/server-client.js'
 import type { Tenant, TestBot } from '../support/server-tenant.js'
 import type { Facts } from './campaign.js'
+import type { Sometimes } from './sometimes.js'
 
 const HOUR = 3_600_000
 const POLL_S = 1
@@ -20,7 +21,7 @@ const HELD_MS = 12_000
  * Tests two bots under clock jumps: one polls, one has a webhook whose receiver fails or is slow.
  * @param broken list to which violations are added
  */
-export async function jumpingBots(broken: string[]) {
+export async function jumpingBots(broken: string[], sometimes: Sometimes) {
   /** Number of received delivery attempts by update id. */
   const attempts = new Map<number, number>()
   let answer: 'fails' | 'takes' | 'holds' = 'fails'
@@ -99,6 +100,7 @@ export async function jumpingBots(broken: string[]) {
       const slowest = await delivered(tenant, stranded, 'after a jump back')
       for (const id of stranded) {
         const count = attempts.get(id) ?? 0
+        if (count > 1) sometimes.note('a delivery was retried after the clock was set back')
         if (count > 3) broken.push(`update ${id} was sent ${count} times`)
       }
       if (!quick) {
@@ -107,7 +109,8 @@ export async function jumpingBots(broken: string[]) {
         while (!attempts.has(held)) await wait(20)
         await setClock(HOUR)
         await delivered(tenant, [held], 'in flight while the clock jumps')
-        if (attempts.get(held) !== 1) broken.push(`what was in flight was sent ${attempts.get(held)} times`)
+        if (attempts.get(held) === 1) sometimes.note('a delivery was in flight while the clock jumped')
+        else broken.push(`what was in flight was sent ${attempts.get(held)} times`)
       }
       receiver.close()
       receiver.closeAllConnections()

@@ -1,26 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
-import type { Campaign, Result } from './campaign.js'
 import { campaigns } from './campaigns/index.js'
-import { Random } from './random.js'
-import { fallenServers, killServers } from './server.js'
+import { type Row, runCampaign } from './run-campaign.js'
+import { killServers } from './server.js'
 
 export { recordAll } from './power/record.js'
 
 const BROKEN_SHOWN = 20
-
-interface Row {
-  readonly row: string
-  readonly name: string
-  readonly outcome: 'held' | 'broken' | 'skipped'
-  readonly seconds: number
-  readonly facts: Readonly<Record<string, number | string>>
-  readonly broken: readonly string[]
-  readonly reason?: string
-}
 
 /** @returns the exit code: 1 if an invariant was broken */
 export async function main(args: string[], root: string): Promise<number> {
@@ -45,10 +34,11 @@ export async function main(args: string[], root: string): Promise<number> {
   }
   const rows: Row[] = []
   for (const campaign of chosen) {
-    const row = await runOne(campaign, seed, flags.quick, root)
+    const row = await runCampaign(campaign, seed, flags.quick, root)
     rows.push(row)
     process.stdout.write(lineOf(row))
     for (const text of row.broken.slice(0, BROKEN_SHOWN)) process.stdout.write(`        ${text}\n`)
+    if (flags.quick) for (const state of row.missed) process.stdout.write(`        not reached: ${state}\n`)
     if (row.broken.length > BROKEN_SHOWN) process.stdout.write(`        and ${row.broken.length - BROKEN_SHOWN} more\n`)
   }
   const machine = { node: process.version, platform: `${process.platform} ${process.arch}` }
@@ -57,44 +47,6 @@ export async function main(args: string[], root: string): Promise<number> {
   const broken = rows.some((it) => it.outcome === 'broken')
   if (broken) process.stdout.write(`To repeat: npm run faults --${flags.quick ? ' --quick' : ''} --seed ${seed}\n`)
   return broken ? 1 : 0
-}
-
-async function runOne(campaign: Campaign, seed: string, quick: boolean, root: string): Promise<Row> {
-  const patience = quick ? 10 : 1
-  const { row, name } = campaign
-  const cache = join(root, 'node_modules', '.cache', 'faults')
-  mkdirSync(cache, { recursive: true })
-  // Use the disk of the checkout, because a temporary folder is often in memory.
-  const folder = mkdtempSync(join(cache, `${row}-`))
-  const say = (line: string) => {
-    if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${row} ${line}`)
-  }
-  const startedAt = performance.now()
-  let result: Result
-  try {
-    result = await campaign.run({ quick, patience, random: new Random(`${seed} ${name}`), folder, root, say })
-  } catch (error) {
-    result = { facts: {}, broken: [`the campaign could not go on: ${(error as Error).stack}`] }
-  }
-  await killServers()
-  const fallen = fallenServers()
-  if (!('skipped' in result)) result = { facts: result.facts, broken: [...fallen, ...result.broken] }
-  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K')
-  const seconds = Math.round((performance.now() - startedAt) / 100) / 10
-  const common = { row, name, seconds }
-  if ('skipped' in result) {
-    rmSync(folder, { recursive: true, force: true })
-    return { ...common, outcome: 'skipped', facts: {}, broken: [], reason: result.skipped }
-  }
-  const { facts, broken } = result
-  if (broken.length === 0) rmSync(folder, { recursive: true, force: true })
-  return {
-    ...common,
-    outcome: broken.length === 0 ? 'held' : 'broken',
-    facts,
-    broken,
-    ...(broken.length === 0 ? {} : { reason: `left in ${folder}` }),
-  }
 }
 
 function lineOf({ row, name, outcome, seconds, facts, reason }: Row): string {

@@ -32,13 +32,26 @@ const around = (now: number) => ({
 export const clockJumps: Campaign = {
   row: 'clock',
   name: 'the wall clock set forward and back under load and across restarts',
+  states: [
+    'the clock jumped ahead under load',
+    'the clock jumped back under load',
+    'the clock jumped across a kill',
+    'the clock jumped across a stop',
+    'a retry was a replay',
+    'a rate limit refused a call',
+    'a token had expired',
+    'a voucher had expired',
+    'a voucher was not valid yet',
+    'a delivery was retried after the clock was set back',
+    'a delivery was in flight while the clock jumped',
+  ],
 
-  async run({ quick, random, folder, root, say }: Run) {
+  async run({ quick, random, folder, root, sometimes, say }: Run) {
     const dataDir = join(folder, 'data')
-    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
+    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'), sometimes)
     const broken: string[] = []
     const clock = new ShiftedClock(folder)
-    const bots = await jumpingBots(broken)
+    const bots = await jumpingBots(broken, sometimes)
     const flags = [...LIMITS.flatMap((it) => ['--rate-limit', it]), '--dev-webhook-loopback', String(bots.port)]
     const start = () => startServer(root, dataDir, flags, clock.env)
     let server = await start()
@@ -58,6 +71,7 @@ export const clockJumps: Campaign = {
     await bots.open(first)
 
     let restarts = 0
+    let before = 0
     // The short form makes half of the jumps, from a random one on.
     const jumps = quick ? Math.ceil(SHIFTS.length / 2) : SHIFTS.length * 6
     const firstShift = quick ? random.below(SHIFTS.length) : 0
@@ -83,6 +97,9 @@ export const clockJumps: Campaign = {
         },
       })
       await jumping
+      if (end !== 'none') sometimes.note(`the clock jumped across a ${end}`)
+      else if (shift !== before) sometimes.note(`the clock jumped ${shift > before ? 'ahead' : 'back'} under load`)
+      before = shift
       if (end !== 'none') {
         clock.preset(shift)
         server = await start()
@@ -99,6 +116,7 @@ export const clockJumps: Campaign = {
       const list = () => tenant.runtime(contract.templates.list, { limit: 1 })
       const limited = await Promise.all(Array.from({ length: LIMITED.calls + 1 }, list))
       const refused = limited.find(({ status }) => status === 429)
+      if (refused !== undefined) sometimes.note('a rate limit refused a call')
       const waits = Number(refused?.headers['retry-after'] ?? 'NaN')
       if (!(waits <= LIMITED.seconds)) broken.push(`${name}: the limit lets one wait ${waits} s`)
       await bots.meet(tenant, name)
@@ -110,11 +128,14 @@ export const clockJumps: Campaign = {
       const { voucher, checkedAt } = data
       const early = checkedAt < voucher.validFrom ? 'not_yet_valid' : null
       const reason = checkedAt < voucher.validUntil ? early : 'expired'
+      if (data.reason === 'expired') sometimes.note('a voucher had expired')
+      if (data.reason === 'not_yet_valid') sometimes.note('a voucher was not valid yet')
       if (data.reason !== reason) broken.push(`${name}: a voucher of a day is ${data.reason} at ${checkedAt}`)
       const byDayToken = callerOf(server.send, dayToken.data.token)
       const verified = await byDayToken(contract.vouchers.verify, { credential })
       const seen = verified.code ?? verified.data.redeemable
       const expected = shift >= DAY ? 'TOKEN_EXPIRED' : data.redeemable
+      if (seen === 'TOKEN_EXPIRED') sometimes.note('a token had expired')
       if (seen !== expected) broken.push(`${name}: a token of a day, ${shift} ms off: ${seen}`)
       say(`jump ${round + 1} of ${jumps}: ${callLog.acknowledged().length} acknowledged`)
     }

@@ -48,8 +48,16 @@ function breachOf({ promised }: Damage, wrong: number, unserved: number): string
 export const damagedFiles: Campaign = {
   row: 'R12',
   name: 'damaged, newer and foreign files',
+  states: [
+    ...REFUSALS.map((code) => `a start was refused with ${code}`),
+    'a start was refused on files of a stopped server',
+    'a start was refused on files of a killed server',
+    'a server started on an earlier state',
+    'a server returned correct data from damaged files',
+    'a server returned a value that was changed in its file',
+  ],
 
-  async run({ quick, random, folder, root, say }: Run) {
+  async run({ quick, random, folder, root, sometimes, say }: Run) {
     const broken: string[] = []
     const outcomes = new Map<string, number>()
     const count = (outcome: string) => outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
@@ -69,8 +77,10 @@ export const damagedFiles: Campaign = {
       } catch (error) {
         if (!(error instanceof Refused)) throw error
         count('refused')
-        const said = REFUSALS.some((code) => error.stderr.includes(`"code":"${code}"`))
-        if (!said) broken.push(`${done}: it ended with ${error.exit}, saying ${error.stderr}`)
+        const said = REFUSALS.find((code) => error.stderr.includes(`"code":"${code}"`))
+        if (said !== undefined) sometimes.note(`a start was refused with ${said}`)
+        sometimes.note(`a start was refused on files of a ${end === 'kill' ? 'killed' : 'stopped'} server`)
+        if (said === undefined) broken.push(`${done}: it ended with ${error.exit}, saying ${error.stderr}`)
         // On close, SQLite checkpoints an existing WAL even into a database file that it found damaged.
         const isLeft = end === 'kill' || readFileSync(join(damaged, damage.file)).equals(changed)
         if (!isLeft) broken.push(`${done}: it was refused and changed`)
@@ -84,12 +94,17 @@ export const damagedFiles: Campaign = {
       await server.stop()
       const breach = breachOf(damage, wrong, unserved)
       if (breach !== null) broken.push(`${done}: ${breach}`)
+      if (wrong + unserved === 0) sometimes.note('a server returned correct data from damaged files')
       if (wrong === 0) count(unserved > 0 ? 'partly unserved' : 'whole')
       else if (damage.promised === 'an earlier state') {
         count('an earlier state')
+        sometimes.note('a server started on an earlier state')
         // A damaged WAL loses its later transactions, but the remaining data must be consistent.
         broken.push(...breachesIn(readStored(damaged, folder)).map((it) => `${done}: ${it}`))
-      } else count('values changed')
+      } else {
+        count('values changed')
+        sometimes.note('a server returned a value that was changed in its file')
+      }
       rmSync(damaged, { recursive: true })
       say(`damage ${n + 1} of ${cases}`)
     }

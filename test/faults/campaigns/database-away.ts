@@ -11,6 +11,7 @@ import { clerks, send } from '../clients.js'
 import { breachesIn, differences } from '../invariants.js'
 import type { Random } from '../random.js'
 import { type Server, startServer, tenantAt } from '../server.js'
+import type { Sometimes } from '../sometimes.js'
 import { readStoredIn } from '../stored.js'
 
 const CLIENTS_EACH = 8
@@ -38,6 +39,7 @@ interface Fleet {
   /** Durations of the 503 responses in milliseconds. */
   readonly refusedMs: number[]
   readonly wrong: string[]
+  readonly sometimes: Sometimes
   /** Ends the retries of all clients. */
   isOver: boolean
 }
@@ -50,12 +52,15 @@ function patient(fleet: Fleet, place: 0 | 1): Send {
       const answer = await fleet.servers[place].send(request).catch(() => null)
       // The server still processes the first attempt, which waits for a database that does not respond.
       const isInFlight = answer?.code === 'IDEMPOTENCY_KEY_IN_PROGRESS'
+      if (isInFlight) fleet.sometimes.note('an idempotency key was in progress')
+      if (answer === null) fleet.sometimes.note('a connection ended without a response')
       if (answer !== null && answer.status !== 503 && !isInFlight) {
         fleet.served[place] += 1
         return answer
       }
       if (answer !== null && !isInFlight) {
         fleet.refusedMs.push(performance.now() - askedAt)
+        fleet.sometimes.note(`the ${place === 0 ? 'first' : 'second'} server refused a call with 503`)
         if (answer.code !== 'SERVICE_UNAVAILABLE' || answer.headers['retry-after'] === undefined) {
           fleet.wrong.push(`while the database was away: ${answer.status} ${answer.text}`)
         }
@@ -87,6 +92,18 @@ async function startAgain(postgres: PostgresServer): Promise<void> {
 export const databaseAway: Campaign = {
   row: 'R4',
   name: 'PostgreSQL restarted, killed, unreachable and broken off, servers killed, under load of 2 servers',
+  states: [
+    'the first server refused a call with 503',
+    'the second server refused a call with 503',
+    'an idempotency key was in progress',
+    'a connection ended without a response',
+    'a call took effect without a response',
+    'a retry was a replay',
+    '/readyz returned 503 without the database',
+    'a message of the database was cut off',
+    'the database terminated a connection',
+    'a redemption was reversed',
+  ],
 
   async run(run: Run) {
     let postgres: PostgresServer
@@ -105,14 +122,15 @@ export const databaseAway: Campaign = {
   },
 }
 
-async function campaign({ quick, patience, random, folder, root, say }: Run, postgres: PostgresServer, gate: Gate) {
-  const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
+async function campaign(run: Run, postgres: PostgresServer, gate: Gate) {
+  const { quick, patience, random, folder, root, sometimes, say } = run
+  const callLog = new CallLog(join(folder, 'acknowledged.ndjson'), sometimes)
   const broken: string[] = []
   const recoveries: number[] = []
   const env = { VOUCHERCTL_DATABASE_URL: postgres.url.replace(`:${postgres.port}/`, `:${gate.port}/`) }
   const start = () => startServer(root, join(folder, 'data'), ['--rate-limit', 'off'], env)
   const servers: [Server, Server] = [await start(), await start()]
-  const fleet: Fleet = { servers, served: [0, 0], refusedMs: [], wrong: broken, isOver: false }
+  const fleet: Fleet = { servers, served: [0, 0], refusedMs: [], wrong: broken, sometimes, isOver: false }
   const first = await newTenant(servers[0])
   const { id } = await first.template({ issue_limit: 1_000_000 })
   const at = (place: 0 | 1): Tenant => tenantAt({ send: patient(fleet, place), operatorKey: '' }, first)
@@ -211,7 +229,7 @@ async function causeFault(harm: Harm, { postgres, gate, fleet, place, start, ran
       gate.thaw()
       break
     case 'breaking off':
-      gate.cutAfter = (bytes) => (random.chance(BROKEN_OFF_SHARE) ? lastOf(bytes, random) : null)
+      gate.cutAfter = (bytes) => (random.chance(BROKEN_OFF_SHARE) ? lastOf(bytes, random, fleet) : null)
       await wait(awayMs)
       gate.cutAfter = null
       break
@@ -224,15 +242,20 @@ async function causeFault(harm: Harm, { postgres, gate, fleet, place, start, ran
 }
 
 /** The last bytes before a cut: a part of the message, or the message with PostgreSQL's termination message. */
-function lastOf(answer: Buffer, random: Random): Buffer {
-  if (random.chance(0.5)) return answer.subarray(0, random.below(answer.length + 1))
+function lastOf(answer: Buffer, random: Random, { sometimes }: Fleet): Buffer {
+  if (random.chance(0.5)) {
+    sometimes.note('a message of the database was cut off')
+    return answer.subarray(0, random.below(answer.length + 1))
+  }
+  sometimes.note('the database terminated a connection')
   return Buffer.concat([answer, postgresError('57P01', 'terminating connection due to administrator command')])
 }
 
 /** Requires that /healthz returns 200 and /readyz 503 while the database is unavailable. */
-async function expectAway({ servers, wrong }: Fleet): Promise<void> {
+async function expectAway({ servers, wrong, sometimes }: Fleet): Promise<void> {
   const ask = (path: string): Promise<Answer> => servers[0].send({ method: 'GET', path })
   const [alive, ready] = [await ask('/healthz'), await ask('/readyz')]
+  if (ready.status === 503) sometimes.note('/readyz returned 503 without the database')
   if (alive.status !== 200 || ready.status !== 503) {
     wrong.push(`with its database away: /healthz ${alive.status}, /readyz ${ready.status}`)
   }

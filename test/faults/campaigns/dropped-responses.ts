@@ -15,13 +15,25 @@ import { readStored } from '../stored.js'
 const drop = (tenant: Tenant, action: Action) =>
   tenant.operator(contract.platform.addFault, { endpoint: `vouchers.${action}`, kind: 'drop_response', times: 1 })
 
+/** The states of one kind of call: its response is dropped, with and without a kill. */
+const statesOf = (action: Action) => [
+  `a server replayed ${action}`,
+  `a restarted server replayed ${action} after a kill`,
+]
+
 export const droppedResponses: Campaign = {
   row: 'R3',
   name: 'answer dropped after the commit, killed between effect and answer, then the retry',
+  states: [
+    ...(['issue', 'redeem', 'reverse'] as const).flatMap(statesOf),
+    'a call took effect without a response',
+    'a retry was a replay',
+    'vouchers redeem retried a call whose response was dropped',
+  ],
 
-  async run({ quick, folder, root }: Run) {
+  async run({ quick, folder, root, sometimes }: Run) {
     const dataDir = join(folder, 'data')
-    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
+    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'), sometimes)
     const broken: string[] = []
     let server = await startServer(root, dataDir)
     const first = await newTenant(server)
@@ -45,7 +57,7 @@ export const droppedResponses: Campaign = {
         const replayed = answer?.headers['idempotent-replayed']
         if (answer === null || answer.status >= 300 || replayed !== 'true') {
           broken.push(`${entry.key} again: ${answer?.status} ${answer?.text}, replayed: ${replayed}`)
-        }
+        } else sometimes.note(statesOf(entry.action)[killed ? 1 : 0] as string)
       }
       return answers[0]
     }
@@ -102,7 +114,9 @@ async function checkCommandRetries(
   // A call with the idempotency key of the command must return the redemption that the command printed.
   const again = await send(tenant, callLog, callLog.open('redeem-tool', 'redeem', { credential }))
   const { id } = JSON.parse(output) as Redemption
-  return (again?.data as Redemption).id === id
-    ? []
-    : ['the command printed another redemption than the one that is kept']
+  if ((again?.data as Redemption).id !== id) return ['the command printed another redemption than the one that is kept']
+  if (again?.headers['idempotent-replayed'] === 'true') {
+    callLog.sometimes.note('vouchers redeem retried a call whose response was dropped')
+  }
+  return []
 }

@@ -8,7 +8,7 @@ import type { Answer } from '../../support/server-client.js'
 import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
 import { CallLog } from '../call-log.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
-import { clerks, retryUnresolved } from '../clients.js'
+import { clerks, retryUnresolved, send } from '../clients.js'
 import { breachesIn, differences } from '../invariants.js'
 import { killServers, Refused, startServer, tenantAt } from '../server.js'
 import { readStored } from '../stored.js'
@@ -16,6 +16,7 @@ import { readStored } from '../stored.js'
 const DISK_MIB = 24
 const RECOVERY_MS_MAX = 5_000
 const REFUSALS_MIN = 40
+const READS = 'a voucher was verified on the full disk'
 
 /** Mounts a small file system in memory, or returns the reason why this user may not mount one. */
 function mountSmall(at: string): { unmount(): void } | { skipped: string } {
@@ -49,14 +50,22 @@ function fill(disk: string, leftKib: number): string {
 export const fullDisk: Campaign = {
   row: 'R5',
   name: `disk full (tmpfs of ${DISK_MIB} MiB)`,
+  states: [
+    'a write took effect on the almost full disk',
+    'a write was refused on the full disk',
+    READS,
+    'a killed server started on the full disk',
+    'a refused write took effect once there was space',
+    'a retry was a replay',
+  ],
 
-  async run({ quick, patience, random, folder, root, say }: Run) {
+  async run({ quick, patience, random, folder, root, sometimes, say }: Run) {
     const disk = join(folder, 'disk')
     const mounted = mountSmall(disk)
     if ('skipped' in mounted) return mounted
     try {
       const dataDir = join(disk, 'data')
-      const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
+      const callLog = new CallLog(join(folder, 'acknowledged.ndjson'), sometimes)
       const broken: string[] = []
       const recoveries: number[] = []
       let refusals = 0
@@ -72,8 +81,9 @@ export const fullDisk: Campaign = {
         const ballast = fill(disk, random.between(0, 300))
         let seen = 0
         const onResponse = (answer: Answer) => {
-          if (answer.status < 500) return
+          if (answer.status < 500) return void sometimes.note('a write took effect on the almost full disk')
           seen += 1
+          sometimes.note('a write was refused on the full disk')
           if (answer.status !== 503 || answer.code !== 'SERVICE_UNAVAILABLE' || !answer.headers['retry-after']) {
             broken.push(`a full disk was answered ${answer.status} ${answer.text}`)
           }
@@ -92,7 +102,7 @@ export const fullDisk: Campaign = {
         })
         if (seen < REFUSALS_MIN) broken.push(`only ${seen} writes were refused on the full disk`)
         refusals += seen
-        broken.push(...(await checkReads(tenant, callLog)))
+        broken.push(...(await checkReads(tenant, callLog, READS)))
 
         // Every second round kills the server and restarts it while the disk is full.
         if (round % 2 === 1) {
@@ -102,7 +112,8 @@ export const fullDisk: Campaign = {
           try {
             server = await startServer(root, dataDir)
             restartedFull += 1
-            broken.push(...(await checkReads(tenantAt(server, first), callLog)))
+            sometimes.note('a killed server started on the full disk')
+            broken.push(...(await checkReads(tenantAt(server, first), callLog, READS)))
             rmSync(ballast)
           } catch (error) {
             if (!(error instanceof Refused)) throw error
@@ -114,7 +125,11 @@ export const fullDisk: Campaign = {
 
         const freedAt = performance.now()
         const again = tenantAt(server, first)
+        const unresolved = callLog.unresolved().length
         const wedged = await retryUnresolved(again, callLog, recoveryMsMax)
+        sometimes.note('a refused write took effect once there was space', unresolved - wedged.length)
+        const repeated = callLog.acknowledged().slice(-20)
+        await Promise.all(repeated.map((entry) => send(again, callLog, entry)))
         recoveries.push(performance.now() - freedAt)
         broken.push(...wedged.map(({ key }) => `${key} is not answered ${recoveryMsMax / 1000} s after there is space`))
         say(`full ${round + 1} of ${rounds}`)
@@ -139,8 +154,8 @@ export const fullDisk: Campaign = {
   },
 }
 
-/** Checks that vouchers can be verified and lists read; returns the violations. */
-export async function checkReads(tenant: Tenant, callLog: CallLog): Promise<string[]> {
+/** Checks that vouchers can be verified and lists read; returns the violations. @param state counted for each voucher */
+export async function checkReads(tenant: Tenant, callLog: CallLog, state: string): Promise<string[]> {
   const broken: string[] = []
   const issued = callLog.acknowledged().filter(({ action }) => action === 'issue')
   for (const { key, acknowledged } of issued.slice(-20)) {
@@ -148,7 +163,7 @@ export async function checkReads(tenant: Tenant, callLog: CallLog): Promise<stri
     const answer = await tenant.runtime(contract.vouchers.verify, { credential: codeOf(issued) })
     if (answer.status !== 200 || answer.data.voucher.id !== issued.id) {
       broken.push(`verify of ${key} was answered ${answer.status} ${answer.text}`)
-    }
+    } else callLog.sometimes.note(state)
   }
   const list = await tenant.runtime(contract.templates.list, {})
   if (list.status !== 200) broken.push(`the list of templates was answered ${list.status}`)

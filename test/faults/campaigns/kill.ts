@@ -8,6 +8,7 @@ import { clerks, retryUnresolved, send } from '../clients.js'
 import { breachesIn, differences } from '../invariants.js'
 import { startServer, tenantAt } from '../server.js'
 import { readStored } from '../stored.js'
+import { walFrames } from '../wal-frames.js'
 
 const CLIENTS = 16
 const SMALL_QUOTA = 25
@@ -21,10 +22,21 @@ const LATER_MS_MAX = 20
 export const kill: Campaign = {
   row: 'R1',
   name: 'kill -9 under write load of 16 clients, restart',
+  states: [
+    'a call took effect without a response',
+    'a call without a response had no effect',
+    'a kill left several calls without a response',
+    'a kill left committed transactions in the WAL',
+    'a kill left an uncommitted tail in the WAL',
+    'a retry was a replay',
+    'a redemption was reversed',
+    'a voucher was redeemed again after a reversal',
+    'the quota of a template was exhausted',
+  ],
 
-  async run({ quick, patience, random, folder, root, say }: Run) {
+  async run({ quick, patience, random, folder, root, sometimes, say }: Run) {
     const dataDir = join(folder, 'data')
-    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
+    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'), sometimes)
     const kills = quick ? 10 : 200
     const broken: string[] = []
     const readies: number[] = []
@@ -56,6 +68,10 @@ export const kill: Campaign = {
         },
       })
       await killing
+      const { committed, uncommitted } = walFrames(join(dataDir, 'voucherctl.db-wal'))
+      if (committed > 0) sometimes.note('a kill left committed transactions in the WAL')
+      if (uncommitted > 0) sometimes.note('a kill left an uncommitted tail in the WAL')
+      if (callLog.unresolved().length > 1) sometimes.note('a kill left several calls without a response')
       const left = readStored(dataDir, folder)
       broken.push(...breachesIn(left), ...differences(callLog, left))
 

@@ -38,7 +38,7 @@ async function timed(call: () => Promise<Answer>): Promise<{ answer: Answer; ms:
 }
 
 /** One application sends as many calls as it can and gets 429 beyond its rate limit; a second must be unaffected. */
-async function greedy({ folder, root, patience }: Run, seconds: number, broken: string[]) {
+async function greedy({ folder, root, patience, sometimes }: Run, seconds: number, broken: string[]) {
   const flags = ['--rate-limit', `verify=${LIMIT_PER_SECOND}/1`]
   const server = await startServer(root, join(folder, 'limited'), flags)
   const honest = await newTenant(server)
@@ -59,9 +59,14 @@ async function greedy({ folder, root, patience }: Run, seconds: number, broken: 
     while (shouldContinue()) {
       const { answer, ms } = await timed(call)
       asked += 1
-      if (answer.status === 200) continue
-      if (answer.status === 429 && answer.headers['retry-after'] !== undefined) refusedMs?.push(ms)
-      else broken.push(`beyond its limit it was answered ${answer.status} ${answer.text}`)
+      if (answer.status === 200) {
+        if (refusedMs?.length) sometimes.note('a call within the rate limit succeeded beside refused ones')
+        continue
+      }
+      if (answer.status === 429 && answer.headers['retry-after'] !== undefined) {
+        refusedMs?.push(ms)
+        sometimes.note('a call above the rate limit got 429 with Retry-After')
+      } else broken.push(`beyond its limit it was answered ${answer.status} ${answer.text}`)
     }
     line.close()
   }
@@ -69,6 +74,7 @@ async function greedy({ folder, root, patience }: Run, seconds: number, broken: 
     while (shouldContinue()) {
       const { answer, ms } = await timed(honestCall)
       honestMs?.push(ms)
+      if (refusedMs?.length) sometimes.note('the other application had a response while calls were refused')
       if (answer.status !== 200) broken.push(`the honest application was answered ${answer.status} ${answer.text}`)
       await wait(1_000 / HONEST_PER_SECOND)
     }
@@ -96,9 +102,9 @@ async function recovered(call: () => Promise<Answer>, broken: string[], patience
 }
 
 /** Runs ten times as many writing clients as other campaigns, without a rate limit. */
-async function crowd({ folder, root, random, patience }: Run, seconds: number, broken: string[]) {
+async function crowd({ folder, root, random, patience, sometimes }: Run, seconds: number, broken: string[]) {
   const dataDir = join(folder, 'crowded')
-  const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
+  const callLog = new CallLog(join(folder, 'acknowledged.ndjson'), sometimes)
   const server = await startServer(root, dataDir)
   const tenant = await newTenant(server)
   const { id } = await tenant.template({ issue_limit: 1_000_000 })
@@ -117,6 +123,7 @@ async function crowd({ folder, root, random, patience }: Run, seconds: number, b
         shouldContinue: () => performance.now() < until,
         onResponse({ status, headers, text }) {
           answers += 1
+          if (status < 300) sometimes.note('a write of the crowd took effect')
           const shed = (status === 429 || status === 503) && headers['retry-after'] !== undefined
           if (status >= 300 && !shed) broken.push(`under overload it was answered ${status} ${text}`)
         },
@@ -144,6 +151,13 @@ async function crowd({ folder, root, random, patience }: Run, seconds: number, b
 export const overload: Campaign = {
   row: 'R13',
   name: 'overload: one application far beyond its limit, then 160 writing clients',
+  states: [
+    'a call above the rate limit got 429 with Retry-After',
+    'a call within the rate limit succeeded beside refused ones',
+    'the other application had a response while calls were refused',
+    'a write of the crowd took effect',
+    'a redemption was reversed',
+  ],
 
   async run(run: Run) {
     const seconds = run.quick ? 5 : 60

@@ -7,6 +7,7 @@ import { clerk } from '../clients.js'
 import { breachesIn, differences } from '../invariants.js'
 import { startServer, tenantAt } from '../server.js'
 import { readStored } from '../stored.js'
+import { walFrames } from '../wal-frames.js'
 
 const CLIENTS = 16
 /** Exit code after SIGTERM (signal 15): 128 + 15, as in shells. */
@@ -15,10 +16,16 @@ const EXIT_AFTER_SIGTERM = 143
 export const sigterm: Campaign = {
   row: 'R13',
   name: 'SIGTERM under load of 16 clients',
+  states: [
+    'a call was acknowledged after the signal',
+    'a response closed its connection',
+    'the WAL had transactions before the stop',
+    'a redemption was reversed',
+  ],
 
-  async run({ quick, random, folder, root, say }: Run) {
+  async run({ quick, random, folder, root, sometimes, say }: Run) {
     const dataDir = join(folder, 'data')
-    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
+    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'), sometimes)
     const broken: string[] = []
     const ends: number[] = []
     const stops = quick ? 3 : 50
@@ -43,10 +50,14 @@ export const sigterm: Campaign = {
           templateIds: [id],
           oneAtATime: true,
           shouldContinue: () => !closed,
-          onResponse({ headers }) {
+          onResponse({ headers, status }) {
+            if (headers.connection === 'close') sometimes.note('a response closed its connection')
+            if (stopped !== undefined && status < 300) sometimes.note('a call was acknowledged after the signal')
             closed ||= headers.connection === 'close'
             answers += 1
             if (answers !== stopAfter) return
+            const { committed } = walFrames(join(dataDir, 'voucherctl.db-wal'))
+            if (committed > 0) sometimes.note('the WAL had transactions before the stop')
             signalledAt = performance.now()
             stopped = server.stop()
           },

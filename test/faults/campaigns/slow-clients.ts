@@ -21,14 +21,19 @@ const DRIP_MS = 200
 
 const HEAD = `POST ${contract.vouchers.verify.path} HTTP/1.1\r\nHost: slow\r\nContent-Type: application/json\r\n`
 
-/** Opens a connection that sends a text byte by byte until the server closes it. */
-function drip(port: number, text: string): Socket {
+/**
+ * Opens a connection that sends a text byte by byte until the server closes it.
+ * @param onTimeout called for a response with status 408
+ */
+function drip(port: number, text: string, onTimeout: () => void): Socket {
   const socket = connect({ port, host: '127.0.0.1' })
   let sent = 0
   const timer = setInterval(() => socket.write(text.charAt(sent++) || 'x'), DRIP_MS)
   socket.on('error', () => {})
   socket.once('close', () => clearInterval(timer))
-  socket.resume()
+  socket.on('data', (chunk: Buffer) => {
+    if (chunk.includes(' 408 ')) onTimeout()
+  })
   return socket
 }
 
@@ -47,24 +52,33 @@ function deaf(port: number): Socket {
 export const slowClients: Campaign = {
   row: 'R13',
   name: 'slow clients: headers and bodies byte by byte, answers never read',
+  states: [
+    'the server closed a connection with a slow head',
+    'the server closed a connection with a slow body',
+    'the server refused a slow request with 408',
+    'the server closed a connection whose responses were not read',
+    'a client had a response while slow connections were open',
+  ],
 
-  async run({ quick, random, folder, root }: Run) {
+  async run({ quick, random, folder, root, sometimes }: Run) {
     const dataDir = join(folder, 'data')
-    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
+    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'), sometimes)
     const broken: string[] = []
     const server = await startServer(root, dataDir)
     const tenant = await newTenant(server)
     const { id } = await tenant.template({ issue_limit: 1_000_000 })
     const each = quick ? 30 : 200
     const make = (one: () => Socket) => Array.from({ length: each }, one)
-    const heads = make(() => drip(server.port, HEAD))
+    const timedOut = () => sometimes.note('the server refused a slow request with 408')
+    const heads = make(() => drip(server.port, HEAD, timedOut))
     const deafOnes = make(() => deaf(server.port))
     // Send the head in one piece, so that only the body is slow.
     const bodies = make(() => {
-      const socket = drip(server.port, '{"credential":'.padEnd(5_000))
+      const socket = drip(server.port, '{"credential":'.padEnd(5_000), timedOut)
       socket.write(`${HEAD}Content-Length: 5000\r\n\r\n`)
       return socket
     })
+    const open = () => [...heads, ...bodies].filter((it) => !it.closed).length
     const until = performance.now() + (quick ? 5_000 : ENDED_MS_MAX)
     let answers = 0
     await clerks(HONEST_CLIENTS, {
@@ -76,6 +90,8 @@ export const slowClients: Campaign = {
       shouldContinue: () => performance.now() < until,
       onResponse({ status, text }) {
         answers += 1
+        if (open() === heads.length + bodies.length)
+          sometimes.note('a client had a response while slow connections were open')
         if (status >= 300) broken.push(`an honest client was answered ${status} ${text}`)
       },
     })
@@ -83,11 +99,14 @@ export const slowClients: Campaign = {
     const mibMax = quick ? MEMORY_MIB_MAX.short : MEMORY_MIB_MAX.long
     if (mib > mibMax) broken.push(`the server took ${mib} MiB, more than ${mibMax}`)
     if (callLog.unresolved().length > 0) broken.push(`${callLog.unresolved().length} honest calls had no answer`)
-    const open = () => [...heads, ...bodies].filter((it) => !it.closed).length
     const late = performance.now() + LATE_MS_MAX
     while (!quick && open() > 0 && performance.now() < late) await wait(100)
     if (!quick && open() > 0)
       broken.push(`${open()} slow connections are open after ${ENDED_MS_MAX / 1_000} s and more`)
+    const isClosed = (it: Socket) => it.closed
+    sometimes.note('the server closed a connection with a slow head', heads.filter(isClosed).length)
+    sometimes.note('the server closed a connection with a slow body', bodies.filter(isClosed).length)
+    sometimes.note('the server closed a connection whose responses were not read', deafOnes.filter(isClosed).length)
     for (const socket of [...heads, ...bodies, ...deafOnes]) socket.destroy()
     await wait(0)
     await server.stop()
