@@ -1,5 +1,4 @@
-import { ALPHABET } from '../contract/credential-symbols.js'
-import { encodeBits } from './crockford.js'
+import { ALPHABET, encodeBits } from './crockford.js'
 
 /** Returns `size` bytes from a cryptographic source. */
 export type RandomBytes = (size: number) => Uint8Array

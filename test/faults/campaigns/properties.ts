@@ -15,18 +15,34 @@ interface Report {
 
 const SHOWN_LINES = 12
 
-/** A campaign that runs tests of `npm test` in a longer form, which environment variables set. */
-function longer(row: string, name: string, tests: readonly string[], env: Readonly<Record<string, string>>): Campaign {
+/**
+ * A campaign that runs tests in a longer form, which environment variables set. Such a test fails if it misses a state.
+ * @param projects of vitest.config.ts
+ */
+function longer(
+  row: string,
+  name: string,
+  tests: readonly string[],
+  env: Readonly<Record<string, string>>,
+  projects: readonly string[] = ['quick', 'slow'],
+): Campaign {
   return {
     row,
     name,
     async run({ quick, random, folder, root }: Run) {
-      if (quick) return { skipped: 'its short form is a part of npm test' }
+      if (quick) return { skipped: 'its short form is a part of npm run test:all' }
       const seed = String(1 + random.below(2 ** 31 - 1))
       const file = join(folder, 'report.json')
       const vitest = join(createRequire(join(root, 'package.json')).resolve('vitest/package.json'), '../vitest.mjs')
-      const projects = ['quick', 'slow'].flatMap((it) => ['--project', it])
-      const args = ['run', ...projects, '--reporter', 'json', '--outputFile', file, ...tests]
+      const args = [
+        'run',
+        ...projects.flatMap((it) => ['--project', it]),
+        '--reporter',
+        'json',
+        '--outputFile',
+        file,
+        ...tests,
+      ]
       const child = spawn(process.execPath, [vitest, ...args], {
         cwd: root,
         env: { ...process.env, ...env, VOUCHERCTL_SEED: seed },
@@ -61,4 +77,11 @@ export const properties: readonly Campaign[] = [
   longer('R10', 'concurrent histories, checked for linearizability', ['test/server/linearizable.test.ts'], {
     VOUCHERCTL_HISTORIES: '2000',
   }),
+  longer(
+    'R16',
+    'the same calls on SQLite and PostgreSQL',
+    ['test/store/postgres/two-engines/two-engines.slow.test.ts'],
+    { VOUCHERCTL_ENGINES: '1000x200' },
+    ['postgres-rest'],
+  ),
 ]

@@ -1,4 +1,3 @@
-import { checkSymbol } from '../../../contract/credential-symbols.js'
 import type { CredentialType } from '../../../contract/endpoint.js'
 import { contract } from '../../../contract/index.js'
 import type { Verification } from '../../../contract/vouchers.js'
@@ -7,7 +6,7 @@ import { credentialOf, voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, Probing } from '../../probing.js'
 import { membersOrNone } from '../../wire.js'
-import { codeOf, otherSymbol, SYMBOL } from './code.js'
+import { checkSymbol, codeOf, otherSymbol, SYMBOL } from './check-symbol.js'
 import { issueCall, issued, redeemCall } from './shared.js'
 
 const probe = probesOf('credentials', {
