@@ -87,7 +87,8 @@ export function* runWorkerPass(it: WorkerPass): Op<WorkerPassResult> {
     begun.push(attempt)
     held.set(attempt.accountId, (held.get(attempt.accountId) ?? 0) + 1)
   }
-  yield* renewClaims(it.unconfirmed ?? [], it.trueNow, begin)
+  yield* releaseClaims(it.unconfirmed ?? [])
+  for (const { botId } of it.unconfirmed ?? []) include(botId)
   let moreLost = false
   if (it.lostBefore !== null) {
     const lost = yield* expireLeases(it.lostBefore, it.now)
@@ -126,18 +127,24 @@ export function* botsWithWork(): Op<string[]> {
   return bots.map((it) => it.bot_id as string)
 }
 
-type OnClaim = (attempt: Attempt) => void
-
-/** Renews the lease of each unconfirmed claim that was committed, and begins its attempt. */
-function* renewClaims(unconfirmed: readonly Attempt[], trueNow: number, begin: OnClaim): Op<void> {
-  const leaseUntil = trueNow + LEASE_MS
-  for (const attempt of unconfirmed) {
-    const held = yield* run(
-      `update deliveries set lease_until = $4
+/**
+ * Releases the unconfirmed claims that were committed, so that this pass decides about them again: the webhook may have
+ * changed and the bot may be disabled since.
+ */
+function* releaseClaims(unconfirmed: readonly Attempt[]): Op<void> {
+  for (const { deliveryId, leaseUntil, startedAt, manual, claimed } of unconfirmed) {
+    yield* run(
+      `update deliveries set status = $4, next_attempt_at = $5, ready = 1, lease_until = null,
+         last_attempt_at = (select max(a.started_at) from delivery_attempts a where a.delivery_id = deliveries.id)
        where id = $1 and status = 'delivering' and lease_until = $2 and last_attempt_at = $3`,
-      [attempt.deliveryId, attempt.leaseUntil, attempt.startedAt, leaseUntil],
+      [
+        deliveryId,
+        leaseUntil,
+        startedAt,
+        manual || claimed.attempt_count === 0 ? 'pending' : 'failed',
+        manual ? claimed.next_attempt_at : startedAt,
+      ],
     )
-    if (held > 0) begin({ ...attempt, leaseUntil, claimed: { ...attempt.claimed, lease_until: leaseUntil } })
   }
 }
 
@@ -280,6 +287,8 @@ function* markReady(side: '<=' | '>', at: number): Op<string[]> {
   for (const { id } of due) yield* run('update deliveries set ready = 1 where id = $1', [id])
   return due.map((it) => it.bot_id)
 }
+
+type OnClaim = (attempt: Attempt) => void
 
 type ReadyDelivery = Pick<DeliveryRow, 'update_id' | 'chat_key'>
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
 import type { WorkerPassResult } from '../../../src/store/delivery/worker-pass.js'
 import { StoreUnavailable } from '../../../src/store/store.js'
 import { DeliveryScene, until } from '../../support/server-deliveries.js'
@@ -75,5 +76,37 @@ it('delivery attempt is recorded once if the commit result of its record is lost
   const delivered = await scene.delivery(updateId)
   expect([delivered.attempt_count, delivered.attempts.length]).toEqual([1, 1])
   expect(receiver.calls.length).toBe(2)
+  expect(scene.workerErrors.splice(0)).toHaveLength(1)
+})
+
+it('delivery goes to the new webhook if the commit result of its claim was lost before the change', async () => {
+  const scene = await DeliveryScene.open()
+  const old = await scene.receiver()
+  const present = await scene.receiver()
+  await scene.set(old)
+  const lost = loseCommit(scene, (result) => result.begun.length > 0)
+  const updateId = await scene.ping()
+  await until(() => lost.yet)
+  // The change wakes the worker.
+  await scene.set(present)
+  await scene.untilStatus(updateId, 'delivered')
+  expect([old.calls.length, present.calls.length]).toEqual([0, 1])
+  expect(scene.workerErrors.splice(0)).toHaveLength(1)
+})
+
+it('delivery waits if the commit result of its claim was lost before its bot was disabled', async () => {
+  const scene = await DeliveryScene.open()
+  const receiver = await scene.receiver()
+  await scene.set(receiver)
+  const { operator } = scene.tenant
+  const lost = loseCommit(scene, (result) => result.begun.length > 0)
+  const updateId = await scene.ping()
+  await until(() => lost.yet)
+  await operator(contract.platform.disableBot, { botId: scene.bot.id })
+  await scene.untilStatus(updateId, 'pending')
+  expect(await scene.delivery(updateId)).toMatchObject({ attempt_count: 0, last_attempt_at: null, attempts: [] })
+  await operator(contract.platform.enableBot, { botId: scene.bot.id })
+  expect(await scene.untilStatus(updateId, 'delivered')).toMatchObject({ attempt_count: 1 })
+  expect(receiver.calls.length).toBe(1)
   expect(scene.workerErrors.splice(0)).toHaveLength(1)
 })
