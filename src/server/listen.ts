@@ -114,9 +114,11 @@ type StartOptions = ServerOptions &
     readonly schema?: string
     readonly closeMsMax?: number
     readonly loopbackPorts?: Deps['webhooks']['loopbackPorts']
+    /** Dependencies that replace those of the server. */
+    readonly parts?: Partial<Pick<Deps, 'store' | 'random' | 'accounts' | 'webhooks' | 'sender'>>
   }
 
-interface StartedServer {
+export interface StartedServer {
   readonly app: FastifyInstance
   readonly deps: Deps
   /** Null for a server without a port. */
@@ -127,10 +129,11 @@ interface StartedServer {
   close(): Promise<void>
 }
 
-async function start(options: StartOptions, place: ServerPlace): Promise<StartedServer> {
+/** Starts a server whose keys and files are in `place`. */
+export async function start(options: StartOptions, place: ServerPlace): Promise<StartedServer> {
   const undo: (() => unknown)[] = [() => place.remove()]
   try {
-    const store = await openStore(options, place)
+    const store = options.parts?.store ?? (await openStore(options, place))
     undo.push(() => store.close())
     const server = await assemble(options, place, store)
     undo.push(() => server.app.close())
@@ -165,7 +168,7 @@ type ServerParts = Awaited<ReturnType<typeof assemble>>
 
 async function assemble(options: StartOptions, place: ServerPlace, store: Store) {
   const clock = options.clock ?? (options.testClock ? new TestClock() : systemClock)
-  const random = pooledRandom()
+  const random = options.parts?.random ?? pooledRandom()
   const keys = await place.loadKeys(random, () => store.read(hasNoKeys))
   await requireKeysOfFleet(store, keys.credentials, clock.now())
 
@@ -216,6 +219,7 @@ async function assemble(options: StartOptions, place: ServerPlace, store: Store)
       isAllowed: options.allowReset ?? isLoopbackHost(options.host ?? '127.0.0.1'),
       isShared: options.databaseUrl !== undefined && options.schema === undefined,
     },
+    ...options.parts,
   })
   const snapshots = new Snapshots(parts, options.seed)
   const deps: Deps = { ...parts, snapshots }

@@ -7,10 +7,11 @@ import { build } from 'rolldown'
 // A program in a subfolder of node_modules can import packages.
 const folder = fileURLToPath(new URL('../../node_modules/.cache/programs', import.meta.url))
 
-export async function bundleProgram(input, name) {
+export async function bundleProgram(input, name, plugins = []) {
   const file = join(folder, `${name}-${process.pid}.mjs`)
   await build({
     input,
+    plugins,
     platform: 'node',
     external: (id) => !id.startsWith('.') && !isAbsolute(id),
     output: { file, format: 'esm', codeSplitting: false },

@@ -1,0 +1,51 @@
+#!/usr/bin/env node
+// Plants the defects of defects.js one at a time into the server and runs simulations until one finds it.
+//   node test/simulation/plant.js [--only N[,N…]] [--count N] [--list]
+// --count is the maximum of simulations per defect, by default 60. The exit code is 1 if a defect is not found.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+import { bundleSimulation } from './bundle.js'
+import { defects } from './defects.js'
+
+/** A server whose defect keeps it busy without end is stopped after this time; that counts as found. */
+const HANG_MS = 600_000
+
+const { values } = parseArgs({
+  options: { only: { type: 'string' }, count: { type: 'string', default: '60' }, list: { type: 'boolean' } },
+})
+const only = values.only?.split(',').map(Number)
+const wanted = defects
+  .map((defect, index) => ({ ...defect, number: index + 1 }))
+  .filter((it) => only?.includes(it.number) ?? true)
+
+/** Runs simulations of a server with a defect; returns the first lines of the failed one, or null. */
+async function find(defect) {
+  const file = await bundleSimulation('main', `defect-${defect.number}`, defect)
+  try {
+    const child = spawn(process.execPath, [file, '--count', values.count], { timeout: HANG_MS, killSignal: 'SIGKILL' })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+    const [code] = await once(child, 'close')
+    return code === 0 ? null : output.split('\n').slice(0, 2).join('') || 'it hangs'
+  } finally {
+    rmSync(file)
+  }
+}
+
+let missed = 0
+for (const defect of wanted) {
+  const { number, name, file } = defect
+  if (values.list) process.stdout.write(`${number}. ${name} (${file})\n`)
+  else {
+    const found = await find(defect)
+    if (found === null) missed += 1
+    process.stdout.write(
+      `${number}. ${found === null ? 'MISSED' : 'found'}: ${name}\n${found === null ? '' : `   ${found}\n`}`,
+    )
+  }
+}
+if (!values.list) process.stdout.write(`${wanted.length - missed} of ${wanted.length} found\n`)
+process.exitCode = missed === 0 ? 0 : 1
