@@ -165,6 +165,7 @@ export class SimulatedServer {
     const startedAt = this.scheduler.now
     await this.scheduler.as(stopping, () => stopping.started.close())
     this.checkResults(this.stoppedStep)
+    for (const attempt of this.#inFlight) this.violations.push(`a stop ends attempts in flight: ${attempt}`)
     const seconds = (this.scheduler.now - startedAt) / 1000
     if (seconds > STOP_SECONDS_MAX) this.violations.push(`a stop ends in time: ${seconds} s`)
     stopping.ended = true

@@ -100,7 +100,10 @@ function* deliveryViolations(write: Write, claims: Claim[]): Generator<string> {
     }
     const cancelledAs = (reason: string) => row.status === 'cancelled' && row.cancel_reason === reason
     const isAlive = update !== undefined && isPending(after, update)
-    const isOld = update === undefined || update.created_at <= queuedAt - DAY_MS
+    const was = updateOf(before, row)
+    const hadBody = was !== undefined && was.body !== ''
+    const hasExpired = hadBody && was.created_at <= queuedAt - DAY_MS && old.last_attempt_at === null
+    const made = after.attempts.some((it) => it.delivery_id === row.id && it.started_at === old.last_attempt_at)
     const restored = ['delivering', 'pending', 'delivered', 'cancelled', old.resume_status]
     yield* broken(
       {
@@ -109,8 +112,11 @@ function* deliveryViolations(write: Write, claims: Claim[]): Generator<string> {
         'a dead letter had five attempts': row.status !== 'dead_letter' || !ended || row.attempt_count === ATTEMPTS_MAX,
         'a cancelled delivery has a reason': !cancelledAs('webhook_deleted') || webhook === undefined || !isAlive,
         'a dropped update is not pending': !cancelledAs('dropped') || !isAlive,
-        'an expired delivery is old and was never attempted':
-          !cancelledAs('expired') || (isOld && old.last_attempt_at === null) || !isAlive,
+        'an expired delivery is old and was never attempted': !cancelledAs('expired') || hasExpired || !hadBody,
+        'a delivery fails by its present attempt':
+          row.status !== 'failed' || row.ready === 1 || old.resume_status !== null || (ended && made),
+        'a restarted delivery counts from zero':
+          old.status !== 'cancelled' || row.status !== 'pending' || row.attempt_count === 0,
         'a dead letter is retried by hand only':
           old.status !== 'dead_letter' || row.status === 'delivered' || row.resume_status === 'dead_letter',
       },
@@ -181,7 +187,8 @@ function* attemptViolations({ before, after }: Write): Generator<string> {
     const was = byId(before.deliveries, attempt.delivery_id)
     const counted = (it: DeliveryRow | undefined) => (it?.attempt_count ?? 0) + (it?.manual_attempt_count ?? 0)
     const ofDelivery = made.filter((it) => it.delivery_id === attempt.delivery_id).length
-    const isUnchanged = row?.status === was?.status && row?.lease_until === was?.lease_until
+    const isCancelled = row?.status === 'cancelled'
+    const isUnchanged = row?.status === was?.status && row?.lease_until === was?.lease_until && !isCancelled
     const difference = counted(row) - counted(was)
     // Of two successes only the first one counts.
     const isCounted = difference === ofDelivery || (row?.status === 'delivered' && difference > 0)
