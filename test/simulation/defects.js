@@ -89,12 +89,6 @@ export const defects = [
     '      this.#unconfirmed = [...unconfirmed, ...claimed]\n',
     '      for (const attempt of claimed) this.#begin(attempt)\n',
   ),
-  defect(
-    worker,
-    'passes of the worker overlap',
-    ' || this.#isPaused || this.#pass !== null) return',
-    ' || this.#isPaused) return',
-  ),
 
   defect(
     pass,

@@ -16,12 +16,16 @@ export function simulatedSender(
   scheduler: Scheduler,
   receivers: ReceiverBehaviour,
   onSend: (delivery: Delivery) => (result: AttemptResult) => void,
+  onLateSend: (delivery: Delivery) => void,
 ): Sender {
   const running = new Set<() => void>()
   let closed = false
 
   async function send(delivery: Delivery): Promise<AttemptResult> {
-    if (closed) throw new Error('the sender is closed')
+    if (closed) {
+      onLateSend(delivery)
+      throw new Error('the sender is closed')
+    }
     const onEnd = onSend(delivery)
     const startedAt = scheduler.now
     const status = receivers.status()

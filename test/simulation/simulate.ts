@@ -39,7 +39,7 @@ function disturbed(random: Random): Disturbance {
   const store = random.of('store')
   const receivers = random.of('receivers')
   const failing = random.pick([0, 0.02, 0.08])
-  const unreliable = random.pick([0, 0.1, 0.4])
+  const unreliable = random.pick([0, 0.1, 0.4, 0.95])
   return {
     store: {
       latency: () => (store.chance(0.03) ? store.below(4_000) : store.below(20)),
@@ -107,11 +107,11 @@ async function act(server: SimulatedServer, random: Random, actions: number): Pr
   })
   const ofEnvironment = [
     repeat('restarts', random.below(4), 60_000, restart),
-    repeat('clock', few, 30_000, advanceClock),
+    repeat('clock', some, 15_000, (it) => advanceClock(it, bots)),
     repeat('keys', random.below(3), 60_000, rotateKeys),
   ]
   await Promise.all([...ofBots, ...ofCashiers, ...ofEnvironment])
-  if (!isBroken()) await settle(server, bots)
+  if (!isBroken()) await settle(server, bots, random.of('end'))
 }
 
 async function setUp(server: SimulatedServer) {
@@ -168,9 +168,12 @@ async function restart({ server, random }: Actor): Promise<void> {
   await server.start()
 }
 
-async function advanceClock({ server, random }: Actor): Promise<void> {
+/** Advances the clock, and polls before the expiry sweep has ended. */
+async function advanceClock(actor: Actor, bots: readonly SimulatedBot[]): Promise<void> {
+  const { server, random } = actor
   const seconds = random.pick([60, 300, 900, 3_600, 3_600, 86_400])
   await server.call(server.operatorKey, contract.platform.advanceClock, { seconds })
+  if (random.chance(0.3)) await Promise.all(bots.map((it) => poll(actor, it)))
 }
 
 /** Rotates the keys of the encrypted transport. The replaced key is accepted for two minutes. */
@@ -202,12 +205,13 @@ async function rotateKeys({ server }: Actor): Promise<void> {
 }
 
 /** Ends all disturbances and checks that everything that is due gets done. */
-async function settle(server: SimulatedServer, bots: readonly SimulatedBot[]): Promise<void> {
+async function settle(server: SimulatedServer, bots: readonly SimulatedBot[], random: Random): Promise<void> {
   const { scheduler, violations } = server
   server.disturbance = CALM
+  if (random.chance(0.5)) server.crash()
   if (!server.isRunning) await server.start()
   const operator = server.operatorKey
-  await scheduler.sleep(60_000)
+  await scheduler.sleep(120_000)
   server.checkResults(server.stoppedStep)
   for (let hours = 0; hours < 6; hours++) {
     await server.call(operator, contract.platform.advanceClock, { seconds: 3_700 })

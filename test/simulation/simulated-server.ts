@@ -18,11 +18,14 @@ import { type Answer, callerOf, injectInto, type Send } from '../support/server-
 import { type ReceiverBehaviour, simulatedSender } from './receivers.js'
 import type { Owner, Scheduler } from './scheduler.js'
 import { type StoreBehaviour, simulatedStore, type WriteCheck } from './simulated-store.js'
-import { byId, EMPTY, isPending, ofBot, StateReader, type StoredState } from './stored-state.js'
+import { byId, EMPTY, isDeliverable, isPending, ofBot, StateReader, type StoredState } from './stored-state.js'
 import { type Claim, reviewWrite, type Write } from './write-rules.js'
 
 /** A stop waits 9 s for calls and deliveries, and then writes their results to a slow store. */
 const STOP_SECONDS_MAX = 30
+
+/** The worker looks for due deliveries at least once a minute; a slow or failing store delays it. */
+const WAITING_MS_MAX = 90_000
 
 export const ACCOUNT_JWT = 'account.owner.simulated'
 
@@ -78,6 +81,7 @@ export class SimulatedServer {
   readonly #reader = new StateReader()
   readonly #claims = new Map<string, Claim>()
   readonly #results = new Map<string, AttemptResult & { readonly step: number }>()
+  readonly #waitingSince = new Map<string, number>()
   readonly #claimedFor = new Map<string, number>()
   /** Attempts of the present process without a result. */
   readonly #inFlight = new Set<string>()
@@ -128,7 +132,12 @@ export class SimulatedServer {
     const parts = {
       store: simulatedStore(this.#database, owner, scheduler, behaviour),
       random: this.#random,
-      sender: simulatedSender(scheduler, receivers, (delivery) => this.#onSend(delivery)),
+      sender: simulatedSender(
+        scheduler,
+        receivers,
+        (delivery) => this.#onSend(delivery),
+        ({ url }) => this.violations.push(`a stopping process begins no attempt: ${url}`),
+      ),
       webhooks: { loopbackPorts: new Set<number>(), egressIps: [], lookup: async () => ['93.184.215.14'] },
       accounts: {
         verify: async (jwt: string) =>
@@ -143,6 +152,7 @@ export class SimulatedServer {
     const isLeft = (it: DeliveryRow) => it.lease_until === byId(this.state.deliveries, it.id)?.lease_until
     for (const it of leased)
       if (isLeft(it)) this.violations.push(`a start ends the leases of earlier processes: ${it.id}`)
+    this.#waitingSince.clear()
     this.#process = Object.assign(owner, { started, send: injectInto(started.app), over, end })
   }
 
@@ -195,6 +205,7 @@ export class SimulatedServer {
   #forgetAttempts(): void {
     this.#claims.clear()
     this.#inFlight.clear()
+    this.#waitingSince.clear()
   }
 
   /** Makes an API call; resolves to null if the server is not running or crashes before the response. */
@@ -245,6 +256,7 @@ export class SimulatedServer {
       review,
       committed: () => {
         if (write !== undefined) this.#noteWrite(write)
+        this.#noteWaiting()
       },
       failed: () => reader.clear(),
     }
@@ -259,6 +271,27 @@ export class SimulatedServer {
       this.#claimedFor.set(`${id} ${startedAt}`, claim.webhook.set_at)
     }
     this.#noteState(write.after)
+  }
+
+  /** Checks that no delivery waits long although its bot has none in flight. */
+  #noteWaiting(): void {
+    const { state } = this
+    const now = this.scheduler.now
+    for (const row of state.deliveries) {
+      const isDue = row.ready === 1 || (row.status === 'failed' && (row.next_attempt_at ?? 0) <= this.clock.now())
+      const maySend =
+        isDue &&
+        isDeliverable(state, row) &&
+        ofBot(state.webhooks, row.bot_id) !== undefined &&
+        byId(state.bots, row.bot_id)?.status === 'active' &&
+        !state.deliveries.some((it) => it.bot_id === row.bot_id && it.lease_until !== null)
+      const since = this.#waitingSince.get(row.id)
+      if (!maySend) this.#waitingSince.delete(row.id)
+      else if (since === undefined) this.#waitingSince.set(row.id, now)
+      else if (now > since + WAITING_MS_MAX) {
+        this.violations.push(`a due delivery is sent within a minute: update ${row.update_id} of ${row.bot_id}`)
+      }
+    }
   }
 
   /** Notes which updates and webhooks the committed state has, and compares recorded attempts with real ones. */

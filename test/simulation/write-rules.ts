@@ -114,7 +114,9 @@ function* deliveryViolations(write: Write, claims: Claim[]): Generator<string> {
         'a dropped update is not pending': !cancelledAs('dropped') || !isAlive,
         'an expired delivery is old and was never attempted': !cancelledAs('expired') || hasExpired || !hadBody,
         'a delivery fails by its present attempt':
-          row.status !== 'failed' || row.ready === 1 || old.resume_status !== null || (ended && made),
+          row.status !== 'failed' || old.resume_status !== null || (ended && (made || row.ready === 1)),
+        'a delivery is restarted for a webhook':
+          old.status !== 'cancelled' || row.status !== 'pending' || webhook !== undefined,
         'a restarted delivery counts from zero':
           old.status !== 'cancelled' || row.status !== 'pending' || row.attempt_count === 0,
         'a dead letter is retried by hand only':
