@@ -63,6 +63,9 @@ export class SimulatedServer {
   state: StoredState = EMPTY
   /** Step at which a process began to stop or crashed for the last time. */
   stoppedStep = 0
+  crashedStep = 0
+  /** Time at which a process began to stop for the last time, without a crash. */
+  stopBeganAt = 0
   readonly confirmedBelow = new Map<string, number>()
   readonly dropping = new Set<string>()
   readonly updates = new Map<string, UpdateLife>()
@@ -150,8 +153,7 @@ export class SimulatedServer {
     const leased = this.state.deliveries.filter((it) => it.lease_until !== null)
     const started = await scheduler.as(owner, () => start(options, this.#place))
     const isLeft = (it: DeliveryRow) => it.lease_until === byId(this.state.deliveries, it.id)?.lease_until
-    for (const it of leased)
-      if (isLeft(it)) this.violations.push(`a start ends the leases of earlier processes: ${it.id}`)
+    if (leased.length > 0 && leased.every(isLeft)) this.violations.push('a start ends leases of earlier processes')
     this.#waitingSince.clear()
     this.#process = Object.assign(owner, { started, send: injectInto(started.app), over, end })
   }
@@ -160,6 +162,7 @@ export class SimulatedServer {
   crash(): void {
     if (this.#process === null) return
     this.stoppedStep = this.scheduler.steps
+    this.crashedStep = this.scheduler.steps
     this.#process.ended = true
     this.#process.end()
     this.#process = null
@@ -172,11 +175,11 @@ export class SimulatedServer {
     if (stopping === null) return
     this.stoppedStep = this.scheduler.steps
     this.#process = null
-    const startedAt = this.scheduler.now
+    this.stopBeganAt = this.scheduler.now
     await this.scheduler.as(stopping, () => stopping.started.close())
     this.checkResults(this.stoppedStep)
     for (const attempt of this.#inFlight) this.violations.push(`a stop ends attempts in flight: ${attempt}`)
-    const seconds = (this.scheduler.now - startedAt) / 1000
+    const seconds = (this.scheduler.now - this.stopBeganAt) / 1000
     if (seconds > STOP_SECONDS_MAX) this.violations.push(`a stop ends in time: ${seconds} s`)
     stopping.ended = true
     stopping.end()
