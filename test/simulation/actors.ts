@@ -189,7 +189,8 @@ export async function poll(actor: Actor, bot: SimulatedBot): Promise<void> {
   const { server, random } = actor
   const { scheduler } = server
   const next = (ofBot(server.state.queues, bot.id)?.last_update_id ?? 0) + 1
-  const offset = random.chance(0.6) ? Math.min(next, bot.confirmedBelow + random.below(4)) : undefined
+  const near = Math.min(next, bot.confirmedBelow + random.below(4))
+  const offset = random.chance(0.6) ? near : random.chance(0.4) ? random.between(0, next) : undefined
   // Less than the updates that one operation scans (bundle.js).
   const limit = random.pick([1, 2, 4])
   const timeout = random.pick([0, 0, 5, 20, 50])

@@ -278,7 +278,6 @@ export const defects = [
     "const may = status === 'failed'",
     "const may = status === 'delivering' || status === 'failed'",
   ),
-  defect(delivery, 'a delivery is retried without its update', 'may && hasWebhook && hasBody ?', 'may && hasWebhook ?'),
 
   defect(
     backlog,

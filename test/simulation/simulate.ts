@@ -91,15 +91,14 @@ async function act(server: SimulatedServer, random: Random, actions: number): Pr
   }
   const some = Math.ceil(actions / 3)
   const few = Math.ceil(actions / 8)
-  const rare = Math.ceil(actions / 20)
   const ofBots = bots.flatMap((bot, index) => [
     repeat(`producer ${index}`, actions, 3_000, (it) => produce(it, bot)),
     repeat(`owner ${index}`, some, 12_000, (it) => manageWebhook(it, bot)),
     repeat(`retries ${index}`, few, 30_000, (it) => retryDelivery(it, bot)),
     repeat(`poller ${index}`, actions, 3_000, (it) => poll(it, bot)),
     repeat(`second poller ${index}`, few, 40_000, (it) => poll(it, bot)),
-    repeat(`tokens ${index}`, rare, 60_000, (it) => replaceToken(it, bot)),
-    repeat(`disabling ${index}`, rare, 60_000, (it) => disableBot(it, bot)),
+    repeat(`tokens ${index}`, few, 40_000, (it) => replaceToken(it, bot)),
+    repeat(`disabling ${index}`, Math.ceil(actions / 20), 60_000, (it) => disableBot(it, bot)),
   ])
   const ofCashiers = ['first', 'second'].map((name) => {
     const cashier = new Cashier({ server, random: random.of(`cashier ${name}`) }, name, token, templateIds)

@@ -80,6 +80,10 @@ function* deliveryViolations(write: Write, claims: Claim[]): Generator<string> {
     yield* broken(
       {
         'a lease needs a webhook': row.lease_until === null || webhook !== undefined,
+        'an attempt in flight has a pending update':
+          row.lease_until === null || isManual || (update !== undefined && isPending(after, update)),
+        'a manual retry needs a webhook':
+          webhook !== undefined || row.status !== 'pending' || !isManual || row.resume_status === 'failed',
         'a delivering delivery has a lease': row.status !== 'delivering' || row.lease_until !== null,
         'the update of an ended delivery is not pending': !isTerminal || update === undefined || update.pending === 0,
         'a delivered delivery stays delivered': !old?.delivered_at || row.delivered_at === old.delivered_at,
