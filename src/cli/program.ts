@@ -127,6 +127,12 @@ export const page: readonly Entry[] = [
     load: async () => (await import('./commands/conform/conform.js')).conform,
   },
   {
+    name: 'load',
+    summary: 'Calls at a rate against a platform: latencies, errors, assertions',
+    section: operating,
+    load: async () => (await import('./commands/load/load.js')).load,
+  },
+  {
     name: 'server',
     alias: 'servers',
     summary: 'The bundled reference server: start, status, stop, logs, openapi',
@@ -181,6 +187,7 @@ export const topics: Readonly<Record<Topic, string>> = {
   'scenario-files': 'Guide: test files for CI',
   'reference-server': 'Guide: switches, backup, PostgreSQL, limits',
   conformance: 'Guide: test whether a platform behaves like the reference',
+  'load-tests': 'Guide: latencies under load, assertions for CI',
   rules: 'The rules of the platform, which conform tests',
   page: 'Guide: the page of a local server or a listener, in the browser',
 }

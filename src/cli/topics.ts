@@ -15,7 +15,7 @@ interface TopicText {
 /** Meaning of each exit code; the failure tables map failure codes to exit codes. */
 export const exitMeanings: Readonly<Record<number, string>> = {
   0: 'done',
-  1: 'unexpected; also a failed check, or a difference that `conform` found',
+  1: 'unexpected; also a failed check, a difference that `conform` found, a failed `load --assert`',
   2: 'wrong usage, local validation',
   3: 'input or confirmation needed, none possible',
   4: 'not authenticated or not allowed (401, 403)',
@@ -67,6 +67,7 @@ export const topicTexts = {
   'scenario-files': guide('src/cli/commands/scenario/README.md'),
   'reference-server': guide('src/server/README.md'),
   conformance: guide('src/conform/README.md'),
+  'load-tests': guide('src/cli/commands/load/README.md'),
   rules: guide('src/contract/DECISIONS.md'),
   page: guide('src/inspector/README.md'),
 }

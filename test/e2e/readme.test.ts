@@ -35,6 +35,7 @@ const guides: Documents = {
   'src/testing/README.md': [/^(?:# pass|ℹ pass) 1$/m, /^(?:# pass|ℹ pass) 2$/m],
   'src/secure/README.md': [/all \d+ steps passed/, /^0 templates, encrypted$/m],
   'src/cli/commands/scenario/README.md': [/2 passed, 0 failed/],
+  'src/cli/commands/load/README.md': [/✓ 100 of 100 calls succeeded in \d+\.\d s\.\n\nin ms /, /✓ p99<5s /],
   'src/conform/README.md': [/✓ .*: (\d+) of \1 statements hold\./, /✓ .*: \d+ same, 0 different, 0 not playable\./],
   'src/server/README.md': [/Exported (\d+) rows of .*Imported \1 rows into /s],
 }

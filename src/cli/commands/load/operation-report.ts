@@ -1,0 +1,45 @@
+import type { Operation } from './mix.js'
+import type { Statistics } from './statistics.js'
+
+/** Calls of an operation. Latencies are those of successful calls, from the due time on; null without one. */
+export interface OperationReport {
+  readonly operation: Operation | 'all'
+  readonly calls: number
+  readonly succeeded: number
+  readonly failed: number
+  /** Successful calls a second. */
+  readonly per_second: number
+  readonly min_ms: number | null
+  readonly mean_ms: number | null
+  readonly p50_ms: number | null
+  readonly p90_ms: number | null
+  readonly p95_ms: number | null
+  readonly p99_ms: number | null
+  readonly p999_ms: number | null
+  readonly max_ms: number | null
+  /** Failed calls by code. */
+  readonly errors: Readonly<Record<string, number>>
+}
+
+export function operationReport(
+  operation: OperationReport['operation'],
+  it: Statistics,
+  durationMs: number,
+): OperationReport {
+  return {
+    operation,
+    calls: it.succeeded + it.failed,
+    succeeded: it.succeeded,
+    failed: it.failed,
+    per_second: durationMs === 0 ? 0 : Math.round((it.succeeded / durationMs) * 10_000) / 10,
+    min_ms: it.minMs,
+    mean_ms: it.meanMs,
+    p50_ms: it.percentileMs(50),
+    p90_ms: it.percentileMs(90),
+    p95_ms: it.percentileMs(95),
+    p99_ms: it.percentileMs(99),
+    p999_ms: it.percentileMs(99.9),
+    max_ms: it.maxMs,
+    errors: it.errors,
+  }
+}

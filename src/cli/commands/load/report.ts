@@ -1,0 +1,79 @@
+import { type Assertion, type AssertionResult, judge } from './assertions.js'
+import { type Mix, type Operation, operations } from './mix.js'
+import { type OperationReport, operationReport } from './operation-report.js'
+import type { Shape } from './schedule.js'
+import { Statistics } from './statistics.js'
+
+/** How the machine that made the calls kept up. */
+export interface GeneratorReport {
+  /** CPU time of this process in percent of one core. */
+  readonly cpu_percent: number
+  /** How long after their due times calls were started, because this process was busy. */
+  readonly late_p50_ms: number | null
+  readonly late_p99_ms: number | null
+  readonly late_max_ms: number | null
+  /** Connections to each address. */
+  readonly connections: number
+  /** Most calls that waited for a connection to one address. */
+  readonly waiting_max: number
+}
+
+/** The result of a run. */
+export interface LoadReport {
+  /** True if a call succeeded and every assertion holds. */
+  readonly ok: boolean
+  readonly addresses: readonly string[]
+  readonly template_id: string
+  readonly shape: Shape
+  readonly rate: number
+  readonly mix: Mix
+  readonly seed: number
+  /** Time that was measured: without the warm-up, until the last response. */
+  readonly duration_ms: number
+  readonly warmup_ms: number
+  readonly interrupted: boolean
+  /** Vouchers that were issued before the run. */
+  readonly issued_ahead: number
+  readonly items: readonly OperationReport[]
+  readonly all: OperationReport
+  readonly generator: GeneratorReport
+  /** What kept the run from the rate: this process, or the number of connections; null if nothing did. */
+  readonly limited_by: 'generator' | 'connections' | null
+  readonly assertions: readonly AssertionResult[]
+}
+
+/** Codes of calls that were due and not sent. */
+export const NOT_SENT = 'NOT_SENT'
+export const NO_VOUCHER = 'NO_VOUCHER'
+
+/** p99 of lateness in ms from which the generator spoils the latencies. Timers alone are up to 2 ms late. */
+const LATE_MS = 10
+
+type Settings = Omit<LoadReport, 'ok' | 'items' | 'all' | 'limited_by' | 'assertions'>
+
+export function reportOf(
+  settings: Settings,
+  statistics: Readonly<Record<Operation, Statistics>>,
+  assertions: readonly Assertion[],
+): LoadReport {
+  const { duration_ms, mix, generator } = settings
+  const total = new Statistics()
+  const items = operations
+    .filter((it) => mix[it] > 0)
+    .map((it) => {
+      total.merge(statistics[it])
+      return operationReport(it, statistics[it], duration_ms)
+    })
+  const all = operationReport('all', total, duration_ms)
+  const results = assertions.map((it) => judge(it, { items, all }))
+  const isLate = (generator.late_p99_ms ?? 0) > LATE_MS
+  const limited_by = isLate ? 'generator' : NOT_SENT in all.errors ? 'connections' : null
+  return {
+    ok: all.succeeded > 0 && results.every((it) => it.holds),
+    ...settings,
+    items,
+    all,
+    limited_by,
+    assertions: results,
+  }
+}
