@@ -2,7 +2,7 @@
 
 _voucherctl_commands() {
   case $1 in
-    '') REPLY='quickstart doctor login logout whoami profiles project apps tokens templates vouchers bots webhook secure api scenario conform server open platform explain commands completion help' ;;
+    '') REPLY='quickstart doctor login logout whoami profiles project apps tokens templates vouchers bots webhook secure api scenario conform load server open platform explain commands completion help' ;;
     'profiles'|'profile') REPLY='list use show set remove' ;;
     'project') REPLY='show allow deny' ;;
     'apps'|'app') REPLY='list create get update link-bot unlink-bot' ;;

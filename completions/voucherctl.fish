@@ -21,6 +21,7 @@ function __voucherctl_commands
                 api 'Any route by method and path, as JSON or as curl; api routes lists them' \
                 scenario 'Steps in YAML files, played against a server and checked: run' \
                 conform 'Whether a platform behaves like the reference, rule by rule' \
+                load 'Calls at a rate against a platform: latencies, errors, assertions' \
                 server 'The bundled reference server: start, status, stop, logs, openapi' \
                 open 'The page of a local server, in the browser' \
                 platform 'The operator\'s side: reviews, approvals, chats, clock, faults' \

@@ -1,4 +1,4 @@
-import { durationMs } from '../../../contract/duration.js'
+import { UNITS_MS } from '../../../contract/duration.js'
 import type { Flag, ParseResult } from '../../flags/flags.js'
 import { isOperation, type Operation, operations } from './mix.js'
 import type { OperationReport } from './operation-report.js'
@@ -80,9 +80,10 @@ const isLatency = (metric: Metric) => latencies.some((it) => it === metric)
 /** Parses a limit in the unit of its metric; returns what is wrong with it. */
 function limitOf(metric: Metric, text: string): Pick<Assertion, 'limit' | 'unit'> | string {
   if (isLatency(metric)) {
-    // A bare number would be seconds for other flags, and milliseconds for whoever writes it here.
-    const ms = /[a-z]$/.test(text) ? durationMs(text) : undefined
-    return ms === undefined ? 'needs a duration with its unit, such as 50ms' : { limit: ms, unit: 'ms' }
+    // With fractions of a millisecond, and not without a unit, which is seconds in other flags.
+    const [, count, unit] = /^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h)$/.exec(text) ?? []
+    if (unit === undefined) return 'needs a duration with its unit, such as 50ms'
+    return { limit: Number(count) * UNITS_MS[unit as 'ms' | 's' | 'm' | 'h'], unit: 'ms' }
   }
   const [, number, sign] = /^(\d{1,9}(?:\.\d{1,6})?)(%|\/s)?$/.exec(text) ?? []
   if (metric === 'errors' && number !== undefined && sign !== '/s') {

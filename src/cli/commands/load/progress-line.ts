@@ -7,7 +7,11 @@ const number = (it: number) => it.toLocaleString('en-US')
 type Progress = Pick<LoadRun, 'issuedAhead' | 'ahead' | 'statistics' | 'waiting'>
 
 /** Formats the state of a run on one line. @param elapsedMs ms since the load began; undefined before */
-export function progressLine(run: Progress, { durationMs }: Schedule, elapsedMs: number | undefined): string {
+export function progressLine(
+  run: Progress,
+  { durationMs }: Pick<Schedule, 'durationMs'>,
+  elapsedMs: number | undefined,
+): string {
   if (elapsedMs === undefined) return `issuing ${number(run.issuedAhead)} of ${number(run.ahead)} vouchers ahead`
   const all = operations.map((it) => run.statistics[it])
   const succeeded = all.reduce((sum, it) => sum + it.succeeded, 0)

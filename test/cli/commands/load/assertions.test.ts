@@ -20,6 +20,7 @@ const results = (text: string) => {
 
 test.each([
   ['p50<600ms', true],
+  ['verify.p50<=499.9ms', false],
   ['p50<400ms', false],
   ['p90<0.95s', true],
   ['p95>940ms', true],
@@ -45,6 +46,10 @@ test('an assertion about latencies or error shares does not hold without a call'
   for (const it of results('issue.p99<1s,issue.max>0ms,issue.errors<1%')) {
     expect(it).toMatchObject({ holds: false, observed: null })
   }
+})
+
+test('a limit of a latency keeps fractions of a millisecond', () => {
+  expect(parseAssertions('p50<0.25ms')).toMatchObject({ ok: true, value: [{ limit: 0.25 }] })
 })
 
 test('the flag joins the conditions of all its texts', () => {
