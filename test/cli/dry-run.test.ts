@@ -29,6 +29,7 @@ const others: Readonly<Record<string, string>> = {
   'webhook listen': '--port 0 --secret-file {home}/secret --inbox {home}/inbox',
   'webhook bridge': '--forward-to http://127.0.0.1:9 --secret-file {home}/secret',
   conform: '',
+  load: '--template tpl_01',
   'scenario run': '{home}/scenario.yaml',
   'scenario init': '{home}/new.yaml',
   'templates apply': '-f {home}/templates.yaml',

@@ -57,7 +57,7 @@ test('load --json reports the calls of each operation, and the server has the vo
   expect(exit).toBe(0)
   const report = JSON.parse(stdout)
   expect(report).toMatchObject({
-    ...{ ok: true, addresses: [server.baseUrl], template_id: 'tpl_coffee', shape: 'steady', rate: 100, seed: 1 },
+    ...{ ok: true, addresses: [server.baseUrl], template_id: 'tpl_coffee', shape: 'steady', rate: 400, seed: 1 },
     ...{ mix: { issue: 50, verify: 0, redeem: 50 }, warmup_ms: 0, interrupted: false, assertions: [] },
     all: { operation: 'all', calls: 20, succeeded: 20, failed: 0, errors: {}, p99_ms: expect.any(Number) },
     generator: { connections: 64, waiting_max: 0, cpu_percent: expect.any(Number) },
