@@ -161,6 +161,191 @@ export const equivalents = {
       reason: 'without a previous webhook the URL has changed, which is checked first',
     },
   ],
+  'src/secure/aead.ts': [
+    {
+      from: "const ciphertext = typeof plaintext === 'string' ? cipher.update(plaintext, 'utf8') : cipher.update(plaintext)",
+      to: [
+        "const ciphertext = true ? cipher.update(plaintext, 'utf8') : cipher.update(plaintext)",
+        "const ciphertext = false ? cipher.update(plaintext, 'utf8') : cipher.update(plaintext)",
+        "const ciphertext = typeof plaintext !== 'string' ? cipher.update(plaintext, 'utf8') : cipher.update(plaintext)",
+        `const ciphertext = typeof plaintext === "" ? cipher.update(plaintext, 'utf8') : cipher.update(plaintext)`,
+        `const ciphertext = typeof plaintext === 'string' ? cipher.update(plaintext, "") : cipher.update(plaintext)`,
+      ],
+      reason: 'node:crypto ignores the encoding of bytes, and UTF-8 is the default for text',
+    },
+    {
+      from: '} catch {',
+      to: '} catch {}',
+      reason: 'a function without a return statement returns undefined too',
+    },
+  ],
+  'src/secure/client/deadline.ts': [
+    {
+      from: "signal?.addEventListener('abort', onAbort, { once: true })",
+      to: [
+        "signal?.addEventListener('abort', onAbort, {})",
+        "signal?.addEventListener('abort', onAbort, { once: false })",
+      ],
+      reason: 'the listener is removed when the work ends',
+    },
+  ],
+  'src/secure/client/session.ts': [
+    {
+      from: "if (callers.aborted) return fail('SECURE_ABORTED', 'bootstrap')",
+      to: [
+        `if (callers.aborted) return fail("", 'bootstrap')`,
+        `if (callers.aborted) return fail('SECURE_ABORTED', "")`,
+      ],
+      reason: 'the caller already has the failure of its abort',
+    },
+    {
+      from: 'if (pending === renewal) pending = undefined',
+      to: 'if (true) pending = undefined',
+      reason: 'a negotiation with waiting calls is always the pending one',
+    },
+    {
+      from: "callers.addEventListener('abort', leave, { once: true })",
+      to: ["callers.addEventListener('abort', leave, {})", "callers.addEventListener('abort', leave, { once: false })"],
+      reason: 'the listener is removed when the negotiation ends',
+    },
+    {
+      from: '} finally {',
+      to: '} finally {}',
+      reason: 'aborting a finished negotiation has no effect, and the signal ends with the call',
+    },
+    {
+      from: "callers.removeEventListener('abort', leave)",
+      to: 'callers.removeEventListener("", leave)',
+      reason: 'aborting a finished negotiation has no effect, and the signal ends with the call',
+    },
+    {
+      from: "if (limits.signal.aborted) return fail('SECURE_ABORTED', at.phase)",
+      to: 'if (limits.signal.aborted) return fail("", at.phase)',
+      reason: 'the caller already has the failure of its abort',
+    },
+    {
+      from: 'if (outcome.ok) return outcome',
+      to: 'if (false) return outcome',
+      reason: 'a success has no code, so the last condition returns it',
+    },
+  ],
+  'src/secure/inner-request.ts': [
+    {
+      from: "return text === undefined ? invalid('json') : readInnerText(text)",
+      to: "return false ? invalid('json') : readInnerText(text)",
+      reason: 'parseJson returns undefined for undefined as well',
+    },
+    {
+      from: 'let isLower = true',
+      to: 'let isLower = false',
+      reason: 'only chooses between a fast and a slow way to the same result',
+    },
+    {
+      from: 'isLower &&= lower === name',
+      to: 'isLower &&= false',
+      reason: 'only chooses between a fast and a slow way to the same result',
+    },
+    {
+      from: 'return isLower || new Set(names.map((name) => name.toLowerCase())).size === names.length ? headers : undefined',
+      to: 'return isLower || new Set(names.map((name) => name.toUpperCase())).size === names.length ? headers : undefined',
+      reason: 'names are ASCII, so two are equal in upper case if they are equal in lower case',
+    },
+  ],
+  'src/secure/inner-response.ts': [
+    {
+      from: 'return /^[\\w ;=/.-]*$/.test(text) ? `"${text}"` : JSON.stringify(text)',
+      to: 'return /^[\\w ;=/.-]$/.test(text) ? `"${text}"` : JSON.stringify(text)',
+      reason: 'only chooses between a fast and a slow way to the same result',
+    },
+    {
+      from: 'const value = asMembers(text === undefined ? undefined : parseJson(text))',
+      to: 'const value = asMembers(false ? undefined : parseJson(text))',
+      reason: 'parseJson returns undefined for undefined as well',
+    },
+    {
+      from: "if (value === undefined || typeof status !== 'number' || !Number.isInteger(status)) return undefined",
+      to: [
+        'if (false || !Number.isInteger(status)) return undefined',
+        "if (value === undefined && typeof status !== 'number' || !Number.isInteger(status)) return undefined",
+        "if (false || typeof status !== 'number' || !Number.isInteger(status)) return undefined",
+        'if (value === undefined || false || !Number.isInteger(status)) return undefined',
+      ],
+      reason: 'Number.isInteger alone refuses everything but integers; only the types need the rest',
+    },
+  ],
+  'src/secure/json.ts': [
+    {
+      from: '} catch {',
+      to: '} catch {}',
+      reason: 'a function without a return statement returns undefined too',
+    },
+    {
+      from: "for (const bracket of ['{', '[']) {",
+      to: [`for (const bracket of ["", '[']) {`, `for (const bracket of ['{', ""]) {`],
+      reason: 'only chooses between a fast and a slow way to the same result',
+    },
+    {
+      from: 'for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {',
+      to: [
+        'for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at - 1)) {',
+        'for (let at = text.indexOf(bracket); at !== +1; at = text.indexOf(bracket, at + 1)) {',
+      ],
+      reason: 'only chooses between a fast and a slow way to the same result',
+    },
+    {
+      from: 'if (opened > levels) return true',
+      to: ['if (true) return true', 'if (opened >= levels) return true', 'if (opened <= levels) return true'],
+      reason: 'only chooses between a fast and a slow way to the same result',
+    },
+    {
+      from: 'return false',
+      to: 'return true',
+      reason: 'only chooses between a fast and a slow way to the same result',
+    },
+  ],
+  'src/secure/origin.ts': [
+    {
+      from: 'return /^https?:\\/\\/[^|]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text',
+      to: [
+        'return /https?:\\/\\/[^|]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text',
+        'return /^https?:\\/\\/[^|]+/.test(text) && URL.canParse(text) && new URL(text).origin === text',
+      ],
+      reason: 'an origin of the URL parser begins with its scheme and has no bar',
+    },
+  ],
+  'src/secure/public-key.ts': [
+    {
+      from: 'return x < P && y < P && (y * y - (x * x * x - 3n * x + B)) % P === 0n',
+      to: 'return x < P && y <= P && (y * y - (x * x * x - 3n * x + B)) % P === 0n',
+      reason: 'no point of the curve has the y coordinate 0',
+    },
+  ],
+  'src/secure/server/dispatch.ts': [
+    {
+      from: 'const parsed = parseEnvelope(text === undefined ? undefined : parseJson(text))',
+      to: 'const parsed = parseEnvelope(false ? undefined : parseJson(text))',
+      reason: 'parseJson returns undefined for undefined as well',
+    },
+  ],
+  'src/secure/server/key.ts': [
+    {
+      from: 'for (let index = 1; blocks.length * HASH_BYTES < bytes; index += 1) {',
+      to: 'for (let index = 1; blocks.length * HASH_BYTES <= bytes; index += 1) {',
+      reason: 'makes one block more, which is cut off',
+    },
+  ],
+  'src/secure/suite.ts': [
+    {
+      from: 'if (contentType === MEDIA_TYPE) return true',
+      to: 'if (false) return true',
+      reason: 'only chooses between a fast and a slow way to the same result',
+    },
+    {
+      from: "return contentType?.split(';', 1)[0]?.trim().toLowerCase() === MEDIA_TYPE",
+      to: "return contentType?.split(';', 1)[0].trim().toLowerCase() === MEDIA_TYPE",
+      reason: 'the first part always exists; only the types need the operator',
+    },
+  ],
   'src/server/delivery/guard.ts': [
     {
       from: "const [address = '', prefix, ...rest] = entry.split('/')",
@@ -250,6 +435,38 @@ export const equivalents = {
       from: 'if (filled === undefined) {',
       to: 'if (true) {',
       reason: 'fills the same list before each check',
+    },
+  ],
+  'src/store/idempotency.ts': [
+    {
+      from: 'data: record.data === null ? null : (JSON.parse(record.data) as Data),',
+      to: 'data: false ? null : (JSON.parse(record.data) as Data),',
+      reason: 'JSON.parse reads null as null',
+    },
+    {
+      from: 'data: data === null ? null : JSON.stringify(data),',
+      to: 'data: false ? null : JSON.stringify(data),',
+      reason: 'saves bytes: the text null is read as null',
+    },
+  ],
+  'src/store/vouchers.ts': [
+    {
+      from: 'const made = decision.ok && decision.existing === null ? yield* insertVoucher(call, decision) : null',
+      to: [
+        'const made = decision.ok || decision.existing === null ? yield* insertVoucher(call, decision) : null',
+        'const made = decision.ok && true ? yield* insertVoucher(call, decision) : null',
+      ],
+      reason: 'without an existing voucher a decision has none; only the types need the comparison',
+    },
+    {
+      from: 'if (existing !== undefined) return { row: existing, credentials: null }',
+      to: 'if (existing !== undefined) return {}',
+      reason: 'the caller reads the voucher again if it gets none',
+    },
+    {
+      from: 'const metadata = Object.keys(call.metadata).length === 0 ? null : call.metadata',
+      to: 'const metadata = false ? null : call.metadata',
+      reason: 'saves bytes: without stored metadata the replay uses an empty object',
     },
   ],
   'src/webhook/signature.ts': [

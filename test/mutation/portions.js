@@ -22,33 +22,15 @@ export const portions = [
   {
     name: 'secure',
     sources: ['src/secure', 'src/secure/client', 'src/secure/server'],
-    tests: ['test/secure/**/*.test.ts', 'test/server/transport/vectors.test.ts'],
+    tests: ['test/secure/**/*.test.ts'],
   },
   {
     name: 'store',
-    sources: ['src/store'],
+    sources: ['src/store/vouchers.ts', 'src/store/idempotency.ts'],
     tests: [
-      'test/store/*.test.ts',
-      'test/server/{apps,forecast,idempotency,templates,totals,voucher-history,vouchers}.test.ts',
-      'test/server/background/*.test.ts',
-    ],
-  },
-  {
-    name: 'bots',
-    sources: ['src/store/bots'],
-    tests: [
-      'test/store/bots.test.ts',
-      'test/server/background/bot-metrics.test.ts',
-      'test/server/bots/{bots,chats,issue,links,polling,profile,templates}.test.ts',
-    ],
-  },
-  {
-    name: 'delivery',
-    sources: ['src/store/delivery'],
-    tests: [
-      'test/store/updates.test.ts',
-      'test/server/bots/{polling,webhook}.test.ts',
-      'test/server/delivery/{backlog,leases,order,schedule,slots,unconfirmed}.test.ts',
+      'test/store/{replay,store,vouchers}.test.ts',
+      'test/server/{idempotency,voucher-history,vouchers}.test.ts',
+      'test/server/bots/{issue,links}.test.ts',
     ],
   },
 ]

@@ -16,6 +16,7 @@ describe('inner request', () => {
     })
     expect(partOf({ path: '/api/v1/x' })).toBe('method')
     expect(partOf({ method: 'GET' })).toBe('path')
+    expect(partOf({ ...request, extra: 1 })).toBe('members')
   })
 
   it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])('inner request with the method %s is accepted', (method) => {
@@ -175,6 +176,7 @@ describe('inner response', () => {
       body: '{"a":1}',
     })
     expect(readAnswer({ status: 200 })).toEqual({ status: 200, headers: {}, body: '' })
+    expect(readAnswer({ status: 599 })).toEqual({ status: 599, headers: {}, body: '' })
     for (const status of [undefined, null, '200', 199, 600, 200.5]) expect(readAnswer({ status })).toBeUndefined()
     for (const value of [null, [], 'x']) expect(readAnswer(value)).toBeUndefined()
     expect(secure.readInnerResponse(Uint8Array.of(0xff))).toBeUndefined()
@@ -186,13 +188,27 @@ describe('inner response', () => {
     [true, 201, '{"items":[]}'],
     [false, 200, '{"success":false}'],
     [false, 300, '{"success":true}'],
+    [false, 199, '{"success":true}'],
     [false, 409, '{}'],
   ])('isBusinessSuccess() returns %s for an inner response with status %i and body %s', (expected, status, body) => {
     expect(secure.isBusinessSuccess({ status, headers: {}, body })).toBe(expected)
   })
 })
 
+it.each(['"', '\\', '"\\"', '\t', 'ü', 'plain; text=1'])(
+  'encoded inner response keeps the header value %j',
+  (value) => {
+    const response = { status: 200, headers: { 'x-request-id': value }, body: '' }
+    expect(secure.readInnerResponse(secure.encodeInnerResponse(response))).toEqual(response)
+  },
+)
+
 describe('logical path', () => {
+  it('isLogicalPath() accepts 512 characters, not 513', () => {
+    const longest = `/api/v1/${'a'.repeat(512 - 8)}`
+    expect([longest, `${longest}a`].map(secure.isLogicalPath)).toEqual([true, false])
+  })
+
   it.each(['a', 'a/b', '...', '.a', 'a..', 'secured', 'in-secure', 'a/secure.json'])(
     'isLogicalPath() accepts /api/v1/%s',
     (rest) => {

@@ -48,6 +48,11 @@ describe('session request', () => {
     expect(create({ clientPublicKey, kid: old.kid })).toMatchObject({ ok: true, session: { kid: old.kid } })
   })
 
+  it('session request whose kid is no text is refused, whatever keys the server knows', () => {
+    const mismatch = { ok: false, code: 'SECURE_SESSION_MISMATCH' }
+    expect(create({ clientPublicKey, kid: 5 }, undefined, { keyFor: () => current })).toEqual(mismatch)
+  })
+
   it('session request may name its key publicKey instead of clientPublicKey, but not use both', () => {
     expect(create({ publicKey: clientPublicKey }).ok).toBe(true)
     const doubled = { clientPublicKey, publicKey: clientPublicKey }
@@ -188,7 +193,8 @@ describe('server key', () => {
     ['31 bytes', bytes(base.serverPrivateKey).subarray(1)],
     ['33 bytes', Buffer.concat([Buffer.alloc(1), bytes(base.serverPrivateKey)])],
   ])('server key is rejected if it is %s', (_, privateKey) => {
-    expect(() => secure.loadServerKey(privateKey)).toThrow(RangeError)
+    const error = new RangeError('The private key is no P-256 scalar of 32 bytes')
+    expect(() => secure.loadServerKey(privateKey)).toThrow(error)
   })
 
   it('makeServerPrivateKey() draws random bytes again until they are a valid scalar', () => {
@@ -196,6 +202,49 @@ describe('server key', () => {
     const made = secure.makeServerPrivateKey(() => draws.shift() ?? expect.unreachable('one draw too many'))
     expect(secure.loadServerKey(made).kid).toBe(base.kid)
   })
+})
+
+describe('public key', () => {
+  const P = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n
+  const pointOf = (x: bigint, y: bigint) =>
+    Buffer.from(`04${[x, y].map((it) => it.toString(16).padStart(64, '0')).join('')}`, 'hex')
+  const decode = (point: Uint8Array) => secure.decodePublicKey(secure.encodeBase64url(point))
+  // A point of the curve with y = 5, so that y + p still has 32 bytes.
+  const x = 0xd7325d7646cd60d80a92738ceb345f844cffaf35841022cab176f692de8de1d7n
+
+  it('public key with a coordinate of p or more is refused', () => {
+    expect(decode(pointOf(x, 5n))).toEqual(pointOf(x, 5n))
+    expect(decode(pointOf(x, 5n + P))).toBeUndefined()
+  })
+
+  it('public key of 66 bytes is refused, even if its longer y has the same value', () => {
+    const point = pointOf(x, 5n)
+    expect(decode(Buffer.concat([point.subarray(0, 33), Buffer.alloc(1), point.subarray(33)]))).toBeUndefined()
+  })
+})
+
+describe('key derivation', () => {
+  it.each([
+    ['server', secure.nodeHkdf],
+    ['client', secure.nobleHkdf],
+  ])('HKDF of the %s makes at most 8,160 bytes', (_, { expand }) => {
+    const prk = new Uint8Array(32)
+    expect(expand(prk, new Uint8Array(), 8_160)).toHaveLength(8_160)
+    const error = new RangeError('HKDF-SHA256 makes at most 8160 bytes')
+    expect(() => expand(prk, new Uint8Array(), 8_161)).toThrow(error)
+  })
+})
+
+describe('form of an envelope', () => {
+  const head = { kid: 'k'.repeat(16), sid: 's'.repeat(16), rid: 'r'.repeat(16), ts: now }
+  const envelope = secure.seal(new Uint8Array(32), 'c2s', head, new Uint8Array(12), '{}')
+  it.each([{ suite: 5 }, { kid: 12_345 }, { sid: 12_345 }, { rid: 1_234_567_890_123_456 }])(
+    'envelope with the number in %j instead of text is malformed',
+    (change) => {
+      expect(secure.parseEnvelope(envelope).ok).toBe(true)
+      expect(secure.parseEnvelope({ ...envelope, ...change })).toEqual({ ok: false, code: 'SECURE_ENVELOPE_INVALID' })
+    },
+  )
 })
 
 describe('sealed response', () => {

@@ -396,6 +396,121 @@ describe('timeouts of encrypted calls', () => {
   })
 })
 
+describe('negotiation of concurrent calls', () => {
+  it('end of an abandoned negotiation does not hide the one that a later call started', async () => {
+    const { server, session, send } = setup()
+    const answers: (() => void)[] = []
+    server.intercept = (request, next) =>
+      request.path === bootstrap ? new Promise((resolve) => answers.push(() => resolve(next()))) : next()
+    const abort = new AbortController()
+    const abandoned = session.send({ ...redeem, signal: abort.signal })
+    while (answers.length < 1) await Promise.resolve()
+    abort.abort()
+    expect((await abandoned).ok).toBe(false)
+    const second = send()
+    while (answers.length < 2) await Promise.resolve()
+    const third = send()
+    for (const answer of answers) answer()
+    expect([await second, await third]).toMatchObject([{ ok: true }, { ok: true }])
+    expect(server.count(bootstrap)).toBe(2)
+  })
+
+  it('call that is aborted while its lost session is reported starts no other negotiation', async () => {
+    const { server, session } = setup()
+    const abort = new AbortController()
+    server.intercept = (request, next) => {
+      if (request.path !== dispatch) return next()
+      abort.abort()
+      return refusal(409, 'SECURE_SESSION_EXPIRED')
+    }
+    expect(await session.send({ ...redeem, signal: abort.signal })).toMatchObject({ code: 'SECURE_ABORTED' })
+    for (let tick = 0; tick < 100; tick++) await Promise.resolve()
+    expect(server.count(bootstrap)).toBe(1)
+  })
+
+  it('negotiation that times out fails its calls with SECURE_TIMEOUT', async () => {
+    const timers: (() => void)[] = []
+    const { server, send } = setup({ setTimer: (run) => (timers.push(run), () => {}) })
+    server.intercept = () => new Promise(() => {})
+    const call = send()
+    while (server.count(bootstrap) === 0) await Promise.resolve()
+    // The first timer is that of the call, the second that of the negotiation.
+    timers[1]?.()
+    expect(await call).toMatchObject({ ok: false, code: 'SECURE_TIMEOUT', phase: 'bootstrap', maybeProcessed: false })
+  })
+
+  it.each(['bootstrap', 'session'] as const)(
+    'network error in the %s request is reported with this phase',
+    async (phase) => {
+      const { server, send } = setup()
+      server.intercept = (request, next) =>
+        request.path === secure.paths[phase] ? Promise.reject(new Error('lost')) : next()
+      expect(await send()).toMatchObject({ code: 'SECURE_NO_ANSWER', phase, maybeProcessed: false })
+    },
+  )
+
+  it('response that cannot be verified makes the next call negotiate again', async () => {
+    const { server, send } = setup()
+    server.intercept = (request, next) => (request.path === dispatch ? json(200, {}) : next())
+    const invalid = { code: 'SECURE_ANSWER_INVALID', phase: 'dispatch', maybeProcessed: true }
+    expect(await send()).toMatchObject(invalid)
+    expect(await send()).toMatchObject(invalid)
+    expect(server.count(bootstrap)).toBe(2)
+  })
+})
+
+describe('plain text in mode auto', () => {
+  it('mode auto sends no plain text unless the channel is said to be trusted', async () => {
+    const { server, send } = setup({ mode: 'auto' })
+    server.enabled = false
+    expect(await send()).toMatchObject({ ok: false, code: 'SECURE_TRANSPORT_DISABLED' })
+    expect(server.processed).toEqual([])
+  })
+
+  it('mode auto sends no plain text after it has encrypted a call, by default', async () => {
+    const { server, send, advance } = setup({ mode: 'auto', trustedChannel: true })
+    expect(await send()).toMatchObject({ ok: true, encrypted: true })
+    server.enabled = false
+    advance(600_000)
+    expect(await send()).toMatchObject({ ok: false, code: 'SECURE_TRANSPORT_DISABLED' })
+  })
+
+  it('call in plain text that times out may have been processed', async () => {
+    const { server, send, timers } = setup({ mode: 'auto', trustedChannel: true })
+    server.enabled = false
+    server.intercept = (request, next) => (request.path === bootstrap ? next() : new Promise(() => {}))
+    const call = send()
+    while (server.count(redeem.path) === 0) await Promise.resolve()
+    timers.fire(15_000)
+    expect(await call).toMatchObject({ code: 'SECURE_TIMEOUT', phase: 'plain', maybeProcessed: true })
+  })
+
+  it('mode auto refuses a request that does not fit the encrypted transport of the server', async () => {
+    const { server, session } = setup({ mode: 'auto', trustedChannel: true })
+    const outcome = await session.send({ ...redeem, path: '/healthz' })
+    expect(outcome).toMatchObject({ code: 'SECURE_REQUEST_INVALID', phase: 'local', part: 'path' })
+    expect(server.processed).toEqual([])
+  })
+
+  it.each([
+    [426, 'SECURE_TRANSPORT_REQUIRED', true],
+    [426, 'OTHER', false],
+    [403, 'SECURE_TRANSPORT_REQUIRED', false],
+  ])('plain call that gets %i with %s turns on downgrade protection: %s', async (status, code, expected) => {
+    let isSet = false
+    const downgradeProtection = {
+      isSet: () => isSet,
+      set: () => {
+        isSet = true
+      },
+    }
+    const { server, send } = setup({ mode: 'off', downgradeProtection })
+    server.answer = () => refusal(status, code)
+    expect(await send()).toMatchObject({ ok: true, encrypted: false })
+    expect(isSet).toBe(expected)
+  })
+})
+
 describe('key pins', () => {
   const pinOf = (index: 0 | 1) => secure.pinOf(Buffer.from(serverKeys[index].publicKey, 'base64url'))
 
@@ -415,18 +530,19 @@ describe('key pins', () => {
   it.each([
     ['three pins', [pinOf(0), pinOf(1), pinOf(0)]],
     ['one pin without its prefix', [pinOf(0).slice(7)]],
+    ['one pin with a symbol before its prefix', [`x${pinOf(0)}`]],
     ['one pin that is too short', [pinOf(0).slice(0, -1)]],
     ['one pin with a trailing line feed', [`${pinOf(0)}\n`]],
     ['one pin that is not canonical base64url', [`sha256:${'A'.repeat(42)}B`]],
   ])('client rejects the option pins with %s', (_, pins) => {
-    expect(() => setup({ pins })).toThrow(TypeError)
+    expect(() => setup({ pins })).toThrow(new TypeError('At most two pins, sha256: and 43 characters each'))
   })
 })
 
 test.each(['console.example', 'https://console.example/', 'https://Console.example', '*', 'null'])(
   'client rejects the option origin %s',
   (origin) => {
-    expect(() => setup({ origin })).toThrow(TypeError)
+    expect(() => setup({ origin })).toThrow(new TypeError('The origin must look like https://host[:port]'))
   },
 )
 

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest'
+import { deleteExpiredRecords, findReplay, saveRecord } from '../../src/store/idempotency.js'
+import { type Op, type Statement, type Step, Superseded } from '../../src/store/operation.js'
+import { type Issue, issueGroup, issueNow, redeem, redeemGroup, redemption, reverse } from '../../src/store/vouchers.js'
+import { templateRow } from '../support/rows.js'
+import { testKey } from '../support/server-app.js'
+
+/** Tests of statements without an engine: SQLite ignores locks, and collisions of credentials never happen. */
+
+const call = {
+  applicationId: 'app_1',
+  idempotencyKey: { value: 'key', fingerprint: 'print' },
+  metadata: {},
+  newDeliveryId: () => 'dlv_1',
+  requestId: 'req_1',
+  calledBy: 'tok_1',
+  now: 1_000,
+}
+const issueCall: Issue = {
+  ...call,
+  templateId: 'tpl_1',
+  externalIssueId: 'order-1',
+  recipientUserId: 'user-1',
+  voucherId: 'vch_1',
+  keys: { current: testKey, all: [testKey] },
+}
+const credential = { type: 'redeem_code', hashes: ['hash'] } as const
+
+/** The statements of a step: one, or those of a batch. */
+function statementsOf(step: IteratorResult<Step, unknown>): readonly Statement[] {
+  const value = step.value as Step
+  if (value.kind === 'several') return value.statements
+  return 'sql' in value ? [value] : []
+}
+const locksOf = (step: IteratorResult<Step, unknown>) => statementsOf(step).map((it) => it.lock)
+
+describe('locks of operations on vouchers', () => {
+  it('issue locks the template, whose quota it reads', () => {
+    expect(locksOf(issueNow(issueCall).next())).toEqual(['row'])
+  })
+
+  it('redeem locks the voucher, not the idempotency record', () => {
+    expect(locksOf(redeem({ ...call, credential, redemptionId: 'rdm_1' }).next())).toEqual([undefined, 'row'])
+  })
+
+  it('reverse locks the redemption after the look-up of its idempotency record', () => {
+    const op = reverse({ ...call, redemptionId: 'rdm_1' })
+    expect(locksOf(op.next())).toEqual([undefined])
+    expect(locksOf(op.next(undefined))).toEqual(['row'])
+  })
+
+  it('deletion of expired idempotency records skips rows that another process has locked', () => {
+    expect(locksOf(deleteExpiredRecords(0, 10).next())).toEqual(['skip'])
+  })
+})
+
+describe('group commit of operations on vouchers', () => {
+  it('issues of one template share a transaction unless they have the same external id', () => {
+    expect(issueGroup('app_1', 'tpl_1', 'order-1')).toEqual({ group: 'issue app_1 tpl_1', conflictKey: 'order-1' })
+  })
+
+  it('redeems of an application share two transactions unless they name the same credential', () => {
+    const groupOf = (...hashes: string[]) => redeemGroup('app_1', { type: 'redeem_code', hashes })
+    expect(groupOf('b', 'other')).toEqual({ group: 'redeem app_1 0', conflictKey: 'b' })
+    expect(groupOf('a')).toEqual({ group: 'redeem app_1 1', conflictKey: 'a' })
+    expect(groupOf()).toBeUndefined()
+  })
+})
+
+describe('collision of credentials', () => {
+  it('issue derives other credentials after a collision, and fails after the eighth', () => {
+    const op: Op<unknown> = issueNow(issueCall)
+    const inserted: unknown[] = []
+    const derive = () => {
+      let step = op.next()
+      for (;;) {
+        const [statement] = statementsOf(step)
+        if (statement?.sql.startsWith('insert into vouchers')) {
+          inserted.push(statement.params.find((it) => String(it).length === 43))
+          step = op.next(0)
+        } else {
+          step = op.next(statement?.sql.includes('from templates') ? templateRow() : undefined)
+        }
+      }
+    }
+    expect(derive).toThrow(new Error('no credentials were free for vch_1'))
+    expect(inserted).toHaveLength(8)
+    expect(new Set(inserted).size).toBe(8)
+  })
+})
+
+describe('idempotency record of a call', () => {
+  const success = { status: 200, subjectId: 'vch_1', data: null } as const
+
+  it('call without an idempotency key neither looks for a record nor saves one', () => {
+    const withoutKey = { ...call, idempotencyKey: undefined }
+    expect(findReplay(withoutKey).next()).toEqual({ done: true, value: null })
+    expect(saveRecord(withoutKey, success).next()).toEqual({ done: true, value: undefined })
+  })
+
+  it('record that another call with the same key has saved first supersedes the call', () => {
+    const saving = saveRecord(call, success)
+    expect(statementsOf(saving.next())).toHaveLength(1)
+    expect(() => saving.next(0)).toThrow(Superseded)
+  })
+})
+
+it('unknown redemption is refused as not found', () => {
+  const reading = redemption('app_1', 'rdm_1', 0)
+  reading.next()
+  expect(reading.next(undefined)).toEqual({ done: true, value: { ok: false, code: 'REDEMPTION_NOT_FOUND' } })
+})
