@@ -28,8 +28,9 @@ export const portions = [
     name: 'store',
     sources: ['src/store/vouchers.ts', 'src/store/idempotency.ts'],
     tests: [
-      'test/store/{replay,store,vouchers}.test.ts',
-      'test/server/{idempotency,voucher-history,vouchers}.test.ts',
+      'test/store/*.test.ts',
+      'test/server/{apps,forecast,idempotency,templates,totals,voucher-history,vouchers}.test.ts',
+      'test/server/background/*.test.ts',
       'test/server/bots/{issue,links}.test.ts',
     ],
   },
