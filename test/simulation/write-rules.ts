@@ -193,16 +193,16 @@ function* attemptViolations({ before, after }: Write): Generator<string> {
     const was = byId(before.deliveries, attempt.delivery_id)
     const counted = (it: DeliveryRow | undefined) => (it?.attempt_count ?? 0) + (it?.manual_attempt_count ?? 0)
     const ofDelivery = made.filter((it) => it.delivery_id === attempt.delivery_id).length
-    const isCancelled = row?.status === 'cancelled'
-    const isUnchanged = row?.status === was?.status && row?.lease_until === was?.lease_until && !isCancelled
+    // The result of an attempt that lost its lease counts only if it succeeded or the delivery is cancelled.
+    const lostLease = was?.lease_until === null || was?.last_attempt_at !== attempt.started_at
+    const isLate = lostLease && was?.status !== 'cancelled'
     const difference = counted(row) - counted(was)
-    // Of two successes only the first one counts.
-    const isCounted = difference === ofDelivery || (row?.status === 'delivered' && difference > 0)
     yield* broken(
       {
         'an attempt is recorded once': known.filter((it) => attemptKey(it) === attemptKey(attempt)).length <= 1,
         'an attempt belongs to a delivery': row !== undefined,
-        'an attempt is counted': isCounted || isUnchanged,
+        'an attempt is counted': difference > 0 || isLate,
+        'an attempt is counted once': difference <= ofDelivery,
         'a successful attempt delivers': attempt.error_code !== null || row?.delivered_at != null,
       },
       `attempt ${attempt.number} of ${attempt.delivery_id}, ${attempt.error_code}`,
