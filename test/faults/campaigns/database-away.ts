@@ -95,7 +95,6 @@ export const databaseAway: Campaign = {
   states: [
     'the first server refused a call with 503',
     'the second server refused a call with 503',
-    'an idempotency key was in progress',
     'a connection ended without a response',
     'a call took effect without a response',
     'a retry was a replay',

@@ -54,7 +54,6 @@ export const fullDisk: Campaign = {
     'a write took effect on the almost full disk',
     'a write was refused on the full disk',
     READS,
-    'a killed server started on the full disk',
     'a refused write took effect once there was space',
     'a retry was a replay',
   ],

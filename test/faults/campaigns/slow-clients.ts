@@ -23,16 +23,16 @@ const HEAD = `POST ${contract.vouchers.verify.path} HTTP/1.1\r\nHost: slow\r\nCo
 
 /**
  * Opens a connection that sends a text byte by byte until the server closes it.
- * @param onTimeout called for a response with status 408
+ * @param onRefused called when the server refuses the incomplete request
  */
-function drip(port: number, text: string, onTimeout: () => void): Socket {
+function drip(port: number, text: string, onRefused: () => void): Socket {
   const socket = connect({ port, host: '127.0.0.1' })
   let sent = 0
   const timer = setInterval(() => socket.write(text.charAt(sent++) || 'x'), DRIP_MS)
   socket.on('error', () => {})
   socket.once('close', () => clearInterval(timer))
   socket.on('data', (chunk: Buffer) => {
-    if (chunk.includes(' 408 ')) onTimeout()
+    if (chunk.includes('INVALID_JSON')) onRefused()
   })
   return socket
 }
@@ -55,7 +55,7 @@ export const slowClients: Campaign = {
   states: [
     'the server closed a connection with a slow head',
     'the server closed a connection with a slow body',
-    'the server refused a slow request with 408',
+    'the server refused an incomplete request',
     'the server closed a connection whose responses were not read',
     'a client had a response while slow connections were open',
   ],
@@ -69,12 +69,12 @@ export const slowClients: Campaign = {
     const { id } = await tenant.template({ issue_limit: 1_000_000 })
     const each = quick ? 30 : 200
     const make = (one: () => Socket) => Array.from({ length: each }, one)
-    const timedOut = () => sometimes.note('the server refused a slow request with 408')
-    const heads = make(() => drip(server.port, HEAD, timedOut))
+    const refused = () => sometimes.note('the server refused an incomplete request')
+    const heads = make(() => drip(server.port, HEAD, refused))
     const deafOnes = make(() => deaf(server.port))
     // Send the head in one piece, so that only the body is slow.
     const bodies = make(() => {
-      const socket = drip(server.port, '{"credential":'.padEnd(5_000), timedOut)
+      const socket = drip(server.port, '{"credential":'.padEnd(5_000), refused)
       socket.write(`${HEAD}Content-Length: 5000\r\n\r\n`)
       return socket
     })
