@@ -330,8 +330,11 @@ export const equivalents = {
   'src/secure/server/key.ts': [
     {
       from: 'for (let index = 1; blocks.length * HASH_BYTES < bytes; index += 1) {',
-      to: 'for (let index = 1; blocks.length * HASH_BYTES <= bytes; index += 1) {',
-      reason: 'makes one block more, which is cut off',
+      to: [
+        'for (let index = 1; blocks.length * HASH_BYTES <= bytes; index += 1) {',
+        'for (let index = 1; blocks.length / HASH_BYTES < bytes; index += 1) {',
+      ],
+      reason: 'makes more blocks, which are cut off',
     },
   ],
   'src/secure/suite.ts': [
