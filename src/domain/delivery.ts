@@ -1,5 +1,5 @@
-import type { ScheduledAttempt } from '../contract/deliveries.js'
 import { type Refusal, refuse } from '../contract/errors.js'
+import type { ScheduledAttempt } from '../contract/platform/deliveries.js'
 import type { UpdateType } from '../contract/updates.js'
 import type { Delivery, DeliveryAttempt } from '../contract/webhook.js'
 import type { DeliveryAttemptRow, DeliveryRow } from './bot/rows.js'

@@ -1,4 +1,4 @@
-import type { VoucherEvent } from '../contract/voucher-history.js'
+import type { VoucherEvent } from '../contract/platform/voucher-history.js'
 import type { RedemptionRow, TokenRow, VoucherRow } from './rows.js'
 import { formatInstant } from './time.js'
 

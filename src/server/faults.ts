@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
-import type { Fault } from '../contract/controls.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import { endpoints } from '../contract/index.js'
+import type { Fault } from '../contract/platform/controls.js'
 import type { RandomBytes } from '../domain/ids.js'
 
 /** Ids of the endpoints that can have faults: all but those of the operator. */

@@ -1,4 +1,4 @@
-import type { Forecast } from '../contract/controls.js'
+import type { Forecast } from '../contract/platform/controls.js'
 import { interleave, type Op, one } from './operation.js'
 
 /**

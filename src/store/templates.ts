@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from '../contract/errors.js'
-import type { ListedTemplate, Review } from '../contract/platform.js'
+import type { ListedTemplate, Review } from '../contract/platform/platform.js'
 import type { Template } from '../contract/templates.js'
 import type { ApplicationRow, TemplateRow } from '../domain/rows.js'
 import { decideReview, decideSubmit, type ReviewDecision, templateRecord } from '../domain/template.js'

@@ -1,4 +1,4 @@
-import type { Totals } from '../contract/platform.js'
+import type { Totals } from '../contract/platform/platform.js'
 import { idsSince } from '../domain/ids.js'
 import { formatInstant, PROCESS_CLOCK_SKEW_MS_MAX } from '../domain/time.js'
 import { all, interleave, type Op } from './operation.js'

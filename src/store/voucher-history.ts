@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from '../contract/errors.js'
-import type { VoucherEvent, VoucherHistory } from '../contract/voucher-history.js'
+import type { VoucherEvent, VoucherHistory } from '../contract/platform/voucher-history.js'
 import type { Voucher } from '../contract/vouchers.js'
 import type { MessageRow, UpdateRow } from '../domain/bot/rows.js'
 import type { RedemptionRow, TokenRow, VoucherRow } from '../domain/rows.js'

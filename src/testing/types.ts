@@ -1,7 +1,7 @@
 import type { Client } from '../client/index.js'
 import type { Transport } from '../client/transport.js'
 import type { Message } from '../contract/chats.js'
-import type { faultKinds } from '../contract/controls.js'
+import type { faultKinds } from '../contract/platform/controls.js'
 import type { RateLimit, RateLimitName } from '../contract/rate-limits.js'
 import type { UpdateType } from '../contract/updates.js'
 import type { Redemption, Voucher } from '../contract/vouchers.js'

@@ -3,7 +3,7 @@ import { createCall } from '../../src/client/call.js'
 import type { Transport, TransportRequest, TransportResponse } from '../../src/client/transport.js'
 import { TransportError } from '../../src/client/transport.js'
 import * as apps from '../../src/contract/apps.js'
-import * as platform from '../../src/contract/platform.js'
+import * as platform from '../../src/contract/platform/platform.js'
 import * as templates from '../../src/contract/templates.js'
 import * as vouchers from '../../src/contract/vouchers.js'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createStream } from '../../src/client/stream.js'
-import { requests } from '../../src/contract/platform.js'
+import { requests } from '../../src/contract/platform/platform.js'
 import { closedPort } from '../support/closed-port.js'
 import { rawServer } from '../support/listen.js'
 

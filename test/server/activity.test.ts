@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ActivityLine } from '../../src/contract/activity.js'
 import { contract } from '../../src/contract/index.js'
+import type { ActivityLine } from '../../src/contract/platform/activity.js'
 import { Activity } from '../../src/server/observe/activity.js'
 import { leaksIn } from '../support/canary.js'
 import { securely } from '../support/secure-send.js'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
-import type { VoucherEvent, VoucherHistory } from '../../src/contract/voucher-history.js'
+import type { VoucherEvent, VoucherHistory } from '../../src/contract/platform/voucher-history.js'
 import type { RedemptionRow } from '../../src/domain/rows.js'
 import { inserting, interleave } from '../../src/store/operation.js'
 import { SHOWN_REDEMPTIONS_MAX } from '../../src/store/voucher-history.js'

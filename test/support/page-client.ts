@@ -1,5 +1,5 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
-import type { ActivityLine } from '../../src/contract/activity.js'
+import type { ActivityLine } from '../../src/contract/platform/activity.js'
 
 interface PageResponse {
   readonly status: number

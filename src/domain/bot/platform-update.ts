@@ -1,6 +1,6 @@
 import { escapePointer, type ValidationIssue } from '../../contract/envelope.js'
 import { machineId, text } from '../../contract/fields.js'
-import type { platformUpdateTypes } from '../../contract/platform.js'
+import type { platformUpdateTypes } from '../../contract/platform/platform.js'
 import type { Schema } from '../../contract/schema.js'
 import { unixSeconds } from './chat.js'
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import type { Exchange } from '../../contract/activity.js'
-import type { RequestLogEntry } from '../../contract/platform.js'
+import type { Exchange } from '../../contract/platform/activity.js'
+import type { RequestLogEntry } from '../../contract/platform/platform.js'
 import { Badge, Bytes, Copy, Heading, KeyValue, Status, Time } from './components.js'
 import type { Entry } from './model/activity-log.js'
 import { curlOf, isWhole, stepOf, testOf } from './model/copy-as.js'

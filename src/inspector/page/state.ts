@@ -1,4 +1,4 @@
-import type { StateChange } from '../../contract/activity.js'
+import type { StateChange } from '../../contract/platform/activity.js'
 import type { PageFeatures } from '../features.js'
 import { call } from './api.js'
 import { signal } from './signal.js'

@@ -1,4 +1,4 @@
-import type { ActivityLine } from '../../contract/activity.js'
+import type { ActivityLine } from '../../contract/platform/activity.js'
 import { API, isSessionEnd, sessionEnded } from './api.js'
 import { ActivityLog } from './model/activity-log.js'
 import { lineSplitter } from './model/ndjson.js'

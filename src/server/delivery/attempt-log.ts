@@ -1,5 +1,5 @@
-import { CAPTURED_BYTES_MAX, type DeliveryActivity, type Exchange, HIDDEN } from '../../contract/activity.js'
-import type { AttemptExchange } from '../../contract/deliveries.js'
+import { CAPTURED_BYTES_MAX, type DeliveryActivity, type Exchange, HIDDEN } from '../../contract/platform/activity.js'
+import type { AttemptExchange } from '../../contract/platform/deliveries.js'
 import { formatInstant } from '../../domain/time.js'
 import { type UpdateSubject, updateSubject } from '../../domain/update.js'
 import type { AttemptResult, Delivery } from './sender.js'

@@ -1,4 +1,4 @@
-import type { DeliveryDetail } from '../../contract/deliveries.js'
+import type { DeliveryDetail } from '../../contract/platform/deliveries.js'
 import { formatInstant } from '../../domain/time.js'
 import { updateSubject } from '../../domain/update.js'
 import type { DeliveryWithUpdate } from '../../store/delivery/deliveries.js'

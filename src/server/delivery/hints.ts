@@ -1,4 +1,4 @@
-import type { DeliveryHint, DeliveryVerification } from '../../contract/deliveries.js'
+import type { DeliveryHint, DeliveryVerification } from '../../contract/platform/deliveries.js'
 import { formatInstant } from '../../domain/time.js'
 import { explainMismatch } from '../../webhook/explain.js'
 import { DEFAULT_TOLERANCE_SECONDS, verifyWebhook, webhookHeaders } from '../../webhook/signature.js'

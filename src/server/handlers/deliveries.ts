@@ -1,5 +1,5 @@
-import { type DeliveryReplay, REPLAY_BYTES_MAX } from '../../contract/deliveries.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
+import { type DeliveryReplay, REPLAY_BYTES_MAX } from '../../contract/platform/deliveries.js'
 import { updateSubject } from '../../domain/update.js'
 import * as deliveries from '../../store/delivery/deliveries.js'
 import { readUpdate } from '../../webhook/signature.js'

@@ -1,6 +1,6 @@
 import { refuse } from '../../contract/errors.js'
 import type { Contract } from '../../contract/index.js'
-import type { Review } from '../../contract/platform.js'
+import type { Review } from '../../contract/platform/platform.js'
 import { platformPayload, platformUpdateIssues } from '../../domain/bot/platform-update.js'
 import { formatInstant, parseInstant } from '../../domain/time.js'
 import * as apps from '../../store/apps.js'

@@ -1,5 +1,5 @@
-import type { Snapshot } from '../../contract/controls.js'
 import { refuse } from '../../contract/errors.js'
+import type { Snapshot } from '../../contract/platform/controls.js'
 import { formatInstant } from '../../domain/time.js'
 import { SnapshotsDamaged, type StoredSnapshot } from '../../store/snapshots.js'
 import type { MakeHandlers } from '../handler.js'

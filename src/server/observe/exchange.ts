@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { CAPTURED_BYTES_MAX, type Exchange, HIDDEN } from '../../contract/activity.js'
 import { type Endpoint, membersOf } from '../../contract/endpoint.js'
+import { CAPTURED_BYTES_MAX, type Exchange, HIDDEN } from '../../contract/platform/activity.js'
 import { type Schema, Type } from '../../contract/schema.js'
 import type { MadeAttempt } from '../delivery/attempt-log.js'
 import { hasSecret, hideForms, isWord, Masking } from './masking.js'

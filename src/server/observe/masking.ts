@@ -1,4 +1,4 @@
-import { HIDDEN } from '../../contract/activity.js'
+import { HIDDEN } from '../../contract/platform/activity.js'
 import type { Schema } from '../../contract/schema.js'
 import { parseCredential } from '../../domain/credentials.js'
 

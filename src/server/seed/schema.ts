@@ -1,7 +1,7 @@
 import * as apps from '../../contract/apps.js'
 import * as bots from '../../contract/bots.js'
 import { input, oneOf } from '../../contract/fields.js'
-import { issueAccountToken } from '../../contract/platform.js'
+import { issueAccountToken } from '../../contract/platform/platform.js'
 import { type Static, Type } from '../../contract/schema.js'
 import { templateInput } from '../../contract/templates.js'
 import * as tokens from '../../contract/tokens.js'

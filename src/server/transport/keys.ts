@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import type { SecureKey } from '../../contract/platform.js'
+import type { SecureKey } from '../../contract/platform/platform.js'
 import type { RandomBytes } from '../../domain/ids.js'
 import { formatInstant, instantOrNull, PROCESS_CLOCK_SKEW_MS_MAX } from '../../domain/time.js'
 import { removeDrafts, replaceFile } from '../../files/replace-file.js'

@@ -1,4 +1,4 @@
-import type { SecureKey } from '../../contract/platform.js'
+import type { SecureKey } from '../../contract/platform/platform.js'
 import type { RandomBytes } from '../../domain/ids.js'
 import type { Keyring } from '../../domain/keyring.js'
 import { seal, unseal } from '../../domain/sealing.js'

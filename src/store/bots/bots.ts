@@ -1,6 +1,6 @@
 import type { Bot, BotDetail } from '../../contract/bots.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
-import type { Review } from '../../contract/platform.js'
+import type { Review } from '../../contract/platform/platform.js'
 import {
   appliedBot,
   BOTS_PER_ACCOUNT,

@@ -1,5 +1,5 @@
-import type { ScheduledAttempt } from '../../contract/deliveries.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
+import type { ScheduledAttempt } from '../../contract/platform/deliveries.js'
 import type { Delivery } from '../../contract/webhook.js'
 import type { BotRow, DeliveryAttemptRow, DeliveryRow, WebhookRow } from '../../domain/bot/rows.js'
 import { decideRetry, deliveryRecord, SHOWN_ATTEMPTS_MAX, scheduleOf } from '../../domain/delivery.js'

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { ActivityLine, DeliveryActivity } from '../../contract/activity.js'
+import type { ActivityLine, DeliveryActivity } from '../../contract/platform/activity.js'
 import type { WebhookSecret } from '../../webhook/signature.js'
 import { explainDelivery } from '../explain-delivery.js'
 import type { Inbox, RecordedResponse, StoredDelivery } from '../inbox.js'

@@ -1,5 +1,5 @@
-import { CAPTURED_BYTES_MAX, type Exchange } from '../../contract/activity.js'
-import type { AttemptExchange, DeliveryDetail } from '../../contract/deliveries.js'
+import { CAPTURED_BYTES_MAX, type Exchange } from '../../contract/platform/activity.js'
+import type { AttemptExchange, DeliveryDetail } from '../../contract/platform/deliveries.js'
 import type { Delivery } from '../../contract/webhook.js'
 import { signatureOf, type WebhookSecret, webhookHeaders } from '../../webhook/signature.js'
 import { explainDelivery } from '../explain-delivery.js'

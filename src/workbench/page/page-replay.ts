@@ -1,5 +1,5 @@
-import type { DeliveryReplay } from '../../contract/deliveries.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
+import type { DeliveryReplay } from '../../contract/platform/deliveries.js'
 import { readUpdate, type WebhookSecret } from '../../webhook/signature.js'
 import { explainDelivery } from '../explain-delivery.js'
 import type { Forwarder } from '../forwarding.js'

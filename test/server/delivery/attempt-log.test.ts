@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { HIDDEN } from '../../../src/contract/activity.js'
+import { HIDDEN } from '../../../src/contract/platform/activity.js'
 import {
   ATTEMPT_BYTES_MAX,
   ATTEMPTS_MAX,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { HIDDEN } from '../../../src/contract/activity.js'
 import type { Endpoint } from '../../../src/contract/endpoint.js'
 import { contract, endpoints } from '../../../src/contract/index.js'
+import { HIDDEN } from '../../../src/contract/platform/activity.js'
 import type { Schema } from '../../../src/contract/schema.js'
 import { type CapturedCall, exchangeOf } from '../../../src/server/observe/exchange.js'
 import { hasSecret } from '../../../src/server/observe/masking.js'

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, request } from 'node:http'
 import { expect, test } from 'vitest'
-import type { ActivityLine } from '../../../src/contract/activity.js'
+import type { ActivityLine } from '../../../src/contract/platform/activity.js'
 import { Inbox } from '../../../src/workbench/inbox.js'
 import type { RequestEvent } from '../../../src/workbench/listener.js'
 import { ActivityFeed } from '../../../src/workbench/page/page-activity.js'

@@ -102,7 +102,7 @@ async function loginLocal(
       : { ok: true as const, value: [named] }
   if (!account.ok) return account
   const [name = ''] = account.value
-  const { issueAccountToken } = await import('../../../contract/platform.js')
+  const { issueAccountToken } = await import('../../../contract/platform/platform.js')
   const target = { baseUrl: server.base_url, credential: key }
   const issued = await context.call(issueAccountToken, { accountId: name }, { target })
   if (!issued.ok) return issued

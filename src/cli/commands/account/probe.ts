@@ -24,6 +24,6 @@ async function read({ call }: Context, kind: CredentialKind, target: ProbeTarget
     case 'bot':
       return call((await import('../../../contract/webhook.js')).info, {}, { target })
     case 'operator':
-      return call((await import('../../../contract/platform.js')).reviews, {}, { target })
+      return call((await import('../../../contract/platform/platform.js')).reviews, {}, { target })
   }
 }

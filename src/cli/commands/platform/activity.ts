@@ -1,4 +1,4 @@
-import * as contract from '../../../contract/activity.js'
+import * as contract from '../../../contract/platform/activity.js'
 import { leaf } from '../../command/leaf.js'
 import { openStream, untilBroken } from '../../command/stream-lines.js'
 import { toggle } from '../../flags/flags.js'

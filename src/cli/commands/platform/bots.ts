@@ -1,5 +1,5 @@
 import type { Bot } from '../../../contract/bots.js'
-import * as contract from '../../../contract/platform.js'
+import * as contract from '../../../contract/platform/platform.js'
 import { callLeaf, type Group } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { choice, required, text } from '../../flags/flags.js'

@@ -1,4 +1,4 @@
-import * as contract from '../../../contract/deliveries.js'
+import * as contract from '../../../contract/platform/deliveries.js'
 import { deliveryStatuses } from '../../../contract/webhook.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'

@@ -1,5 +1,10 @@
-import type { Exchange } from '../../../contract/activity.js'
-import type { AttemptExchange, DeliveryDetail, DeliveryHint, DeliveryReplay } from '../../../contract/deliveries.js'
+import type { Exchange } from '../../../contract/platform/activity.js'
+import type {
+  AttemptExchange,
+  DeliveryDetail,
+  DeliveryHint,
+  DeliveryReplay,
+} from '../../../contract/platform/deliveries.js'
 import type { Paint } from '../../output/colour.js'
 import { plain, plainLine } from '../../output/plain.js'
 import { type Screen, showRecord } from '../../output/show.js'

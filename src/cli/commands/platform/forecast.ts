@@ -1,4 +1,4 @@
-import type { Forecast } from '../../../contract/controls.js'
+import type { Forecast } from '../../../contract/platform/controls.js'
 
 const count = (number: number, one: string, several: string) =>
   number === 0 ? [] : [`${number} ${number === 1 ? one : several}`]

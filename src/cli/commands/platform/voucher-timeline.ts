@@ -1,4 +1,4 @@
-import type { VoucherEvent, VoucherHistory } from '../../../contract/voucher-history.js'
+import type { VoucherEvent, VoucherHistory } from '../../../contract/platform/voucher-history.js'
 import type { Paint } from '../../output/colour.js'
 import { plainLine } from '../../output/plain.js'
 import { type Screen, showRecord } from '../../output/show.js'

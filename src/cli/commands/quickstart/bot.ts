@@ -1,7 +1,7 @@
 import * as apps from '../../../contract/apps.js'
 import * as bots from '../../../contract/bots.js'
 import { botScopes } from '../../../contract/endpoint.js'
-import * as platform from '../../../contract/platform.js'
+import * as platform from '../../../contract/platform/platform.js'
 import type { Update } from '../../../contract/updates.js'
 import * as webhook from '../../../contract/webhook.js'
 import type { Failure } from '../../failure.js'

@@ -1,4 +1,4 @@
-import { requests } from '../../../contract/platform.js'
+import { requests } from '../../../contract/platform/platform.js'
 import { integer, listOf, text, type ValuesOf } from '../../flags/flags.js'
 import type { LogEntry } from './log-line.js'
 

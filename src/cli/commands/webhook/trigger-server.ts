@@ -1,5 +1,5 @@
-import * as platform from '../../../contract/platform.js'
-import { platformUpdateTypes } from '../../../contract/platform.js'
+import * as platform from '../../../contract/platform/platform.js'
+import { platformUpdateTypes } from '../../../contract/platform/platform.js'
 import type { UpdateType } from '../../../contract/updates.js'
 import type { Override } from '../../../workbench/synthetic.js'
 import type { Context } from '../../command/context.js'

@@ -1,4 +1,4 @@
-import type { ActivityLine } from '../../../contract/activity.js'
+import type { ActivityLine } from '../../../contract/platform/activity.js'
 
 type Shown = Extract<ActivityLine, { kind: 'request' | 'delivery' }>
 

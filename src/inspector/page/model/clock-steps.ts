@@ -1,4 +1,4 @@
-import type { Forecast } from '../../../contract/controls.js'
+import type { Forecast } from '../../../contract/platform/controls.js'
 import { count } from './format.js'
 
 /** Positions of the slider in seconds from now: near times finely, far ones coarsely. */

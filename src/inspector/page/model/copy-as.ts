@@ -1,6 +1,6 @@
-import type { Exchange } from '../../../contract/activity.js'
-import { CAPTURED_BYTES_MAX, HIDDEN } from '../../../contract/captured.js'
-import type { RequestLogEntry } from '../../../contract/platform.js'
+import type { Exchange } from '../../../contract/platform/activity.js'
+import { CAPTURED_BYTES_MAX, HIDDEN } from '../../../contract/platform/captured.js'
+import type { RequestLogEntry } from '../../../contract/platform/platform.js'
 import { bytesOf, textOf } from './bytes.js'
 
 // Texts that repeat a call elsewhere. None of them has a secret: the server replaced them by HIDDEN.

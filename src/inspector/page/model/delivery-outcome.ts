@@ -1,4 +1,4 @@
-import type { DeliveryDetail } from '../../../contract/deliveries.js'
+import type { DeliveryDetail } from '../../../contract/platform/deliveries.js'
 
 type Outcome = readonly [tone: 'good' | 'bad' | 'note', sentence: string]
 

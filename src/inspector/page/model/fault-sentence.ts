@@ -1,4 +1,4 @@
-import type { Fault } from '../../../contract/controls.js'
+import type { Fault } from '../../../contract/platform/controls.js'
 import { count } from './format.js'
 
 const effects = { delay: 'are delayed', error: 'fail with 503', drop_response: 'lose their response' } as const

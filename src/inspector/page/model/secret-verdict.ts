@@ -1,4 +1,4 @@
-import type { DeliveryDetail } from '../../../contract/deliveries.js'
+import type { DeliveryDetail } from '../../../contract/platform/deliveries.js'
 import type { SecretVerdict } from './signature-check.js'
 
 type Verdict = readonly [tone: 'good' | 'bad', text: string]

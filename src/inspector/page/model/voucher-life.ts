@@ -1,4 +1,4 @@
-import type { VoucherEvent, VoucherHistory } from '../../../contract/voucher-history.js'
+import type { VoucherEvent, VoucherHistory } from '../../../contract/platform/voucher-history.js'
 import { relative } from './format.js'
 
 export interface LifeItem {

@@ -1,4 +1,4 @@
-import type { Totals } from '../../../contract/platform.js'
+import type { Totals } from '../../../contract/platform/platform.js'
 import { type Column, Table } from '../components.js'
 import { barsOf } from '../model/bars.js'
 import { count, dateTime } from '../model/format.js'

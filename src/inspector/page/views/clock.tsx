@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import type { Forecast } from '../../../contract/controls.js'
+import type { Forecast } from '../../../contract/platform/controls.js'
 import { Copy, Heading, useRead } from '../components.js'
 import { sentenceOf, stepOf, steps } from '../model/clock-steps.js'
 import { dateTime, relative } from '../model/format.js'

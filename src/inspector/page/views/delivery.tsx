@@ -1,4 +1,4 @@
-import type { DeliveryDetail } from '../../../contract/deliveries.js'
+import type { DeliveryDetail } from '../../../contract/platform/deliveries.js'
 import { Heading, Loaded, Time } from '../components.js'
 import type { Entry } from '../model/activity-log.js'
 import { outcomeOf } from '../model/delivery-outcome.js'

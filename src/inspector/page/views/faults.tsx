@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Fault, faultKinds } from '../../../contract/controls.js'
+import type { Fault, faultKinds } from '../../../contract/platform/controls.js'
 import { Heading, Loaded } from '../components.js'
 import { faultSentence } from '../model/fault-sentence.js'
 import { act } from './act.js'

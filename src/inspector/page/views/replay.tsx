@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { DeliveryDetail, DeliveryReplay } from '../../../contract/deliveries.js'
+import type { DeliveryDetail, DeliveryReplay } from '../../../contract/platform/deliveries.js'
 import { call, type Result } from '../api.js'
 import { Failed } from '../components.js'
 import { bytesOf } from '../model/bytes.js'

@@ -1,4 +1,4 @@
-import type { AttemptExchange } from '../../../contract/deliveries.js'
+import type { AttemptExchange } from '../../../contract/platform/deliveries.js'
 import { Status, Time } from '../components.js'
 import { duration } from '../model/format.js'
 import { Message } from '../request.js'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Review } from '../../../contract/platform.js'
+import type { Review } from '../../../contract/platform/platform.js'
 import { Heading, Loaded, Time } from '../components.js'
 import { act } from './act.js'
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { DeliveryDetail } from '../../../contract/deliveries.js'
+import type { DeliveryDetail } from '../../../contract/platform/deliveries.js'
 import { Time } from '../components.js'
 import { bytesOf } from '../model/bytes.js'
 import { count } from '../model/format.js'

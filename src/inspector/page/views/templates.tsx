@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { ListedTemplate, Totals } from '../../../contract/platform.js'
+import type { ListedTemplate, Totals } from '../../../contract/platform/platform.js'
 import { type Column, Heading, Loaded } from '../components.js'
 import { count } from '../model/format.js'
 import { linkTo } from '../router.js'

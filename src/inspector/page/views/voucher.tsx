@@ -1,4 +1,4 @@
-import type { VoucherEvent, VoucherHistory } from '../../../contract/voucher-history.js'
+import type { VoucherEvent, VoucherHistory } from '../../../contract/platform/voucher-history.js'
 import { Heading, Loaded, Time } from '../components.js'
 import type { Entry } from '../model/activity-log.js'
 import { dateTime } from '../model/format.js'

@@ -1,4 +1,4 @@
-import type { voucherStatuses } from '../../../contract/voucher-history.js'
+import type { voucherStatuses } from '../../../contract/platform/voucher-history.js'
 import type { Voucher } from '../../../contract/vouchers.js'
 import { type Column, Heading, Time } from '../components.js'
 import { linkTo, setQuery } from '../router.js'

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { expect, test } from 'vitest'
-import type { ActivityLine } from '../../../../src/contract/activity.js'
+import type { ActivityLine } from '../../../../src/contract/platform/activity.js'
 import { cli, secrets } from '../../../support/cli.js'
 import { listen } from '../../../support/listen.js'
 

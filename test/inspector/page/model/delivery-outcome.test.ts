@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { DeliveryDetail } from '../../../../src/contract/deliveries.js'
+import type { DeliveryDetail } from '../../../../src/contract/platform/deliveries.js'
 import { outcomeOf } from '../../../../src/inspector/page/model/delivery-outcome.js'
 
 const detailOf = (delivery: object, verification: object | null = null) =>

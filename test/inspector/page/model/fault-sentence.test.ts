@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Fault } from '../../../../src/contract/controls.js'
+import type { Fault } from '../../../../src/contract/platform/controls.js'
 import { faultSentence } from '../../../../src/inspector/page/model/fault-sentence.js'
 
 const fault: Fault = {

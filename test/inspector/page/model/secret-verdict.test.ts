@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { DeliveryDetail } from '../../../../src/contract/deliveries.js'
+import type { DeliveryDetail } from '../../../../src/contract/platform/deliveries.js'
 import { verdictOf } from '../../../../src/inspector/page/model/secret-verdict.js'
 
 const secrets = [

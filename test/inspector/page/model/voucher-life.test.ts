@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { VoucherHistory } from '../../../../src/contract/voucher-history.js'
+import type { VoucherHistory } from '../../../../src/contract/platform/voucher-history.js'
 import { lifeOf } from '../../../../src/inspector/page/model/voucher-life.js'
 
 const day = (number: number) => `2026-11-${String(number).padStart(2, '0')}T10:00:00.000Z`

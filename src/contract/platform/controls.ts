@@ -1,6 +1,6 @@
-import { endpoint } from './endpoint.js'
-import { input, instant, instantInput, noBody, nullable, oneOf } from './fields.js'
-import { type Static, Type } from './schema.js'
+import { endpoint } from '../endpoint.js'
+import { input, instant, instantInput, noBody, nullable, oneOf } from '../fields.js'
+import { type Static, Type } from '../schema.js'
 
 // What the operator does to a server under test: its clock, faults, snapshots and reset.
 

@@ -1,7 +1,7 @@
-import { application } from './apps.js'
-import { bot } from './bots.js'
-import { chat, chatTypes, message, transcriptMessage } from './chats.js'
-import { endpoint } from './endpoint.js'
+import { application } from '../apps.js'
+import { bot } from '../bots.js'
+import { chat, chatTypes, message, transcriptMessage } from '../chats.js'
+import { endpoint } from '../endpoint.js'
 import {
   input,
   instant,
@@ -15,10 +15,10 @@ import {
   pageQuery,
   secret,
   text,
-} from './fields.js'
-import { type Static, Type } from './schema.js'
-import { template, templateStatuses } from './templates.js'
-import { update } from './updates.js'
+} from '../fields.js'
+import { type Static, Type } from '../schema.js'
+import { template, templateStatuses } from '../templates.js'
+import { update } from '../updates.js'
 
 // The operator API: not part of the specification, and absent unless switched on (DECISIONS.md#operator-api).
 

@@ -1,9 +1,9 @@
-import { endpoint } from './endpoint.js'
-import { input, instant, instantInput, machineId, nullable, oneOf, page, pageQuery } from './fields.js'
-import { type Static, Type } from './schema.js'
-import { updateTypes } from './updates.js'
-import { credential, voucher } from './vouchers.js'
-import { delivery } from './webhook.js'
+import { endpoint } from '../endpoint.js'
+import { input, instant, instantInput, machineId, nullable, oneOf, page, pageQuery } from '../fields.js'
+import { type Static, Type } from '../schema.js'
+import { updateTypes } from '../updates.js'
+import { credential, voucher } from '../vouchers.js'
+import { delivery } from '../webhook.js'
 
 // Vouchers as the operator sees them, of every application (DECISIONS.md#voucher-history).
 

@@ -1,8 +1,8 @@
+import { endpoint } from '../endpoint.js'
+import { input, instant, nullable, oneOf, page, pageQuery } from '../fields.js'
+import { type Static, Type } from '../schema.js'
+import { delivery, deliveryStatuses } from '../webhook.js'
 import { exchange } from './activity.js'
-import { endpoint } from './endpoint.js'
-import { input, instant, nullable, oneOf, page, pageQuery } from './fields.js'
-import { type Static, Type } from './schema.js'
-import { delivery, deliveryStatuses } from './webhook.js'
 
 // Deliveries as the operator sees them, of every bot (DECISIONS.md#replays-by-the-operator).
 

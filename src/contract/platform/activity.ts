@@ -1,7 +1,7 @@
-import { endpoint } from './endpoint.js'
-import { input, instant, nullable, oneOf } from './fields.js'
+import { endpoint } from '../endpoint.js'
+import { input, instant, nullable, oneOf } from '../fields.js'
+import { type Static, Type } from '../schema.js'
 import { requestLogEntry } from './platform.js'
-import { type Static, Type } from './schema.js'
 
 // What a server does, as it happens (DECISIONS.md#activity).
 
