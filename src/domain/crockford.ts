@@ -1,5 +1,4 @@
-/** Crockford's base 32 without I, L, O and U: the alphabet of ids (ULID) and of credentials. */
-export const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+import { ALPHABET } from '../contract/credential-symbols.js'
 
 const PAIRS = Array.from({ length: 1024 }, (_, bits) => (ALPHABET[bits >> 5] as string) + ALPHABET[bits & 31])
 

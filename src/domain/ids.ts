@@ -1,4 +1,5 @@
-import { ALPHABET, encodeBits } from './crockford.js'
+import { ALPHABET } from '../contract/credential-symbols.js'
+import { encodeBits } from './crockford.js'
 
 /** Returns `size` bytes from a cryptographic source. */
 export type RandomBytes = (size: number) => Uint8Array

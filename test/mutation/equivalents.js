@@ -22,6 +22,18 @@ export const equivalents = {
       reason: 'an undefined signal is treated as an absent one; only the types keep them apart',
     },
   ],
+  'src/contract/credential-symbols.ts': [
+    {
+      from: 'if (CODE_FORM.test(value)) return value.slice(0, 4) + value.slice(5, 9) + value.slice(10, 14) + value.slice(15)',
+      to: 'if (false) return value.slice(0, 4) + value.slice(5, 9) + value.slice(10, 14) + value.slice(15)',
+      reason: 'the slower path returns the same symbols',
+    },
+    {
+      from: 'for (let value = 0; value < ALPHABET.length; value++) VALUES[ALPHABET.charCodeAt(value)] = value',
+      to: 'for (let value = 0; value <= ALPHABET.length; value++) VALUES[ALPHABET.charCodeAt(value)] = value',
+      reason: 'beyond the alphabet charCodeAt returns NaN, an index that a typed array ignores',
+    },
+  ],
   'src/domain/bot/platform-update.ts': [
     {
       from: "if (typeof value !== 'object' || value === null || Array.isArray(value)) return false",
@@ -39,18 +51,6 @@ export const equivalents = {
       from: 'const PLAIN = /^[ !#-[\\]-~]*$/',
       to: 'const PLAIN = /^[ !#-[\\]-~]$/',
       reason: 'the fast path of quote returns the same text as JSON.stringify',
-    },
-  ],
-  'src/domain/credentials.ts': [
-    {
-      from: 'if (CODE_FORM.test(value)) return value.slice(0, 4) + value.slice(5, 9) + value.slice(10, 14) + value.slice(15)',
-      to: 'if (false) return value.slice(0, 4) + value.slice(5, 9) + value.slice(10, 14) + value.slice(15)',
-      reason: 'the slower path returns the same symbols',
-    },
-    {
-      from: 'for (let value = 0; value < ALPHABET.length; value++) VALUES[ALPHABET.charCodeAt(value)] = value',
-      to: 'for (let value = 0; value <= ALPHABET.length; value++) VALUES[ALPHABET.charCodeAt(value)] = value',
-      reason: 'beyond the alphabet charCodeAt returns NaN, an index that a typed array ignores',
     },
   ],
   'src/domain/crockford.ts': [

@@ -5,8 +5,8 @@
 export const portions = [
   {
     name: 'domain',
-    sources: ['src/domain', 'src/domain/bot'],
-    tests: ['test/domain/**/*.test.ts'],
+    sources: ['src/domain', 'src/domain/bot', 'src/contract/credential-symbols.ts'],
+    tests: ['test/domain/**/*.test.ts', 'test/contract/credential-symbols.test.ts'],
   },
   { name: 'webhook', sources: ['src/webhook/signature.ts'], tests: ['test/webhook/*.test.ts'] },
   {

@@ -1,3 +1,4 @@
+import { checkSymbol } from '../../../contract/credential-symbols.js'
 import type { CredentialType } from '../../../contract/endpoint.js'
 import { contract } from '../../../contract/index.js'
 import type { Verification } from '../../../contract/vouchers.js'
@@ -6,7 +7,7 @@ import { credentialOf, voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, Probing } from '../../probing.js'
 import { membersOrNone } from '../../wire.js'
-import { checkSymbol, codeOf, otherSymbol, SYMBOL } from './check-symbol.js'
+import { codeOf, otherSymbol, SYMBOL } from './code.js'
 import { issueCall, issued, redeemCall } from './shared.js'
 
 const probe = probesOf('credentials', {

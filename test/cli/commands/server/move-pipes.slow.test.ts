@@ -3,11 +3,11 @@ import { existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync 
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { closeSqliteFile, openSqliteFile } from '../../../../src/store/sqlite/open.js'
 import { built } from '../../../support/built-cli.js'
 import { rowLinesOf } from '../../../support/move.js'
 import { fillMoveFolders } from '../../../support/move-source.js'
 import { temporaryFolder } from '../../../support/server.js'
+import { expectNothingOfKilledImport } from './killed-import.js'
 
 const home = temporaryFolder()
 /** An export of 3.5 MB, which is more than the pipe between two processes buffers. */
@@ -52,20 +52,7 @@ describe('SIGKILL', () => {
   })
 
   test('a killed server import leaves an empty database, and a second import succeeds', async () => {
-    const target = newTarget()
-    const text = readFileSync(file)
-    const child = built.start(['server', 'import', '-', '--data', target], home)
-    const ended = closed(child)
-    child.stdin.write(text.subarray(0, text.length - 1_000))
-    await vi.waitUntil(() => existsSync(join(target, 'voucherctl.db-wal')), { timeout: 30_000 })
-    child.kill('SIGKILL')
-    await ended
-    const db = openSqliteFile(join(target, 'voucherctl.db'))
-    expect(db.prepare('select count(*) as n from applications').get()).toEqual({ n: 0 })
-    closeSqliteFile(db, join(target, 'voucherctl.db'))
-    const again = await built.run(['server', 'import', file, '--data', target, '--json'], home)
-    expect([again.exit, again.stderr]).toEqual([0, ''])
-    expect(JSON.parse(again.stdout).rows.applications).toBe(ROWS)
+    await expectNothingOfKilledImport({ home, file, rows: ROWS, target: newTarget(), isDue: existsSync })
   })
 })
 

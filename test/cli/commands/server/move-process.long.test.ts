@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { closeSqliteFile, openSqliteFile } from '../../../../src/store/sqlite/open.js'
 import { built } from '../../../support/built-cli.js'
 import { rowLinesOf } from '../../../support/move.js'
 import { fillMoveFolders, type MoveFolders } from '../../../support/move-source.js'
 import { temporaryFolder } from '../../../support/server.js'
+import { expectNothingOfKilledImport } from './killed-import.js'
 
 const home = temporaryFolder()
 /** A database of 84 MB: SQLite writes changed pages above 64 MB to disk before the commit. */
@@ -41,19 +41,6 @@ test('a killed server export of 84 MB leaves no output file, and the next export
 
 test('a server import that is killed with uncommitted pages on disk leaves an empty database', async () => {
   const { file, newTarget } = folders
-  const target = newTarget()
-  const text = readFileSync(file)
-  const child = built.start(['server', 'import', '-', '--data', target], home)
-  const ended = once(child, 'close')
-  child.stdin.write(text.subarray(0, text.length - 1_000))
-  const journal = join(target, 'voucherctl.db-wal')
-  await vi.waitUntil(() => existsSync(journal) && statSync(journal).size > 1_000_000, { timeout: 40_000 })
-  child.kill('SIGKILL')
-  await ended
-  const db = openSqliteFile(join(target, 'voucherctl.db'))
-  expect(db.prepare('select count(*) as n from applications').get()).toEqual({ n: 0 })
-  closeSqliteFile(db, join(target, 'voucherctl.db'))
-  const again = await built.run(['server', 'import', file, '--data', target, '--json'], home)
-  expect([again.exit, again.stderr]).toEqual([0, ''])
-  expect(JSON.parse(again.stdout).rows.applications).toBe(ROWS)
+  const isDue = (journal: string) => existsSync(journal) && statSync(journal).size > 1_000_000
+  await expectNothingOfKilledImport({ home, file, rows: ROWS, target: newTarget(), isDue })
 })
