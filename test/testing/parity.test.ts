@@ -338,14 +338,19 @@ function comparable(value: unknown, startMs: number): string {
     1,
   )
   // UUIDs before codes: a part of one may look like a redeem code.
-  return text
-    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (it) => `${Math.round((Date.parse(it) - startMs) / HOUR_MS)} h`)
-    .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|VQ1-[0-9A-Z]{33}/g, numbered)
-    .replaceAll(/(?<=[a-z]{3,4}_)[0-9A-HJKMNP-TV-Z]{26}|(?:[0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}/g, numbered)
-    .replaceAll(/(?<="codeHint": ")\w{4}/g, 'HINT')
-    .replaceAll(/(?<=;t=|"retry-after": "|"timestamp": )\d+/g, 'SECONDS')
-    // The window of a rate limit may end between the calls of two subjects.
-    .replaceAll(/(?<=;r=)\d+/g, 'CALLS')
+  return (
+    text
+      .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (it) => `${Math.round((Date.parse(it) - startMs) / HOUR_MS)} h`)
+      .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|VQ1-[0-9A-Z]{33}/g, numbered)
+      .replaceAll(
+        /(?<=[a-z]{3,4}_)[0-9A-HJKMNP-TV-Z]{26}|(?:[0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}/g,
+        numbered,
+      )
+      .replaceAll(/(?<="codeHint": ")\w{4}/g, 'HINT')
+      .replaceAll(/(?<=;t=|"retry-after": "|"timestamp": )\d+/g, 'SECONDS')
+      // The window of a rate limit may end between the calls of two subjects.
+      .replaceAll(/(?<=;r=)\d+/g, 'CALLS')
+  )
 }
 
 test.each(Object.entries(scenarios))('startServer and the process respond alike: %s', async (_name, scenario) => {
