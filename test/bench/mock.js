@@ -21,13 +21,17 @@ const PRISM = '5.16.0'
  */
 export async function measureMock({ rounds, count, say }) {
   buildPackage()
+  const prismArgs = preparePrism()
   const dataDir = mkdtempSync(join(cache, 'data-'))
   const server = startChild(await bundle('server-under-test'), [dataDir], {
     stderr: openSync(join(dataDir, 'server.log'), 'a'),
   })
   const generator = startChild(fileURLToPath(new URL('load.js', import.meta.url)))
   const port = await freePort()
-  const prism = startPrism(port)
+  const prism = spawn(process.execPath, [...prismArgs, '--port', String(port)], {
+    env: environment,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
   const samples = { server: [], prism: [] }
   try {
     const { baseUrl, operatorKeyFile } = await server.nextMessage()
@@ -67,7 +71,8 @@ export async function measureMock({ rounds, count, say }) {
   ]
 }
 
-function startPrism(port) {
+/** Installs Prism into the cache. @returns the arguments of Node that start it */
+function preparePrism() {
   const prefix = join(cache, `prism-${PRISM}`)
   const script = join(prefix, 'node_modules/@stoplight/prism-cli/dist/index.js')
   const install = ['install', '--no-save', '--ignore-scripts', '--prefix', prefix, `@stoplight/prism-cli@${PRISM}`]
@@ -76,9 +81,8 @@ function startPrism(port) {
   const program = join(root, 'bin', 'voucherctl.js')
   const stdio = ['ignore', openSync(document, 'w'), 'inherit']
   execFileSync(process.execPath, [program, 'server', 'openapi', '--json'], { stdio })
-  const flags = ['--host', '127.0.0.1', '--port', String(port), '--multiprocess', 'false', '--verboseLevel', 'fatal']
-  const args = [script, 'mock', ...flags, document]
-  return spawn(process.execPath, args, { env: environment, stdio: ['ignore', 'ignore', 'inherit'] })
+  const flags = ['--host', '127.0.0.1', '--multiprocess', 'false', '--verboseLevel', 'fatal']
+  return [script, 'mock', document, ...flags]
 }
 
 async function freePort() {
