@@ -63,9 +63,6 @@ export class SimulatedServer {
   state: StoredState = EMPTY
   /** Step at which a process began to stop or crashed for the last time. */
   stoppedStep = 0
-  crashedStep = 0
-  /** Time at which a process began to stop for the last time, without a crash. */
-  stopBeganAt = 0
   readonly confirmedBelow = new Map<string, number>()
   readonly dropping = new Set<string>()
   readonly updates = new Map<string, UpdateLife>()
@@ -162,7 +159,6 @@ export class SimulatedServer {
   crash(): void {
     if (this.#process === null) return
     this.stoppedStep = this.scheduler.steps
-    this.crashedStep = this.scheduler.steps
     this.#process.ended = true
     this.#process.end()
     this.#process = null
@@ -175,11 +171,11 @@ export class SimulatedServer {
     if (stopping === null) return
     this.stoppedStep = this.scheduler.steps
     this.#process = null
-    this.stopBeganAt = this.scheduler.now
+    const startedAt = this.scheduler.now
     await this.scheduler.as(stopping, () => stopping.started.close())
     this.checkResults(this.stoppedStep)
     for (const attempt of this.#inFlight) this.violations.push(`a stop ends attempts in flight: ${attempt}`)
-    const seconds = (this.scheduler.now - this.stopBeganAt) / 1000
+    const seconds = (this.scheduler.now - startedAt) / 1000
     if (seconds > STOP_SECONDS_MAX) this.violations.push(`a stop ends in time: ${seconds} s`)
     stopping.ended = true
     stopping.end()
