@@ -333,9 +333,9 @@ export const defects = [
   },
   {
     name: 'a wrong check symbol is accepted',
-    file: 'src/domain/credentials.ts',
-    from: 'return symbols.endsWith(checkSymbol(symbols.slice(0, -1)))',
-    to: 'return symbols.length > 0',
+    file: 'src/contract/credential-symbols.ts',
+    from: 'symbols.endsWith(checkSymbol(symbols.slice(0, -1)))',
+    to: 'symbols.length > 0',
     tests: ['test/domain/credentials.test.ts'],
   },
   {
