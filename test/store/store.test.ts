@@ -127,21 +127,9 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     expect(await store.read(notes)).toEqual(ids)
   })
 
-  it(`read of a store completes before ${many} queued writes have committed`, async () => {
-    let pending = true
-    const writing = Promise.all(
-      Array.from({ length: many }, (_, index) => store.write(() => note(`n${index}`))),
-    ).finally(() => {
-      pending = false
-    })
-    let seen = 0
-    // PostgreSQL may complete several reads before its first commit.
-    while (pending && seen === 0) {
-      await new Promise((resolve) => setImmediate(resolve))
-      seen = (await store.read(notes)).length
-    }
-    expect(seen).toBeGreaterThan(0)
-    expect(seen).toBeLessThan(many)
+  it(`read of a store completes before half of ${many} queued writes have committed`, async () => {
+    const writing = Promise.all(Array.from({ length: many }, (_, index) => store.write(() => note(`n${index}`))))
+    expect((await store.read(notes)).length).toBeLessThan(many / 2)
     await writing
   })
 
