@@ -179,7 +179,7 @@ test('load sends a credential of the profile only to the server that it is for',
 test('load with the same seed repeats the order of operations', async () => {
   const orderOf = async (seed: number) => {
     const { baseUrl, received } = await platform()
-    await cli(`load --template tpl_01 --rate 400 --duration 50ms --seed ${seed}`, atPlatform(baseUrl))
+    await cli(`load --template tpl_01 --rate 400 --duration 50ms --connections 1 --seed ${seed}`, atPlatform(baseUrl))
     return received.map((it) => it.path)
   }
   expect(await orderOf(5)).toEqual(await orderOf(5))
