@@ -3,15 +3,12 @@
 //   node test/faults/plant.js [--only N[,N…]] [--quick] [--list]
 // --quick runs only tests of npm test. The exit code is 1 if no test notices a defect, or tests fail without it.
 import { spawn } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { copyProject, printDefects, readArguments, replaceOnce, root } from '../support/planting.js'
 import { defects } from './defects.js'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
 const configs = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json', 'vitest.config.ts']
 const parts = ['src', 'test', 'bin', 'completions', 'README.md', ...configs]
 
@@ -22,13 +19,7 @@ const ALL = {
   postgres: [...QUICK.postgres, 'postgres-rest'],
 }
 
-const { values } = parseArgs({
-  options: { only: { type: 'string' }, quick: { type: 'boolean' }, list: { type: 'boolean' } },
-})
-const only = values.only?.split(',').map(Number)
-const wanted = defects
-  .map((defect, index) => ({ ...defect, number: index + 1 }))
-  .filter((it) => only?.includes(it.number) ?? true)
+const { values, wanted } = readArguments(defects, { quick: { type: 'boolean' } })
 
 /** Runs the tests of a defect in the copy; returns the names of failed tests and the number of passed tests. */
 async function runTests(copy, { tests, match, project = 'sqlite' }) {
@@ -57,25 +48,18 @@ async function cleanRun(copy, defect) {
   return cleanRuns.get(key)
 }
 
-function plant(copy, { name, file, from, to }) {
-  const path = join(copy, file)
+function plant(copy, defect) {
+  const path = join(copy, defect.file)
   const text = readFileSync(path, 'utf8')
-  if (text.split(from).length !== 2) throw new Error(`"${name}": its text stands not exactly once in ${file}`)
-  writeFileSync(
-    path,
-    text.replace(from, () => to),
-  )
+  writeFileSync(path, replaceOnce(text, defect))
   return () => writeFileSync(path, text)
 }
 
-if (values.list) {
-  for (const { number, name, file } of wanted) process.stdout.write(`${number}. ${name} (${file})\n`)
-} else {
-  const copy = mkdtempSync(join(tmpdir(), 'voucherctl-defects-'))
+if (values.list) printDefects(wanted)
+else {
+  const copy = copyProject(parts)
   let wrong = 0
   try {
-    for (const part of parts) cpSync(join(root, part), join(copy, part), { recursive: true })
-    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
     for (const defect of wanted) {
       const heal = plant(copy, defect)
       const { failed } = await runTests(copy, defect)

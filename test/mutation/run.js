@@ -1,17 +1,15 @@
 // npm run mutate [-- --since REV] [--only NAME[,NAME…]] changes the code of portions.js in a copy of the project, one
 // mutant at a time, and runs the tests that must fail. README.md of this folder describes it.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { copyProject, root } from '../support/planting.js'
 import { equivalents } from './equivalents.js'
 import { portions } from './portions.js'
 import { compare } from './verdict.js'
-
-const root = fileURLToPath(new URL('../..', import.meta.url))
 
 // Not in package.json: its 167 packages (65 MB) would add 8 s to each `npm ci`, for a command that few people run.
 const STRYKER = '9.6.1'
@@ -87,12 +85,10 @@ const selected = portions
   }))
   .filter(({ mutate }) => mutate.length > 0)
 
-const copy = mkdtempSync(join(tmpdir(), 'voucherctl-mutants-'))
+// Without tsconfig.json: Stryker would read it with the programming interface that TypeScript 7 no longer has.
+const copy = copyProject(['src', 'test', 'package.json'])
 try {
   if (selected.length > 0) install()
-  // Without tsconfig.json: Stryker would read it with the programming interface that TypeScript 7 no longer has.
-  for (const part of ['src', 'test', 'package.json']) cpSync(join(root, part), join(copy, part), { recursive: true })
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
   for (const { portion, mutate } of selected) {
     const started = performance.now()
     const { lines, counts, failed } = compare(runStryker(copy, portion, mutate), equivalents, changed === undefined)

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { bundleProgram } from '../support/bundle.js'
-
-const root = fileURLToPath(new URL('../..', import.meta.url))
+import { replaceOnce, root } from '../support/planting.js'
 
 /** Smaller bounds than those of the server: the few updates of a simulation then need several transactions. */
 const bounds = [
@@ -10,20 +8,14 @@ const bounds = [
   { file: 'src/store/delivery/updates.ts', from: 'SCANNED_UPDATES_MAX = 1_000', to: 'SCANNED_UPDATES_MAX = 4' },
 ]
 
-/** Replaces texts of source files. @throws if a text is not in its file exactly once */
+/** Replaces texts of source files while they are bundled. */
 function replacing(changes) {
   return {
     name: 'replacing',
     load(id) {
       const changed = changes.filter(({ file }) => id === `${root}${file}`)
       if (changed.length === 0) return null
-      return changed.reduce(
-        (text, { file, from, to }) => {
-          if (text.split(from).length !== 2) throw new Error(`"${from}" is not exactly once in ${file}`)
-          return text.replace(from, () => to)
-        },
-        readFileSync(id, 'utf8'),
-      )
+      return changed.reduce(replaceOnce, readFileSync(id, 'utf8'))
     },
   }
 }

@@ -6,20 +6,14 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import process from 'node:process'
-import { parseArgs } from 'node:util'
+import { printDefects, readArguments } from '../support/planting.js'
 import { bundleSimulation } from './bundle.js'
 import { defects } from './defects.js'
 
 /** A server whose defect keeps it busy without end is stopped after this time; that counts as found. */
 const HANG_MS = 600_000
 
-const { values } = parseArgs({
-  options: { only: { type: 'string' }, count: { type: 'string', default: '60' }, list: { type: 'boolean' } },
-})
-const only = values.only?.split(',').map(Number)
-const wanted = defects
-  .map((defect, index) => ({ ...defect, number: index + 1 }))
-  .filter((it) => only?.includes(it.number) ?? true)
+const { values, wanted } = readArguments(defects, { count: { type: 'string', default: '60' } })
 
 /** Runs simulations of a server with a defect; returns the first lines of the failed one, or null. */
 async function find(defect) {
@@ -35,17 +29,15 @@ async function find(defect) {
   }
 }
 
-let missed = 0
-for (const defect of wanted) {
-  const { number, name, file } = defect
-  if (values.list) process.stdout.write(`${number}. ${name} (${file})\n`)
-  else {
+if (values.list) printDefects(wanted)
+else {
+  let missed = 0
+  for (const defect of wanted) {
     const found = await find(defect)
     if (found === null) missed += 1
-    process.stdout.write(
-      `${number}. ${found === null ? 'MISSED' : 'found'}: ${name}\n${found === null ? '' : `   ${found}\n`}`,
-    )
+    const verdict = found === null ? 'MISSED' : 'found'
+    process.stdout.write(`${defect.number}. ${verdict}: ${defect.name}\n${found === null ? '' : `   ${found}\n`}`)
   }
+  process.stdout.write(`${wanted.length - missed} of ${wanted.length} found\n`)
+  process.exitCode = missed === 0 ? 0 : 1
 }
-if (!values.list) process.stdout.write(`${wanted.length - missed} of ${wanted.length} found\n`)
-process.exitCode = missed === 0 ? 0 : 1

@@ -127,9 +127,12 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     expect(await store.read(notes)).toEqual(ids)
   })
 
-  it(`read of a store completes before ${many} queued writes have all committed`, async () => {
+  it.runIf(hasOneWriter)(`read of a store sees some of ${many} queued writes before all have committed`, async () => {
     const writing = Promise.all(Array.from({ length: many }, (_, index) => store.write(() => note(`n${index}`))))
-    expect((await store.read(notes)).length).toBeLessThan(many)
+    let seen: number
+    do seen = (await store.read(notes)).length
+    while (seen === 0)
+    expect(seen).toBeLessThan(many)
     await writing
   })
 

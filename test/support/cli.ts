@@ -170,7 +170,16 @@ export interface Stub {
   readonly received: Received[]
 }
 
-/** Starts an HTTP server that records its requests and sends the responses that the callback returns. */
+function bodyOf(text: string): unknown {
+  if (text === '') return null
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** Starts an HTTP server that records its requests, a malformed body as text, and sends the responses that the callback returns. */
 export async function stub(respond: (request: Received, index: number) => StubResponse): Promise<Stub> {
   const received: Received[] = []
   const server = createServer((request, response) => {
@@ -179,7 +188,7 @@ export async function stub(respond: (request: Received, index: number) => StubRe
     request.on('end', () => {
       const text = Buffer.concat(chunks).toString('utf8')
       const { method = '', url = '', headers } = request
-      const one = { method, path: url, headers, body: text === '' ? null : JSON.parse(text) }
+      const one = { method, path: url, headers, body: bodyOf(text) }
       const index = received.push(one) - 1
       const { status = 200, body, headers: more = {}, drop } = respond(one, index)
       if (drop) return request.socket.destroy()

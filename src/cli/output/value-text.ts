@@ -9,6 +9,9 @@ export function labelOf(name: string): string {
     .toLowerCase()
 }
 
+/** Formats a number with separators, such as `12,345`. */
+export const numberText = (it: number): string => it.toLocaleString('en-US')
+
 /** Formats a value on one line for a person. */
 export function textOf(value: unknown): string {
   if (value === null || value === undefined) return '-'

@@ -1,6 +1,7 @@
 import { minuteOf } from '../../domain/bot/metrics.js'
 import * as botCalls from '../../store/bots/calls.js'
 import type { Store } from '../../store/store.js'
+import { inTurn } from './in-turn.js'
 
 const PREFIX = '/api/v1/bots/'
 
@@ -16,7 +17,6 @@ interface BotCall {
 /** Counts the calls of bots per minute in memory and writes them in batches, so that no call waits for a write. */
 export class BotCalls {
   #buckets = new Map<string, botCalls.BotCallBucket>()
-  #flushed: Promise<void> = Promise.resolve()
   readonly #store: Store
 
   constructor(store: Store) {
@@ -37,11 +37,7 @@ export class BotCalls {
    * Writes the counters, after a flush that still runs: a reader after `flush` sees every earlier call. After a failure
    * they stay in memory for the next flush.
    */
-  flush(): Promise<void> {
-    const flushing = this.#flushed.then(() => this.#write())
-    this.#flushed = flushing.catch(() => {})
-    return flushing
-  }
+  readonly flush = inTurn(() => this.#write())
 
   async #write(): Promise<void> {
     if (this.#buckets.size === 0) return

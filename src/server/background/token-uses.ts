@@ -1,10 +1,10 @@
 import type { Store } from '../../store/store.js'
 import * as tokens from '../../store/tokens.js'
+import { inTurn } from './in-turn.js'
 
 /** Collects the last use of tokens in memory and writes it in batches, so that no request waits for a write. */
 export class TokenUses {
   #uses = new Map<string, number>()
-  #flushed: Promise<void> = Promise.resolve()
   readonly #store: Store
 
   constructor(store: Store) {
@@ -24,11 +24,7 @@ export class TokenUses {
    * Writes the collected times, after a flush that still runs: a reader after `flush` sees every earlier use. After a
    * failure they stay in memory for the next flush.
    */
-  flush(): Promise<void> {
-    const flushing = this.#flushed.then(() => this.#write())
-    this.#flushed = flushing.catch(() => {})
-    return flushing
-  }
+  readonly flush = inTurn(() => this.#write())
 
   async #write(): Promise<void> {
     if (this.#uses.size === 0) return

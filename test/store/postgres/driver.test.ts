@@ -148,6 +148,17 @@ describe('PostgreSQL operation', () => {
     expect(await valueOf('a')).toBe(7)
   })
 
+  it('PostgreSQL read completes while 100 writes wait for a lock', async () => {
+    const ids = Array.from({ length: 100 }, (_, index) => `n${index}`)
+    let writing: Promise<unknown> | undefined
+    await holding('lock table credential_keys in share mode', async () => {
+      writing = Promise.all(ids.map((id) => store.write(() => counter(id))))
+      expect(await store.read(() => all('select key_id from credential_keys'))).toEqual([])
+    })
+    await writing
+    expect(await store.read(() => all('select key_id from credential_keys'))).toHaveLength(ids.length)
+  })
+
   it('PostgreSQL connections set the lock, statement and idle timeouts in the database', async () => {
     const [row] = await store.read(() =>
       all(

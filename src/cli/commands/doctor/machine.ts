@@ -7,6 +7,7 @@ import { parseBaseUrl } from '../../../client/base-url.js'
 import { isLoopbackHost } from '../../../contract/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { Host } from '../../host/host.js'
+import { numberText } from '../../output/value-text.js'
 import { proxyVariables } from '../api/curl.js'
 import { bad, type Check, ok, skip, warn } from './check.js'
 
@@ -122,7 +123,7 @@ export async function checkDisk(dir: string, free: (dir: string) => Promise<numb
   const name = 'disk space'
   try {
     const bytes = await free(dir)
-    const message = `${Math.floor(bytes / MIB).toLocaleString('en')} MiB are free for ${dir}.`
+    const message = `${numberText(Math.floor(bytes / MIB))} MiB are free for ${dir}.`
     const fix = 'Make room, or keep the data elsewhere: server start --data DIR, webhook listen --inbox DIR.'
     if (bytes < LEAST.fail) return bad(name, message, fix)
     return bytes < LEAST.warn ? warn(name, message, fix) : ok(name, message)

@@ -9,6 +9,7 @@ import { projectNotAllowed } from '../../config/project-permission.js'
 import { refuseImpostor } from '../../config/server-identity.js'
 import type { SettingsDiagnosis } from '../../config/settings.js'
 import { parseObject } from '../../host/parse-object.js'
+import { numberText } from '../../output/value-text.js'
 import { bad, type Check, ok, skip, warn } from './check.js'
 
 /** Milliseconds for one request; the command makes two, one after the other, so this keeps the wait short. */
@@ -151,7 +152,7 @@ export function clockOf(date: string | undefined, now: number): Check {
   const seconds = Math.round(Math.abs(now - theirs - 500) / 1000)
   const side = now > theirs ? 'ahead of' : 'behind'
   if (seconds <= SKEW.warnSeconds) return ok(name, 'Within seconds of that of the server.')
-  const message = `This machine is ${seconds.toLocaleString('en')} s ${side} the server.`
+  const message = `This machine is ${numberText(seconds)} s ${side} the server.`
   const fix = 'Set the clock, such as with `timedatectl set-ntp true`: signatures of webhooks hold for 300 s.'
   return seconds > SKEW.failSeconds ? bad(name, message, fix) : warn(name, message, fix)
 }

@@ -6,6 +6,7 @@ import { isLoopbackHost } from '../../../contract/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { SecureMode } from '../../../secure/client/options.js'
 import type { Host } from '../../host/host.js'
+import { numberText } from '../../output/value-text.js'
 import { bad, type Check, ok, skip, warn } from './check.js'
 
 const RENEW_DAYS = 21
@@ -47,7 +48,7 @@ export async function checkTls({ env, now }: Pick<Host, 'env' | 'now'>, options:
   }
   if (days < 0)
     return bad(name, 'The certificate has expired by the clock of this machine.', 'Renew it, or set the clock.')
-  const message = `The certificate is trusted, for ${days.toLocaleString('en')} more days.`
+  const message = `The certificate is trusted, for ${numberText(days)} more days.`
   return days < RENEW_DAYS ? warn(name, message, 'Renew the certificate of the server.') : ok(name, message)
 }
 

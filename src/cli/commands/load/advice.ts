@@ -1,7 +1,6 @@
+import { numberText } from '../../output/value-text.js'
 import { WAITING_MAX } from './connection-queue.js'
 import { type LoadReport, NO_VOUCHER } from './report.js'
-
-const number = (it: number) => it.toLocaleString('en-US')
 
 /** Says what kept a run from its rate, and what to change; undefined if nothing did. */
 export function limitOf({ limited_by, generator }: LoadReport): string | undefined {
@@ -9,7 +8,7 @@ export function limitOf({ limited_by, generator }: LoadReport): string | undefin
     case 'generator':
       return `This machine is the limit rather than the server: one call in a hundred started ${Math.round(generator.late_p99_ms ?? 0)} ms late or later (CPU ${generator.cpu_percent} % of a core), which the latencies include. Lower --rate, or use a faster machine.`
     case 'connections':
-      return `Calls were not sent, because all ${number(generator.connections)} connections to an address were busy and ${number(WAITING_MAX)} calls waited. Repeat with more --connections: if that changes nothing, the server is the limit.`
+      return `Calls were not sent, because all ${numberText(generator.connections)} connections to an address were busy and ${numberText(WAITING_MAX)} calls waited. Repeat with more --connections: if that changes nothing, the server is the limit.`
     case null:
       return undefined
   }

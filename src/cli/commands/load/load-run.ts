@@ -36,10 +36,11 @@ export class LoadRun {
   }
   /** How long after their due times calls were started. */
   readonly lateness = new Statistics()
+  /** Vouchers that `prepare` issues. */
+  readonly ahead: number
   readonly #options: LoadOptions
   readonly #queues: readonly ConnectionQueue[]
   readonly #vouchers: VoucherPool
-  readonly #ahead: number
   #issued = 0
   #keys = 0
   #turn = 0
@@ -52,7 +53,7 @@ export class LoadRun {
     this.#options = options
     this.#queues = targets.map(() => new ConnectionQueue(connections))
     // At least one for each address, so that the trial finds one that does not respond.
-    this.#ahead = Math.max(totalsOf(schedule).ahead, targets.length)
+    this.ahead = Math.max(totalsOf(schedule).ahead, targets.length)
     this.#vouchers = new VoucherPool(schedule.mix.redeem > 0, seededRandom(schedule.seed))
   }
 
@@ -68,17 +69,12 @@ export class LoadRun {
     return Math.max(...this.#queues.map((it) => it.waitingMax))
   }
 
-  /** Vouchers that `prepare` issues. */
-  get ahead(): number {
-    return this.#ahead
-  }
-
   /**
    * Issues vouchers before the run, at most `rate` a second, and tries each other operation once, so that a missing
    * server, template or scope ends the command before the load. Retries transient failures; returns the first other one.
    */
   async prepare(): Promise<CallFailure | undefined> {
-    return (await this.#issueAhead(1)) ?? (await this.#issueAhead(this.#ahead - 1)) ?? (await this.#tryOthers())
+    return (await this.#issueAhead(1)) ?? (await this.#issueAhead(this.ahead - 1)) ?? (await this.#tryOthers())
   }
 
   async #issueAhead(count: number): Promise<CallFailure | undefined> {

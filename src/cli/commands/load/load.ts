@@ -5,6 +5,7 @@ import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { choice, duration, integer, list, listOf, required, text, type ValuesOf } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
+import { numberText } from '../../output/value-text.js'
 import { adviceOf } from './advice.js'
 import { assertFlag } from './assertions.js'
 import { type Mix, mixFlag, operations } from './mix.js'
@@ -137,7 +138,7 @@ function refuseFlags({ warmup = 0, assert }: LoadFlags, schedule: Schedule): Fai
   const calls = callCount(schedule)
   if (calls > CALLS_MAX) {
     return usage(
-      `These are ${number(calls)} calls; a run has at most ${number(CALLS_MAX)}.`,
+      `These are ${numberText(calls)} calls; a run has at most ${numberText(CALLS_MAX)}.`,
       'Lower --rate or --duration.',
     )
   }
@@ -159,11 +160,9 @@ async function confirmLoad(context: Context, rate: number, action: string): Prom
   return context.confirm({ action, word: profileName.value })
 }
 
-const number = (it: number) => it.toLocaleString('en-US')
-
 function planOf(schedule: Schedule, addresses: readonly string[]): string {
   const { calls, ahead } = totalsOf(schedule)
-  const shares = operations.filter((it) => calls[it] > 0).map((it) => `${number(calls[it])} ${it}`)
+  const shares = operations.filter((it) => calls[it] > 0).map((it) => `${numberText(calls[it])} ${it}`)
   const seconds = schedule.durationMs / 1000
-  return `issue ${number(ahead)} ${ahead === 1 ? 'voucher' : 'vouchers'} ahead, then send ${shares.join(', ')} calls in ${seconds} s to ${addresses.join(', ')}`
+  return `issue ${numberText(ahead)} ${ahead === 1 ? 'voucher' : 'vouchers'} ahead, then send ${shares.join(', ')} calls in ${seconds} s to ${addresses.join(', ')}`
 }

@@ -1,8 +1,7 @@
+import { numberText } from '../../output/value-text.js'
 import type { LoadRun } from './load-run.js'
 import { operations } from './mix.js'
 import type { Schedule } from './schedule.js'
-
-const number = (it: number) => it.toLocaleString('en-US')
 
 type Progress = Pick<LoadRun, 'issuedAhead' | 'ahead' | 'statistics' | 'waiting'>
 
@@ -12,17 +11,18 @@ export function progressLine(
   { durationMs }: Pick<Schedule, 'durationMs'>,
   elapsedMs: number | undefined,
 ): string {
-  if (elapsedMs === undefined) return `issuing ${number(run.issuedAhead)} of ${number(run.ahead)} vouchers ahead`
+  if (elapsedMs === undefined)
+    return `issuing ${numberText(run.issuedAhead)} of ${numberText(run.ahead)} vouchers ahead`
   const all = operations.map((it) => run.statistics[it])
   const succeeded = all.reduce((sum, it) => sum + it.succeeded, 0)
   const failed = all.reduce((sum, it) => sum + it.failed, 0)
   const p99 = Math.max(...all.map((it) => it.percentileMs(99) ?? 0))
   return [
     `${Math.floor(elapsedMs / 1000)} of ${Math.ceil(durationMs / 1000)} s`,
-    `${number(succeeded)} calls`,
-    `${number(Math.round((succeeded * 1000) / elapsedMs))}/s`,
+    `${numberText(succeeded)} calls`,
+    `${numberText(Math.round((succeeded * 1000) / elapsedMs))}/s`,
     `p99 ${p99.toFixed(1)} ms`,
-    ...(failed === 0 ? [] : [`${number(failed)} failed`]),
-    ...(run.waiting === 0 ? [] : [`${number(run.waiting)} waiting`]),
+    ...(failed === 0 ? [] : [`${numberText(failed)} failed`]),
+    ...(run.waiting === 0 ? [] : [`${numberText(run.waiting)} waiting`]),
   ].join('  ')
 }

@@ -1,14 +1,13 @@
 import type { Paint } from '../../output/colour.js'
 import { plainLine } from '../../output/plain.js'
+import { numberText } from '../../output/value-text.js'
 import type { AssertionResult } from './assertions.js'
 import type { GeneratorReport, LoadReport } from './report.js'
-
-const number = (it: number) => it.toLocaleString('en-US')
 
 export function headlineOf({ all, duration_ms, interrupted }: LoadReport): string {
   const seconds = (duration_ms / 1000).toFixed(1)
   const end = interrupted ? ', then the run was interrupted' : ''
-  return `${number(all.succeeded)} of ${number(all.calls)} ${all.calls === 1 ? 'call' : 'calls'} succeeded in ${seconds} s${end}.`
+  return `${numberText(all.succeeded)} of ${numberText(all.calls)} ${all.calls === 1 ? 'call' : 'calls'} succeeded in ${seconds} s${end}.`
 }
 
 const NAME_WIDTH = 10
@@ -24,9 +23,9 @@ export function linesOf(report: LoadReport, paint: Paint): string[] {
     ...operationsOfTable.map((it) =>
       cells([
         it.operation,
-        number(it.calls),
-        number(it.failed),
-        number(it.per_second),
+        numberText(it.calls),
+        numberText(it.failed),
+        numberText(it.per_second),
         ...[it.p50_ms, it.p90_ms, it.p99_ms, it.p999_ms, it.max_ms].map(inMs),
       ]),
     ),
@@ -52,22 +51,23 @@ const section = (heading: string, lines: readonly string[]) =>
 function failureLines({ items }: LoadReport): string[] {
   return items.flatMap(({ operation, errors }) =>
     Object.entries(errors).map(
-      ([code, count]) => `${number(count).padStart(NUMBER_WIDTH)}  ${operation.padEnd(NAME_WIDTH)}${plainLine(code)}`,
+      ([code, count]) =>
+        `${numberText(count).padStart(NUMBER_WIDTH)}  ${operation.padEnd(NAME_WIDTH)}${plainLine(code)}`,
     ),
   )
 }
 
 const inMs = (ms: number | null) =>
-  ms === null ? '-' : ms < 10 ? ms.toFixed(2) : ms < 100 ? ms.toFixed(1) : number(Math.round(ms))
+  ms === null ? '-' : ms < 10 ? ms.toFixed(2) : ms < 100 ? ms.toFixed(1) : numberText(Math.round(ms))
 
 function observedText(observed: number, unit: AssertionResult['unit']): string {
   if (unit === 'ms') return `${inMs(observed)} ms`
   if (unit === '%') return `${Number(observed.toFixed(3))} %`
-  return unit === 'calls' ? `${number(observed)} failed` : `${number(observed)}/s`
+  return unit === 'calls' ? `${numberText(observed)} failed` : `${numberText(observed)}/s`
 }
 
 function generatorLine(it: GeneratorReport): string {
   const late = `calls started ${inMs(it.late_p50_ms)} ms late (p99 ${inMs(it.late_p99_ms)} ms)`
-  const waiting = it.waiting_max === 0 ? '' : `, up to ${number(it.waiting_max)} waited for a connection`
+  const waiting = it.waiting_max === 0 ? '' : `, up to ${numberText(it.waiting_max)} waited for a connection`
   return `This machine: CPU ${it.cpu_percent} % of a core, ${late}${waiting}.`
 }

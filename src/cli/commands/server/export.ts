@@ -7,6 +7,7 @@ import { usage } from '../../failure.js'
 import { failureOfServer } from '../../failure-of-server.js'
 import { text } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
+import { numberText } from '../../output/value-text.js'
 import { databaseUrlFlag } from './database-url.js'
 import { dataFlag } from './folder.js'
 import { countsOf, placeOf, watched } from './move.js'
@@ -38,7 +39,7 @@ export const exportStore = leaf({
   ],
   changes: true,
   view: {
-    headline: ({ total, store }: ExportReport) => `Exported ${total.toLocaleString('en-US')} rows of ${store}.`,
+    headline: ({ total, store }: ExportReport) => `Exported ${numberText(total)} rows of ${store}.`,
     body: countsOf,
     next: () => 'The keys are not in it: keep keys.json, or the --key-file, in another place.',
   },
@@ -63,8 +64,7 @@ export const exportStore = leaf({
         server.exportStore(place, { version: host.version(), to, signal: host.signal, onProgress }),
       )
       if (!toStdout) return { ok: true, data }
-      if (host.stderr.isTTY === true)
-        output.notice(`Exported ${data.total.toLocaleString('en-US')} rows of ${data.store}.`)
+      if (host.stderr.isTTY === true) output.notice(`Exported ${numberText(data.total)} rows of ${data.store}.`)
       return { ok: true, printed: true }
     } catch (error) {
       return failureOfServer(error)

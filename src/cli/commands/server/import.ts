@@ -7,6 +7,7 @@ import { prepareDataFolder } from '../../config/data-folder.js'
 import { failureOfServer } from '../../failure-of-server.js'
 import { text } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
+import { numberText } from '../../output/value-text.js'
 import type { BulkInput } from '../vouchers/bulk/input/input.js'
 import { databaseUrlFlag } from './database-url.js'
 import { dataFlag } from './folder.js'
@@ -39,8 +40,8 @@ export const importStore = leaf({
   view: {
     headline: ({ total, store, exported_at }: ImportReport) =>
       store === null
-        ? `The export of ${exported_at} is whole: ${total.toLocaleString('en-US')} rows. Nothing was changed.`
-        : `Imported ${total.toLocaleString('en-US')} rows into ${store}.`,
+        ? `The export of ${exported_at} is whole: ${numberText(total)} rows. Nothing was changed.`
+        : `Imported ${numberText(total)} rows into ${store}.`,
     body: countsOf,
     next: ({ store }) => (store === null ? undefined : 'Next: `voucherctl server start`'),
   },

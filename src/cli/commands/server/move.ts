@@ -3,6 +3,7 @@ import type { Context } from '../../command/context.js'
 import { refuseOpenKeyFile } from '../../config/data-folder.js'
 import { type Failure, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
+import { numberText } from '../../output/value-text.js'
 import { readDatabaseUrl } from './database-url.js'
 import { serverFolder } from './folder.js'
 
@@ -27,7 +28,7 @@ export function placeOf(context: Context, flags: PlaceFlags): { ok: true; place:
 
 /** Formats one line for each database table that has rows. */
 export function countsOf({ rows }: { readonly rows: Readonly<Record<string, number>> }): string {
-  const counts = Object.entries(rows).map(([name, count]) => [name, count.toLocaleString('en-US')] as const)
+  const counts = Object.entries(rows).map(([name, count]) => [name, numberText(count)] as const)
   const width = Math.max(0, ...counts.map(([name]) => name.length))
   const digits = Math.max(0, ...counts.map(([, count]) => count.length))
   return counts.map(([name, count]) => `  ${name.padEnd(width)}  ${count.padStart(digits)}`).join('\n')

@@ -8,6 +8,7 @@ import { choice, matching, required, text, toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import { withProgress } from '../../output/progress.js'
 import { optionOf } from '../../output/suggestions.js'
+import { numberText } from '../../output/value-text.js'
 import type { Sheet } from './sheet/layout.js'
 
 interface SheetSummary {
@@ -18,7 +19,7 @@ interface SheetSummary {
 }
 
 const isPdf = (path: string) => /\.pdf$/i.test(path)
-const number = (count: number, noun: string) => `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`
+const number = (count: number, noun: string) => `${numberText(count)} ${noun}${count === 1 ? '' : 's'}`
 
 /** Writes all vouchers of a file, or refuses the file (DECISIONS.md#voucher-sheets). */
 export const sheet = leaf({

@@ -1,6 +1,7 @@
 import type { Verification } from '../../../contract/vouchers.js'
 import * as contract from '../../../contract/vouchers.js'
 import { toggle } from '../../flags/flags.js'
+import { numberText } from '../../output/value-text.js'
 import { bulkLeaf } from './bulk/bulk-command.js'
 import { credentialInput, credentialKey, credentialRows } from './bulk/credential-rows.js'
 import { textOrNull } from './bulk/text-or-null.js'
@@ -78,8 +79,8 @@ export const verifyMany = bulkLeaf({
     }
   },
   headline: ({ total, redeemable, reasons = {} }) => {
-    const found = Object.entries(reasons).map(([reason, count]) => `${count.toLocaleString('en-US')} ${reason}`)
-    const ofAll = `${(redeemable ?? 0).toLocaleString('en-US')} of ${total.toLocaleString('en-US')}`
+    const found = Object.entries(reasons).map(([reason, count]) => `${numberText(count)} ${reason}`)
+    const ofAll = `${numberText(redeemable ?? 0)} of ${numberText(total)}`
     return `${ofAll} vouchers are redeemable${found.length === 0 ? '' : `; not redeemable: ${found.join(', ')}`}.`
   },
   exit: ({ not_redeemable: refused = 0 }, { check }) => (check && refused > 0 ? 6 : 0),

@@ -4,6 +4,7 @@ import { type Example, type Leaf, leaf } from '../../../command/leaf.js'
 import { type Failure, fail } from '../../../failure.js'
 import { type Flags, integer, required, text, toggle, type ValuesOf } from '../../../flags/flags.js'
 import type { Outcome } from '../../../output/outcome.js'
+import { numberText } from '../../../output/value-text.js'
 import type { BulkAction, Parameters } from './action.js'
 import type { InputRow, RowMembers } from './input/row.js'
 import type { BulkRun, BulkSummary } from './run.js'
@@ -99,16 +100,14 @@ export function bulkLeaf<const F extends Flags>(command: BulkCommand<F>): Leaf {
   })
 }
 
-const number = (it: number) => it.toLocaleString('en-US')
-
 const doneSentence = ({ total }: BulkSummary, state: string) =>
-  `Every row ${state}: ${number(total)} of ${number(total)}.`
+  `Every row ${state}: ${numberText(total)} of ${numberText(total)}.`
 
 /** Says how many rows failed with which code; undefined if none failed. */
 function failedSentence({ total, failed, failures }: BulkSummary): string | undefined {
   if (failed === 0) return undefined
-  const codes = Object.entries(failures).map(([code, count]) => `${number(count)} ${code}`)
-  return `${number(failed)} of ${number(total)} rows failed: ${codes.join(', ')}.`
+  const codes = Object.entries(failures).map(([code, count]) => `${numberText(count)} ${code}`)
+  return `${numberText(failed)} of ${numberText(total)} rows failed: ${codes.join(', ')}.`
 }
 
 /** Members of the rows, with the check of redeem codes if this server's codes are known to have a check symbol. */
@@ -134,7 +133,7 @@ async function runFrom(context: Context, options: BulkOptions): Promise<Outcome<
   const validation = input.isFile ? await validateFile(context, options) : undefined
   if (validation !== undefined && 'ok' in validation) return validation
   const total = validation?.rows ?? null
-  const count = total === null ? `the ${noun}s` : `${number(total)} ${noun}${total === 1 ? '' : 's'}`
+  const count = total === null ? `the ${noun}s` : `${numberText(total)} ${noun}${total === 1 ? '' : 's'}`
   if (context.dryRun) {
     const shown = await planFirst(context, options, validation?.first)
     if ('ok' in shown) return shown

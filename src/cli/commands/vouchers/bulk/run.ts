@@ -2,6 +2,7 @@ import type { Context } from '../../../command/context.js'
 import { forbidPlaintext } from '../../../command/downgrade-protection.js'
 import type { Failure } from '../../../failure.js'
 import type { Result } from '../../../output/outcome.js'
+import { numberText } from '../../../output/value-text.js'
 import type { BulkAction, Parameters } from './action.js'
 import type { BulkInput } from './input/input.js'
 import { markDuplicates, readRows } from './input/read-rows.js'
@@ -134,8 +135,8 @@ function countsOf({ words, endpoint }: BulkAction, { done, replayed, skipped, fa
 function resumable(failure: Failure, run: BulkRun, counters: Counters, keeps: boolean): Failure {
   const { action, names, input, again } = run
   const { total, done, replayed, skipped } = counters
-  const have = (done + replayed + skipped).toLocaleString('en-US')
-  const all = total === null ? '' : ` of ${total.toLocaleString('en-US')}`
+  const have = numberText(done + replayed + skipped)
+  const all = total === null ? '' : ` of ${numberText(total)}`
   const same = input.isFile ? '' : ', with the same input'
   const next = processedOf(counters) === 0 && !keeps ? 'Repeat the same command.' : `To go on${same}: \`${again}\`.`
   const goOn = `${have}${all} rows ${action.words.state[1]}. ${next}`

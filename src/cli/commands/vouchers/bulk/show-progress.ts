@@ -1,5 +1,6 @@
 import type { Context } from '../../../command/context.js'
 import { showLiveLine } from '../../../output/live-line.js'
+import { numberText } from '../../../output/value-text.js'
 import type { Throttle } from './throttle.js'
 
 /** Numbers of rows by outcome so far. */
@@ -88,8 +89,6 @@ interface BulkProgress extends Rates {
 }
 
 const BAR_LONGEST = 30
-const number = (it: number) => it.toLocaleString('en-US')
-
 /** Formats one line within the columns: rows done and total, percentage, bar, rate, time left, failures. */
 export function progressLine({ counters, perSecond, estimated, pauseMs }: BulkProgress, columns: number): string {
   const { total, failed, skipped, earlier } = counters
@@ -97,12 +96,12 @@ export function progressLine({ counters, perSecond, estimated, pauseMs }: BulkPr
   // Rows of earlier runs are skipped without a call.
   const left = (total ?? 0) - done - Math.max(0, earlier - skipped)
   const share = total === null || total === 0 ? undefined : done / total
-  const before = total === null ? `${number(done)} rows` : `${number(done)} of ${number(total)} rows`
+  const before = total === null ? `${numberText(done)} rows` : `${numberText(done)} of ${numberText(total)} rows`
   const behind = [
     ...(share === undefined ? [] : [`${Math.floor(share * 100)} %`]),
-    pauseMs > 0 ? `the server asks to wait ${inWords(pauseMs)}` : `${number(Math.round(perSecond))}/s`,
+    pauseMs > 0 ? `the server asks to wait ${inWords(pauseMs)}` : `${numberText(Math.round(perSecond))}/s`,
     ...(total === null || estimated === 0 || pauseMs > 0 ? [] : [`${inWords((left / estimated) * 1000)} left`]),
-    ...(failed === 0 ? [] : [`${number(failed)} failed`]),
+    ...(failed === 0 ? [] : [`${numberText(failed)} failed`]),
   ].join('  ')
   const room = Math.min(BAR_LONGEST, columns - before.length - behind.length - 4)
   return `${before}  ${share === undefined || room < 5 ? '' : `${barOf(share, room)}  `}${behind}`.slice(0, columns)

@@ -3,6 +3,7 @@ import type { ValidationIssue } from '../../../../contract/envelope.js'
 import { codeOf } from '../../../../files/error-code.js'
 import type { Context } from '../../../command/context.js'
 import { type Failure, fail } from '../../../failure.js'
+import { numberText } from '../../../output/value-text.js'
 import { ErrorsFile } from './errors-file.js'
 import { markDuplicates, readRows } from './input/read-rows.js'
 import { type InputRow, isBad, UnreadableInput } from './input/row.js'
@@ -59,11 +60,11 @@ export async function validateFile(
   }
   if (host.signal.aborted) return fail('ABORTED', 'Interrupted before anything was sent.')
   if (bad === 0) return { rows, sha256: sum.digest('hex'), first }
-  const count = bad === 1 ? '1 row cannot be sent' : `${bad.toLocaleString('en-US')} rows cannot be sent`
+  const count = bad === 1 ? '1 row cannot be sent' : `${numberText(bad)} rows cannot be sent`
   const list = errors.wasMade ? `All of them are in ${errors.path}. ` : ''
   return fail(
     'INVALID_INPUT',
-    `${count} of ${rows.toLocaleString('en-US')} in ${input.name}. Nothing was ${done}.`,
+    `${count} of ${numberText(rows)} in ${input.name}. Nothing was ${done}.`,
     `${list}Correct the file, or ${verb} the others: give it on standard input, with - in place of FILE.`,
     { errors: shown, ...(bad > shown.length ? { more: bad - shown.length } : {}) },
   )

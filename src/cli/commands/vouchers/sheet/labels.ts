@@ -3,6 +3,7 @@ import { codeOf } from '../../../../files/error-code.js'
 import type { Context, Ok } from '../../../command/context.js'
 import { type Failure, fail } from '../../../failure.js'
 import { isInstant } from '../../../output/time.js'
+import { numberText } from '../../../output/value-text.js'
 import { openInput } from '../bulk/input/input.js'
 import { markDuplicates, readRows } from '../bulk/input/read-rows.js'
 import { type BadRow, bad, type InputRow, isBad, type RowMembers, UnreadableInput } from '../bulk/input/row.js'
@@ -72,7 +73,7 @@ export const interrupted = fail('ABORTED', 'Interrupted before the sheet was wri
 
 /** Refuses a file because of some of its rows, of which it names the first. */
 export function refuseRows(issues: readonly ValidationIssue[], total: number, hint: string): Failure {
-  const count = `${issues.length.toLocaleString('en-US')} of ${total.toLocaleString('en-US')} rows cannot be printed.`
+  const count = `${numberText(issues.length)} of ${numberText(total)} rows cannot be printed.`
   const more = issues.length - SHOWN_MAX
   const details = { errors: issues.slice(0, SHOWN_MAX), ...(more > 0 ? { more } : {}) }
   return fail('INVALID_INPUT', `${count} Nothing was written.`, hint, details)

@@ -1,0 +1,35 @@
+// What the scripts share that plant defects into the source code.
+import { cpSync, mkdtempSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+/** The folder of the project, with a slash at the end. */
+export const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Copies parts of the project into a temporary folder, with a link to node_modules; returns the folder. */
+export function copyProject(parts) {
+  const copy = mkdtempSync(join(tmpdir(), 'voucherctl-copy-'))
+  for (const part of parts) cpSync(join(root, part), join(copy, part), { recursive: true })
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+  return copy
+}
+
+/** Replaces a text of a source file. @throws if it does not stand in the file exactly once */
+export function replaceOnce(source, { file, from, to }) {
+  if (source.split(from).length !== 2) throw new Error(`"${from}" does not stand exactly once in ${file}`)
+  return source.replace(from, () => to)
+}
+
+/** Parses --only N[,N…], --list and further options; returns their values and the numbered defects to plant. */
+export function readArguments(defects, options) {
+  const { values } = parseArgs({ options: { only: { type: 'string' }, list: { type: 'boolean' }, ...options } })
+  const only = values.only?.split(',').map(Number)
+  const numbered = defects.map((defect, index) => ({ ...defect, number: index + 1 }))
+  return { values, wanted: numbered.filter(({ number }) => only?.includes(number) ?? true) }
+}
+
+export function printDefects(wanted) {
+  for (const { number, name, file } of wanted) process.stdout.write(`${number}. ${name} (${file})\n`)
+}
