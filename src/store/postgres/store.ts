@@ -36,7 +36,9 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
     },
   }
   const { schema } = settings
-  const listener = new Listener(config, CHANNEL, handlers, schema === undefined ? undefined : holdSchema(schema))
+  // Channels belong to a database, not to a schema.
+  const channel = schema === undefined ? CHANNEL : `${CHANNEL}_${schema}`
+  const listener = new Listener(config, channel, handlers, schema === undefined ? undefined : holdSchema(schema))
   const orUnusable = (error: unknown): never => {
     throw unusable(error, name)
   }
@@ -45,7 +47,7 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
   const connections = new Connections(config)
   const reads = new Reads(connections)
   const writes = new Writes(connections, {
-    channel: CHANNEL,
+    channel,
     payloadOf: (subject) => `${self} ${subject}`,
     committed: (subjects) => subjects.forEach(notifyListeners),
   })

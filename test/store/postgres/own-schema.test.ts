@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest'
+import { notify } from '../../../src/store/operation.js'
+import { createSchema } from '../../../src/store/postgres/schema.js'
+import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { startServer } from '../../../src/testing/index.js'
 import { emptyDatabase } from '../../support/postgres-database.js'
 import { query } from '../../support/postgres-query.js'
@@ -18,6 +21,23 @@ test('each server inside a test has a schema of its own, which it drops when it 
   }
   await Promise.all(servers.map((it) => it.close()))
   expect(await schemasOf(databaseUrl)).toEqual([])
+})
+
+test('notices of a store do not reach the stores of other schemas', async () => {
+  const settings = { url: await emptyDatabase(), env: {} }
+  const schemas = await Promise.all([createSchema(settings), createSchema(settings)])
+  const [own, other] = schemas.map(({ name }) => ({ ...settings, schema: name }))
+  const stores = await Promise.all([own, own, other].map((it) => openPostgresStore(it ?? settings)))
+  const [listening, sameSchema, otherSchema] = stores
+  const notices: string[] = []
+  listening?.listen((subject) => notices.push(subject))
+  await otherSchema?.write(() => notify('other schema'))
+  // PostgreSQL delivers the notices of a channel in the order of their commits.
+  await sameSchema?.write(() => notify('same schema'))
+  await until(async () => notices.length > 0)
+  expect(notices).toEqual(['same schema'])
+  await Promise.all(stores.map((it) => it.close()))
+  await Promise.all(schemas.map((it) => it.drop()))
 })
 
 test('failed start of a server inside a test drops its schema', async () => {
