@@ -14,6 +14,7 @@ test('server start and quickstart exit 129 on SIGHUP and remove their temporary 
   const hangUp = async (...args: string[]) => {
     const child = built.start(args, home, { TMPDIR: temporary })
     await firstLine(child)
+    child.stdout.resume()
     child.kill('SIGHUP')
     const [exit] = await once(child, 'exit')
     return [exit, readdirSync(temporary)]

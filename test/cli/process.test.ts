@@ -66,7 +66,7 @@ test('server start --json prints one line when it is ready and exits 143 on SIGT
   expect(Object.keys(ready)).toEqual(['base_url', 'pid', 'data_dir', 'operator_key_file', 'store'])
   expect((await fetch(`${ready.base_url}/healthz`)).status).toBe(200)
   server.kill('SIGTERM')
-  const [exit] = await once(server, 'exit')
+  const [exit] = await once(server, 'close')
   expect([exit, rest, existsSync(ready.data_dir)]).toEqual([143, '', false])
 })
 

@@ -48,9 +48,10 @@ export const built = {
 /** Resolves with the first line that a process prints on stdout. */
 export async function firstLine(child: ChildProcess): Promise<string> {
   let text = ''
-  for await (const chunk of child.stdout ?? []) {
+  // Destroying stdout here would make later writes of the process fail.
+  for await (const chunk of child.stdout?.iterator({ destroyOnReturn: false }) ?? []) {
     text += String(chunk)
-    if (text.includes('\n')) break
+    if (text.includes('\n')) return text.slice(0, text.indexOf('\n'))
   }
-  return text.slice(0, text.indexOf('\n'))
+  throw new Error(`The process ended after printing ${JSON.stringify(text)}, without a line.`)
 }
