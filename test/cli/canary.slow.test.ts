@@ -155,12 +155,12 @@ async function server() {
   return serving.baseUrl
 }
 
-/** Every command is aborted after this time in ms, because some run until Ctrl-C. */
+/** In the search of all commands, each is aborted after this time in ms, because some run until Ctrl-C. */
 const RUN_MS = 150
 
 /** Runs a command and searches its output for secrets: `onStderr` and `onStdout`. */
 async function runAndSearch(args: readonly string[], given: Given) {
-  const ran = await cli(args, { ...given, signal: AbortSignal.timeout(RUN_MS) })
+  const ran = await cli(args, given)
   return { ran, onStderr: leaksIn(ran.stderr, planted), onStdout: leaksIn(ran.stdout, planted) }
 }
 
@@ -194,7 +194,7 @@ function situationsOf(path: string, baseUrl: string, down: string, all: boolean)
   ]
 }
 
-async function leaksOf(path: string, it: Leaf, run = bundle.run): Promise<string[]> {
+async function leaksOf(path: string, it: Leaf, given: () => Given): Promise<string[]> {
   const found = new Set<string>()
   const baseUrl = await server()
   const down = `http://127.0.0.1:${await closedPort()}`
@@ -209,8 +209,8 @@ async function leaksOf(path: string, it: Leaf, run = bundle.run): Promise<string
         const more = ['--debug', '--retries', '0', '--no-input', '--base-url', url, '-o', format]
         // One run gets the credential from a file, also if the command needs another kind.
         const file = all && situation === 'refusal' ? ['--token-file', at.files.token] : []
-        const given = { home: at.home, run, ...(all ? {} : { env: environment }) }
-        const { onStderr, onStdout } = await runAndSearch([...line, ...more, ...flags, ...file], given)
+        const own = { home: at.home, ...(all ? {} : { env: environment }), ...given() }
+        const { onStderr, onStdout } = await runAndSearch([...line, ...more, ...flags, ...file], own)
         const where = `${line.join(' ')} (${situation}, ${format})`
         for (const name of onStderr) found.add(`${name} on stderr of ${where}`)
         const mayPrint = situation === 'response' ? allowed : []
@@ -227,7 +227,8 @@ async function leaksOf(path: string, it: Leaf, run = bundle.run): Promise<string
 test.each(leaves)(
   'the command %s writes no secret to stderr or files, nor to stdout in a dry run or error',
   async (path, it) => {
-    expect(await leaksOf(path, it)).toEqual([])
+    const given = () => ({ run: bundle.run, signal: AbortSignal.timeout(RUN_MS) })
+    expect(await leaksOf(path, it, given)).toEqual([])
   },
 )
 
@@ -281,7 +282,7 @@ test.each<[string, Leaf['run'], RegExp]>([
   const entry: Entry = { name: 'leaky', summary: where, section: 'x', load: async () => node }
   ;(page as Entry[]).push(entry)
   try {
-    expect((await leaksOf('leaky', node, runSources)).join('\n')).toMatch(report)
+    expect((await leaksOf('leaky', node, () => ({ run: runSources }))).join('\n')).toMatch(report)
   } finally {
     ;(page as Entry[]).pop()
   }
