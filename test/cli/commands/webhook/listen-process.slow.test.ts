@@ -56,7 +56,7 @@ async function isOpen(port: number): Promise<boolean> {
 }
 
 const exitOf = async (child: ChildProcess) => {
-  const [exit, signal] = await once(child, 'exit')
+  const [exit, signal] = await once(child, 'close')
   return exit ?? signal
 }
 

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { verifyWebhook } from '../../../../src/webhook/index.js'
 import { pairsOf } from '../../../../src/workbench/header-pairs.js'
 import { Inbox } from '../../../../src/workbench/inbox.js'
@@ -35,7 +36,8 @@ async function start(args: string | readonly string[], given: Given = {}): Promi
     ...given,
   })
   const file = join(home, 'ready.json')
-  await vi.waitFor(() => expect(existsSync(file)).toBe(true), { timeout: 30_000 })
+  // vi.waitFor would advance fake timers.
+  while (!existsSync(file)) await turn()
   const { url } = JSON.parse(readFileSync(file, 'utf8'))
   return {
     url,
@@ -46,6 +48,18 @@ async function start(args: string | readonly string[], given: Given = {}): Promi
       return ran
     },
   }
+}
+
+/** Starts `webhook listen` with a --timeout that passes only when the test calls `pass`. */
+async function startWithTimeout(args: string, ms: number) {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const started = await start(`${args} --timeout ${ms}ms`)
+  const pass = () => {
+    vi.advanceTimersByTime(ms)
+    vi.useRealTimers()
+  }
+  return { ...started, pass }
 }
 
 /** Sends a delivery signed with a 1970 timestamp, because the clock of these commands starts then. */
@@ -182,12 +196,15 @@ test('webhook listen refuses a --route whose condition is no valid jq expression
 })
 
 test('webhook listen --respond 500,timeout,204 sends 500, then no response, then always 204', async () => {
-  const { url, stop } = await start('--json --respond 500,timeout,204')
+  let stdout = ''
+  const { url, stop } = await start('--json --respond 500,timeout,204', { onStdout: (text) => (stdout += text) })
   expect((await post(url, 1)).status).toBe(500)
   const impatient = new AbortController()
   const body = updateBody(1)
   const left = fetch(url, { method: 'POST', body, headers: signed(body, 1, [secret], 0), signal: impatient.signal })
   left.catch(() => {})
+  // The line of the second delivery is printed once the listener has decided on its response.
+  await vi.waitFor(() => expect(stdout.split('\n')).toHaveLength(3), { timeout: 30_000 })
   const second = await Promise.race([left, new Promise((resolve) => setTimeout(resolve, 200, 'silence'))])
   expect(second).toBe('silence')
   impatient.abort()
@@ -217,8 +234,9 @@ test('webhook listen --expect exits 0 after all expected deliveries and ignores 
 })
 
 test('webhook listen --expect exits 124 after --timeout and names the missing deliveries', async () => {
-  const { url, ran } = await start('--json --expect message=2 --expect ping=1 --timeout 400ms')
+  const { url, ran, pass } = await startWithTimeout('--json --expect message=2 --expect ping=1', 400)
   await post(url, 1)
+  pass()
   const { exit, stderr } = await ran
   expect(exit).toBe(124)
   expect(JSON.parse(stderr).error).toMatchObject({
@@ -239,8 +257,9 @@ test('webhook listen --max-events exits 0 after that many deliveries, or 124 aft
   await fetch(full.url, { method: 'POST', body: updateBody(3) })
   await post(full.url, 2)
   expect(await full.ran).toMatchObject({ exit: 0, stderr: '' })
-  const short = await start('--json --max-events 2 --timeout 200ms')
+  const short = await startWithTimeout('--json --max-events 2', 200)
   await post(short.url, 1)
+  short.pass()
   expect((await short.ran).exit).toBe(124)
 })
 
