@@ -29,7 +29,8 @@ it('a page collects violations of its policy as errors', async () => {
   const port = await serve('<html lang=en><title>A page</title><script>document.title = "Changed"</script></html>')
   const page = await browser.page()
   await page.goto(`http://127.0.0.1:${port}/`)
-  expect(page.errors).toEqual([expect.stringContaining('Content Security Policy')])
+  const policy = expect.stringContaining('Content Security Policy')
+  await expect.poll(() => page.errors, { timeout: 30_000 }).toEqual([policy])
   expect(await page.title()).toBe('A page')
 })
 

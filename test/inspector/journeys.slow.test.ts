@@ -205,7 +205,7 @@ test('another website cannot read the page, call the server, frame it, or use a 
   await page.waitForURL(`${server.baseUrl}/**`)
   await page.goto(website)
   await page.setContent(`<iframe src="${ui('/')}"></iframe>`)
-  await expect.poll(() => page.frames()[1]?.url()).toBeDefined()
+  await expect.poll(() => page.frames()[1]?.url(), { timeout: 30_000 }).toBeDefined()
   expect(await page.frameLocator('iframe').getByText('Live').count()).toBe(0)
   expect(results.length).toBeGreaterThan(0)
   expect(results.filter(([, status]) => status !== 403)).toEqual([])
@@ -330,7 +330,7 @@ test('axe finds nothing in any view, light or dark, wide or narrow', async () =>
   for (const [name, path] of Object.entries(views)) {
     await page.goto(ui(path))
     await page.locator('main :is(h1, .list)').first().waitFor({ state: 'attached' })
-    await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0)
+    await expect.poll(() => page.locator('[aria-busy=true]').count(), { timeout: 30_000 }).toBe(0)
     for (const [index, { width, colorScheme }] of looks.entries()) {
       // Each width and each colour scheme is checked once; people look at all four.
       const isChecked = index === 0 || index === 3

@@ -52,7 +52,7 @@ test('the forwarder sends the host name as SNI over https, and no SNI for an IP 
     })
     expect(failure?.reason).toBe('app_broke_off')
   }
-  await vi.waitFor(() => expect(serverNames).toEqual(['localhost', null]))
+  await vi.waitFor(() => expect(serverNames).toEqual(['localhost', null]), 30_000)
 })
 
 test('the listener without an application responds 200 on any path and emits the update', async () => {
@@ -204,14 +204,16 @@ test('the forwarder returns 504 for a slow response and 502 for a broken or over
   const broken = createServer((request) => request.socket.destroy())
   const halting = createServer((_request, response) => response.writeHead(200, { 'Content-Length': 9 }).write('half'))
   const chatty = createServer((_request, response) => response.end(Buffer.alloc(1024 * 1024 + 1)))
-  const send = forwarder(300)
   const it = { headers: [], body: updateBody(1) }
-  const to = async (server: Parameters<typeof listen>[0]) => {
-    const { status, failure } = await send.send(new URL(`http://127.0.0.1:${await listen(server)}/`), it)
+  const to = async (server: Parameters<typeof listen>[0], timeoutMs?: number) => {
+    const { status, failure } = await forwarder(timeoutMs).send(
+      new URL(`http://127.0.0.1:${await listen(server)}/`),
+      it,
+    )
     return [status, failure?.reason]
   }
-  expect(await to(silent)).toEqual([504, 'app_timeout'])
-  expect(await to(halting)).toEqual([504, 'app_timeout'])
+  expect(await to(silent, 300)).toEqual([504, 'app_timeout'])
+  expect(await to(halting, 300)).toEqual([504, 'app_timeout'])
   expect(await to(broken)).toEqual([502, 'app_broke_off'])
   expect(await to(chatty)).toEqual([502, 'app_answer_too_long'])
 })

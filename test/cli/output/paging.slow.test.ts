@@ -9,7 +9,7 @@ test('--all --jq fails and suggests -o jsonl if the list exceeds the memory of j
   const { baseUrl, received } = await stub(({ path }) =>
     success({ items, pagination: { page: pageIn(path), limit: 100, total: 100_000, pages: 1_000 } }),
   )
-  const argv = ['templates', 'list', '--all', '--jq', '.items|length', '--base-url', baseUrl]
+  const argv = ['templates', 'list', '--all', '--jq', '.items|length', '--timeout', '1h', '--base-url', baseUrl]
   const ran = await cli(argv, { env: secrets })
   expect([ran.exit, ran.stdout]).toEqual([1, ''])
   expect(JSON.parse(ran.stderr).error).toMatchObject({

@@ -44,7 +44,7 @@ const withResponse = ({ send }: PageClient, id: string) =>
     const detail: DeliveryDetail = (await send('GET', `/_platform/v1/deliveries/${id}`)).body
     expect(detail.responses).toHaveLength(1)
     return detail
-  })
+  }, 30_000)
 
 interface Page {
   readonly listener: Running
