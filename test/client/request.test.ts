@@ -72,5 +72,6 @@ test('buildRequest encodes any path parameter as exactly one segment of the URL 
       expect(decodeURIComponent(pathname.slice(prefix.length))).toBe(redemptionId)
       expect(pathname.slice(prefix.length)).not.toContain('/')
     }),
+    { seed: 1 },
   )
 })
