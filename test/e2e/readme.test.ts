@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { freePort } from '../support/closed-port.js'
+import { closedPort } from '../support/closed-port.js'
 import { folder, major, node } from './installed.js'
 
 type Documents = Readonly<Record<string, readonly RegExp[]>>
@@ -110,7 +110,7 @@ describe.each(Object.entries(documents))('%s', (document, printed) => {
   })
 
   test('the code blocks of the page run in order and print the expected output', async () => {
-    const [port, appPort] = [await freePort(), await freePort()]
+    const [port, appPort] = [await closedPort(), await closedPort()]
     const script = scriptOf(document)
       .replaceAll(/server start(?!.*--port)/g, 'server start --port 0')
       .replaceAll('8787', String(port))

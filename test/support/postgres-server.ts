@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { freePort } from './closed-port.js'
+import { closedPort } from './closed-port.js'
 import { embeddedPostgres } from './embedded-postgres.js'
 import { removeWithParent } from './postgres-watch.js'
 
@@ -25,7 +25,7 @@ export async function startPostgres({ durable = false, flags = [] as string[] } 
   // As root, tests run PostgreSQL as another user, who needs access to the folder.
   chmodSync(folder, 0o755)
   removeWithParent(folder)
-  const port = await freePort()
+  const port = await closedPort()
   const fast = durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
   const settings = [
     ...fast,
