@@ -38,7 +38,9 @@ export async function startServerChild(
   const args = [program, dataDir, logLevel, String(loopbackPort), ...database]
   const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
-  const gone = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
+  // The output is complete at 'close'; an unread stderr would keep that event from coming.
+  const end = readsStderr ? 'close' : 'exit'
+  const gone = new Promise<number | null>((resolve) => child.once(end, (code) => resolve(code)))
   const ready = new Promise<{ baseUrl: string; operatorKeyFile: string }>((resolve, reject) => {
     if (readsStderr) {
       child.stderr?.on('data', (chunk: Buffer) => {
@@ -51,7 +53,7 @@ export async function startServerChild(
       line += chunk.toString('utf8')
       if (line.includes('\n')) resolve(JSON.parse(line) as { baseUrl: string; operatorKeyFile: string })
     })
-    child.once('exit', () => reject(new Error(`the server ended before it was ready: ${output}`)))
+    child.once(end, () => reject(new Error(`the server ended before it was ready: ${output}`)))
   })
   const { baseUrl, operatorKeyFile } = await ready
   const agent = new http.Agent({ keepAlive: true, maxSockets: 32 })
