@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { startServer } from '../../src/server/listen.js'
+import { closedPort } from '../support/closed-port.js'
 import { inFolder, type StandaloneServer, standaloneServer } from '../support/server.js'
 import { RawConnection } from '../support/server-raw.js'
 import { codeOf, newTenant, Tenant } from '../support/server-tenant.js'
@@ -76,8 +77,8 @@ describe('server start', () => {
   it('server start on a port in use is refused and leaves no server.json', () =>
     inFolder(async (folder) => {
       const other = createServer()
-      await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
-      const { port } = other.address() as { port: number }
+      const port = await closedPort()
+      await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve))
       const dataDir = join(folder, 'data')
       const logTo = { write: () => {} }
       await expect(startServer({ port, dataDir, logTo })).rejects.toMatchObject({ code: 'EADDRINUSE' })
@@ -207,7 +208,7 @@ describe('key files', () => {
 describe('server shutdown', () => {
   it('close() of the server completes requests, frees the port and checkpoints the database', () =>
     inFolder(async (dataDir) => {
-      const server = await open({ dataDir })
+      const server = await open({ dataDir, port: await closedPort() })
       const tenant = await newTenant(server)
       const voucher = await tenant.issue()
       await tenant.operator(contract.platform.addFault, {

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+import { closedPort } from './closed-port.js'
 
 export interface Gate {
   readonly port: number
@@ -45,9 +46,10 @@ export async function tcpGate(port: number): Promise<Gate> {
     })
     if (frozen) for (const socket of pair) socket.pause()
   })
-  const listening = async (where: number) => {
-    await once(server.listen(where, '127.0.0.1'), 'listening')
-    return (server.address() as AddressInfo).port
+  // While the proxy is shut, no other server may get its port.
+  const own = await closedPort()
+  const open = async () => {
+    await once(server.listen(own, '127.0.0.1'), 'listening')
   }
   const shut = async () => {
     if (!server.listening) return
@@ -56,7 +58,7 @@ export async function tcpGate(port: number): Promise<Gate> {
     for (const pair of pairs) for (const socket of pair) socket.destroy()
     await closed
   }
-  const own = await listening(0)
+  await open()
   const gate: Gate = {
     port: own,
     freeze() {
@@ -68,9 +70,7 @@ export async function tcpGate(port: number): Promise<Gate> {
       for (const pair of pairs) for (const socket of pair) socket.resume()
     },
     shut,
-    open: async () => {
-      await listening(own)
-    },
+    open,
     cutWhen: null,
     cutAfter: null,
     remove: shut,
