@@ -145,8 +145,14 @@ export class DeliveryScene {
     return found
   }
 
+  /** Waits for a status of a delivery, and until the log of the server holds the attempts that led to it. */
   async untilStatus(updateId: number, status: Delivery['status']): Promise<Delivery> {
-    await until(async () => (await this.delivery(updateId)).status === status)
+    await until(async () => {
+      const { id, status: current, attempts } = await this.delivery(updateId)
+      // The server makes no entry for the attempt of a process that died.
+      const logged = attempts.filter((it) => it.error?.code !== 'lease_expired').length
+      return current === status && this.server.deps.attempts.of(id).length >= logged
+    })
     return this.delivery(updateId)
   }
 

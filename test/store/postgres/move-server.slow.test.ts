@@ -96,6 +96,9 @@ describe.each<[Engine, Engine]>([
     const before = await start(source, receiver.port)
     const { tenant, issue, issued, redeem, redeemed, bot, chat, kid } = await fill(before, receiver.url)
     await until(() => receiver.calls.length === 2)
+    // An export in between would send the second update again.
+    const delivered = () => tenant.console(contract.webhook.deliveries, { botId: bot.id, status: 'delivered' })
+    await until(async () => (await delivered()).data.items.length === 2)
     await tenant.operator(contract.platform.disableBot, { botId: bot.id })
     await say(tenant, chat, 'waits')
     if (from === 'SQLite') await before.close()
