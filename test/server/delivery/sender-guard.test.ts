@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { describe, expect, it, test } from 'vitest'
 import { listen } from '../../support/listen.js'
@@ -102,9 +103,12 @@ describe('peer address of an open socket', () => {
         connections.push(socket)
         socket.on('data', (chunk) => received.push(chunk))
       })
+      const accepted = once(server, 'connection')
       const { dialled, options } = internet(await listen(server), peer)
       const { send } = senderFor({ ...options, lookup: async () => [publicAddress] })
       expect(await send('https://hooks.example.com/')).toMatchObject({ error: { code: 'address_forbidden' } })
+      // The sender can close the socket before this process accepts its connection.
+      await accepted
       await ended(connections[0])
       expect({ dialled, received }).toEqual({ dialled: [`${publicAddress} 443`], received: [] })
     },

@@ -58,7 +58,7 @@ describe('delivery slots', () => {
     const slow = [await newTenant(scene.server), await newTenant(scene.server), await newTenant(scene.server)]
     for (const tenant of slow) await hanging.bots(tenant, 2, 4)
     await scene.startWorker({ slots: SLOTS })
-    await until(() => slow.every((tenant) => hanging.heldBy(tenant) > 0))
+    await until(() => slow.every((tenant) => hanging.heldBy(tenant) > 0) && hanging.held.length === 4)
     const quick = await scene.receiver()
     await scene.set(quick)
     await scene.untilStatus(await scene.ping(), 'delivered')

@@ -4,8 +4,15 @@ import type { WorkerPassResult } from '../../../src/store/delivery/worker-pass.j
 import { StoreUnavailable } from '../../../src/store/store.js'
 import { DeliveryScene, until } from '../../support/server-deliveries.js'
 
-/** Makes the first write whose result satisfies `wanted` reject although its commit took effect. */
-function loseCommit(scene: DeliveryScene, wanted: (result: WorkerPassResult) => boolean | Promise<boolean>) {
+/**
+ * Makes the first write whose result satisfies `wanted` reject although its commit took effect.
+ * @param meanwhile runs between the commit and the rejection, so before the worker can retry
+ */
+function loseCommit(
+  scene: DeliveryScene,
+  wanted: (result: WorkerPassResult) => boolean | Promise<boolean>,
+  meanwhile: () => Promise<unknown> = async () => {},
+) {
   const { store } = scene.server.deps
   const { write } = store
   const lost = { yet: false }
@@ -13,6 +20,7 @@ function loseCommit(scene: DeliveryScene, wanted: (result: WorkerPassResult) => 
     const result = await write(op, shared)
     const isPass = typeof result === 'object' && result !== null && 'begun' in result
     if (lost.yet || !isPass || !(await wanted(result as unknown as WorkerPassResult))) return result
+    await meanwhile()
     lost.yet = true
     throw new StoreUnavailable('the result of the commit was lost')
   }
@@ -68,8 +76,8 @@ it('delivery attempt is recorded once if the commit result of its record is lost
   const scene = await DeliveryScene.open()
   const receiver = await scene.receiver()
   await scene.set(receiver)
+  const lost = loseCommit(scene, async () => (await scene.deliveries({ status: 'delivered' })).length > 0)
   const updateId = await scene.ping()
-  const lost = loseCommit(scene, async () => (await scene.delivery(updateId)).status === 'delivered')
   await until(() => lost.yet)
   const next = await scene.ping()
   await scene.untilStatus(next, 'delivered')
@@ -84,11 +92,15 @@ it('delivery goes to the new webhook if the commit result of its claim was lost 
   const old = await scene.receiver()
   const present = await scene.receiver()
   await scene.set(old)
-  const lost = loseCommit(scene, (result) => result.begun.length > 0)
+  const lost = loseCommit(
+    scene,
+    (result) => result.begun.length > 0,
+    () => scene.set(present),
+  )
   const updateId = await scene.ping()
   await until(() => lost.yet)
-  // The change wakes the worker.
-  await scene.set(present)
+  // A clock that moves wakes the worker.
+  scene.server.clock.advance(1)
   await scene.untilStatus(updateId, 'delivered')
   expect([old.calls.length, present.calls.length]).toEqual([0, 1])
   expect(scene.workerErrors.splice(0)).toHaveLength(1)
@@ -99,10 +111,15 @@ it('delivery waits if the commit result of its claim was lost before its bot was
   const receiver = await scene.receiver()
   await scene.set(receiver)
   const { operator } = scene.tenant
-  const lost = loseCommit(scene, (result) => result.begun.length > 0)
+  const lost = loseCommit(
+    scene,
+    (result) => result.begun.length > 0,
+    () => operator(contract.platform.disableBot, { botId: scene.bot.id }),
+  )
   const updateId = await scene.ping()
   await until(() => lost.yet)
-  await operator(contract.platform.disableBot, { botId: scene.bot.id })
+  // A clock that moves wakes the worker.
+  scene.server.clock.advance(1)
   await scene.untilStatus(updateId, 'pending')
   expect(await scene.delivery(updateId)).toMatchObject({ attempt_count: 0, last_attempt_at: null, attempts: [] })
   await operator(contract.platform.enableBot, { botId: scene.bot.id })
