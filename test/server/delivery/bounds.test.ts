@@ -19,7 +19,7 @@ import {
   tlsReceiver,
 } from './delivering.js'
 
-/** Delivery timeout, ms: far below the default of 15 s for short tests, but enough for a loopback response. */
+/** Delivery timeout, ms. A test whose connection must be open before it ends replaces the timers. */
 const timeoutMs = 500
 const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n'
 
@@ -112,8 +112,15 @@ describe('slow receiver', () => {
   })
 
   it('delivery fails with tls_timeout if the TLS handshake hangs', async () => {
-    const { send, url, connections } = await tcpReceiver((socket) => void socket.resume(), { timeoutMs })
-    expect(await send(url)).toMatchObject({ error: { code: 'tls_timeout' }, ipAddress: '127.0.0.1' })
+    vi.useFakeTimers(faked)
+    let handshakes = 0
+    const { send, url, connections } = await tcpReceiver((socket) => socket.once('data', () => handshakes++), {
+      timeoutMs,
+    })
+    const sent = send(url)
+    await until(() => handshakes === 1)
+    vi.advanceTimersByTime(timeoutMs)
+    expect(await sent).toMatchObject({ error: { code: 'tls_timeout' }, ipAddress: '127.0.0.1' })
     await ended(connections[0])
   })
 
@@ -136,14 +143,19 @@ describe('slow receiver', () => {
   })
 
   it('delivery tries the next address after half of its time limit', async () => {
+    vi.useFakeTimers(faked)
     const { port } = await tlsReceiver(hooksExampleCom)
-    const hanging = await listen(createServer(silent))
+    let handshakes = 0
+    const hanging = await listen(createServer((socket) => socket.once('data', () => handshakes++)))
     const { send } = senderFor({
       ...internetExcept('93.184.216.1', hanging, internet(port)),
-      timeoutMs: 1_000,
+      timeoutMs,
       lookup: async () => ['93.184.216.1', '93.184.216.2'],
     })
-    expect(await send('https://hooks.example.com/')).toMatchObject({ error: null, ipAddress: '93.184.216.2' })
+    const sent = send('https://hooks.example.com/')
+    await until(() => handshakes === 1)
+    vi.advanceTimersByTime(timeoutMs / 2)
+    expect(await sent).toMatchObject({ error: null, ipAddress: '93.184.216.2' })
   })
 
   it('delivery fails with lookup_timeout if the name server never responds', async () => {
@@ -181,15 +193,16 @@ describe('endless response body', () => {
     [200, null],
     [500, { code: 'http_status' }],
   ])('delivery ends with the outcome of status %i although the response body never ends', async (status, error) => {
-    const { send, url, connections } = await rawReceiver(
-      (socket) => {
-        socket.write(`HTTP/1.1 ${status} X\r\n\r\n`)
-        trickle(socket, 'abc')
-      },
-      { timeoutMs: 1_500 },
-    )
-    const result = await send(url)
-    expect(result).toMatchObject({ error, statusCode: status })
+    const { send, url, connections } = await rawReceiver((socket) => {
+      socket.write(`HTTP/1.1 ${status} X\r\n\r\n`)
+      trickle(socket, 'abc')
+    })
+    vi.useFakeTimers(faked)
+    const timers = vi.spyOn(globalThis, 'setTimeout')
+    const sent = send(url)
+    await until(() => timers.mock.calls.some(([, ms]) => ms === BODY_WAIT_MS))
+    vi.advanceTimersByTime(BODY_WAIT_MS)
+    expect(await sent).toMatchObject({ error, statusCode: status })
     await ended(connections[0])
   })
 

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { AttemptLimit } from '../../../src/server/delivery/attempt-limit.js'
 import { Connection } from '../../../src/server/delivery/connection.js'
 import { checkUrl } from '../../../src/server/delivery/guard.js'
@@ -134,7 +134,12 @@ describe('webhook connection', () => {
       },
       { timeoutMs: 1_000 },
     )
-    expect(await send(url)).toMatchObject({ error: { code: 'response_timeout' } })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const timedOut = send(url)
+    while (requests === 0) await new Promise((resolve) => setImmediate(resolve))
+    vi.advanceTimersByTime(1_000)
+    expect(await timedOut).toMatchObject({ error: { code: 'response_timeout' } })
     expect(await send(url)).toMatchObject({ error: null })
     expect(connections).toHaveLength(2)
   })
