@@ -191,7 +191,7 @@ async function prepared(endpoint: Endpoint, violations: readonly Violation[]): P
   const narrow = violations.some((it) => it.narrowToken) ? await narrowCaller(scene) : undefined
   for (const { spoil } of violations) await spoil?.(scene, narrow?.botId ?? scene.bot?.id ?? '')
   const limits = violations.some((it) => it.limited)
-    ? createLimits({ [endpoint.limit as 'issue']: { calls: 1, seconds: 60 } })
+    ? createLimits({ [endpoint.limit as 'issue']: { calls: 1, seconds: 60 } }, () => 0)
     : server.deps.limits
   const secure = { ...server.deps.secure, required: true }
   const loose = limits === server.deps.limits ? server : scene.twin({ limits })

@@ -39,7 +39,7 @@ let operator: Caller
 beforeEach(async () => {
   polls = new WatchedPolls({ across: onPostgres })
   faults = new WatchedFaults(testFaultSources)
-  const deps = testDeps({ polls, faults, limits: createLimits({ verify: { calls: 2, seconds: 60 } }) })
+  const deps = testDeps({ polls, faults, limits: createLimits({ verify: { calls: 2, seconds: 60 } }, () => 0) })
   snapshots = new Snapshots(deps, seed)
   server = testApp({ ...deps, snapshots })
   till = callerOf(server.send, seedToken)

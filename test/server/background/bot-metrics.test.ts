@@ -53,7 +53,7 @@ describe('call metrics', () => {
   })
 
   it('bot metrics count calls refused for token, bot state, scope or rate limit', async () => {
-    const limited = testApp({ limits: createLimits({ bot_calls: { calls: 1, seconds: 60 } }) })
+    const limited = testApp({ limits: createLimits({ bot_calls: { calls: 1, seconds: 60 } }, () => 0) })
     const tenant = await newTenant(limited)
     const bot = await tenant.bot(['messages:send'])
     await bot.call(contract.webhook.info, {})

@@ -152,7 +152,7 @@ describe('session endpoint', () => {
   it('secure session request behind a trusted proxy is limited by the address of its client', async () => {
     await server.close()
     server = testApp({
-      limits: createLimits({ secure_session: { calls: 2, seconds: 60 } }),
+      limits: createLimits({ secure_session: { calls: 2, seconds: 60 } }, () => 0),
       addresses: createClientAddresses(['127.0.0.1']),
     })
     const open = (forwardedFor: string) =>

@@ -150,7 +150,7 @@ describe('outer request', () => {
   })
 
   it('failed authentications of inner and plain calls share one limit per address', async () => {
-    await restart({ limits: createLimits({ auth_failures: { calls: 2, seconds: 60 } }) })
+    await restart({ limits: createLimits({ auth_failures: { calls: 2, seconds: 60 } }, () => 0) })
     const { call } = await wireSession(server.send)
     expect((await call(list('sop_x'))).code).toBe('TOKEN_INVALID')
     expect((await server.send({ method: 'GET', path: contract.templates.list.path })).code).toBe('TOKEN_MISSING')
@@ -162,7 +162,7 @@ describe('outer request', () => {
 
 describe('inner response', () => {
   it('inner response has the RateLimit and Retry-After headers, the outer one has neither', async () => {
-    await restart({ limits: createLimits({ reads: { calls: 1, seconds: 60 } }) })
+    await restart({ limits: createLimits({ reads: { calls: 1, seconds: 60 } }, () => 0) })
     const { seal, open } = await wireSession(server.send)
     const answers = []
     for (let n = 0; n < 2; n++) {
