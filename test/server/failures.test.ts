@@ -339,12 +339,21 @@ async function inProgress(scene: Scene): Promise<Answer> {
   const gate = new Promise<void>((resolve) => {
     release = resolve
   })
-  const gated: Store = { ...store, write: (op) => gate.then(() => store.write(op)) }
+  let arrive = () => {}
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve
+  })
+  const write: typeof store.write = (op) => {
+    arrive()
+    return gate.then(() => store.write(op))
+  }
+  const gated: Store = { ...store, write }
   const to = scene.twin({ store: gated })
   await scene.request()
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   try {
     const first = scene.send({ key: 'held', to })
+    await arrived
     const second = scene.send({ key: 'held', to })
     while (vi.getTimerCount() === 0) await new Promise((resolve) => setImmediate(resolve))
     vi.advanceTimersByTime(4_999)

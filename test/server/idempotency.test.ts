@@ -94,7 +94,7 @@ describe.each(keyed)('%s', (_id, endpoint) => {
 
   it('request refused with 429 does not consume its Idempotency-Key', async () => {
     const scene = await Scene.of(server, endpoint)
-    const to = scene.twin({ limits: createLimits({ [endpoint.limit as 'issue']: { calls: 1, seconds: 60 } }) })
+    const to = scene.twin({ limits: createLimits({ [endpoint.limit as 'issue']: { calls: 1, seconds: 60 } }, () => 0) })
     await scene.send({ key: null, to })
     expect((await scene.send({ key: 'K', to })).status).toBe(429)
     const after = await scene.send({ key: 'K' })
@@ -238,9 +238,18 @@ describe('concurrent calls with idempotency keys', () => {
     const gate = new Promise<void>((resolve) => {
       release = resolve
     })
-    const to = scene.twin({ store: { ...store, write: (op) => gate.then(() => store.write(op)) } })
+    let arrive = () => {}
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve
+    })
+    const write: typeof store.write = (op) => {
+      arrive()
+      return gate.then(() => store.write(op))
+    }
+    const to = scene.twin({ store: { ...store, write } })
     await scene.request()
     const first = scene.send({ key: 'K', to })
+    await arrived
     const other = await scene.send({ key: 'K', to, input: { reference: 'other' } })
     expect(other).toMatchObject({ status: 409, code: 'IDEMPOTENCY_KEY_REUSED' })
     const otherTenant = await newTenant(server)
