@@ -3,6 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { hmacSha256 } from '../../src/domain/hmac.js'
 
+fc.configureGlobal({ seed: 1 })
+
 describe('hmacSha256', () => {
   it('hmacSha256 matches RFC 4231, test case 2', () => {
     const digest = hmacSha256(Buffer.from('Jefe'), 'what do ya want for nothing?', 'hex')

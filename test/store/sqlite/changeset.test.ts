@@ -3,6 +3,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { inverseOf } from '../../../src/store/sqlite/changeset.js'
 import { closeDatabase, openDatabase, type SqliteDatabase } from '../../../src/store/sqlite/engine.js'
 
+fc.configureGlobal({ seed: 1 })
+
 let db: SqliteDatabase
 beforeEach(() => {
   db = openDatabase(':memory:')
