@@ -52,79 +52,67 @@ function keepAsking(port: number, onAnswer: () => void): Promise<Seen> {
 }
 
 describe('SIGTERM', () => {
-  it(
-    'SIGTERM under load: every request gets a response, the last with Connection: close',
-    () =>
-      inFolder(async (dataDir) => {
-        const child = await startServerChild(dataDir)
-        let stopped: Promise<number | null> | undefined
-        let answered = 0
-        const onAnswer = () => {
-          answered += 1
-          if (answered === 1_000) stopped = child.stop(10_000)
-        }
-        const seen = await Promise.all(Array.from({ length: 16 }, () => keepAsking(child.port, onAnswer)))
-        expect(seen.map(({ hasConnectionClose, atEnd }) => [hasConnectionClose, atEnd])).toEqual(
-          seen.map(() => [true, 'nothing']),
-        )
-        expect(await stopped).toBe(0)
-      }),
-    30_000,
-  )
+  it('SIGTERM under load: every request gets a response, the last with Connection: close', () =>
+    inFolder(async (dataDir) => {
+      const child = await startServerChild(dataDir)
+      let stopped: Promise<number | null> | undefined
+      let answered = 0
+      const onAnswer = () => {
+        answered += 1
+        if (answered === 1_000) stopped = child.stop(10_000)
+      }
+      const seen = await Promise.all(Array.from({ length: 16 }, () => keepAsking(child.port, onAnswer)))
+      expect(seen.map(({ hasConnectionClose, atEnd }) => [hasConnectionClose, atEnd])).toEqual(
+        seen.map(() => [true, 'nothing']),
+      )
+      expect(await stopped).toBe(0)
+    }))
 
-  it(
-    'SIGTERM without load closes idle connections immediately',
-    () =>
-      inFolder(async (dataDir) => {
-        const child: ServerChild = await startServerChild(dataDir)
-        const idle = [await RawConnection.to(child.port), await RawConnection.to(child.port)]
-        await idle[0]?.write(REQUEST).answer()
-        // The server destroys connections that are still open after 9 s, so it must exit before.
-        expect(await child.stop(8_000)).toBe(0)
-        for (const connection of idle) await connection.end()
-      }),
-    30_000,
-  )
+  it('SIGTERM without load closes idle connections immediately', () =>
+    inFolder(async (dataDir) => {
+      const child: ServerChild = await startServerChild(dataDir)
+      const idle = [await RawConnection.to(child.port), await RawConnection.to(child.port)]
+      await idle[0]?.write(REQUEST).answer()
+      // The server destroys connections that are still open after 9 s, so it must exit before.
+      expect(await child.stop(8_000)).toBe(0)
+      for (const connection of idle) await connection.end()
+    }))
 
-  it(
-    'SIGTERM during pipelined requests: exactly those with a response take effect',
-    () =>
-      inFolder(async (dataDir) => {
-        const child = await startServerChild(dataDir)
-        const tenant = await newTenant(child)
-        const { id } = await tenant.template()
-        const issue = (key: string) => issueBytes(tenant, id, key)
-        let stopped: Promise<number | null> | undefined
-        let answered = 0
-        const askInRows = async (name: string) => {
-          const connection = await RawConnection.to(child.port)
-          for (let sent = 0; ; sent++) {
-            connection.write(Array.from({ length: 10 }, (_, n) => issue(`${name}-${sent}-${n}`)).join(''))
-            for (let n = 0; n < 10; n++) {
-              const { status, headers } = await connection.answer()
-              expect(status).toBe(201)
-              answered += 1
-              if (answered === 100) stopped = child.stop(10_000)
-              if (headers.connection !== 'close') continue
-              await connection.end()
-              return expect(connection.received).toBe('')
-            }
+  it('SIGTERM during pipelined requests: exactly those with a response take effect', () =>
+    inFolder(async (dataDir) => {
+      const child = await startServerChild(dataDir)
+      const tenant = await newTenant(child)
+      const { id } = await tenant.template()
+      const issue = (key: string) => issueBytes(tenant, id, key)
+      let stopped: Promise<number | null> | undefined
+      let answered = 0
+      const askInRows = async (name: string) => {
+        const connection = await RawConnection.to(child.port)
+        for (let sent = 0; ; sent++) {
+          connection.write(Array.from({ length: 10 }, (_, n) => issue(`${name}-${sent}-${n}`)).join(''))
+          for (let n = 0; n < 10; n++) {
+            const { status, headers } = await connection.answer()
+            expect(status).toBe(201)
+            answered += 1
+            if (answered === 100) stopped = child.stop(10_000)
+            if (headers.connection !== 'close') continue
+            await connection.end()
+            return expect(connection.received).toBe('')
           }
         }
-        await Promise.all(['a', 'b', 'c', 'd'].map(askInRows))
-        expect(await stopped).toBe(0)
+      }
+      await Promise.all(['a', 'b', 'c', 'd'].map(askInRows))
+      expect(await stopped).toBe(0)
 
-        const again = await startServerChild(dataDir)
-        const { accountId, jwt, appId, token, tokenId } = tenant
-        const { data } = await new Tenant(again, accountId, jwt, appId, token, tokenId).runtime(
-          contract.templates.list,
-          {},
-        )
-        expect(data.items.map(({ issuedCount }) => issuedCount)).toEqual([answered])
-        expect(await again.stop(10_000)).toBe(0)
-      }),
-    30_000,
-  )
+      const again = await startServerChild(dataDir)
+      const { accountId, jwt, appId, token, tokenId } = tenant
+      const { data } = await new Tenant(again, accountId, jwt, appId, token, tokenId).runtime(
+        contract.templates.list,
+        {},
+      )
+      expect(data.items.map(({ issuedCount }) => issuedCount)).toEqual([answered])
+      expect(await again.stop(10_000)).toBe(0)
+    }))
 })
 
 describe('server that closes during pipelined requests', () => {

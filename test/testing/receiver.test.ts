@@ -4,6 +4,7 @@ import { startServer } from '../../src/testing/index.js'
 import type { StartOptions, TestServer } from '../../src/testing/types.js'
 import { listen } from '../support/listen.js'
 import { seed } from '../support/seed.js'
+import { until } from '../support/server-deliveries.js'
 
 let server: TestServer
 beforeAll(async () => {
@@ -22,6 +23,13 @@ const issue = ({ client }: TestServer) =>
   client.vouchers.issue({ template_id: 'tpl_coffee', external_issue_id: `order-${++issued}`, recipient_user_id: 'u' })
 
 const ping = ({ operator }: TestServer, botId = 'bot_shop') => operator.addUpdate({ botId, type: 'ping' })
+
+async function untilDelivered({ client }: TestServer, count: number): Promise<void> {
+  await until(async () => {
+    const listed = await client.webhook.deliveries({ botId: 'bot_shop', status: 'delivered' })
+    return listed.ok && listed.data.items.length === count
+  })
+}
 
 test('receive resolves to an update that was made before the receiver first listened', async () => {
   const voucher = await issue(server)
@@ -50,9 +58,10 @@ test('receive that runs out of time says what arrived for each bot and what it r
   await issue(place)
   await place.receive('voucher_issued')
   await ping(place)
-  const something = await place.receive('voucher_redeemed', { within: 200 }).catch((error: Error) => error.message)
+  await untilDelivered(place, 2)
+  const something = await place.receive('voucher_redeemed', { within: 1 }).catch((error: Error) => error.message)
   expect(something).toBe(
-    'No voucher_redeemed arrived for bot_shop within 200 ms. Arrived: voucher_issued (update 1, returned before), ping (update 2).',
+    'No voucher_redeemed arrived for bot_shop within 1 ms. Arrived: voucher_issued (update 1, returned before), ping (update 2).',
   )
 })
 
@@ -85,7 +94,8 @@ test('receive leaves the webhook that the program under test has set', async () 
   const refused = await place.receive('ping').catch((error: Error) => error)
   expect(refused).toMatchObject({ code: 'BOT_UNUSABLE', message: expect.stringContaining(new URL(url).origin) })
   await ping(place)
-  await expect.poll(() => received).toEqual([expect.stringContaining('"type":"ping"')])
+  await untilDelivered(place, 1)
+  expect(received).toEqual([expect.stringContaining('"type":"ping"')])
 })
 
 test('receive refuses a forged delivery and reports it', async () => {

@@ -10,6 +10,7 @@ import { inFolder, standaloneServer } from '../../support/server.js'
 import { START_MS, seededRandom, testApp, testDeps } from '../../support/server-app.js'
 import { startServerChild } from '../../support/server-child.js'
 import { callerOf } from '../../support/server-client.js'
+import { until } from '../../support/server-deliveries.js'
 import { newTenant } from '../../support/server-tenant.js'
 
 const GRACE_MS = 120_000
@@ -227,7 +228,7 @@ describe('transport keys of a live server', () => {
       await call(contract.platform.rotateSecureKeys, {})
       expect([kept().length, kept().includes(first as string)]).toEqual([3, true])
       await call(contract.platform.advanceClock, { seconds: 121 })
-      await expect.poll(kept).toHaveLength(2)
+      await until(() => kept().length === 2)
       expect(kept()).not.toContain(first)
       expect(statSync(path).mode & 0o777).toBe(0o600)
       await live.close()
