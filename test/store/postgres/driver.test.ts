@@ -55,10 +55,19 @@ describe('concurrent operations of two processes', () => {
     const add = function* (): Op<void> {
       runs += 1
       const row = yield* one<{ n: number }>("select created_at as n from credential_keys where key_id = 'a'")
-      yield* one('select pg_sleep(0.05)')
+      yield* one('select pg_advisory_xact_lock_shared(7)')
       yield* run("update credential_keys set created_at = $1 where key_id = 'a'", [(row?.n ?? 0) + 1])
     }
-    await Promise.all(strict.map((it) => it.write(add)))
+    const waiting = () =>
+      one<{ n: number }>(`select count(*) as n from pg_locks where locktype = 'advisory' and not granted
+        and database = (select oid from pg_database where datname = current_database())`)
+    let written: Promise<void>[] = []
+    await holding('select pg_advisory_xact_lock(7)', async () => {
+      written = strict.map((it) => it.write(add))
+      // Both have read the row before either writes it.
+      await until(async () => Number((await store.read(waiting))?.n) === 2)
+    })
+    await Promise.all(written)
     await Promise.all(strict.map((it) => it.close()))
     expect([await valueOf('a'), runs]).toEqual([2, 3])
   })
