@@ -16,6 +16,7 @@ import { built, firstLine } from '../support/built-cli.js'
 import { onPostgres } from '../support/engine-name.js'
 import { takeDatabase } from '../support/postgres-database.js'
 import { temporaryFolder } from '../support/server.js'
+import { until } from '../support/server-deliveries.js'
 
 /** A server to which the scenarios send their calls: from startServer() or the process of `server start`. */
 interface Subject {
@@ -250,11 +251,17 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     await addFault({ endpoint: 'vouchers.redeem', kind: 'drop_response' })
     await addFault({ endpoint: 'apps.list', kind: 'drop_response' })
     await addFault({ endpoint: 'apps.list', kind: 'delay', delay_ms: 60_000 })
-    return [
-      [await redeem(), await redeem(), await redeem()],
-      [await apps.list(), await apps.list({}, { timeoutMs: 100 }), await apps.list()],
-      await subject.client.platform.clearFaults(),
-    ]
+    const refused = [await redeem(), await redeem(), await redeem()]
+    const dropped = await apps.list()
+    const given = new AbortController()
+    const delayed = apps.list({}, { signal: given.signal })
+    // A call that ends before it reaches the server would leave the delay to the next one.
+    await until(async () => {
+      const faults = await subject.client.platform.faults()
+      return faults.ok && faults.data.items.length === 0
+    })
+    given.abort()
+    return [refused, [dropped, await delayed, await apps.list()], await subject.client.platform.clearFaults()]
   },
 
   'updates that a bot polls': async ({ client }) => {
