@@ -64,6 +64,8 @@ export async function simulate(seed: number, actions: number): Promise<Simulatio
     await scheduler.run(() => act(server, random, actions), STEPS_MAX)
   } catch (error) {
     server.violations.push(`the simulation ended early: ${error instanceof Error ? error.stack : String(error)}`)
+  } finally {
+    await server.closeDatabase()
   }
   return { violations: server.violations, steps: scheduler.steps, attempts: server.attempts }
 }

@@ -182,6 +182,11 @@ export class SimulatedServer {
     this.#forgetAttempts()
   }
 
+  /** Releases the memory of the database. */
+  closeDatabase(): Promise<void> {
+    return this.#database.close()
+  }
+
   /** Checks that the store has the results of all attempts that ended at `step` or later. */
   checkResults(step: number): void {
     const recorded = new Set(this.state.attempts.map((it) => `${it.delivery_id} ${it.started_at}`))

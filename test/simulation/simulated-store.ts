@@ -22,8 +22,6 @@ export interface WriteCheck {
   failed(): void
 }
 
-const never = new Promise<never>(() => {})
-
 /**
  * The store of one simulated process. Processes share the database, so that it outlives them; what an ended process has
  * queued never runs.
@@ -45,7 +43,8 @@ export function simulatedStore(database: Store, owner: Owner, scheduler: Schedul
       (value) => ({ value }),
       (error: unknown) => ({ error }),
     )
-    if (owner.ended) return never
+    // A promise of its own: one for all would hold whatever waits for it until the program ends.
+    if (owner.ended) return new Promise<never>(() => {})
     if ('error' in settled) throw settled.error
     return settled.value
   }
