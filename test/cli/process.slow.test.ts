@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { findLocalServer, isSameProcess } from '../../src/cli/config/local-server.js'
@@ -11,16 +11,29 @@ import { cli, temporaryDir } from '../support/cli.js'
 test('server start and quickstart exit 129 on SIGHUP and remove their temporary folders', async () => {
   const home = temporaryDir()
   const temporary = mkdtempSync(join(home, 'tmp-'))
-  const hangUp = async (...args: string[]) => {
-    const child = built.start(args, home, { TMPDIR: temporary })
-    await firstLine(child)
-    child.stdout.resume()
-    child.kill('SIGHUP')
-    const [exit] = await once(child, 'exit')
-    return [exit, readdirSync(temporary)]
+  const start = (args: string, env = {}) => {
+    const child = built.start(args.split(' '), home, { TMPDIR: temporary, ...env })
+    return { child, exit: once(child, 'exit').then(([exit]) => exit) }
   }
-  expect(await hangUp('server', 'start', '--memory', '--port', '0', '--json')).toEqual([129, []])
-  expect(await hangUp('quickstart')).toEqual([129, []])
+  const server = start('server start --memory --port 0 --json')
+  await firstLine(server.child)
+  server.child.kill('SIGHUP')
+  expect([await server.exit, readdirSync(temporary)]).toEqual([129, []])
+
+  // quickstart may end before this process has read its first line, so it sends itself the signal when it prints.
+  const hook = join(home, 'hang-up.cjs')
+  writeFileSync(
+    hook,
+    `const { write } = process.stdout
+    process.stdout.write = (...args) => {
+      process.stdout.write = write
+      process.kill(process.pid, 'SIGHUP')
+      return process.stdout.write(...args)
+    }`,
+  )
+  const quickstart = start('quickstart', { NODE_OPTIONS: `--require=${hook}` })
+  quickstart.child.stdout.resume()
+  expect([await quickstart.exit, readdirSync(temporary)]).toEqual([129, []])
 })
 
 /** Options for a command that runs in this process and starts the built server as another process. */
