@@ -18,7 +18,7 @@ export interface Terminal {
 export function onTerminal(command: string, cwd: string, env: NodeJS.ProcessEnv): Terminal {
   const child = spawn('/usr/bin/script', ['-qefc', command, '/dev/null'], { cwd, env, stdio: 'pipe' })
   let shown = ''
-  child.stdout.on('data', (chunk) => (shown += chunk))
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (shown += chunk))
   child.stdin.on('error', () => {})
   return {
     shown: () => shown,
