@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { buffer } from 'node:stream/consumers'
 import type { Transport } from '../../src/client/transport.js'
+import { chunksOf } from './request-body.js'
 
 export interface RelayedDelivery {
   readonly headers: IncomingHttpHeaders
@@ -31,15 +31,20 @@ export async function startDeliveryRelay(): Promise<DeliveryRelay> {
       sent.end(body)
     })
   const server = createServer(async (incoming, response) => {
-    const delivery = change({ headers: incoming.headers, body: await buffer(incoming) })
+    const delivery = change({ headers: incoming.headers, body: Buffer.concat(await chunksOf(incoming)) })
     const path = incoming.url ?? '/'
     if (delivery.laterMs !== undefined) {
-      setTimeout(() => forward(path, delivery), delivery.laterMs)
+      setTimeout(() => forward(path, delivery).catch(() => {}), delivery.laterMs)
       response.end()
       return
     }
-    const { status, headers } = await forward(path, delivery)
-    response.writeHead(status, headers.location === undefined ? {} : { location: headers.location }).end()
+    try {
+      const { status, headers } = await forward(path, delivery)
+      response.writeHead(status, headers.location === undefined ? {} : { location: headers.location }).end()
+    } catch {
+      // The receiver of a probe may have closed before a retry.
+      response.destroy()
+    }
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

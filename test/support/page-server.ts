@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Client } from '../../src/client/index.js'
 import { verifyWebhook } from '../../src/webhook/signature.js'
 import { type CliServer, cliServer } from './cli-server.js'
+import { chunksOf } from './request-body.js'
 
 /** Text of a sender that must never become markup. */
 export const HOSTILE = '<script>window.hostile=1</script><img src=x onerror="window.hostile=1">'
@@ -24,8 +25,7 @@ export const WEBHOOK_SECRET = 'a-secret-of-the-page-tests'
 async function startApp() {
   const state = { bodies: [] as Buffer[], secret: WEBHOOK_SECRET }
   const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    const chunks = await chunksOf(request)
     const rawBody = Buffer.concat(chunks)
     state.bodies.push(rawBody)
     const { ok } = verifyWebhook({ headers: request.headersDistinct, rawBody, secrets: [state.secret] })

@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { WebhookVerdict } from '../../src/webhook/index.js'
 import { verifyWebhook } from '../../src/webhook/index.js'
 import { listen } from './listen.js'
+import { chunksOf } from './request-body.js'
 
 export interface ReceivedDelivery {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -28,8 +29,7 @@ export async function webhookReceiver(
 ): Promise<WebhookReceiver> {
   const received: ReceivedDelivery[] = []
   const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    const chunks = await chunksOf(request)
     const body = Buffer.concat(chunks)
     const { headers } = request
     const clock = now === undefined ? {} : { now }

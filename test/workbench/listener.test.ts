@@ -11,6 +11,7 @@ import { emptyResponse } from '../../src/workbench/listener.js'
 import { newAuthority } from '../support/certificates.js'
 import { closedPort } from '../support/closed-port.js'
 import { listen } from '../support/listen.js'
+import { chunksOf } from '../support/request-body.js'
 import { deliver, gate, listening, nowSeconds, secret, signed, updateBody } from '../support/webhook-listener.js'
 
 const post = (url: string, body: Buffer, headers: Readonly<Record<string, string>>) =>
@@ -23,8 +24,7 @@ const verdicts = (events: readonly { verdict: string; reason: string | null; sta
 async function application(statusOf: (index: number) => number | Promise<number> = () => 200) {
   const bodies: string[] = []
   const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    const chunks = await chunksOf(request)
     const index = bodies.push(Buffer.concat(chunks).toString('latin1')) - 1
     response.writeHead(await statusOf(index), { 'X-App': 'yes', 'Content-Type': 'text/plain' }).end(`body ${index}`)
   })
@@ -254,8 +254,7 @@ test('the forwarder does not resend a delivery if a reused connection breaks', a
 test('the forwarder sends body and headers byte for byte, without hop-by-hop headers', async () => {
   let seen: { raw: string[]; body: Buffer } | undefined
   const app = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    const chunks = await chunksOf(request)
     seen = { raw: request.rawHeaders, body: Buffer.concat(chunks) }
     response.end()
   })

@@ -11,6 +11,7 @@ import { emptyResponse, type ListenerOptions } from '../../../src/workbench/list
 import { type ListenerPage, startListenerPage } from '../../../src/workbench/page/page-server.js'
 import { listen } from '../../support/listen.js'
 import { type PageClient, pageClient } from '../../support/page-client.js'
+import { chunksOf } from '../../support/request-body.js'
 import {
   deliver,
   listening,
@@ -30,8 +31,7 @@ interface Application {
 async function application(...statuses: readonly number[]): Promise<Application> {
   const received: { headers: string[]; body: Buffer }[] = []
   const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    const chunks = await chunksOf(request)
     const index = received.push({ headers: request.rawHeaders, body: Buffer.concat(chunks) }) - 1
     response.writeHead(statuses[index] ?? 200, { 'X-App': 'yes' }).end(`response ${index}`)
   })

@@ -12,6 +12,7 @@ import { cli, temporaryDir } from '../../../support/cli.js'
 import { closedPort } from '../../../support/closed-port.js'
 import { listen } from '../../../support/listen.js'
 import { pageClient } from '../../../support/page-client.js'
+import { chunksOf } from '../../../support/request-body.js'
 import { secret, signed, updateBody } from '../../../support/webhook-listener.js'
 
 const env = { VOUCHERCTL_WEBHOOK_SECRET: secret }
@@ -77,8 +78,7 @@ const linesOf = ({ stdout }: Ran) =>
 async function application(answer: (index: number) => number = () => 200) {
   const got: { path: string; body: string; headers: string[] }[] = []
   const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    const chunks = await chunksOf(request)
     const { url: path = '', rawHeaders: headers } = request
     const index = got.push({ path, body: Buffer.concat(chunks).toString('latin1'), headers }) - 1
     response.writeHead(answer(index), { 'X-App': 'yes' }).end(`answer ${index}`)
