@@ -11,10 +11,11 @@ const patient = { timeout: 60_000, interval: 1 }
 
 test('issue-many, killed at random rows and resumed, issues exactly one voucher per row', async () => {
   const rows = 5_000
-  const server = await startServerChild(temporaryFolder())
+  // The server runs in this process, so that rows wait whenever the test that kills the command has to wait.
+  const server = await standaloneServer({ dataDir: temporaryFolder() })
   const tenant = await newTenant(server)
   const template = await activeTemplate(tenant, 2 * rows)
-  const run = new IssueManyRun(tenant, `http://127.0.0.1:${server.port}`, template, rows)
+  const run = new IssueManyRun(tenant, server.baseUrl, template, rows)
   const args = [...run.args, '--resume']
   const random = new Random('issue-many')
   for (let kills = 0; kills < 3; kills += 1) {
@@ -34,7 +35,7 @@ test('issue-many, killed at random rows and resumed, issues exactly one voucher 
   expect(summary.replayed).toBeGreaterThan(0)
   expect(await issuedCount(tenant)).toBe(rows)
   run.expectWhole(rows)
-  await server.kill()
+  await server.close()
 }, 240_000)
 
 test('issue-many exits 9 if the server is killed, and --resume issues every row once', async () => {

@@ -5,18 +5,18 @@ import { expect, test, vi } from 'vitest'
 import { contract } from '../../../../src/contract/index.js'
 import { built } from '../../../support/built-cli.js'
 import { activeTemplate, IssueManyRun } from '../../../support/issue-many.js'
-import { temporaryFolder } from '../../../support/server.js'
-import { startServerChild } from '../../../support/server-child.js'
+import { standaloneServer, temporaryFolder } from '../../../support/server.js'
 import { newTenant } from '../../../support/server-tenant.js'
 
 const patient = { timeout: 60_000, interval: 1 }
 const ROWS = 1_000
 
 test('redeem-many and reverse-many, killed and resumed, act on each row once, and again in a new run', async () => {
-  const server = await startServerChild(temporaryFolder())
+  // The server runs in this process, so that rows wait whenever the test that kills the command has to wait.
+  const server = await standaloneServer({ dataDir: temporaryFolder() })
   const tenant = await newTenant(server)
   const template = await activeTemplate(tenant, ROWS)
-  const { home, env, args, out } = new IssueManyRun(tenant, `http://127.0.0.1:${server.port}`, template, ROWS)
+  const { home, env, args, out } = new IssueManyRun(tenant, server.baseUrl, template, ROWS)
   expect((await built.run(args, home, env)).exit).toBe(0)
 
   const path = (name: string) => join(home, name)
@@ -38,7 +38,9 @@ test('redeem-many and reverse-many, killed and resumed, act on each row once, an
   async function killAndResume(words: readonly string[], name: string, counter: string) {
     const child = built.start(words, home, env)
     const ended = once(child, 'exit')
-    await vi.waitUntil(() => (statSync(path(name), { throwIfNoEntry: false })?.size ?? 0) > 10_000, patient)
+    // A run skips the rows that the journal lists, which is written after the results.
+    const journal = path(`${name}.journal`)
+    await vi.waitUntil(() => (statSync(journal, { throwIfNoEntry: false })?.size ?? 0) > 10_000, patient)
     child.kill('SIGKILL')
     expect((await ended)[1]).toBe('SIGKILL')
     const summary = await summaryOf([...words, '--resume'])
@@ -73,5 +75,5 @@ test('redeem-many and reverse-many, killed and resumed, act on each row once, an
     redemptionId: redemptions('again.csv')[0] as string,
   })
   expect(data.status).toBe('reversed')
-  await server.kill()
+  await server.close()
 }, 240_000)
