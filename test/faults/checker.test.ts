@@ -6,7 +6,7 @@ import { standaloneServer, temporaryFolder } from '../support/server.js'
 import { Answer } from '../support/server-client.js'
 import { newTenant } from '../support/server-tenant.js'
 import { CallLog } from './call-log.js'
-import { clerks } from './clients.js'
+import { clerks, send } from './clients.js'
 import { breachesIn, differences } from './invariants.js'
 import { Random } from './random.js'
 import { readStored } from './stored.js'
@@ -30,6 +30,9 @@ beforeAll(async () => {
   }
   const random = new Random('checker')
   await clerks(4, { tenant, callLog, random, name: 'c', templateIds: [id], shouldContinue, onResponse })
+  // Whether the clients leave a voucher without a redemption depends on the order of their last calls.
+  const kept = { template_id: id, external_issue_id: 'kept', recipient_user_id: 'user-1' }
+  await send(tenant, callLog, callLog.open('issue-kept', 'issue', kept))
   await server.close()
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
