@@ -58,17 +58,12 @@ export function* listAll(
   })
   const from = where.length === 0 ? 'templates' : `templates where ${where.join(' and ')}`
   const { items, pagination } = yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord)
-  const ids = [...new Set(items.map((it) => it.applicationId))].filter((it) => it !== null)
+  const ids = [...new Set(items.map((it) => it.applicationId))]
   const rows = yield* interleave(
-    ...ids.map((id) =>
-      one<Pick<ApplicationRow, 'id' | 'name'>>('select id, name from applications where id = $1', [id]),
-    ),
+    ...ids.map((id) => one<Pick<ApplicationRow, 'name'>>('select name from applications where id = $1', [id])),
   )
-  const names = new Map(rows.flatMap((row) => (row === undefined ? [] : [[row.id, row.name] as const])))
-  return {
-    items: items.map((it) => ({ ...it, applicationName: names.get(it.applicationId ?? '') ?? null })),
-    pagination,
-  }
+  const names = new Map(ids.map((id, at) => [id, rows[at]?.name]))
+  return { items: items.map((it) => ({ ...it, applicationName: names.get(it.applicationId) ?? null })), pagination }
 }
 
 /** Finds the template that uses an external id: an owner has at most one such template that is not rejected. */
@@ -106,10 +101,7 @@ export function* submit(
   const submitted = decideSubmit(row, holder, now)
   if ('ok' in submitted) return submitted
   const record = yield* saveState(submitted)
-  if (autoApprove) {
-    const approved = decideReview(submitted, { approve: true }, now)
-    if (!('ok' in approved)) yield* saveState(approved)
-  }
+  if (autoApprove) yield* saveState(decideReview(submitted, { approve: true }, now) as TemplateRow)
   return record
 }
 

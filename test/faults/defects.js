@@ -308,7 +308,7 @@ export const defects = [
     file: 'src/store/delivery/updates.ts',
     from: 'confirmTo(queue, offset - 1)',
     to: 'confirmTo(queue, offset)',
-    tests: ['test/store/updates.test.ts', 'test/server/bots/polling.test.ts'],
+    tests: ['test/store/delivery/updates.test.ts', 'test/server/bots/polling.test.ts'],
   },
   {
     name: 'a commit does not wait for fsync',

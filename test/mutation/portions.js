@@ -34,4 +34,24 @@ export const portions = [
       'test/server/bots/{issue,links}.test.ts',
     ],
   },
+  {
+    name: 'applications',
+    sources: ['src/store/apps.ts', 'src/store/tokens.ts'],
+    tests: ['test/store/{apps,tokens}.test.ts'],
+  },
+  {
+    name: 'templates',
+    sources: ['src/store/templates.ts', 'src/store/template-summary.ts', 'src/store/page.ts'],
+    tests: ['test/store/{template-summary,templates}.test.ts'],
+  },
+  {
+    name: 'bots',
+    // open-polls.ts is for PostgreSQL only.
+    sources: ['bots', 'calls', 'chats', 'issue', 'templates'].map((it) => `src/store/bots/${it}.ts`),
+    tests: [
+      'test/store/bots/*.test.ts',
+      'test/server/bots/{chats,issue,templates}.test.ts',
+      'test/server/background/bot-metrics.test.ts',
+    ],
+  },
 ]

@@ -4,6 +4,17 @@ import { notify, type Op, run } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
 import type { Tenant, TestBot } from './server-tenant.js'
 
+/** Inserts an approved, active bot of the account `acc` with its update queue. */
+export function* plantBot(botId: string): Op<void> {
+  yield* run(
+    `insert into bots (id, account_id, name, username, review_status, status, scopes, profile, command_menus,
+       submitted_at, created_at, updated_at)
+     values ($1, 'acc', 'Bot', $1, 'approved', 'active', '["messages:receive"]', '{}', '[]', 0, 0, 0)`,
+    [botId],
+  )
+  yield* run('insert into update_queues (bot_id, last_update_id) values ($1, 0)', [botId])
+}
+
 /** Inserts a webhook row with minimal values, for tests that only need that one exists. */
 export function* plantWebhook(botId: string): Op<void> {
   yield* run(

@@ -26,7 +26,7 @@ const addCalls = inserting<BotCallBucket>(
 /** Adds to the call counters. @param buckets keyed by bot, minute, method, status and code */
 export function* add(buckets: ReadonlyMap<string, BotCallBucket>): Op<void> {
   // A fixed order prevents deadlocks between processes that update the same rows.
-  for (const [, bucket] of [...buckets].sort(([a], [b]) => (a < b ? -1 : 1))) yield* addCalls(bucket)
+  for (const key of [...buckets.keys()].sort()) yield* addCalls(buckets.get(key) as BotCallBucket)
 }
 
 /** Deletes up to `limit` counters that are an hour older than the metrics period; returns their number. */

@@ -1,29 +1,18 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { DeliveryRow, UpdateRow } from '../../src/domain/bot/rows.js'
-import { addUpdate } from '../../src/store/delivery/outbox.js'
-import { deleteOldUpdates, firstOfLast, poll } from '../../src/store/delivery/updates.js'
-import { all, run, type Statement } from '../../src/store/operation.js'
-import type { Store } from '../../src/store/store.js'
-import { beforeEachStore, engines } from '../support/engines.js'
-import { DAY_MS, START_MS } from '../support/server-app.js'
-import { plantWebhook } from '../support/server-webhooks.js'
+import type { DeliveryRow, UpdateRow } from '../../../src/domain/bot/rows.js'
+import { addUpdate } from '../../../src/store/delivery/outbox.js'
+import { deleteOldUpdates, firstOfLast, poll, recheckPoll } from '../../../src/store/delivery/updates.js'
+import { all, run, runEach } from '../../../src/store/operation.js'
+import type { Store } from '../../../src/store/store.js'
+import { beforeEachStore, engines } from '../../support/engines.js'
+import { DAY_MS, START_MS } from '../../support/server-app.js'
+import { plantBot, plantWebhook } from '../../support/server-webhooks.js'
+import { locksOf, stepsOf } from '../../support/store-steps.js'
 
 let store: Store
 let made = 0
 
 const BOT = 'bot_1'
-
-async function plantBot(): Promise<void> {
-  await store.write(function* () {
-    yield* run(
-      `insert into bots (id, account_id, name, username, review_status, status, scopes, profile, command_menus,
-         submitted_at, created_at, updated_at)
-       values ($1, 'acc', 'Bot', $1, 'approved', 'active', '[]', '{}', '[]', 0, 0, 0)`,
-      [BOT],
-    )
-    yield* run('insert into update_queues (bot_id, last_update_id) values ($1, 0)', [BOT])
-  })
-}
 
 const add = (payload: object = {}, now = START_MS) =>
   store.write(() =>
@@ -39,13 +28,24 @@ const idsOf = (bodies: readonly string[]) => bodies.map((body) => (JSON.parse(bo
 const updates = () => store.read(() => all<UpdateRow>('select * from updates order by update_id'))
 const deliveries = () => store.read(() => all<DeliveryRow>('select * from deliveries order by update_id'))
 const write = (sql: string) => store.write(() => run(sql))
+/** Inserts pending updates under the next ids of the bot. */
+const plantUpdates = (count: number, createdAt: number) =>
+  store.write(function* () {
+    const [queue] = yield* all<{ last_update_id: number }>('select last_update_id from update_queues')
+    const last = Number(queue?.last_update_id)
+    yield* runEach(
+      `insert into updates (bot_id, update_id, type, body, created_at, pending) values ($1, $2, 'ping', '{}', $3, 1)`,
+      Array.from({ length: count }, (_, index) => [BOT, last + 1 + index, createdAt]),
+    )
+    yield* run('update update_queues set last_update_id = $1', [last + count])
+  })
 const unsetWebhook = () => write('delete from webhooks')
 
 describe.each(engines)('$name', ({ create, hasOneWriter }) => {
   beforeEachStore(create, (opened) => {
     store = opened
   })
-  beforeEach(plantBot)
+  beforeEach(() => store.write(() => plantBot(BOT)))
 
   describe('update body', () => {
     it('update body is stored unchanged, whatever characters it contains', async () => {
@@ -78,6 +78,40 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
         [0, false],
         [0, true],
       ])
+    })
+  })
+
+  describe('poll', () => {
+    const pollOf = (offset: number) => () => poll({ botId: BOT, offset, limit: 100, now: START_MS })
+
+    it('poll that confirms nothing and changes no setting only reads: queue, webhook, updates', async () => {
+      await add()
+      for (const offset of [0, 1]) {
+        expect((await stepsOf(store, pollOf(offset))).map(({ kind }) => kind)).toEqual(['one', 'one', 'all'])
+      }
+      expect(await store.write(pollOf(2))).toEqual([])
+    })
+
+    it('poll reads past 1,000 expired updates in further operations', async () => {
+      await plantUpdates(1_000, START_MS - DAY_MS)
+      expect(await store.write(pollOf(0))).toEqual({ after: 1_000 })
+      await add()
+      const call = { botId: BOT, scope: 'messages:receive', limit: 100, now: START_MS } as const
+      const recheck = (after?: number) =>
+        store.read(() => recheckPoll({ ...call, tokenHash: 'hash', ...(after === undefined ? {} : { after }) }))
+      expect(await recheck()).toMatchObject({ code: 'TOKEN_INVALID' })
+      await write(`insert into bot_tokens (token_hash, bot_id, created_at) values ('hash', '${BOT}', 0)`)
+      expect(await recheck()).toEqual({ after: 1_000 })
+      expect(idsOf((await recheck(1_000)) as readonly string[])).toEqual([1_001])
+    })
+
+    it('search for the last updates reads past 1,000 expired updates in further operations', async () => {
+      await add()
+      await plantUpdates(1_000, START_MS - DAY_MS)
+      const last = (missing: number, before: number) => () => firstOfLast(BOT, { missing, before }, START_MS)
+      expect(await store.read(last(1, 9_999))).toEqual({ missing: 1, before: 2 })
+      expect(await store.read(last(1, 2))).toBe(1)
+      expect(await store.read(last(2, 2))).toBe(0)
     })
   })
 
@@ -135,6 +169,11 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
       expect([(await updates()).length, (await deliveries())[0]?.cancel_reason]).toEqual([0, 'webhook_deleted'])
     })
 
+    it('deletion of expired updates skips those that another process has locked', async () => {
+      const locks = await locksOf(store, () => deleteOldUpdates(START_MS + DAY_MS, 100))
+      expect(locks).toEqual(['skip updates', 'skip updates'])
+    })
+
     it('expired updates are deleted in batches of the given size', async () => {
       for (let n = 0; n < 5; n++) await add()
       expect(await store.write(() => deleteOldUpdates(START_MS + DAY_MS, 2))).toBe(2)
@@ -148,14 +187,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
     ['the expiry sweep', () => deleteOldUpdates(START_MS, 100), 'updates_expiring'],
   ] as const)('query plan of %s uses an index that excludes updates kept for deliveries', async (_what, op, index) => {
     await add()
-    const statements: Statement[] = []
-    await store.write(function* () {
-      const steps = op()
-      for (let step = steps.next(); !step.done; ) {
-        if ('sql' in step.value) statements.push(step.value)
-        step = steps.next(yield step.value)
-      }
-    })
+    const statements = (await stepsOf(store, op)).flatMap((step) => ('sql' in step ? [step] : []))
     const ofUpdates = statements.filter((it) => /(from|update|into) updates\b/.test(it.sql))
     const plans = await Promise.all(
       ofUpdates.map(({ sql, params }) =>
