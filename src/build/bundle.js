@@ -35,7 +35,7 @@ const programs = [
     },
   },
   {
-    input: { 'chunks/jq-worker': src('cli/output/jq-worker.cjs') },
+    input: { 'chunks/jq-worker': src('cli/output/jq/jq-worker.cjs') },
     output: { format: 'cjs', entryFileNames: '[name].cjs' },
   },
   {

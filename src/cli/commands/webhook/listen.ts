@@ -130,7 +130,7 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
   const { port = DEFAULT_PORT, expect } = flags
   const dir = inboxDirOf(host, flags.inbox)
   const readyFile = flags['ready-file'] === undefined ? undefined : resolve(host.cwd, flags['ready-file'])
-  const { JqThread } = await import('../../output/jq-thread.js')
+  const { JqThread } = await import('../../output/jq/jq-thread.js')
   const router = new Router(flags.route, new JqThread(), host.signal)
   const invalid = await router.check()
   if (invalid !== undefined) {

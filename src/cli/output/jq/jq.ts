@@ -1,5 +1,5 @@
-import { type Failure, fail } from '../failure.js'
-import { escapeControls } from './encode.js'
+import { type Failure, fail } from '../../failure.js'
+import { escapeControls } from '../encode.js'
 import { type JqRun, JqThread, reasonIn } from './jq-thread.js'
 
 interface FilterResult {

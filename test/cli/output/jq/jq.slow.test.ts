@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { cli, secrets, stub, success } from '../../support/cli.js'
-import { app, issuedVoucher, pageOf, template, token } from '../../support/cli-samples.js'
+import { cli, secrets, stub, success } from '../../../support/cli.js'
+import { app, issuedVoucher, pageOf, template, token } from '../../../support/cli-samples.js'
 
 async function against(args: readonly string[], data: unknown, given: Parameters<typeof cli>[1] = {}) {
   const { baseUrl, received } = await stub(() => success(data))
@@ -123,7 +123,7 @@ test('Ctrl-C ends an endless --jq filter with exit 130', async () => {
 })
 
 test('JqFilter fails if jq runs out of memory and filters the next document with a new instance', async () => {
-  const { JqFilter } = await import('../../../src/cli/output/jq.js')
+  const { JqFilter } = await import('../../../../src/cli/output/jq/jq.js')
   const filter = new JqFilter('("x" * .) | [., . + "a", . + "b", . + "c"] | add | length', new AbortController().signal)
   expect((await filter.apply('1000000000')).failure).toMatchObject({
     code: 'JQ_FAILED',
