@@ -1,5 +1,5 @@
 import type { PreparedCall, UnsendableCall } from './prepare.js'
-import { type ResponseFailure, readFailure } from './response.js'
+import { type ResponseFailure, readFailure } from './response-failure.js'
 import type { CallFailure } from './result.js'
 import type { SecureFault, TransportError, TransportResponse } from './transport.js'
 

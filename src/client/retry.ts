@@ -1,5 +1,4 @@
 import { throwIfAborted, watchLifetime } from './lifetime.js'
-import { readFailure } from './response.js'
 import { readRetryAfter } from './retry-after.js'
 import type { Transport, TransportRequest, TransportResponse } from './transport.js'
 import { isTransportError, TransportError } from './transport.js'
@@ -56,10 +55,10 @@ export function withRetry(transport: Transport, options: RetryOptions = {}): Tra
         random() * Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)),
         readRetryAfter(headersOf(outcome), now) ?? 0,
       )
-      const repeat = attempt < tries && isWorthRepeating(outcome, request) && monotonicMs() + delayMs < endsAt
+      const repeat = attempt < tries && (await isWorthRepeating(outcome, request)) && monotonicMs() + delayMs < endsAt
       if (!repeat) return finish(outcome, maybeProcessed)
       maybeProcessed ||= wasMaybeProcessed(outcome)
-      onRepeat?.({ attempt, delayMs, ...describe(outcome) })
+      onRepeat?.({ attempt, delayMs, ...(await describe(outcome)) })
       try {
         await sleep(delayMs, request.signal)
       } catch (error) {
@@ -84,7 +83,7 @@ async function attemptOnce(transport: Transport, request: TransportRequest): Pro
   }
 }
 
-function isWorthRepeating(outcome: RetryOutcome, { repeatable = false }: TransportRequest): boolean {
+async function isWorthRepeating(outcome: RetryOutcome, { repeatable = false }: TransportRequest): Promise<boolean> {
   if (isTransportError(outcome)) {
     const { kind, maybeProcessed, secure } = outcome
     if (kind === 'aborted' || secure?.retryable === false) return false
@@ -92,16 +91,19 @@ function isWorthRepeating(outcome: RetryOutcome, { repeatable = false }: Transpo
   }
   const { status } = outcome
   if (status === 429 || status === 503) return true
-  return repeatable && status >= 400 && (status >= 500 || readFailure(outcome).retryable)
+  return repeatable && status >= 400 && (status >= 500 || (await readFailure(outcome)).retryable)
 }
+
+/** Loads the failure table only after a failure, as call.ts does. */
+const readFailure = async (response: TransportResponse) => (await import('./response-failure.js')).readFailure(response)
 
 /** Whether the server may have acted: not with a status below 500 or with 503, but possibly with any other 5xx. */
 function wasMaybeProcessed(outcome: RetryOutcome): boolean {
   return isTransportError(outcome) ? outcome.maybeProcessed : outcome.status >= 500 && outcome.status !== 503
 }
 
-function describe(outcome: RetryOutcome): { status: number; code: string } {
-  if (!isTransportError(outcome)) return { status: outcome.status, code: readFailure(outcome).code }
+async function describe(outcome: RetryOutcome): Promise<{ status: number; code: string }> {
+  if (!isTransportError(outcome)) return { status: outcome.status, code: (await readFailure(outcome)).code }
   return { status: outcome.secure?.status ?? 0, code: outcome.secure?.code ?? outcome.kind }
 }
 

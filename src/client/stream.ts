@@ -2,7 +2,7 @@ import type { Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
 import { parseJson } from '../secure/json.js'
 import { parseBaseUrl } from './base-url.js'
 import { failureOfInput, failureOfResponse, failureOfTransport } from './failure.js'
-import { openExchange, readBytes } from './http.js'
+import { openExchange } from './http.js'
 import { prepareCall } from './prepare.js'
 import { RESPONSE_DEPTH_MAX } from './response.js'
 import type { CallFailure, CallSuccess } from './result.js'
@@ -30,9 +30,9 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
     const timer = setTimeout(() => opening.abort(), timeoutMs)
     const signal = request.signal === undefined ? opening.signal : AbortSignal.any([request.signal, opening.signal])
     try {
-      const { status, headers, chunks } = await openExchange(base, { ...request, signal })
+      const { status, headers, chunks, readBytes } = await openExchange(base, { ...request, signal })
       if (status < 200 || status > 299) {
-        const body = (await readBytes(chunks)).toString('utf8')
+        const body = (await readBytes()).toString('utf8')
         return failureOfResponse({ status, headers, body }, prepared)
       }
       return {

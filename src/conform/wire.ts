@@ -1,7 +1,7 @@
 import { connect as connectPlain } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { parseBaseUrl } from '../client/base-url.js'
-import { openExchange, readBytes } from '../client/http.js'
+import { openExchange } from '../client/http.js'
 import { readRetryAfter } from '../client/retry-after.js'
 import { isTransportError, type Transport, type TransportResponse } from '../client/transport.js'
 import { asMembers, type Members, parseJson } from '../secure/json.js'
@@ -190,8 +190,9 @@ export class Wire {
     try {
       if (!Object.values(headers).every((it) => typeof it === 'string')) {
         if (!request.plain) this.#requirePlain('sends a header twice')
-        const { chunks, ...head } = await openExchange(parseBaseUrl(baseUrl), { ...rest, headers })
-        return { ...head, body: (await readBytes(chunks)).toString('utf8') }
+        const exchange = await openExchange(parseBaseUrl(baseUrl), { ...rest, headers })
+        const body = (await exchange.readBytes()).toString('utf8')
+        return { status: exchange.status, headers: exchange.headers, body }
       }
       const transport = request.plain ? plain : (encrypted ?? plain)
       return await transport({ ...rest, headers: headers as Readonly<Record<string, string>> })

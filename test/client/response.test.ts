@@ -1,11 +1,16 @@
 import { expect, test } from 'vitest'
-import { readResponse } from '../../src/client/response.js'
+import { type Expected, readSuccess } from '../../src/client/response.js'
+import { readFailure } from '../../src/client/response-failure.js'
+import type { TransportResponse } from '../../src/client/transport.js'
 import { failures } from '../../src/contract/errors.js'
+
+const readResponse = (response: TransportResponse, expected?: Expected) =>
+  readSuccess(response, expected) ?? readFailure(response, expected)
 
 const readStatus = (status: number, body: unknown, headers: Record<string, string> = {}) =>
   readResponse({ status, headers, body: typeof body === 'string' ? body : JSON.stringify(body) })
 
-test('readResponse returns the data in the envelope of a success response', () => {
+test('the client returns the data in the envelope of a success response', () => {
   expect(readStatus(201, { success: true, data: { id: 'vch_1' }, requestId: 'req_1' })).toMatchObject({
     ok: true,
     data: { id: 'vch_1' },
@@ -30,7 +35,7 @@ test.each([
   ['null', 'JSON, but no object'],
   ['<html>Please log in to this network', '<html>Please log in to this network'],
   ['', 'it is empty'],
-])('readResponse returns INVALID_RESPONSE for a 200 with the body %j', (body, why) => {
+])('the client returns INVALID_RESPONSE for a 200 with the body %j', (body, why) => {
   expect(readStatus(200, body)).toMatchObject({
     ok: false,
     code: 'INVALID_RESPONSE',
@@ -38,27 +43,27 @@ test.each([
   })
 })
 
-test('readResponse quotes no values of a 200 without the envelope (they may be redeem codes)', () => {
+test('the client quotes no values of a 200 without the envelope (they may be redeem codes)', () => {
   expect(JSON.stringify(readStatus(200, { id: 'vch_1', credentials: [{ value: 'M9S3' }] }))).not.toContain('M9S3')
 })
 
-test('readResponse accepts for an endpoint without envelope any JSON except `success: false`', () => {
+test('the client accepts for an endpoint without envelope any JSON except `success: false`', () => {
   const bare = (body: unknown) => readResponse({ status: 200, headers: {}, body: JSON.stringify(body) }, { bare: true })
   expect(bare({ v: 1 })).toMatchObject({ ok: true, data: { v: 1 } })
   expect(bare({ success: true, data: { v: 1 } })).toMatchObject({ ok: true, data: { v: 1 } })
   expect(bare({ success: false, code: 'X' })).toMatchObject({ ok: false, code: 'X' })
 })
 
-test('readResponse accepts a success response with null as its data', () => {
+test('the client accepts a success response with null as its data', () => {
   expect(readStatus(200, { success: true, data: null })).toMatchObject({ ok: true, data: null })
 })
 
-test('readResponse reads `replayed` from a header, and requestId if the body has none', () => {
+test('the client reads `replayed` from a header, and requestId if the body has none', () => {
   const headers = { 'idempotent-replayed': 'true', 'x-request-id': 'req_h' }
   expect(readStatus(200, { success: true, data: {} }, headers)).toMatchObject({ replayed: true, requestId: 'req_h' })
 })
 
-test('readResponse returns a failure for a 200 with `success: false`', () => {
+test('the client returns a failure for a 200 with `success: false`', () => {
   expect(readStatus(200, { success: false, code: 'VOUCHER_EXPIRED', message: 'Over.' })).toMatchObject({
     ok: false,
     code: 'VOUCHER_EXPIRED',
@@ -66,12 +71,12 @@ test('readResponse returns a failure for a 200 with `success: false`', () => {
   })
 })
 
-test('readResponse returns a failure for a 500 with `success: true`', () => {
+test('the client returns a failure for a 500 with `success: true`', () => {
   expect(readStatus(500, { success: true, data: {} })).toMatchObject(invalidResponse)
 })
 
 test.each([401, 403, 404, 409, 426, 500])(
-  'readResponse returns INVALID_RESPONSE for a %i response without the envelope',
+  'the client returns INVALID_RESPONSE for a %i response without the envelope',
   (status) => {
     for (const body of ['<html>', '', '{"code":"VOUCHER_EXPIRED"}']) {
       expect(readStatus(status, body)).toMatchObject({ ...invalidResponse, retryable: false })
@@ -79,7 +84,7 @@ test.each([401, 403, 404, 409, 426, 500])(
   },
 )
 
-test('readResponse returns code, message, details and request id of an error response', () => {
+test('the client returns code, message, details and request id of an error response', () => {
   const body = {
     success: false,
     code: 'VOUCHER_ALREADY_REDEEMED',
@@ -98,7 +103,7 @@ test('readResponse returns code, message, details and request id of an error res
 })
 
 test.each(Object.entries(failures))(
-  'readResponse takes `retryable` of %s from the error table, not from the response',
+  'the client takes `retryable` of %s from the error table, not from the response',
   (code, rule) => {
     expect(readStatus(rule.status, { success: false, code, message: 'x', retryable: !rule.retryable })).toMatchObject({
       code,
@@ -107,7 +112,7 @@ test.each(Object.entries(failures))(
   },
 )
 
-test('readResponse takes `retryable` of an unknown error code from the response', () => {
+test('the client takes `retryable` of an unknown error code from the response', () => {
   expect(readStatus(409, { success: false, code: 'MOON_PHASE', retryable: true })).toMatchObject({
     code: 'MOON_PHASE',
     retryable: true,
@@ -116,7 +121,7 @@ test('readResponse takes `retryable` of an unknown error code from the response'
   expect(readStatus(409, { success: false, code: 'MOON_PHASE' })).toMatchObject({ retryable: false })
 })
 
-test('readResponse ignores members of an error response that have a wrong type', () => {
+test('the client ignores members of an error response that have a wrong type', () => {
   expect(readStatus(400, { success: false, code: 7, message: {}, details: [1], requestId: 1 })).toMatchObject({
     code: 'HTTP_400',
     details: {},
@@ -124,7 +129,7 @@ test('readResponse ignores members of an error response that have a wrong type',
   })
 })
 
-test('readResponse quotes one short line of a proxy page, without control characters', () => {
+test('the client quotes one short line of a proxy page, without control characters', () => {
   const page = `<html>\u001b[31m\r\nBad gateway\u0007\u009b\u202e ${'x'.repeat(5000)}`
   const failure = readStatus(502, page)
   expect(failure).toMatchObject({ ok: false, code: 'INVALID_RESPONSE', retryable: false })
@@ -133,12 +138,12 @@ test('readResponse quotes one short line of a proxy page, without control charac
   expect(failure.message.length).toBeLessThan(270)
 })
 
-test('readResponse marks a 429 or 503 without the envelope as retryable', () => {
+test('the client marks a 429 or 503 without the envelope as retryable', () => {
   expect(readStatus(503, 'busy')).toMatchObject({ code: 'INVALID_RESPONSE', retryable: true })
   expect(readStatus(429, '')).toMatchObject({ code: 'INVALID_RESPONSE', retryable: true })
 })
 
-test('readResponse returns INVALID_RESPONSE for a 2xx response nested deeper than 500 levels', () => {
+test('the client returns INVALID_RESPONSE for a 2xx response nested deeper than 500 levels', () => {
   const nested = (levels: number) => `{"success":true,"data":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
   expect(readResponse({ status: 200, headers: {}, body: nested(500) }).ok).toBe(true)
   expect(readResponse({ status: 200, headers: {}, body: nested(501) })).toMatchObject({
@@ -147,7 +152,7 @@ test('readResponse returns INVALID_RESPONSE for a 2xx response nested deeper tha
   })
 })
 
-test('readResponse names the target of a redirect in its failure', () => {
+test('the client names the target of a redirect in its failure', () => {
   expect(readStatus(301, '', { location: 'https://new.example/' })).toMatchObject({
     code: 'INVALID_RESPONSE',
     message:
