@@ -1,6 +1,6 @@
 import { Command, CommanderError, type ErrorOptions, Option } from 'commander'
 import { closest } from '../contract/closest.js'
-import { aliasesOf, isGroup, type Leaf, type Node } from './command/leaf.js'
+import { aliasesOf, isGroup, type Leaf, loadNode, type Node } from './command/leaf.js'
 import { type Failure, usage } from './failure.js'
 import type { Flags } from './flags/flags.js'
 import { globalFlags } from './flags/globals.js'
@@ -128,7 +128,7 @@ export class CommandLine {
     const child = node !== undefined && isGroup(node) ? node.commands.find((it) => it.name === name) : undefined
     if (child === undefined) throw new Error(`no command ${group} ${name}`)
     this.path = [group]
-    this.#enterNode(child)
+    this.#enterNode(await loadNode(child))
   }
 
   #enterHelp(): void {
@@ -150,7 +150,7 @@ export class CommandLine {
     if (isGroup(node)) {
       for (const child of node.commands) {
         const aliases = aliasesOf(child, node.commands)
-        this.#addName(command, { name: child.name, aliases }, () => this.#enterNode(child))
+        this.#addName(command, { name: child.name, aliases }, async () => this.#enterNode(await loadNode(child)))
       }
     }
     this.leaf = isGroup(node) ? node.own : node

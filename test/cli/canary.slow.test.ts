@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { leavesOf } from '../../src/cli/command/help.js'
+import { leavesOfPage } from '../../src/cli/command/help.js'
 import { type Entry, type Leaf, leaf } from '../../src/cli/command/leaf.js'
 import type { Flag } from '../../src/cli/flags/flags.js'
 import { formats } from '../../src/cli/flags/globals.js'
@@ -15,11 +15,7 @@ import { issuedVoucher, leafCalls } from '../support/cli-samples.js'
 import { closedPort } from '../support/closed-port.js'
 
 const planted = { ...handedIn, ...handedOut }
-const leaves: [path: string, leaf: Leaf][] = []
-for (const entry of page) {
-  const node = await entry.load()
-  for (const [names, it] of leavesOf(node)) leaves.push([[node.name, ...names].join(' '), it])
-}
+const leaves = (await leavesOfPage(page)).map(([names, leaf]) => [names.join(' '), leaf] as const)
 
 /** Commands that print secrets on stdout, with the names of these secrets. */
 const prints: Readonly<Record<string, readonly string[]>> = {

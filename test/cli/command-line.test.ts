@@ -1,18 +1,11 @@
 import { expect, test } from 'vitest'
-import { leavesOf } from '../../src/cli/command/help.js'
+import { leavesOfPage } from '../../src/cli/command/help.js'
 import { CommandLine } from '../../src/cli/command-line.js'
 import { globalFlags } from '../../src/cli/flags/globals.js'
 import { page } from '../../src/cli/program.js'
 import { sampleOf } from '../support/extent.js'
 
-const leaves = (
-  await Promise.all(
-    page.map(async (entry) => {
-      const node = await entry.load()
-      return leavesOf(node).map(([names, leaf]) => ({ path: [node.name, ...names], leaf }))
-    }),
-  )
-).flat()
+const leaves = (await leavesOfPage(page)).map(([path, leaf]) => ({ path, leaf }))
 
 async function parse(argv: readonly string[]) {
   const line = new CommandLine()

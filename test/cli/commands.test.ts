@@ -1,18 +1,11 @@
 import { expect, test } from 'vitest'
-import { leavesOf } from '../../src/cli/command/help.js'
+import { leavesOfPage } from '../../src/cli/command/help.js'
 import { globalFlags } from '../../src/cli/flags/globals.js'
 import { page, topics } from '../../src/cli/program.js'
 import { cli } from '../support/cli.js'
 
 const listing = async () => JSON.parse((await cli('commands --json')).stdout)
-const leaves = (
-  await Promise.all(
-    page.map(async (entry) => {
-      const node = await entry.load()
-      return leavesOf(node).map(([names, leaf]) => ({ path: [node.name, ...names].join(' '), leaf }))
-    }),
-  )
-).flat()
+const leaves = (await leavesOfPage(page)).map(([names, leaf]) => ({ path: names.join(' '), leaf }))
 
 test('commands --json lists every command with every flag, argument and example', async () => {
   const { items, global_flags } = await listing()

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { leavesOf } from '../../src/cli/command/help.js'
-import type { Leaf } from '../../src/cli/command/leaf.js'
+import { leavesOfPage } from '../../src/cli/command/help.js'
 import { globalFlags } from '../../src/cli/flags/globals.js'
 import { page } from '../../src/cli/program.js'
 import { cli, redeemCode, refusal, secrets, stub, success } from '../support/cli.js'
@@ -9,11 +8,7 @@ import { leafCalls } from '../support/cli-samples.js'
 import { closedPort } from '../support/closed-port.js'
 import { sampleOf } from '../support/extent.js'
 
-const leaves: [path: string, leaf: Leaf][] = []
-for (const entry of page) {
-  const node = await entry.load()
-  for (const [names, leaf] of leavesOf(node)) leaves.push([[node.name, ...names].join(' '), leaf])
-}
+const leaves = (await leavesOfPage(page)).map(([names, leaf]) => [names.join(' '), leaf] as const)
 const calls = sampleOf(Object.entries(leafCalls))
 const once = '--retries 0'
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { parse as parseYaml } from 'yaml'
-import { leavesOf } from '../../src/cli/command/help.js'
+import { leavesOfPage } from '../../src/cli/command/help.js'
 import { page } from '../../src/cli/program.js'
 import type { Ran } from '../support/cli.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../support/cli.js'
@@ -10,11 +10,7 @@ import type { Column, MatrixRow } from '../support/cli-matrix.js'
 import { columns, howToAdd, matrix } from '../support/cli-matrix.js'
 import { closedPort } from '../support/closed-port.js'
 
-const paths: string[] = []
-for (const entry of page) {
-  const node = await entry.load()
-  for (const [names] of leavesOf(node)) paths.push([node.name, ...names].join(' '))
-}
+const paths = (await leavesOfPage(page)).map(([names]) => names.join(' '))
 
 /** One command of each kind of result: commands of one kind share the code that prints it. */
 const shapes = [

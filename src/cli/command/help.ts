@@ -3,7 +3,16 @@ import { globalFlags } from '../flags/globals.js'
 import type { Output } from '../output/output.js'
 import { wrap, wrapWords } from '../output/wrap.js'
 import type { Topic } from '../topics.js'
-import { type Entry, type Example, type Group, isGroup, type Leaf, type Node, type Positional } from './leaf.js'
+import {
+  type Entry,
+  type Example,
+  type Group,
+  isGroup,
+  type Leaf,
+  loadNode,
+  type Node,
+  type Positional,
+} from './leaf.js'
 
 const WIDTH = 80
 
@@ -12,9 +21,9 @@ const SUGGESTED_MAX = 4
 
 /** Finds the commands that have a name in any group, such as `verify`; empty if there are too many to suggest. */
 export async function commandsNamed(page: readonly Entry[], name: string): Promise<readonly string[]> {
-  const nodes = await Promise.all(page.map((it) => it.load()))
-  const found = nodes
-    .flatMap((node) => leavesOf(node).map(([names]) => [node.name, ...names]))
+  const leaves = await leavesOfPage(page)
+  const found = leaves
+    .map(([path]) => path)
     .filter((path) => path.length > 1 && path.at(-1) === name)
     .map((path) => path.join(' '))
   return found.length > SUGGESTED_MAX ? [] : found
@@ -48,9 +57,9 @@ export async function showHelp(
     const { text, data } = (await import('../topics.js')).topicTexts[topic](output.host)
     return isForPeople ? output.say(text) : output.print(data)
   }
-  if (isForPeople) return output.say(node === undefined ? helpOfProgram(page, topics) : helpOfNode(node, path))
+  if (isForPeople) return output.say(node === undefined ? helpOfProgram(page, topics) : await helpOfNode(node, path))
   if (node !== undefined) {
-    return output.print(leavesOf(node).map(([names, leaf]) => describeLeaf(leaf, [...path, ...names])))
+    return output.print((await leavesOf(node)).map(([names, leaf]) => describeLeaf(leaf, [...path, ...names])))
   }
   return output.print({
     flags: describeFlags(globalFlags),
@@ -81,16 +90,16 @@ function helpOfProgram(page: readonly Entry[], topics: Readonly<Record<string, s
   )
 }
 
-function helpOfNode(node: Node, path: readonly string[]): string {
+async function helpOfNode(node: Node, path: readonly string[]): Promise<string> {
   if (!isGroup(node)) return helpOfLeaf(node, path)
   if (node.own === undefined) return helpOfGroup(node, path)
-  const beneath = leavesOf(node).filter(([names]) => names.length > 0)
+  const beneath = (await leavesOf(node)).filter(([names]) => names.length > 0)
   const rest = beneath.map(([names, leaf]) => [[...path, ...names].join(' '), leaf.summary] as const)
   return lines(helpOfLeaf(node.own, path), '', 'Beneath it:', ...rows(rest))
 }
 
-function helpOfGroup(group: Group, path: readonly string[]): string {
-  const leaves = leavesOf(group)
+async function helpOfGroup(group: Group, path: readonly string[]): Promise<string> {
+  const leaves = await leavesOf(group)
   return lines(
     `${group.summary}.`,
     '',
@@ -218,15 +227,19 @@ export function listed(commands: readonly LeafDescription[]): string {
 }
 
 /** Lists the commands below a node of the tree, with their names relative to it. */
-export function leavesOf(
-  node: Node,
-  names: readonly string[] = [],
-): (readonly [names: readonly string[], leaf: Leaf])[] {
+export async function leavesOf(node: Node, names: readonly string[] = []): Promise<NamedLeaf[]> {
   if (!isGroup(node)) return [[names, node]]
-  const own = node.own === undefined ? [] : [[names, node.own] as const]
-  const beneath = node.commands.flatMap((child) => leavesOf(child, [...names, child.name]))
-  return [...own, ...beneath]
+  const own: NamedLeaf[] = node.own === undefined ? [] : [[names, node.own]]
+  const beneath = node.commands.map(async (child) => leavesOf(await loadNode(child), [...names, child.name]))
+  return [...own, ...(await Promise.all(beneath)).flat()]
 }
+
+/** Lists all commands with their whole names. */
+export async function leavesOfPage(page: readonly Entry[]): Promise<NamedLeaf[]> {
+  return (await Promise.all(page.map(async (it) => leavesOf(await it.load(), [it.name])))).flat()
+}
+
+type NamedLeaf = readonly [names: readonly string[], leaf: Leaf]
 
 const operandsOf = ({ positional, second }: Leaf) =>
   [positional, second].filter((it) => it !== undefined) as readonly Positional[]

@@ -98,10 +98,20 @@ export interface Group {
   readonly summary: string
   /** Command that runs if only the name of the group is typed. */
   readonly own?: Leaf
-  readonly commands: readonly Node[]
+  readonly commands: readonly (Node | LazyLeaf)[]
 }
 
 export type Node = Leaf | Group
+
+/** A command whose module is loaded only for its own lines, for help and for completion. */
+export interface LazyLeaf {
+  readonly name: string
+  load(): Promise<Leaf>
+}
+
+export const loadNode = async (it: Node | LazyLeaf): Promise<Node> => ('load' in it ? it.load() : it)
+
+export const loadCommands = ({ commands }: Group): Promise<readonly Node[]> => Promise.all(commands.map(loadNode))
 
 /** A group or command on the first help page; its module is loaded when it runs. */
 export interface Entry {
@@ -125,13 +135,13 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Names of a group or command beside its own, without those that a sibling has. */
-export function aliasesOf(node: Node, siblings: readonly Node[]): readonly string[] {
+export function aliasesOf(node: Node | LazyLeaf, siblings: readonly (Node | LazyLeaf)[]): readonly string[] {
   if (isGroup(node)) return node.alias === undefined ? [] : [node.alias]
   const taken = siblings.map((it) => it.name)
   return (synonyms[node.name] ?? []).filter((it) => !taken.includes(it))
 }
 
-export const isGroup = (node: Node): node is Group => 'commands' in node
+export const isGroup = (node: Node | LazyLeaf): node is Group => 'commands' in node
 
 export function leaf<
   Data,

@@ -1,4 +1,4 @@
-import { describeFlags, describeLeaf, type LeafDescription, leavesOf, listed } from '../command/help.js'
+import { describeFlags, describeLeaf, type LeafDescription, leavesOfPage, listed } from '../command/help.js'
 import { type Entry, type Leaf, leaf } from '../command/leaf.js'
 import { globalFlags } from '../flags/globals.js'
 
@@ -17,10 +17,7 @@ export const commands = (page: readonly Entry[]): Leaf =>
     ],
     view: { body: ({ items }: { items: readonly LeafDescription[] }) => listed(items) },
     run: async () => {
-      const nodes = await Promise.all(page.map((it) => it.load()))
-      const items = nodes.flatMap((node) =>
-        leavesOf(node).map(([names, it]) => describeLeaf(it, [node.name, ...names])),
-      )
+      const items = (await leavesOfPage(page)).map(([names, it]) => describeLeaf(it, names))
       return { ok: true, data: { items, global_flags: describeFlags(globalFlags) } }
     },
   })

@@ -1,4 +1,4 @@
-import { type Entry, isGroup, type Node } from '../command/leaf.js'
+import { type Entry, isGroup, loadCommands, type Node } from '../command/leaf.js'
 import type { Word } from './word.js'
 
 export const helpWord: Word = { value: 'help', summary: 'Help of a command or a topic' }
@@ -13,23 +13,27 @@ export interface CommandWords {
 export async function commandWords(page: readonly Entry[]): Promise<readonly CommandWords[]> {
   const nodes = await Promise.all(page.map((it) => it.load()))
   const first = { after: [''], words: [...page.map(wordOf), helpWord] }
-  return [first, ...nodes.flatMap((node, i) => below(node, [page[i]?.name, page[i]?.alias]))]
+  const others = await Promise.all(nodes.map((node, i) => below(node, [page[i]?.name, page[i]?.alias])))
+  return [first, ...others.flat()]
 }
 
-function below(node: Node, spellings: readonly (string | undefined)[]): CommandWords[] {
+async function below(node: Node, spellings: readonly (string | undefined)[]): Promise<CommandWords[]> {
   if (!isGroup(node)) return []
   const after = spellings.filter((it) => it !== undefined)
-  const deeper = node.commands.flatMap((child) =>
-    below(
-      child,
-      after.flatMap((it) => [
-        `${it} ${child.name}`,
-        ...(isGroup(child) && child.alias ? [`${it} ${child.alias}`] : []),
-      ]),
+  const commands = await loadCommands(node)
+  const deeper = await Promise.all(
+    commands.map((child) =>
+      below(
+        child,
+        after.flatMap((it) => [
+          `${it} ${child.name}`,
+          ...(isGroup(child) && child.alias ? [`${it} ${child.alias}`] : []),
+        ]),
+      ),
     ),
   )
   // A group with its own command accepts arguments too, which only voucherctl can complete, so list no words.
-  return node.own === undefined ? [{ after, words: node.commands.map(wordOf) }, ...deeper] : deeper
+  return [...(node.own === undefined ? [{ after, words: commands.map(wordOf) }] : []), ...deeper.flat()]
 }
 
 const wordOf = ({ name, summary }: { readonly name: string; readonly summary: string }): Word => ({

@@ -1,4 +1,4 @@
-import { isGroup } from '../command/leaf.js'
+import { isGroup, loadCommands } from '../command/leaf.js'
 import { type CommandLine, lineOf } from '../command-line.js'
 import type { Flag, Flags } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
@@ -49,9 +49,9 @@ function begunFlag(word: string, flags: Flags): { readonly name: string; readonl
 }
 
 /** Completes the name of a command, or the argument of the command that a group itself has. */
-function nameTarget({ node, leaf, asksHelp }: CommandLine): CompletionTarget {
+async function nameTarget({ node, leaf, asksHelp }: CommandLine): Promise<CompletionTarget> {
   const choices = asksHelp ? [] : (leaf?.positional?.choices ?? [])
-  const below = node !== undefined && isGroup(node) ? node.commands : page
+  const below = node !== undefined && isGroup(node) ? await loadCommands(node) : page
   const names = below.map(({ name, summary }) => ({ value: name, summary }))
   const topicNames = Object.entries(topics).map(([value, summary]) => ({ value, summary }))
   const more =

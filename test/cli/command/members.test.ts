@@ -1,17 +1,11 @@
 import { expect, test } from 'vitest'
-import { leavesOf } from '../../../src/cli/command/help.js'
+import { leavesOfPage } from '../../../src/cli/command/help.js'
 import type { Leaf } from '../../../src/cli/command/leaf.js'
 import { nameOfMember } from '../../../src/cli/command/members.js'
 import { page } from '../../../src/cli/program.js'
 import { type Endpoint, membersOf } from '../../../src/contract/endpoint.js'
 
-const commands = (
-  await Promise.all(
-    page.map(async (entry) =>
-      leavesOf(await entry.load()).map(([names, leaf]) => ({ name: [entry.name, ...names].join(' '), leaf })),
-    ),
-  )
-).flat()
+const commands = (await leavesOfPage(page)).map(([names, leaf]) => ({ name: names.join(' '), leaf }))
 
 const leafNamed = (name: string) => commands.find((it) => it.name === name)?.leaf as Leaf
 

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { leavesOf } from '../../../src/cli/command/help.js'
+import { leavesOfPage } from '../../../src/cli/command/help.js'
 import { kindOfFlag, kindOfPositional } from '../../../src/cli/completion/kinds.js'
 import { globalFlags } from '../../../src/cli/flags/globals.js'
 import { page } from '../../../src/cli/program.js'
@@ -9,14 +9,7 @@ import { InboxWriter } from '../../../src/workbench/inbox-writer.js'
 import { temporaryDir } from '../../support/cli.js'
 import { ask, complete } from '../../support/completion.js'
 
-const leaves = (
-  await Promise.all(
-    page.map(async (entry) => {
-      const node = await entry.load()
-      return leavesOf(node).map(([names, leaf]) => ({ path: [node.name, ...names], leaf }))
-    }),
-  )
-).flat()
+const leaves = (await leavesOfPage(page)).map(([path, leaf]) => ({ path, leaf }))
 
 test('completion offers the name of every command within its group and after help', async () => {
   expect((await complete('')).values).toEqual([...page.map((it) => it.name), 'help'])

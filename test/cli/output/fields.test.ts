@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { leavesOf } from '../../../src/cli/command/help.js'
+import { leavesOfPage } from '../../../src/cli/command/help.js'
 import { refuseUnknownInContract } from '../../../src/cli/output/fields.js'
 import { page } from '../../../src/cli/program.js'
 import { cli, secrets, stub, success, temporaryDir } from '../../support/cli.js'
@@ -28,10 +28,8 @@ test.each(changing)(
 )
 
 test('the output schema of each command has every member of its sample response', async () => {
-  const leaves = (await Promise.all(page.map((it) => it.load()))).flatMap((node) =>
-    leavesOf(node).map(([names, leaf]) => [[node.name, ...names].join(' '), leaf] as const),
-  )
-  for (const [path, { output }] of leaves) {
+  for (const [names, { output }] of await leavesOfPage(page)) {
+    const path = names.join(' ')
     const data = leafCalls[path]?.data
     if (output === undefined || data === undefined) continue
     expect([path, refuseUnknownInContract(fieldsOf(data), output)]).toEqual([path, undefined])

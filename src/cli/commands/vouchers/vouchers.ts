@@ -1,18 +1,14 @@
 import type { Redemption, Verification } from '../../../contract/vouchers.js'
 import * as contract from '../../../contract/vouchers.js'
-import { callLeaf, type Group, leaf } from '../../command/leaf.js'
+import { callLeaf, type Group, type LazyLeaf, leaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { pairs, text, toggle } from '../../flags/flags.js'
 import { suggested } from '../../output/suggestions.js'
 import { credentialFlags, credentialMembers, credentialOperand, readCredential } from './credential-input.js'
+import type { FileCommand } from './file-commands.js'
 import { issue } from './issue.js'
-import { issueMany } from './issue-many.js'
-import { redeemMany } from './redeem-many.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
-import { reverseMany } from './reverse-many.js'
-import { sheet } from './sheet.js'
 import { reasons } from './verdict.js'
-import { verifyMany } from './verify-many.js'
 
 /** Schema of the result of redeem and reverse, including the members of a replay. */
 const redemptionOrReplay = { anyOf: [contract.redeem.output, replayShape] }
@@ -36,17 +32,23 @@ const redemptionMembers = [
   'voucher.redeemable',
 ]
 
+/** A command for a file of vouchers. Together they are as large as the other commands of the group. */
+const fileCommand = (name: FileCommand): LazyLeaf => ({
+  name,
+  load: async () => (await import('./file-commands.js')).fileCommands[name],
+})
+
 export const vouchers: Group = {
   name: 'vouchers',
   alias: 'voucher',
   summary: 'Issue, verify, redeem and reverse vouchers, one or many',
   commands: [
     issue,
-    issueMany,
-    verifyMany,
-    redeemMany,
-    reverseMany,
-    sheet,
+    fileCommand('issue-many'),
+    fileCommand('verify-many'),
+    fileCommand('redeem-many'),
+    fileCommand('reverse-many'),
+    fileCommand('sheet'),
     leaf({
       name: 'verify',
       endpoint: contract.verify,

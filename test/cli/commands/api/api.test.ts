@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { leavesOf } from '../../../../src/cli/command/help.js'
+import { leavesOfPage } from '../../../../src/cli/command/help.js'
 import { knownRoutes } from '../../../../src/cli/commands/api/endpoint.js'
 import { commandOf } from '../../../../src/cli/commands/api/routes.js'
 import { page } from '../../../../src/cli/program.js'
@@ -416,11 +416,7 @@ describe('api routes', () => {
   })
 
   test('the command that api routes prints for a route sends a request to that route', async () => {
-    const names: string[] = []
-    for (const entry of page) {
-      const node = await entry.load()
-      for (const [rest] of leavesOf(node)) names.push([node.name, ...rest].join(' '))
-    }
+    const names = (await leavesOfPage(page)).map(([path]) => path.join(' '))
     for (const { id, method, path } of await knownRoutes()) {
       const command = commandOf(id)
       if (command === null) continue
