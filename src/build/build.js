@@ -4,16 +4,7 @@
 //   --if-changed  builds only if a source file is newer than dist/
 //   --bundle      skips type declarations, which the tests do not need
 import { execFileSync } from 'node:child_process'
-import {
-  copyFileSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
@@ -30,46 +21,39 @@ if (process.argv.includes('--if-changed') && isUpToDate()) process.exit()
 
 const startedAt = new Date()
 // With --bundle, overwrite dist/ instead of removing it: a test run may be reading from it.
-if (!bundleOnly) rmSync('dist', { recursive: true, force: true })
+if (!bundleOnly) fs.rmSync('dist', { recursive: true, force: true })
 const programs = await bundle('dist')
-await writeSchemas()
-writeFileSync(licences, licencesOf(programs.flatMap(Object.values).flatMap(({ modules }) => modules)))
-if (!bundleOnly) writeTypes()
-utimesSync(stamp, startedAt, startedAt)
-
-/** Writes the JSON Schemas, which modules in TypeScript define. */
-async function writeSchemas() {
-  mkdirSync('dist/schemas', { recursive: true })
-  for (const input of ['src/cli/schemas/file-schemas.ts', 'src/server/file-schemas.ts']) {
-    const { output } = await build({ input, platform: 'node', write: false, output: { codeSplitting: false } })
-    const { fileSchemas } = await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)
-    for (const [name, text] of Object.entries(fileSchemas)) writeFileSync(join('dist/schemas', name), text)
-  }
+fs.mkdirSync('dist/schemas', { recursive: true })
+for (const input of ['src/cli/schemas/file-schemas.ts', 'src/server/file-schemas.ts']) {
+  const { output } = await build({ input, platform: 'node', write: false, output: { codeSplitting: false } })
+  const { fileSchemas } = await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)
+  for (const [name, text] of Object.entries(fileSchemas)) fs.writeFileSync(join('dist/schemas', name), text)
 }
-
-function writeTypes() {
+fs.writeFileSync(licences, licencesOf(programs.flatMap(Object.values).flatMap(({ modules }) => modules)))
+if (!bundleOnly) {
   const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')))
   execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
-  for (const file of ['testing/index.d.mts', 'testing/index.d.cts']) copyFileSync(`src/${file}`, `dist/types/${file}`)
+  for (const file of ['testing/index.d.mts', 'testing/index.d.cts'])
+    fs.copyFileSync(`src/${file}`, `dist/types/${file}`)
 }
+fs.utimesSync(stamp, startedAt, startedAt)
 
 /** True if no source file is newer than the last build. */
 function isUpToDate() {
-  const built = statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0
-  const sources = readdirSync('src', { recursive: true }).map((path) => join('src', path))
+  const built = fs.statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const sources = fs.readdirSync('src', { recursive: true }).map((path) => join('src', path))
   const inputs = ['src', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json', ...sources]
-  return inputs.every((path) => statSync(path).mtimeMs < built)
+  return inputs.every((path) => fs.statSync(path).mtimeMs < built)
 }
 
 /** Name, version and licence text of every bundled package. @throws Error for a package without a licence. */
 function licencesOf(inputs) {
-  const folders = new Set(inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]))
-  const sections = [...folders].filter(Boolean).map((folder) => {
-    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-    const file = readdirSync(folder).find((entry) => /^(licen[cs]e|copying)/i.test(entry))
+  const folders = new Set(inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]).filter(Boolean))
+  const sections = Array.from(folders, (folder) => {
+    const { name, version, license } = JSON.parse(fs.readFileSync(join(folder, 'package.json'), 'utf8'))
+    const file = fs.readdirSync(folder).find((entry) => /^(licen[cs]e|copying)/i.test(entry))
     if (file === undefined && typeof license !== 'string') throw new Error(`${name} ${version} has no licence`)
-    const text =
-      file === undefined ? 'Declared in its package.json, without a text.' : readFileSync(join(folder, file), 'utf8')
+    const text = file === undefined ? 'Only declared in its package.json.' : fs.readFileSync(join(folder, file), 'utf8')
     return `${name} ${version} (${license ?? 'see its text'})\n\n${text.trim()}\n`
   })
   return [...new Set(sections)].sort().join(`\n${'-'.repeat(80)}\n\n`)

@@ -30,7 +30,7 @@ test('--help loads neither run.cjs nor node:child_process', () => {
   const env = built.environment(home)
   const { stderr } = spawnSync(process.execPath, ['-e', code, built.bin, '--help'], { env, encoding: 'utf8' })
   const [files, modules] = JSON.parse(stderr)
-  expect(files).toEqual(expect.arrayContaining(['start.cjs', 'help.cjs']))
+  expect(files).toEqual(expect.arrayContaining(['main.cjs', 'help.cjs']))
   expect(files).not.toContain('run.cjs')
   expect(modules).not.toContain('NativeModule child_process')
 })
