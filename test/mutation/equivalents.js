@@ -440,6 +440,43 @@ export const equivalents = {
       reason: 'fills the same list before each check',
     },
   ],
+  'src/store/delivery/backlog.ts': [
+    {
+      from: 'const { after } = yield* applyConfirmed(marked, true)',
+      to: 'const { after } = yield* applyConfirmed(marked, false)',
+      reason: 'all of these updates are dropped, so the flag for confirmed ones has no effect',
+    },
+    {
+      from: 'if (confirmedTo === null) return { after: queue, left: limit }',
+      to: 'if (false) return { after: queue, left: limit }',
+      reason: 'saves a read: no id of an update is at most null',
+    },
+    {
+      from: 'const confirmed = ids.slice(dropped.length)',
+      to: 'const confirmed = ids',
+      reason: 'dropped updates are empty and their deliveries cancelled before',
+    },
+  ],
+  'src/store/delivery/deliveries.ts': [
+    {
+      from: "if (filter.status === 'failed' || filter.status === 'dead_letter') from += ` and status in ('failed', 'dead_letter')`",
+      to: [
+        "if (false) from += ` and status in ('failed', 'dead_letter')`",
+        "if (filter.status === 'failed' && filter.status === 'dead_letter') from += ` and status in ('failed', 'dead_letter')`",
+        "if (false || filter.status === 'dead_letter') from += ` and status in ('failed', 'dead_letter')`",
+        `if (filter.status === "" || filter.status === 'dead_letter') from += \` and status in ('failed', 'dead_letter')\``,
+        "if (filter.status === 'failed' || false) from += ` and status in ('failed', 'dead_letter')`",
+        `if (filter.status === 'failed' || filter.status === "") from += \` and status in ('failed', 'dead_letter')\``,
+        "if (filter.status === 'failed' || filter.status === 'dead_letter') from += ``",
+      ],
+      reason: 'repeats the condition of an index: the same rows are found without it',
+    },
+    {
+      from: 'for (let at = 0; at < ofBot.length; at += RECORDS_PER_QUERY) {',
+      to: 'for (let at = 0; at <= ofBot.length; at += RECORDS_PER_QUERY) {',
+      reason: 'recordsOf reads nothing for an empty rest',
+    },
+  ],
   'src/store/idempotency.ts': [
     {
       from: 'data: record.data === null ? null : (JSON.parse(record.data) as Data),',

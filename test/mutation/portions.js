@@ -54,4 +54,14 @@ export const portions = [
       'test/server/background/bot-metrics.test.ts',
     ],
   },
+  {
+    name: 'updates',
+    sources: ['src/store/delivery/updates.ts', 'src/store/delivery/outbox.ts'],
+    tests: ['test/store/delivery/{outbox,updates}.test.ts', 'test/server/bots/{chats,polling}.test.ts'],
+  },
+  {
+    name: 'deliveries',
+    sources: ['backlog', 'deliveries', 'webhooks'].map((it) => `src/store/delivery/${it}.ts`),
+    tests: ['test/store/delivery/*.test.ts'],
+  },
 ]

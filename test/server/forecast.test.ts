@@ -3,11 +3,12 @@ import type { Scope } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
 import { ExpirySweeper } from '../../src/server/background/expiry-sweeper.js'
 import { forecast } from '../../src/store/forecast.js'
-import { all, type Op, type Statement } from '../../src/store/operation.js'
+import { all } from '../../src/store/operation.js'
 import { onPostgres } from '../support/engine-name.js'
 import { DAY_MS, START_MS, type TestApp, testApp } from '../support/server-app.js'
 import { DeliveryScene, until } from '../support/server-deliveries.js'
 import { codeOf, newTenant, type Tenant } from '../support/server-tenant.js'
+import { statementsOf, stepsOf } from '../support/store-steps.js'
 
 const { platform, tokens, vouchers } = contract
 
@@ -124,18 +125,7 @@ it.each([
 })
 
 it.skipIf(onPostgres)('forecast finds deliveries and the newest vouchers by index', async () => {
-  const statements: Statement[] = []
-  function* recorded(): Op<unknown> {
-    const op = forecast(0, 1)
-    for (let step = op.next(); !step.done; ) {
-      const { value } = step
-      if (value.kind === 'several') statements.push(...value.statements)
-      else if (value.kind === 'one') statements.push(value)
-      step = op.next(yield value)
-    }
-    return undefined
-  }
-  await server.deps.store.read(recorded)
+  const statements = (await stepsOf(server.deps.store, () => forecast(0, 1))).flatMap(statementsOf)
   const plans = await Promise.all(
     statements.map(({ sql, params }) =>
       server.deps.store.read(() => all<{ detail: string }>(`explain query plan ${sql}`, params)),

@@ -4,11 +4,13 @@ import { plantSeed } from '../../src/server/seed/plant.js'
 import * as apps from '../../src/store/apps.js'
 import * as bots from '../../src/store/bots/bots.js'
 import { all } from '../../src/store/operation.js'
+import { plant } from '../../src/store/seed.js'
 import type { Store } from '../../src/store/store.js'
 import * as templates from '../../src/store/templates.js'
 import * as tokens from '../../src/store/tokens.js'
 import { beforeEachStore, engines } from '../support/engines.js'
 import { seed, seedBotToken, seedToken } from '../support/seed.js'
+import { stepsOf } from '../support/store-steps.js'
 
 const NOW = Date.UTC(2027, 2, 1)
 const page = { page: 1, limit: 20 }
@@ -56,6 +58,11 @@ describe.each(engines)('plantSeed on $name', ({ create }) => {
     await store.write(() => tokens.saveLastUses(new Map([['tok_till', NOW + 1]])))
     await store.write(() => apps.create('acme', 'app_other', { name: 'Other' }, NOW + 2))
     expect(await plantSeed(store, seed, NOW + 86_400_000)).toBe('present')
+  })
+
+  it('plant locks the seed before it looks for records', async () => {
+    const none = { applications: [], tokens: [], templates: [], bots: [], bot_tokens: [], update_queues: [] }
+    expect((await stepsOf(store, () => plant(none)))[0]).toEqual({ kind: 'lock', subject: 'seed' })
   })
 
   it('concurrent plants of one seed plant it once', async () => {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { deleteExpiredRecords, findReplay, saveRecord } from '../../src/store/idempotency.js'
-import { type Op, type Statement, type Step, Superseded } from '../../src/store/operation.js'
+import { type Op, type Step, Superseded } from '../../src/store/operation.js'
 import { type Issue, issueGroup, issueNow, redeem, redeemGroup, redemption, reverse } from '../../src/store/vouchers.js'
 import { templateRow } from '../support/rows.js'
 import { testKey } from '../support/server-app.js'
+import { statementsOf } from '../support/store-steps.js'
 
 /** Tests of statements without an engine: SQLite ignores locks, and collisions of credentials never happen. */
 
@@ -26,13 +27,8 @@ const issueCall: Issue = {
 }
 const credential = { type: 'redeem_code', hashes: ['hash'] } as const
 
-/** The statements of a step: one, or those of a batch. */
-function statementsOf(step: IteratorResult<Step, unknown>): readonly Statement[] {
-  const value = step.value as Step
-  if (value.kind === 'several') return value.statements
-  return 'sql' in value ? [value] : []
-}
-const locksOf = (step: IteratorResult<Step, unknown>) => statementsOf(step).map((it) => it.lock)
+/** The locks of the statements of one step. */
+const locksOf = (step: IteratorResult<Step, unknown>) => statementsOf(step.value as Step).map((it) => it.lock)
 
 describe('locks of operations on vouchers', () => {
   it('issue locks the template, whose quota it reads', () => {
@@ -74,7 +70,7 @@ describe('collision of credentials', () => {
     const derive = () => {
       let step = op.next()
       for (;;) {
-        const [statement] = statementsOf(step)
+        const [statement] = statementsOf(step.value as Step)
         if (statement?.sql.startsWith('insert into vouchers')) {
           inserted.push(statement.params.find((it) => String(it).length === 43))
           step = op.next(0)
@@ -100,7 +96,7 @@ describe('idempotency record of a call', () => {
 
   it('record that another call with the same key has saved first supersedes the call', () => {
     const saving = saveRecord(call, success)
-    expect(statementsOf(saving.next())).toHaveLength(1)
+    expect(statementsOf(saving.next().value as Step)).toHaveLength(1)
     expect(() => saving.next(0)).toThrow(Superseded)
   })
 })

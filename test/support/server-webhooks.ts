@@ -1,6 +1,6 @@
 import { contract } from '../../src/contract/index.js'
 import type { Delivery } from '../../src/contract/webhook.js'
-import { notify, type Op, run } from '../../src/store/operation.js'
+import { notify, type Op, one, run, runEach } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
 import type { Tenant, TestBot } from './server-tenant.js'
 
@@ -13,6 +13,19 @@ export function* plantBot(botId: string): Op<void> {
     [botId],
   )
   yield* run('insert into update_queues (bot_id, last_update_id) values ($1, 0)', [botId])
+}
+
+/** Inserts pending updates under the next ids of a bot, without deliveries. */
+export function* plantUpdates(botId: string, count: number, createdAt: number): Op<void> {
+  const queue = yield* one<{ last_update_id: number }>('select last_update_id from update_queues where bot_id = $1', [
+    botId,
+  ])
+  const last = Number(queue?.last_update_id)
+  yield* runEach(
+    `insert into updates (bot_id, update_id, type, body, created_at, pending) values ($1, $2, 'ping', '{}', $3, 1)`,
+    Array.from({ length: count }, (_, index) => [botId, last + 1 + index, createdAt]),
+  )
+  yield* run('update update_queues set last_update_id = $2 where bot_id = $1', [botId, last + count])
 }
 
 /** Inserts a webhook row with minimal values, for tests that only need that one exists. */

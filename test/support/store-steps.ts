@@ -15,7 +15,8 @@ export async function stepsOf(store: Store, op: () => Op<unknown>): Promise<read
   })
 }
 
-const statementsOf = (step: Step): readonly Statement[] =>
+/** The statements of a step: one, or those of a batch. */
+export const statementsOf = (step: Step): readonly Statement[] =>
   step.kind === 'several' ? step.statements : 'sql' in step ? [step] : []
 
 /** The locks of an operation in order, such as `row applications` or `subject seed`. */

@@ -78,8 +78,7 @@ export function* dropAll(queue: UpdateQueueRow): Op<{ readonly queue: UpdateQueu
 
 /** Creates a delivery for each pending update and restarts cancelled deliveries. @param queue locked */
 export function* beginDeliveries(queue: UpdateQueueRow, maker: DeliveryMaker): Op<void> {
-  const { after } = yield* applySwitched({ ...queue, switched_to: 0 }, maker, BACKLOG_ROWS_PER_WRITE)
-  yield* saveMarkers(queue, after)
+  yield* saveMarkers(queue, yield* applySwitched({ ...queue, switched_to: 0 }, maker, BACKLOG_ROWS_PER_WRITE))
 }
 
 /** Cancels the deliveries of pending updates; a manual retry restores the earlier status. @param queue locked */
@@ -92,8 +91,7 @@ export function* endDeliveries(queue: UpdateQueueRow): Op<void> {
     [botId],
   )
   yield* cancelInFlight(botId, 'webhook_deleted')
-  const { after } = yield* applySwitched({ ...queue, switched_to: 0 }, null, BACKLOG_ROWS_PER_WRITE)
-  yield* saveMarkers(queue, after)
+  yield* saveMarkers(queue, yield* applySwitched({ ...queue, switched_to: 0 }, null, BACKLOG_ROWS_PER_WRITE))
 }
 
 export interface CancelledTo {
@@ -129,12 +127,11 @@ export function* applyBacklog(maker: DeliveryMaker): Op<number> {
   )
   if (queue === undefined) return 0
   const { bot_id: botId } = queue
-  let { after, left } = yield* applyConfirmed(queue, true)
+  const { after: confirmed, left } = yield* applyConfirmed(queue, true)
+  let after = confirmed
   if (left > 0) {
     const isDelivered = yield* hasWebhook(botId)
-    if (after.switched_to !== null) {
-      ;({ after, left } = yield* applySwitched(after, isDelivered ? maker : null, left))
-    }
+    if (after.switched_to !== null) after = yield* applySwitched(after, isDelivered ? maker : null, left)
     // Wake the worker: it may now send deliveries that the markers blocked, also a manual retry of a dropped update.
     if (isDelivered) yield* notify(botId)
   }
@@ -179,7 +176,7 @@ function* applyConfirmed(queue: UpdateQueueRow, mayBeDelivered: boolean): Op<Bac
 }
 
 /** Changes the deliveries of pending updates, lowest id first. @param maker null if there is no webhook */
-function* applySwitched(queue: UpdateQueueRow, maker: DeliveryMaker | null, limit: number): Op<BacklogProgress> {
+function* applySwitched(queue: UpdateQueueRow, maker: DeliveryMaker | null, limit: number): Op<UpdateQueueRow> {
   const { bot_id: botId } = queue
   const from = Math.max(queue.switched_to ?? 0, queue.confirmed_to ?? 0)
   const rows = yield* pendingRows(botId, from, queue.last_update_id, limit)
@@ -198,7 +195,7 @@ function* applySwitched(queue: UpdateQueueRow, maker: DeliveryMaker | null, limi
     )
   }
   const last = rows.length < limit ? null : (rows.at(-1) as PendingRow).update_id
-  return { after: { ...queue, switched_to: last }, left: limit - rows.length }
+  return { ...queue, switched_to: last }
 }
 
 /** Returns the key of deliveries that are sent in sequence: the chat id, or a key of its own without a chat. */

@@ -21,8 +21,10 @@ export function* list(accountId: string, botId: string, filter: DeliveryFilter):
   const cancelled = yield* cancelledTo(botId)
   const params: Value[] = [botId]
   let from = 'deliveries where bot_id = $1'
-  if (filter.status !== undefined) from += ` and ${statusIs('$2', '$3')}`
-  if (filter.status !== undefined) params.push(filter.status, cancelled.cancelledTo)
+  if (filter.status !== undefined) {
+    from += ` and ${statusIs('$2', '$3')}`
+    params.push(filter.status, cancelled.cancelledTo)
+  }
   // Repeats the condition of the partial index of failed deliveries, so the engine can use it.
   if (filter.status === 'failed' || filter.status === 'dead_letter') from += ` and status in ('failed', 'dead_letter')`
   const page = yield* listPage<DeliveryRow, DeliveryRow>(from, params, filter, (row) => asCancelled(row, cancelled))
@@ -161,11 +163,10 @@ export function* retry(
 ): Op<Delivery | BotRefusal | Refusal<'DELIVERY_NOT_FOUND' | 'DELIVERY_NOT_RETRYABLE'>> {
   const bot = yield* approved(accountId, botId)
   if ('ok' in bot) return bot
+  const [column, value] = /^\d{1,15}$/.test(deliveryId) ? ['update_id', Number(deliveryId)] : ['id', deliveryId]
   const stored = yield* one<DeliveryRow>(
-    /^\d{1,15}$/.test(deliveryId)
-      ? 'select * from deliveries where bot_id = $1 and update_id = $2'
-      : 'select * from deliveries where bot_id = $1 and id = $2',
-    [botId, /^\d{1,15}$/.test(deliveryId) ? Number(deliveryId) : deliveryId],
+    `select * from deliveries where bot_id = $1 and ${column} = $2`,
+    [botId, value],
     'row',
   )
   if (stored === undefined) return refuse('DELIVERY_NOT_FOUND')
@@ -176,7 +177,7 @@ export function* retry(
   ])
   const decided = decideRetry(row, {
     hasWebhook: (yield* webhookOf(botId)) !== null,
-    hasBody: update !== undefined && update.body !== '',
+    hasBody: Boolean(update?.body),
     force,
   })
   if (typeof decided === 'object') return decided

@@ -2,11 +2,11 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { DeliveryRow, UpdateRow } from '../../../src/domain/bot/rows.js'
 import { addUpdate } from '../../../src/store/delivery/outbox.js'
 import { deleteOldUpdates, firstOfLast, poll, recheckPoll } from '../../../src/store/delivery/updates.js'
-import { all, run, runEach } from '../../../src/store/operation.js'
+import { all, run } from '../../../src/store/operation.js'
 import type { Store } from '../../../src/store/store.js'
 import { beforeEachStore, engines } from '../../support/engines.js'
 import { DAY_MS, START_MS } from '../../support/server-app.js'
-import { plantBot, plantWebhook } from '../../support/server-webhooks.js'
+import { plantBot, plantUpdates, plantWebhook } from '../../support/server-webhooks.js'
 import { locksOf, stepsOf } from '../../support/store-steps.js'
 
 let store: Store
@@ -28,17 +28,6 @@ const idsOf = (bodies: readonly string[]) => bodies.map((body) => (JSON.parse(bo
 const updates = () => store.read(() => all<UpdateRow>('select * from updates order by update_id'))
 const deliveries = () => store.read(() => all<DeliveryRow>('select * from deliveries order by update_id'))
 const write = (sql: string) => store.write(() => run(sql))
-/** Inserts pending updates under the next ids of the bot. */
-const plantUpdates = (count: number, createdAt: number) =>
-  store.write(function* () {
-    const [queue] = yield* all<{ last_update_id: number }>('select last_update_id from update_queues')
-    const last = Number(queue?.last_update_id)
-    yield* runEach(
-      `insert into updates (bot_id, update_id, type, body, created_at, pending) values ($1, $2, 'ping', '{}', $3, 1)`,
-      Array.from({ length: count }, (_, index) => [BOT, last + 1 + index, createdAt]),
-    )
-    yield* run('update update_queues set last_update_id = $1', [last + count])
-  })
 const unsetWebhook = () => write('delete from webhooks')
 
 describe.each(engines)('$name', ({ create, hasOneWriter }) => {
@@ -93,7 +82,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
     })
 
     it('poll reads past 1,000 expired updates in further operations', async () => {
-      await plantUpdates(1_000, START_MS - DAY_MS)
+      await store.write(() => plantUpdates(BOT, 1_000, START_MS - DAY_MS))
       expect(await store.write(pollOf(0))).toEqual({ after: 1_000 })
       await add()
       const call = { botId: BOT, scope: 'messages:receive', limit: 100, now: START_MS } as const
@@ -107,7 +96,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
 
     it('search for the last updates reads past 1,000 expired updates in further operations', async () => {
       await add()
-      await plantUpdates(1_000, START_MS - DAY_MS)
+      await store.write(() => plantUpdates(BOT, 1_000, START_MS - DAY_MS))
       const last = (missing: number, before: number) => () => firstOfLast(BOT, { missing, before }, START_MS)
       expect(await store.read(last(1, 9_999))).toEqual({ missing: 1, before: 2 })
       expect(await store.read(last(1, 2))).toBe(1)

@@ -205,7 +205,7 @@ describe('information about a webhook', () => {
     expect(await info()).toMatchObject({ failed_count: 0, dead_letter_count: 0, pending_update_count: 0 })
     expect(await store.read(() => webhooks.allowedUpdatesOf('bot_2'))).toBeNull()
     await set({ allowedUpdates: ['ping'] })
-    expect(await info()).toMatchObject({ allowed_updates: ['ping'] })
+    expect(await info()).toMatchObject({ url: URL_OF, allowed_updates: ['ping'] })
   })
 })
 
