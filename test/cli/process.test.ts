@@ -1,10 +1,11 @@
 import type { ChildProcess } from 'node:child_process'
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { open, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { startServer } from '../../src/testing/index.js'
 import { built, firstLine } from '../support/built-cli.js'
@@ -22,17 +23,28 @@ test('--version prints the version of the package', async () => {
   })
 })
 
-test('--help loads neither run.cjs nor node:child_process', () => {
+/** Names of the files and of the modules of Node that a command loads. */
+async function loadedBy(args: readonly string[], env = {}): Promise<[files: string[], modules: string[]]> {
   const code = `process.on('exit', () => process.stderr.write(JSON.stringify(
     [Object.keys(require.cache).map((it) => require('node:path').basename(it)), process.moduleLoadList])))
     require(process.argv[1])`
-  const home = temporaryDir()
-  const env = built.environment(home)
-  const { stderr } = spawnSync(process.execPath, ['-e', code, built.bin, '--help'], { env, encoding: 'utf8' })
-  const [files, modules] = JSON.parse(stderr)
+  const options = { env: built.environment(temporaryDir(), env) }
+  const { stderr } = await promisify(execFile)(process.execPath, ['-e', code, built.bin, ...args], options)
+  return JSON.parse(stderr)
+}
+
+test.each([[['--help']], [['vouchers', '--help']]])('%j loads neither run.cjs nor node:child_process', async (args) => {
+  const [files, modules] = await loadedBy(args)
   expect(files).toEqual(expect.arrayContaining(['main.cjs', 'help.cjs']))
   expect(files).not.toContain('run.cjs')
   expect(modules).not.toContain('NativeModule child_process')
+})
+
+test('vouchers verify loads exactly four bundled files', async () => {
+  const { baseUrl } = await stub(() => success({ redeemable: true }))
+  const args = ['vouchers', 'verify', '--code', redeemCode, '--json']
+  const [files] = await loadedBy(args, { VOUCHERCTL_BASE_URL: baseUrl, VOUCHERCTL_TOKEN: 'sop_x' })
+  expect(files).toEqual(['voucherctl.js', 'main.cjs', 'rolldown-runtime.cjs', 'vouchers.cjs', 'run.cjs'])
 })
 
 test('vouchers redeem --reference exits 2 if a flag follows, and accepts any value after =', async () => {

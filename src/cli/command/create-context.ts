@@ -14,6 +14,7 @@ import type { Host } from '../host/host.js'
 import { remember } from '../host/scrub.js'
 import { credentialNames, describeCredential, kindOf } from '../host/secrets.js'
 import type { Output } from '../output/output.js'
+import { withProgress } from '../output/progress.js'
 import type { AnsweredLine } from './answered-line.js'
 import type { Context } from './context.js'
 import { openInMode, withRepeats } from './transport.js'
@@ -78,9 +79,7 @@ export function createContext(
       const work = sendPrepared<OutputOf<typeof endpoint>>((await transports[base.value]) as Transport, prepared)
       const showsProgress = !globals.quiet && !globals.debug
       const text = `${options.progress ?? endpoint.summary} …`
-      const result = await (showsProgress
-        ? (await import('../output/progress.js')).withProgress(host, text, work)
-        : work)
+      const result = await (showsProgress ? withProgress(host, text, work) : work)
       if (result.ok) return { ok: true, data: result.data, ...(result.replayed ? { replayed: true } : {}) }
       if (result.status === 426) {
         const { forbidPlaintext } = await import('./downgrade-protection.js')

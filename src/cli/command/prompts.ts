@@ -12,6 +12,7 @@ import type { Word } from '../completion/word.js'
 import type { Failure } from '../failure.js'
 import type { Flag } from '../flags/flags.js'
 import type { Check } from '../host/host.js'
+import { withProgress } from '../output/progress.js'
 import type { Context, Ok } from './context.js'
 import type { Positional } from './leaf.js'
 
@@ -93,7 +94,6 @@ async function offered(
   // A route contains placeholders, which the user must replace.
   if (kind === 'routes' || (dryRun && !isLocal(kind))) return undefined
   const { wordsOf } = await import('../completion/words.js')
-  const { withProgress } = await import('../output/progress.js')
   const target = isLocal(kind)
     ? { kind: 'local' as const, of: kind, line, current: '' }
     : { kind: 'ids' as const, of: kind, line }

@@ -6,7 +6,6 @@ import { leaf } from '../../command/leaf.js'
 import { type Failure, fail } from '../../failure.js'
 import { choice, matching, required, text, toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
-import { withProgress } from '../../output/progress.js'
 import { optionOf } from '../../output/suggestions.js'
 import { numberText } from '../../output/value-text.js'
 import type { Sheet } from './sheet/layout.js'
@@ -57,9 +56,11 @@ export const sheet = leaf({
     const { out, title, paper = 'a4', force } = flags
     const path = resolve(context.host.cwd, out)
     if (!force && existsSync(path)) return exists(out)
-    const [{ readLabels }, { CARDS_PER_PAGE }] = await Promise.all([
+    // With a static import, help of the group would load the modules that run a command.
+    const [{ readLabels }, { CARDS_PER_PAGE }, { withProgress }] = await Promise.all([
       import('./sheet/labels.js'),
       import('./sheet/layout.js'),
+      import('../../output/progress.js'),
     ])
     const labels = await readLabels(context, positional, title)
     if (!labels.ok) return labels
