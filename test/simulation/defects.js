@@ -419,17 +419,12 @@ export const defects = [
     '  if (was === null) yield* beginDeliveries(queue, it)\n',
     '',
   ),
-  defect(
-    webhooks,
-    'a changed webhook is not stored',
-    'change.changed || was === null ? yield* save',
-    'was === null ? yield* save',
-  ),
+  defect(webhooks, 'a changed webhook is not stored', 'change.changed ? yield* save', 'was === null ? yield* save'),
   defect(webhooks, 'a new webhook wakes nobody', '  if (change.changed || dropped > 0) yield* notify(botId)\n', ''),
   defect(
     webhooks,
     'the replaced secret is not kept for its grace period',
-    'oldSecretUntil == null ? null : (was?.secret ?? null)',
+    'oldSecretUntil == null ? null : (was as WebhookRow).secret',
     'oldSecretUntil == null ? null : null',
   ),
   defect(
