@@ -24,7 +24,7 @@ const groups = [
 const programs = [
   {
     input: { 'cli/main': src('cli/main.ts'), 'testing/index': src('testing/index.ts') },
-    // Lets cli/main.cjs contain the group `start`, instead of loading it from another file.
+    // Lets the entry contain the group `start`, instead of loading it from another file.
     preserveEntrySignatures: 'allow-extension',
     output: {
       format: 'cjs',

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { execaNode } from 'execa'
 import { expect } from 'vitest'
 
-const library = fileURLToPath(new URL('../../dist/testing/index.js', import.meta.url))
+const library = fileURLToPath(new URL('../../dist/testing/index.cjs', import.meta.url))
 
 /** Starts servers, uses each a little, and prints what the process holds afterwards. */
 const programOf = (starts: number) => `
