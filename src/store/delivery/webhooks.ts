@@ -56,6 +56,7 @@ export function* set(it: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
   const change = decideWebhook(open, queue.allowed_updates, request, it.newSecret, now)
   let dropped = 0
   if (it.dropPending) ({ queue, dropped } = yield* dropAll(queue))
+  // Without an earlier webhook everything changes, also its URL, and no old secret remains.
   const row = change.changed ? yield* save(it, was, change, sealing) : (was as WebhookRow)
   if (was === null) yield* beginDeliveries(queue, it)
   if (change.changed || dropped > 0) yield* notify(botId)
