@@ -6,6 +6,7 @@ import { pairs, text, toggle } from '../../flags/flags.js'
 import { suggested } from '../../output/suggestions.js'
 import { credentialFlags, credentialMembers, credentialOperand, readCredential } from './credential-input.js'
 import type { FileCommand } from './file-commands.js'
+import { issue } from './issue.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
 import { reasons } from './verdict.js'
 
@@ -31,7 +32,7 @@ const redemptionMembers = [
   'voucher.redeemable',
 ]
 
-/** A command for a file of vouchers. Loaded on demand, because together they are as large as the rest of the group. */
+/** A command for a file of vouchers. Together they are as large as the other commands of the group. */
 const fileCommand = (name: FileCommand): LazyLeaf => ({
   name,
   load: async () => (await import('./file-commands.js')).fileCommands[name],
@@ -42,7 +43,7 @@ export const vouchers: Group = {
   alias: 'voucher',
   summary: 'Issue, verify, redeem and reverse vouchers, one or many',
   commands: [
-    { name: 'issue', load: async () => (await import('./issue.js')).issue },
+    issue,
     fileCommand('issue-many'),
     fileCommand('verify-many'),
     fileCommand('redeem-many'),
