@@ -92,9 +92,7 @@ export function required(names: readonly string[], inWords = names): Failure {
   return fail(
     'INPUT_REQUIRED',
     `Missing: ${inWords.join(', ')}.`,
-    names.length > 1
-      ? 'Give them on the command line; they are asked for on a terminal only.'
-      : 'Give it on the command line; it is asked for on a terminal only.',
+    `Pass ${names.length > 1 ? 'them' : 'it'} on the command line; prompts need an interactive terminal.`,
     { missing: names },
   )
 }
