@@ -9,6 +9,12 @@ const RETRY_MS_MAX = 2_000
 const PROBE_INTERVAL_MS = 5_000
 const PROBE_MS_MAX = 3_000
 
+/**
+ * SQL for the name of the NOTIFY channel. Programs and schemas share the channels of a database, so it names this program
+ * and the schema of the tables.
+ */
+export const CHANNEL = "'voucherctl_' || (select relnamespace from pg_class where oid = 'credential_keys'::regclass)"
+
 export interface NoticeHandlers {
   payload(text: string): void
   /** Called after a reconnect: notices may have been lost. */
@@ -18,7 +24,6 @@ export interface NoticeHandlers {
 /** The connection that receives notices from other processes; reconnects until the store closes. */
 export class Listener {
   readonly #config: ClientConfig
-  readonly #channel: string
   readonly #handlers: NoticeHandlers
   readonly #hold: string | undefined
   #client: Client | null = null
@@ -28,9 +33,8 @@ export class Listener {
   #closed = false
 
   /** @param hold SQL that takes a session lock, run on each new connection */
-  constructor(config: ClientConfig, channel: string, handlers: NoticeHandlers, hold?: string) {
+  constructor(config: ClientConfig, handlers: NoticeHandlers, hold?: string) {
     this.#config = config
-    this.#channel = channel
     this.#handlers = handlers
     this.#hold = hold
   }
@@ -42,7 +46,8 @@ export class Listener {
     client.on('notification', ({ payload }) => this.#handlers.payload(payload ?? ''))
     try {
       await client.connect()
-      await client.query(`listen "${this.#channel}"`)
+      const { rows } = await client.query<{ channel: string }>(`select ${CHANNEL} as channel`)
+      await client.query(`listen "${rows[0]?.channel}"`)
       if (this.#hold !== undefined) await client.query(this.#hold)
       if (this.#keyIds.length > 0) await client.query(HOLD_KEYS, [this.#keyIds])
     } catch (error) {

@@ -9,9 +9,6 @@ import { connectionOf, type PostgresSettings } from './settings.js'
 import { postgresSnapshots } from './snapshots.js'
 import { Writes } from './writes.js'
 
-/** NOTIFY channel. All programs of a database share its channels, so the name includes the name of this program. */
-const CHANNEL = 'voucherctl_notices'
-
 /**
  * Opens a PostgreSQL database that any number of processes may share, and migrates its schema. See README.md.
  * @throws StoreUnusable with advice for the user
@@ -36,9 +33,7 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
     },
   }
   const { schema } = settings
-  // Channels belong to a database, not to a schema.
-  const channel = schema === undefined ? CHANNEL : `${CHANNEL}_${schema}`
-  const listener = new Listener(config, channel, handlers, schema === undefined ? undefined : holdSchema(schema))
+  const listener = new Listener(config, handlers, schema === undefined ? undefined : holdSchema(schema))
   const orUnusable = (error: unknown): never => {
     throw unusable(error, name)
   }
@@ -47,7 +42,6 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
   const connections = new Connections(config)
   const reads = new Reads(connections)
   const writes = new Writes(connections, {
-    channel,
     payloadOf: (subject) => `${self} ${subject}`,
     committed: (subjects) => subjects.forEach(notifyListeners),
   })

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { type Op, type Pending, Superseded } from '../operation.js'
 import type { GroupCommit } from '../store.js'
 import { DatabaseFailure, type PostgresProblem, unavailable } from './errors.js'
+import { CHANNEL } from './listen.js'
 import { perform } from './perform.js'
 import type { Connections, PooledConnection } from './pool.js'
 
@@ -18,9 +19,8 @@ interface Failure {
   readonly mayRunAgain: boolean
 }
 
-/** Channels by which committed notices reach this process and others. */
+/** How committed notices reach this process and others. */
 export interface Notices {
-  readonly channel: string
   payloadOf(subject: string): string
   committed(subjects: readonly string[]): void
 }
@@ -125,15 +125,14 @@ export class Writes {
   }
 
   async #end(connection: PooledConnection, subjects: readonly string[]): Promise<void> {
-    const { channel } = this.#notices
-    const notified = subjects.map((it) => connection.query(NOTIFY, [channel, this.#notices.payloadOf(it)]))
+    const notified = subjects.map((it) => connection.query(NOTIFY, [this.#notices.payloadOf(it)]))
     const [{ command }] = await Promise.all([connection.query('commit'), ...notified])
     // PostgreSQL responds `ROLLBACK` to the commit of a transaction that it has aborted.
     if (command !== 'COMMIT') throw new Error('the transaction was rolled back')
   }
 }
 
-const NOTIFY = 'select pg_notify($1, $2)'
+const NOTIFY = `select pg_notify(${CHANNEL}, $1)`
 
 /** @returns the result of each operation. @throws the first cause, after all operations have ended */
 async function performAll(
