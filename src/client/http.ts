@@ -64,6 +64,10 @@ export async function openExchange(base: BaseUrl, request: HttpRequest): Promise
       reject(failure)
     }
     const stop = watchLifetime(request, fail)
+    const lost: Lost = (code) => {
+      const why = code === undefined ? 'broke off' : `broke off (${code})`
+      return failure ?? new TransportError('lost', `The answer of ${base.origin} ${why}`)
+    }
     // Node sends no byte of the request before the socket is connected and, with TLS, the certificate is verified.
     outgoing.once('socket', (socket) =>
       socket.once(base.secure ? 'secureConnect' : 'connect', () => {
@@ -87,41 +91,33 @@ export async function openExchange(base: BaseUrl, request: HttpRequest): Promise
       resolve({
         status: incoming.statusCode ?? 0,
         headers: joinHeaders(incoming.headers),
-        chunks: readChunks(incoming, base.origin, stop, () => failure),
-        readBytes: () => readBytes(incoming, base.origin, stop, () => failure),
+        chunks: readChunks(incoming, lost, stop),
+        readBytes: () => readBytes(incoming, lost, stop),
       })
     })
     outgoing.end(body)
   })
 }
 
-async function* readChunks(
-  incoming: IncomingMessage,
-  origin: string,
-  stop: () => void,
-  failureOf: () => TransportError | undefined,
-): AsyncGenerator<Uint8Array> {
+/** Returns the failure of an exchange whose response broke off. @param code of the error of the socket */
+type Lost = (code?: string) => TransportError
+
+async function* readChunks(incoming: IncomingMessage, lost: Lost, stop: () => void): AsyncGenerator<Uint8Array> {
   try {
     yield* incoming as AsyncIterable<Uint8Array>
   } catch (error) {
-    throw failureOf() ?? new TransportError('lost', `The answer of ${origin} broke off (${codeOf(error)})`)
+    throw lost(codeOf(error))
   } finally {
     stop()
   }
-  if (!incoming.complete) throw failureOf() ?? new TransportError('lost', `The answer of ${origin} broke off`)
+  if (!incoming.complete) throw lost()
 }
 
 /** Reads with events, because creating the iterator of the stream takes half a millisecond. */
-function readBytes(
-  incoming: IncomingMessage,
-  origin: string,
-  stop: () => void,
-  failureOf: () => TransportError | undefined,
-): Promise<Buffer> {
+function readBytes(incoming: IncomingMessage, lost: Lost, stop: () => void): Promise<Buffer> {
   return new Promise<Buffer>((resolve, reject) => {
     const read: Buffer[] = []
     let bytes = 0
-    const lose = (why: string) => reject(failureOf() ?? new TransportError('lost', `The answer of ${origin} ${why}`))
     incoming.on('data', (chunk: Buffer) => {
       bytes += chunk.byteLength
       read.push(chunk)
@@ -129,10 +125,10 @@ function readBytes(
       reject(new TransportError('lost', `The answer is larger than ${maxResponseBytes} bytes`))
       incoming.destroy()
     })
-    incoming.on('error', (error) => lose(`broke off (${codeOf(error)})`))
-    incoming.on('end', () => (incoming.complete ? resolve(Buffer.concat(read)) : lose('broke off')))
+    incoming.on('error', (error) => reject(lost(codeOf(error))))
+    incoming.on('end', () => (incoming.complete ? resolve(Buffer.concat(read)) : reject(lost())))
     incoming.on('close', () => {
-      if (!incoming.readableEnded) lose('broke off')
+      if (!incoming.readableEnded) reject(lost())
     })
   }).finally(stop)
 }
