@@ -13,6 +13,7 @@ import { Snapshots } from '../../src/server/snapshots.js'
 import { SnapshotsDamaged } from '../../src/store/snapshots.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
 import { isRest } from '../support/extent.js'
+import { holdWrites } from '../support/held-writes.js'
 import { securely } from '../support/secure-send.js'
 import {
   START_MS,
@@ -334,21 +335,8 @@ function forged({ caller }: Endpoint, genuine: string): string {
 
 /** Blocks a first call in the store and sends a second one with the same idempotency key, which waits and times out. */
 async function inProgress(scene: Scene): Promise<Answer> {
-  const { store } = scene.server.deps
-  let release = () => {}
-  const gate = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  let arrive = () => {}
-  const arrived = new Promise<void>((resolve) => {
-    arrive = resolve
-  })
-  const write: typeof store.write = (op) => {
-    arrive()
-    return gate.then(() => store.write(op))
-  }
-  const gated: Store = { ...store, write }
-  const to = scene.twin({ store: gated })
+  const { store, arrived, release } = holdWrites(scene.server.deps.store)
+  const to = scene.twin({ store })
   await scene.request()
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   try {

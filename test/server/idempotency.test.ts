@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
 import { createLimits } from '../../src/server/limits.js'
+import { holdWrites } from '../support/held-writes.js'
 import { type TestApp, testApp } from '../support/server-app.js'
 import { Scene } from '../support/server-scene.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
@@ -233,20 +234,8 @@ describe('concurrent calls with idempotency keys', () => {
 
   it('different request with the Idempotency-Key of a running call is refused', async () => {
     const scene = await Scene.of(server, contract.vouchers.redeem)
-    const { store } = server.deps
-    let release = () => {}
-    const gate = new Promise<void>((resolve) => {
-      release = resolve
-    })
-    let arrive = () => {}
-    const arrived = new Promise<void>((resolve) => {
-      arrive = resolve
-    })
-    const write: typeof store.write = (op) => {
-      arrive()
-      return gate.then(() => store.write(op))
-    }
-    const to = scene.twin({ store: { ...store, write } })
+    const { store, arrived, release } = holdWrites(server.deps.store)
+    const to = scene.twin({ store })
     await scene.request()
     const first = scene.send({ key: 'K', to })
     await arrived

@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest'
 import type { Check, Host, Questions } from '../../src/cli/host/host.js'
 import { bundle } from './built-cli.js'
 import { listen } from './listen.js'
+import { chunksOf } from './request-body.js'
 import { unrunnable } from './runnable.js'
 
 export interface Given {
@@ -170,7 +171,7 @@ export interface Stub {
   readonly received: Received[]
 }
 
-function bodyOf(text: string): unknown {
+function parsedOrText(text: string): unknown {
   if (text === '') return null
   try {
     return JSON.parse(text)
@@ -179,22 +180,18 @@ function bodyOf(text: string): unknown {
   }
 }
 
-/** Starts an HTTP server that records its requests, a malformed body as text, and sends the responses that the callback returns. */
+/** Starts an HTTP server that records its requests (malformed bodies as text) and sends what the callback returns. */
 export async function stub(respond: (request: Received, index: number) => StubResponse): Promise<Stub> {
   const received: Received[] = []
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      const text = Buffer.concat(chunks).toString('utf8')
-      const { method = '', url = '', headers } = request
-      const one = { method, path: url, headers, body: bodyOf(text) }
-      const index = received.push(one) - 1
-      const { status = 200, body, headers: more = {}, drop } = respond(one, index)
-      if (drop) return request.socket.destroy()
-      response.writeHead(status, { 'content-type': 'application/json', ...more })
-      return response.end(JSON.stringify(body))
-    })
+  const server = createServer(async (request, response) => {
+    const text = Buffer.concat(await chunksOf(request)).toString('utf8')
+    const { method = '', url = '', headers } = request
+    const one = { method, path: url, headers, body: parsedOrText(text) }
+    const index = received.push(one) - 1
+    const { status = 200, body, headers: more = {}, drop } = respond(one, index)
+    if (drop) return request.socket.destroy()
+    response.writeHead(status, { 'content-type': 'application/json', ...more })
+    return response.end(JSON.stringify(body))
   })
   return { baseUrl: `http://127.0.0.1:${await listen(server)}`, received }
 }

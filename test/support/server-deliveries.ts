@@ -8,6 +8,7 @@ import { createSender, type Sender, type SenderOptions } from '../../src/server/
 import { DeliveryWorker } from '../../src/server/delivery/worker.js'
 import { verifyWebhook } from '../../src/webhook/signature.js'
 import { listen } from './listen.js'
+import { chunksOf } from './request-body.js'
 import { type TestApp, testApp } from './server-app.js'
 import { newTenant, type Tenant, type TestBot } from './server-tenant.js'
 
@@ -37,21 +38,17 @@ export interface Receiver {
 export async function newReceiver(): Promise<Receiver> {
   const calls: Received[] = []
   const held = { now: 0, most: 0 }
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', async () => {
-      const body = Buffer.concat(chunks)
-      const { update_id: updateId } = JSON.parse(body.toString('utf8')) as { update_id: number }
-      const call = { path: request.url ?? '', headers: request.headers, body, updateId }
-      calls.push(call)
-      held.now += 1
-      held.most = Math.max(held.most, held.now)
-      const answer = await receiver.answer(call)
-      held.now -= 1
-      if (typeof answer === 'number') response.writeHead(answer).end()
-      else response.writeHead(answer.status, answer.headers).end(answer.body)
-    })
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await chunksOf(request))
+    const { update_id: updateId } = JSON.parse(body.toString('utf8')) as { update_id: number }
+    const call = { path: request.url ?? '', headers: request.headers, body, updateId }
+    calls.push(call)
+    held.now += 1
+    held.most = Math.max(held.most, held.now)
+    const answer = await receiver.answer(call)
+    held.now -= 1
+    if (typeof answer === 'number') response.writeHead(answer).end()
+    else response.writeHead(answer.status, answer.headers).end(answer.body)
   })
   const port = await listen(server)
   const receiver: Receiver = { port, url: `http://127.0.0.1:${port}/hook`, calls, held, answer: () => 200 }

@@ -15,6 +15,7 @@ import { verifyWebhook } from '../../src/webhook/index.js'
 import { built, firstLine } from '../support/built-cli.js'
 import { onPostgres } from '../support/engine-name.js'
 import { takeDatabase } from '../support/postgres-database.js'
+import { chunksOf } from '../support/request-body.js'
 import { temporaryFolder } from '../support/server.js'
 import { until } from '../support/server-deliveries.js'
 
@@ -60,9 +61,7 @@ interface Arrived {
 
 /** Receives webhooks; emits each delivery as an event named after its path and type. */
 const receiver = createServer(async (request, response) => {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk)
-  const rawBody = Buffer.concat(chunks)
+  const rawBody = Buffer.concat(await chunksOf(request))
   const body = JSON.parse(rawBody.toString())
   response.end()
   receiver.emit(`${request.url} ${body.type}`, { headers: request.headers, rawBody, body })

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { onPostgres } from '../../support/engine-name.js'
+import { holdWrites } from '../../support/held-writes.js'
 import { DAY_MS, type TestApp, testApp } from '../../support/server-app.js'
 import { idsOf, newChat, type PollInput, pollOf, say } from '../../support/server-chats.js'
 import { callerOf } from '../../support/server-client.js'
@@ -196,14 +197,8 @@ describe('unconfirmed update', () => {
 
 /** A second server on the same store and polls. Its write number n waits for `release` if `waits(n)` is true. */
 function slowServer(waits: (write: number) => boolean, input: PollInput = {}) {
-  const { store } = server.deps
-  let release = () => {}
-  const released = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  let writes = 0
-  const write: typeof store.write = (op) => (waits(++writes) ? released.then(() => store.write(op)) : store.write(op))
-  const slow = testApp({ polls, store: { ...store, write } })
+  const { store, release } = holdWrites(server.deps.store, waits)
+  const slow = testApp({ polls, store })
   const send = () => callerOf(slow.send, bot.token)(contract.bots.updates, input)
   return { send, release, close: () => slow.close() }
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { closedPort } from '../../support/closed-port.js'
+import { chunksOf } from '../../support/request-body.js'
 import { selfSigned } from '../../support/self-signed.js'
 import { expiredHooksExampleCom, hooksExampleCom } from './certificates.js'
 import {
@@ -21,9 +22,8 @@ describe('webhook delivery', () => {
   it('delivery is an HTTP POST with exactly the given body and headers', async () => {
     const requests: unknown[] = []
     const { send, url } = await httpReceiver(async (request, response) => {
-      const chunks: Buffer[] = []
-      for await (const chunk of request) chunks.push(chunk)
-      requests.push({ ...request.headers, line: `${request.method} ${request.url}`, body: Buffer.concat(chunks) })
+      const body = Buffer.concat(await chunksOf(request))
+      requests.push({ ...request.headers, line: `${request.method} ${request.url}`, body })
       response.end()
     })
     const body = Buffer.from('{"update_id":1,\r\n "type":"ü"}\0')
