@@ -101,7 +101,10 @@ export function* submit(
   const submitted = decideSubmit(row, holder, now)
   if ('ok' in submitted) return submitted
   const record = yield* saveState(submitted)
-  if (autoApprove) yield* saveState(decideReview(submitted, { approve: true }, now) as TemplateRow)
+  if (autoApprove) {
+    const approved = decideReview(submitted, { approve: true }, now)
+    if (!('ok' in approved)) yield* saveState(approved)
+  }
   return record
 }
 

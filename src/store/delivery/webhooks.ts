@@ -56,8 +56,7 @@ export function* set(it: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
   const change = decideWebhook(open, queue.allowed_updates, request, it.newSecret, now)
   let dropped = 0
   if (it.dropPending) ({ queue, dropped } = yield* dropAll(queue))
-  // Without an earlier webhook everything changes, also its URL, and no old secret remains.
-  const row = change.changed ? yield* save(it, was, change, sealing) : (was as WebhookRow)
+  const row = change.changed ? yield* save(it, was, change, sealing) : was
   if (was === null) yield* beginDeliveries(queue, it)
   if (change.changed || dropped > 0) yield* notify(botId)
   const state = { allowedUpdates: change.allowedUpdates, pending: yield* waitingCount(botId) }
@@ -83,15 +82,16 @@ function* save(
 ): Op<WebhookRow> {
   const secretStays = was !== null && oldSecretUntil === undefined
   // Reset the health of the endpoint: a new URL is another endpoint.
-  const { failing, ip_address, last_error_at, last_error_message, last_success_at } = urlChanged
-    ? UNKNOWN_HEALTH
-    : (was as WebhookRow)
+  const { failing, ip_address, last_error_at, last_error_message, last_success_at } = {
+    ...UNKNOWN_HEALTH,
+    ...(urlChanged ? null : was),
+  }
   const row: WebhookRow = {
     bot_id: botId,
     url: seal(keys, botId, webhook.url, random),
     origin: request.origin,
     secret: secretStays ? was.secret : seal(keys, botId, webhook.secret, random),
-    old_secret: secretStays ? was.old_secret : oldSecretUntil == null ? null : (was as WebhookRow).secret,
+    old_secret: secretStays ? was.old_secret : oldSecretUntil == null ? null : (was?.secret ?? null),
     old_secret_until: secretStays ? was.old_secret_until : (oldSecretUntil ?? null),
     allowed_ips: JSON.stringify(webhook.allowedIps),
     max_connections: webhook.maxConnections,
