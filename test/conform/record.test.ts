@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Reference, startReference } from '../support/conform.js'
 import { newRecorder, parsed, recordedSession } from '../support/recordings.js'
+import { withOtherEnd } from '../support/with-other-end.js'
 
 let reference: Reference
 beforeAll(async () => {
@@ -35,9 +36,7 @@ test('a recording holds no credential, code, token or secret, in no form', async
   const tokenInput = { name: 'conform', scopes: ['vouchers:read'], expires_in_days: 1 }
   const { token } = (await send('POST', `open-platform/applications/${app.id}/tokens`, tokenInput, { as: 'jwt' })).data
   await send('GET', 'open-platform/vouchers/templates', undefined, { as: token })
-  await send('GET', 'open-platform/vouchers/templates', undefined, {
-    as: `${token.slice(0, -1)}${token.endsWith('x') ? 'y' : 'x'}`,
-  })
+  await send('GET', 'open-platform/vouchers/templates', undefined, { as: withOtherEnd(token) })
   const { jwt } = reference.offer.credentials
   await send('GET', 'bots/my', undefined, { as: `${jwt?.slice(0, -4)}abcd` })
   const webhook = { url: 'https://203.0.113.7/hook', secret_token: 'conform-a1b2c3d4-secret-77' }

@@ -21,6 +21,7 @@ import { newChat } from '../support/server-chats.js'
 import { type Answer, callerOf, freshKey, type WireRequest, wireOf } from '../support/server-client.js'
 import { samples, unknownCredential } from '../support/server-scene.js'
 import { newTenant, type Tenant } from '../support/server-tenant.js'
+import { withOtherEnd } from '../support/with-other-end.js'
 import { expectedCode, type Held, type Row, rows, type Transport, withoutHead } from './authorization-table.js'
 
 /**
@@ -111,7 +112,7 @@ export const entries: Readonly<Record<string, Entry>> = {
   'token, a slip in its checksum': {
     held: { kind: 'token', fault: 'unknown' },
     make: async ({ token }) => ({
-      authorization: `Bearer ${token.slice(0, -1)}${token.endsWith('a') ? 'b' : 'a'}`,
+      authorization: `Bearer ${withOtherEnd(token)}`,
     }),
   },
   'token, revoked': {

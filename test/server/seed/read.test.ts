@@ -3,6 +3,7 @@ import { checkSeed } from '../../../src/server/seed/check.js'
 import { readSeed } from '../../../src/server/seed/read.js'
 import type { Seed } from '../../../src/server/seed/schema.js'
 import { seed, seedBotToken, seedToken } from '../../support/seed.js'
+import { withOtherEnd } from '../../support/with-other-end.js'
 
 /** The messages of a seed text, with their lines. */
 async function problemsOf(text: string): Promise<string[]> {
@@ -81,11 +82,10 @@ describe('checkSeed', () => {
     expect(checked.ok && checked.seed.applications?.[0]?.name).toBe('Caf\u00e9')
   })
 
-  const wrongEnd = (token: string) => `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`
   test.each<[string, (copy: Required<Seed>) => unknown, string]>([
     [
       'a wrong checksum',
-      ({ applications: [it] }) => Object.assign(it?.tokens?.[0] ?? {}, { token: wrongEnd(seedToken) }),
+      ({ applications: [it] }) => Object.assign(it?.tokens?.[0] ?? {}, { token: withOtherEnd(seedToken) }),
       `/applications/0/tokens/0/token must end with its checksum, the 6 characters ${seedToken.slice(-6)}`,
     ],
     [
