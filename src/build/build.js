@@ -1,5 +1,4 @@
-// Builds dist/: the programs, JSON Schemas, type declarations, the licences of bundled packages. This script is plain
-// JavaScript, so that Node runs it without a compiler.
+// Builds dist/. This script is plain JavaScript, so that Node runs it without a compiler.
 //
 //   --if-changed  builds only if a source file is newer than dist/
 //   --bundle      skips type declarations, which the tests do not need
@@ -12,9 +11,8 @@ import { bundle } from './bundle.js'
 
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)))
 const bundleOnly = process.argv.includes('--bundle')
-// A build with --bundle writes this file last.
-const licences = 'dist/THIRD-PARTY-LICENSES'
-const stamp = bundleOnly ? licences : 'dist/types/client/index.d.ts'
+// The build writes this file last.
+const stamp = bundleOnly ? 'dist/schemas/differences.schema.json' : 'dist/types/client/index.d.ts'
 
 // Test runs, fault campaigns and npm ci all start a build, although sources have rarely changed.
 if (process.argv.includes('--if-changed') && isUpToDate()) process.exit()
@@ -22,14 +20,13 @@ if (process.argv.includes('--if-changed') && isUpToDate()) process.exit()
 const startedAt = new Date()
 // With --bundle, overwrite dist/ instead of removing it: a test run may be reading from it.
 if (!bundleOnly) fs.rmSync('dist', { recursive: true, force: true })
-const programs = await bundle('dist')
+await bundle('dist')
 fs.mkdirSync('dist/schemas', { recursive: true })
 for (const input of ['src/cli/schemas/file-schemas.ts', 'src/server/file-schemas.ts']) {
   const { output } = await build({ input, platform: 'node', write: false, output: { codeSplitting: false } })
   const { fileSchemas } = await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)
   for (const [name, text] of Object.entries(fileSchemas)) fs.writeFileSync(join('dist/schemas', name), text)
 }
-fs.writeFileSync(licences, licencesOf(programs.flatMap(Object.values).flatMap(({ modules }) => modules)))
 if (!bundleOnly) {
   const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')))
   execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
@@ -44,17 +41,4 @@ function isUpToDate() {
   const sources = fs.readdirSync('src', { recursive: true }).map((path) => join('src', path))
   const inputs = ['src', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json', ...sources]
   return inputs.every((path) => fs.statSync(path).mtimeMs < built)
-}
-
-/** Name, version and licence text of every bundled package. @throws Error for a package without a licence. */
-function licencesOf(inputs) {
-  const folders = new Set(inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]).filter(Boolean))
-  const sections = Array.from(folders, (folder) => {
-    const { name, version, license } = JSON.parse(fs.readFileSync(join(folder, 'package.json'), 'utf8'))
-    const file = fs.readdirSync(folder).find((entry) => /^(licen[cs]e|copying)/i.test(entry))
-    if (file === undefined && typeof license !== 'string') throw new Error(`${name} ${version} has no licence`)
-    const text = file === undefined ? 'Only declared in its package.json.' : fs.readFileSync(join(folder, file), 'utf8')
-    return `${name} ${version} (${license ?? 'see its text'})\n\n${text.trim()}\n`
-  })
-  return [...new Set(sections)].sort().join(`\n${'-'.repeat(80)}\n\n`)
 }

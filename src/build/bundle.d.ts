@@ -1,5 +1,3 @@
-/** `modules`: source files in the bundled file. `loads`: bundled files that it imports, statically or on demand. */
-export type BundledFile = Readonly<Record<'modules' | 'loads', readonly string[]>>
-
-/** Bundles all programs into `outdir`; returns the bundled files of each program by their path in `outdir`. */
-export function bundle(outdir: string): Promise<Readonly<Record<string, BundledFile>>[]>
+import type { RolldownOutput } from 'rolldown'
+/** Bundles all programs into `dir`; returns Rolldown's report of each program. */
+export function bundle(dir: string): Promise<RolldownOutput[]>

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { transform as transformCss } from 'lightningcss'
 import { build } from 'rolldown'
+import { licensePlugin } from 'rolldown-license-plugin'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const src = (path) => join(root, 'src', path)
+const src = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url))
 const NO_MODULE = '\0no-module'
 
 /** Not bundled: a native module, and Fastify's schema compilers (a third of the server), replaced by server/app.ts. */
@@ -26,24 +26,12 @@ const programs = [
     input: { 'cli/main': src('cli/main.ts'), 'testing/index': src('testing/index.ts') },
     // Lets the entry contain the group `start`, instead of loading it from another file.
     preserveEntrySignatures: 'allow-extension',
-    output: {
-      format: 'cjs',
-      // import() would start the ES module loader.
-      dynamicImportInCjs: false,
-      entryFileNames: '[name].cjs',
-      chunkFileNames: 'chunks/[name].cjs',
-      codeSplitting: { groups },
-    },
+    // import() would start the ES module loader.
+    output: { format: 'cjs', dynamicImportInCjs: false, codeSplitting: { groups } },
   },
-  {
-    input: { 'chunks/jq-worker': src('cli/output/jq/jq-worker.cjs') },
-    output: { format: 'cjs', entryFileNames: '[name].cjs' },
-  },
+  { input: { 'chunks/jq-worker': src('cli/output/jq/jq-worker.cjs') }, output: { format: 'cjs' } },
   // The webhook library shares no module with the others, so it is a single file; it loads only node:crypto.
-  {
-    input: Object.fromEntries(['client', 'secure', 'webhook'].map((it) => [`${it}/index`, src(`${it}/index.ts`)])),
-    output: { chunkFileNames: 'chunks/[name].js' },
-  },
+  { input: Object.fromEntries(['client', 'secure', 'webhook'].map((it) => [`${it}/index`, src(`${it}/index.ts`)])) },
   {
     input: { 'inspector/app': src('inspector/page/main.tsx') },
     platform: 'browser',
@@ -62,54 +50,54 @@ const unused = {
   fastify: ['node:http2', 'node:https', 'semver', '@fastify/proxy-addr', 'light-my-request', 'pino'],
   pino: ['./lib/transport', './transport'],
 }
-
+const importing = /.*[\\/]node_modules[\\/]([^\\/]+)/
 const withoutUnused = {
   name: 'without-unused',
-  resolveId(id, importer = '') {
-    const [, importing] = /.*[\\/]node_modules[\\/]([^\\/]+)/.exec(importer) ?? []
-    return unused[importing]?.includes(id) ? NO_MODULE : undefined
-  },
-  load: (id) => (id === NO_MODULE ? 'export {}' : undefined),
+  resolveId: (id, importer) => (unused[importing.exec(importer)?.[1]]?.includes(id) ? NO_MODULE : undefined),
+  load: (id) => (id === NO_MODULE ? '' : undefined),
 }
 
-/**
- * Node 20 parses arrow functions, in which Rolldown wraps CommonJS modules, twice; functions in parentheses once. No
- * option of Rolldown avoids the arrow functions. They cost 1.3 ms of 48 ms CPU time of a verify, 7 of 107 of a server start.
- */
+/** Node 20 parses the arrow functions around CommonJS modules twice, functions in parentheses once: 1.3 ms of a verify. */
 const parsedOnce = {
   name: 'parsed-once',
   renderChunk: (code) => code.replaceAll(/(rolldown_runtime\.\w+\(\()\((.*?)\) => \{/g, '$1function($2) {'),
 }
 
-/** Writes the files of all programs; returns the modules in each file and the files that it loads, by program. */
+/** Writes the files of all programs and the licences of their packages; returns Rolldown's report of each program. */
 export async function bundle(dir) {
-  // With a newer target, the compressor would replace the functions of `parsedOnce` with arrow functions.
-  const minify = { compress: { target: 'es2015' }, mangle: true, codegen: true }
-  const bundling = programs.map(async ({ output, transform, ...program }) => {
-    const built = await build({
+  const licences = new Set()
+  const collect = (packages) => {
+    for (const { name, version, license, licenseText: text } of packages)
+      licences.add(`${name} ${version} (${license})\n\n${text.trim() || 'Only declared in its package.json.'}\n`)
+  }
+  const bundling = programs.map(({ output, transform, ...program }) =>
+    build({
       platform: 'node',
       checks: { pluginTimings: false, ineffectiveDynamicImport: false },
-      plugins: [withoutUnused, parsedOnce],
+      plugins: [withoutUnused, parsedOnce, licensePlugin({ failOnUnlicensed: true, done: collect })],
       external,
       ...program,
       transform: { target: 'node20.19', ...transform },
-      output: { ...output, dir, minify, comments: false, charset: 'ascii' },
-    })
-    return Object.fromEntries(built.output.map((file) => [file.fileName, contentsOf(file)]))
-  })
+      output: {
+        dir,
+        entryFileNames: output ? '[name].cjs' : '[name].js',
+        chunkFileNames: output ? 'chunks/[name].cjs' : 'chunks/[name].js',
+        // With a newer target, the compressor would replace the functions of `parsedOnce` with arrow functions.
+        minify: { compress: { target: 'es2015' }, mangle: true, codegen: true },
+        comments: false,
+        charset: 'ascii',
+        ...output,
+      },
+    }),
+  )
   const bundled = await Promise.all(bundling)
+  fs.writeFileSync(join(dir, 'THIRD-PARTY-LICENSES'), [...licences].sort().join(`\n${'-'.repeat(80)}\n\n`))
   // jq-wasm looks for jq.wasm next to its worker script; only --jq loads it.
   fs.mkdirSync(join(dir, 'chunks/build'), { recursive: true })
   fs.copyFileSync(new URL(import.meta.resolve('jq-wasm/jq.wasm')), join(dir, 'chunks/build/jq.wasm'))
-  for (const file of ['index.html', 'icon.svg']) {
-    fs.copyFileSync(src(`inspector/page/${file}`), join(dir, 'inspector', file))
-  }
+  const page = (file) => [src(`inspector/page/${file}`), join(dir, 'inspector', file)]
+  for (const file of ['index.html', 'icon.svg']) fs.copyFileSync(...page(file))
   const styles = fs.readFileSync(src('inspector/page/page.css'))
   fs.writeFileSync(join(dir, 'inspector/app.css'), transformCss({ code: styles, minify: true }).code)
   return bundled
 }
-
-const contentsOf = ({ moduleIds, imports, dynamicImports }) => ({
-  modules: moduleIds.filter((id) => id.startsWith(root)).map((id) => id.slice(root.length)),
-  loads: [...imports, ...dynamicImports].filter((name) => name.endsWith('.cjs')),
-})

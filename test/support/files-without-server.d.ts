@@ -1,4 +1,4 @@
-import type { BundledFile } from '../../src/build/bundle.js'
+import type { RolldownOutput } from 'rolldown'
 
-/** Paths of the bundled files of the command line without the server and the PDF library. */
-export function filesWithoutServer(program: Readonly<Record<string, BundledFile>>): string[]
+/** Paths of the bundled files of the command line without the server, the probes and the PDF library. */
+export function filesWithoutServer(program: RolldownOutput): string[]
