@@ -1,4 +1,4 @@
-import { fileSchema } from '../contract/file-schema.js'
+import { fileSchema } from '../contract/openapi/file-schema.js'
 import { differencesSchema } from './differences.js'
 import { seedSchema } from './seed/schema.js'
 

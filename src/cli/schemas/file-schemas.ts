@@ -1,4 +1,4 @@
-import { fileSchema } from '../../contract/file-schema.js'
+import { fileSchema } from '../../contract/openapi/file-schema.js'
 import { templateFile } from '../../contract/templates.js'
 import { scenarioSchema } from './scenario-schema.js'
 

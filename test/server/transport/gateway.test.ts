@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { contract } from '../../../src/contract/index.js'
 import { MEDIA_TYPE, paths } from '../../../src/secure/index.js'
 import type { ServerSession } from '../../../src/secure/server/session.js'
-import { createClientAddresses } from '../../../src/server/client-address.js'
+import { createClientAddresses } from '../../../src/server/http/client-address.js'
 import { createLimits } from '../../../src/server/limits.js'
 import { memorySessions } from '../../../src/store/sessions.js'
 import { type Store, StoreUnavailable } from '../../../src/store/store.js'

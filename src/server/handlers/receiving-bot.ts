@@ -1,9 +1,9 @@
-import { updateTypes } from '../contract/updates.js'
-import { wantedTypes } from '../domain/update.js'
-import { approvedById } from '../store/bots/bots.js'
-import { allowedUpdatesOf, webhookOf } from '../store/delivery/webhooks.js'
-import type { Deps } from './deps.js'
-import { setWebhook } from './handlers/webhook.js'
+import { updateTypes } from '../../contract/updates.js'
+import { wantedTypes } from '../../domain/update.js'
+import { approvedById } from '../../store/bots/bots.js'
+import { allowedUpdatesOf, webhookOf } from '../../store/delivery/webhooks.js'
+import type { Deps } from '../deps.js'
+import { setWebhook } from './webhook.js'
 
 /**
  * Delivers the updates of a bot to a URL, as its owner could; a bot that has selected no update types selects all.

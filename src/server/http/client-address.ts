@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP, isIPv4, SocketAddress } from 'node:net'
-import { type AddressList, rangesOf } from './delivery/guard.js'
-import type { CarrierExchange } from './transport/inner-exchange.js'
+import { type AddressList, rangesOf } from '../delivery/guard.js'
+import type { CarrierExchange } from '../transport/inner-exchange.js'
 
 /** Determines which client a request came from (DECISIONS.md#limits-by-address). */
 export interface ClientAddresses {
