@@ -4,7 +4,7 @@ import { shellWord } from './host/shell.js'
 import { suggested } from './output/suggestions.js'
 
 /** Codes of failed calls that no server sends: of the client, and of the encrypted transport. */
-export type ClientCode =
+type ClientCode =
   | 'NETWORK_ERROR'
   | 'TIMEOUT'
   | 'INVALID_RESPONSE'

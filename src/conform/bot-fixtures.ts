@@ -13,7 +13,7 @@ const NAME_MAX = 100
 const USERNAME_MAX = 64
 
 /** Members of a valid application for a bot: name and username have the greatest lengths. */
-export function botInput({ scene }: Probing) {
+function botInput({ scene }: Probing) {
   const username = scene.name().toLowerCase().replaceAll('-', '_')
   return { name: `conform-${scene.run}`.padEnd(NAME_MAX, '.'), username: username.padEnd(USERNAME_MAX, '_') }
 }
@@ -64,7 +64,7 @@ export async function userBot(it: Probing): Promise<Bot> {
 }
 
 /** What calls showed of the first token of the run's bot, in the order of the calls. */
-export interface FirstToken {
+interface FirstToken {
   readonly patched: Observed<BotDetail>
   /** Undefined through the encrypted transport, which does not carry HEAD. */
   readonly head: Observed | undefined

@@ -45,7 +45,7 @@ export async function createTemplate(
 }
 
 /** Creates a draft, with the application token unless the options name another. */
-export async function draft(it: Probing, changes: Partial<TemplateInput> = {}, options: CallOptions = {}) {
+async function draft(it: Probing, changes: Partial<TemplateInput> = {}, options: CallOptions = {}) {
   return it.needs(await createTemplate(it, changes, options), 'a template')
 }
 

@@ -24,7 +24,7 @@ const wordMembers = new Set([
   'delivery_mode',
 ])
 
-export interface RequestKind {
+interface RequestKind {
   /** The request is about an object that the user named, of which each platform has its own. */
   readonly namesOffer: boolean
   /** The request names an object of the run: a list has this object, and not those that were there before. */

@@ -6,7 +6,7 @@ import { type Leftover, NotApplicable, NotReachable, type ProbeResult } from './
 import type { Scene } from './scene.js'
 import type { Wire } from './wire.js'
 
-export interface RunOptions {
+interface RunOptions {
   readonly baseUrl: string
   readonly probes: readonly (Probe & { readonly group: Group })[]
   readonly scene: Scene

@@ -53,7 +53,7 @@ export interface RawReply {
   readonly isClosed: boolean
 }
 
-export interface WireOptions {
+interface WireOptions {
   readonly baseUrl: string
   readonly plain: Transport
   /** The encrypted transport, if the user chose it for all calls. */

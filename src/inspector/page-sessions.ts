@@ -6,7 +6,7 @@ const TICKETS_MAX = 16
 const SESSIONS_MAX = 64
 const SECRET_BYTES = 32
 
-export interface PageTicket {
+interface PageTicket {
   readonly secret: string
   readonly expiresAt: number
 }

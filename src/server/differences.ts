@@ -9,7 +9,7 @@ interface Problem extends Place {
   readonly message: string
 }
 
-export type ReadDifferences =
+type ReadDifferences =
   | { readonly ok: true; readonly differences: Differences }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 

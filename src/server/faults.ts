@@ -8,7 +8,7 @@ import type { RandomBytes } from '../domain/ids.js'
 /** Ids of the endpoints that can have faults: all but those of the operator. */
 export const faultable: readonly string[] = endpoints.filter(({ caller }) => caller !== 'operator').map(({ id }) => id)
 
-export type NewFault = Omit<Fault, 'id' | 'left'>
+type NewFault = Omit<Fault, 'id' | 'left'>
 
 interface FaultSources {
   newId(prefix: 'flt'): string

@@ -7,7 +7,7 @@ import { seedRows } from './seed/plant.js'
 import type { Seed } from './seed/schema.js'
 
 /** Background work, which must write nothing of a replaced state into the new one. */
-export interface BackgroundWork {
+interface BackgroundWork {
   /** Resolves when the work writes nothing until `resume`. */
   pause(): Promise<void>
   /** Discards what the work holds of the previous state. */

@@ -5,7 +5,7 @@ import { interleave, type Op, one } from './operation.js'
  * Maximum rows that a forecast reads of a table. Vouchers and tokens have no index by expiry, which each redeem would
  * have to write, so the newest rows are read; deliveries have one.
  */
-export const FORECAST_ROWS_MAX = 50_000
+const FORECAST_ROWS_MAX = 50_000
 
 type Counted<Name extends string> = Readonly<Record<Name | 'total', number>>
 

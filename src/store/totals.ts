@@ -3,14 +3,14 @@ import { idsSince } from '../domain/ids.js'
 import { formatInstant, PROCESS_CLOCK_SKEW_MS_MAX } from '../domain/time.js'
 import { all, interleave, type Op } from './operation.js'
 
-export interface TotalsRequest {
+interface TotalsRequest {
   readonly from: number
   readonly until: number
   readonly buckets: number
 }
 
 /** Maximum vouchers, and maximum redemptions, that one chart counts. */
-export const TOTALS_ROWS_MAX = 200_000
+const TOTALS_ROWS_MAX = 200_000
 
 interface Bucket {
   readonly bucket: number

@@ -13,7 +13,7 @@ import { listPage, type Page, type PageRequest } from './page.js'
 import { templateSummary } from './template-summary.js'
 import type { HashedCredential } from './vouchers.js'
 
-export interface VoucherFilter extends PageRequest {
+interface VoucherFilter extends PageRequest {
   readonly template_id?: string
   readonly recipient_user_id?: string
   readonly external_issue_id?: string

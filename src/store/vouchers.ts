@@ -27,7 +27,7 @@ import type { GroupCommit } from './store.js'
 import { type TemplateSummaries, templateSummary } from './template-summary.js'
 
 /** The request of a call and its credential, which the history of the voucher shows. */
-export interface CallSource {
+interface CallSource {
   readonly requestId: string
   /** Id of an application token, or prefix of a bot token. */
   readonly calledBy: string

@@ -15,7 +15,7 @@ import type { Snapshot, StartOptions, TestServer } from './types.js'
 const JWT_SECONDS = 60
 
 /** What the tests of this project set in addition to the options. */
-export interface InternalOptions {
+interface InternalOptions {
   /** A test clock on PostgreSQL, which no one else uses there. */
   readonly clock?: Clock
   readonly logTo?: { write(line: string): void }

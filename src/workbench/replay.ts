@@ -10,7 +10,7 @@ interface ReplayTools {
   now(): number
 }
 
-export interface ReplayOutcome {
+interface ReplayOutcome {
   readonly response: AppResponse
   /** Milliseconds until the application had responded. */
   readonly duration_ms: number

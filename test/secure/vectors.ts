@@ -3,7 +3,7 @@ import type { Envelope, ServerSession, SessionKeys } from '../../src/secure/inde
 import { decodeBase64url } from '../../src/secure/index.js'
 
 /** The content of test/vectors/secure-transport-v1.json, as far as tests read it. */
-export interface Vectors {
+interface Vectors {
   readonly positive: readonly PositiveCase[]
   readonly negative: readonly NegativeCase[]
   readonly sessionRequest: readonly SessionCase[]
@@ -71,7 +71,7 @@ export interface NegativeCase extends OuterRequest {
   }
 }
 
-export interface SessionCase {
+interface SessionCase {
   readonly id: string
   readonly allowedOrigins: readonly string[]
   readonly headers: Readonly<Record<string, string>>
@@ -79,7 +79,7 @@ export interface SessionCase {
   readonly expect: { readonly outerStatus: number; readonly code: string | null }
 }
 
-export interface ResponseCase {
+interface ResponseCase {
   readonly id: string
   readonly base: string
   readonly httpStatus: number

@@ -260,7 +260,7 @@ const valid = ['token', 'bot', 'account', 'operator']
  * a valid credential may or must be encrypted. All routes get such calls from transport/inner.slow.test.ts and
  * failures.test.ts; operator routes, which refuse encrypted calls, from here.
  */
-export type Extent = 'quick' | 'rest'
+type Extent = 'quick' | 'rest'
 
 const everyTransport: readonly Transport[] = ['plain', 'dispatch', 'plain, server wants encryption']
 

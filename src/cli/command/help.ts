@@ -227,7 +227,7 @@ export function listed(commands: readonly LeafDescription[]): string {
 }
 
 /** Lists the commands below a node of the tree, with their names relative to it. */
-export async function leavesOf(node: Node, names: readonly string[] = []): Promise<NamedLeaf[]> {
+async function leavesOf(node: Node, names: readonly string[] = []): Promise<NamedLeaf[]> {
   if (!isGroup(node)) return [[names, node]]
   const own: NamedLeaf[] = node.own === undefined ? [] : [[names, node.own]]
   const beneath = node.commands.map(async (child) => leavesOf(await loadNode(child), [...names, child.name]))

@@ -27,7 +27,7 @@ export interface Example {
 }
 
 /** Members by flag name; a flag that supplies one of several names all of them. */
-export type Members<F extends Flags> = { readonly [Name in keyof F]?: string | readonly string[] }
+type Members<F extends Flags> = { readonly [Name in keyof F]?: string | readonly string[] }
 
 interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data> {
   readonly name: string

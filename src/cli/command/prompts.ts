@@ -22,7 +22,7 @@ const LIST_MS = 5_000
 const PAGES_MAX = 10
 
 /** A missing value that a command asks for (DECISIONS.md#prompts). */
-export interface Question {
+interface Question {
   readonly message: string
   /** Name of the flag, or index of the positional argument, to which the answer belongs. */
   readonly slot: string | number

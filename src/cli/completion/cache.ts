@@ -17,7 +17,7 @@ interface Entry {
   readonly words: readonly Word[]
 }
 
-export interface CachedWords {
+interface CachedWords {
   readonly words: readonly Word[]
   readonly isFresh: boolean
 }

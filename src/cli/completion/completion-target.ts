@@ -9,7 +9,7 @@ import { type IdTarget, isLocal, kindOfFlag, kindOfPositional, type LocalTarget,
 import type { Word } from './word.js'
 
 /** What kind of word completes the line. `prefix` is the part of the last word to keep, such as `--output=`. */
-export type CompletionTarget = { readonly prefix: string } & (
+type CompletionTarget = { readonly prefix: string } & (
   | { readonly kind: 'words'; readonly words: readonly Word[] }
   | { readonly kind: 'files' }
   | { readonly kind: 'folders' }

@@ -10,7 +10,7 @@ import { exchange } from './activity.js'
 export const REPLAY_BYTES_MAX = 1_048_576
 
 /** `as_sent` repeats the headers of the last attempt, `resigned` signs with the present time. */
-export const replayModes = ['as_sent', 'resigned'] as const
+const replayModes = ['as_sent', 'resigned'] as const
 
 const deliveryError = nullable(Type.Object({ code: Type.String(), message: Type.String() }))
 
@@ -36,7 +36,7 @@ const verification = Type.Object({
 export type DeliveryVerification = Static<typeof verification>
 
 /** Likely causes for a refusal by the application, the most certain one first. */
-export const hintCodes = [
+const hintCodes = [
   'body_edited',
   'stale',
   'app_clock',
@@ -54,7 +54,7 @@ export const hintCodes = [
 const hint = Type.Object({ code: oneOf(hintCodes), text: Type.String() })
 export type DeliveryHint = Static<typeof hint>
 
-export const scheduleStates = ['made', 'running', 'due', 'later', 'never'] as const
+const scheduleStates = ['made', 'running', 'due', 'later', 'never'] as const
 
 const scheduledAttempt = Type.Object({
   attempt: Type.Integer({ description: 'from 1' }),

@@ -9,7 +9,7 @@ import { delivery } from '../webhook.js'
 
 export const voucherStatuses = ['issued', 'redeemed', 'expired'] as const
 
-export const voucherEventTypes = ['issued', 'verified', 'redeemed', 'replayed', 'reversed', 'expired'] as const
+const voucherEventTypes = ['issued', 'verified', 'redeemed', 'replayed', 'reversed', 'expired'] as const
 
 /** An update that notified a bot of the event. */
 const voucherUpdate = Type.Object({

@@ -93,7 +93,7 @@ export function Badge({ tone, children }: { readonly tone: Tone; readonly childr
 }
 
 /** Tone of an HTTP status; null stands for a response that never came. */
-export const toneOf = (status: number | null): Tone =>
+const toneOf = (status: number | null): Tone =>
   status === null || status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good'
 
 export function Status({ status }: { readonly status: number | null }) {

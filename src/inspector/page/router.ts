@@ -26,7 +26,7 @@ export function linkTo(parts: readonly string[], query?: Readonly<Record<string,
   return `${BASE}/${parts.map(encodeURIComponent).join('/')}${search && `?${search}`}`
 }
 
-export function visit(href: string): void {
+function visit(href: string): void {
   visits++
   history.pushState(null, '', href)
   place.value = read()

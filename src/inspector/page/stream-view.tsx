@@ -102,7 +102,7 @@ function Filters({ query, found }: { readonly query: URLSearchParams; readonly f
   )
 }
 
-export const entryLink = (it: Entry): string => linkTo([it.kind === 'request' ? 'requests' : 'deliveries', it.id])
+const entryLink = (it: Entry): string => linkTo([it.kind === 'request' ? 'requests' : 'deliveries', it.id])
 
 /** A table of which only the rows in sight exist, newest first. */
 function List({ entries }: { readonly entries: readonly Entry[] }) {

@@ -8,13 +8,13 @@ import { hintsOf, verificationOf } from './hints.js'
 import { deliveryHeaders, type OpenWebhook, signingSecrets } from './signing.js'
 
 /** Present times in ms: by the clock of the server, and without moves of a test clock. */
-export interface Times {
+interface Times {
   readonly now: number
   readonly trueNow: number
 }
 
 /** The request of the last attempt, or of the next one if there was none. */
-export interface LastRequest {
+interface LastRequest {
   readonly of: NonNullable<DeliveryDetail['request']>['of']
   readonly headers: Readonly<Record<string, string>>
   /** The attempt, if this process holds it. */

@@ -25,7 +25,7 @@ export function verificationOf(
 }
 
 /** A request that the application may have refused. */
-export interface SentRequest {
+interface SentRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
   /** Time of sending by the clock of the server, ms. */

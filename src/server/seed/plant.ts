@@ -12,7 +12,7 @@ import type { Store } from '../../store/store.js'
 import type { Seed, SeedBot, SeedTemplate } from './schema.js'
 
 /** Thrown for a store that has rows and does not hold the seed: planting it would mix two sets of data. */
-export class SeedRefused extends Error {
+class SeedRefused extends Error {
   override readonly name = 'SeedRefused'
   readonly code = 'STORE_NOT_EMPTY'
 }

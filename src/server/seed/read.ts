@@ -8,7 +8,7 @@ interface SeedProblem extends Place {
   readonly message: string
 }
 
-export type ReadSeed =
+type ReadSeed =
   | { readonly ok: true; readonly seed: Seed }
   | { readonly ok: false; readonly problems: readonly SeedProblem[] }
 

@@ -51,7 +51,5 @@ export const seedSchema = input({
   bots: Type.Optional(Type.Array(bot)),
 })
 export type Seed = Static<typeof seedSchema>
-export type SeedApplication = Static<typeof application>
-export type SeedToken = Static<typeof token>
 export type SeedTemplate = Static<typeof template>
 export type SeedBot = Static<typeof bot>

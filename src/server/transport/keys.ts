@@ -38,7 +38,7 @@ export interface TransportKeys {
   list(now: number): SecureKey[]
 }
 
-export interface SecureKeyFile {
+interface SecureKeyFile {
   readonly name: string
   /** Returns the text of the file; null before the first write. */
   read(): string | null

@@ -21,7 +21,7 @@ const ALIVE = `(created_at > $2 or ${attempted('scanned')})`
 /** Maximum of pending updates that one operation scans: thousands of them may have expired. */
 const SCANNED_UPDATES_MAX = 1_000
 
-export interface Poll {
+interface Poll {
   readonly botId: string
   /** Id of the first wanted update, not negative (see `firstOfLast`). */
   readonly offset?: number | undefined

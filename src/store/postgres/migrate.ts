@@ -10,7 +10,7 @@ const LOCK_MS_MAX = 120_000
 const CONNECT_MS_MAX = 5_000
 
 /** The steps of a finished migration, or of a dry run. */
-export interface Migration {
+interface Migration {
   /** Schema version before the migration. */
   readonly from: number
   readonly to: number

@@ -4,7 +4,7 @@ import { unusable } from './migrate.js'
 import { timeouts } from './pool.js'
 import { connectionOf, type PostgresSettings } from './settings.js'
 
-export interface OwnSchema {
+interface OwnSchema {
   readonly name: string
   /** Ends the connection that holds the schema. Call it once a store is open, whose listener holds the schema too. */
   handOver(): Promise<void>

@@ -20,7 +20,7 @@ interface Failure {
 }
 
 /** How committed notices reach this process and others. */
-export interface Notices {
+interface Notices {
   payloadOf(subject: string): string
   committed(subjects: readonly string[]): void
 }

@@ -41,7 +41,7 @@ const UPDATES = 10 * BACKLOG_ROWS_PER_WRITE
 const CONFIRMED = UPDATES / 2
 
 const calls = ['set', 'delete', 'confirm', 'set again', 'drop'] as const
-export type KilledCall = (typeof calls)[number]
+type KilledCall = (typeof calls)[number]
 
 /**
  * Sets, deletes and sets the webhook of a bot with a long backlog of updates, confirms some and drops the rest. Kills

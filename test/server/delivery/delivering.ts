@@ -31,7 +31,7 @@ export async function ended(socket: Socket | undefined): Promise<void> {
   if (!socket.closed) await new Promise((resolve) => socket.on('close', resolve))
 }
 
-export interface Receiver {
+interface Receiver {
   readonly port: number
   readonly url: string
   readonly connections: Socket[]

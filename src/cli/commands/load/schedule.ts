@@ -78,7 +78,7 @@ export function seededRandom(seed: number): () => number {
 }
 
 /** What a schedule will send. */
-export interface ScheduleTotals {
+interface ScheduleTotals {
   readonly calls: Readonly<Record<Operation, number>>
   /** Vouchers to issue before the run: one for each redeem that issue calls do not supply in time, and for a trial. */
   readonly ahead: number

@@ -19,7 +19,7 @@ export const filterFlags = {
   tail: integer('N', 'Only the last N lines', 0, 1_000_000),
 }
 
-export type LogFilter = Pick<ValuesOf<typeof filterFlags>, 'status' | 'endpoint' | 'request-id'>
+type LogFilter = Pick<ValuesOf<typeof filterFlags>, 'status' | 'endpoint' | 'request-id'>
 
 /** Requests by which commands watch a server, such as those of `server logs` itself. */
 const watching: readonly unknown[] = [requests.id, 'health.live', 'health.ready']

@@ -8,7 +8,7 @@ import { readReceiverUrl } from './receiver-url.js'
 const JQ_MS = 2_000
 
 /** Sends deliveries to an application: those of a type, of types that match a wildcard, or that fit a jq expression. */
-export interface Route {
+interface Route {
   readonly kind: 'type' | 'wildcard' | 'jq'
   readonly condition: string
   readonly to: URL

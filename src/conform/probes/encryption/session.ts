@@ -23,7 +23,7 @@ const SHARED_MS = 300_000
 export const TEMPLATES = contract.templates.list.path
 
 /** Bootstrap of the platform, and the ms by which its clock is ahead of this one. */
-export interface Server extends Bootstrap {
+interface Server extends Bootstrap {
   readonly offsetMs: number
 }
 

@@ -18,7 +18,7 @@ import type { Observed, Probing } from '../../probing.js'
 const { apps, bots, templates, vouchers } = contract
 
 /** A call with what it was sent with, for a probe that repeats it. */
-export interface Sent<Data> {
+interface Sent<Data> {
   readonly input: Readonly<Record<string, unknown>>
   readonly key: string
   readonly response: Observed<Data>

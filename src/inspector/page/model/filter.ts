@@ -4,7 +4,7 @@ import type { Entry } from './activity-log.js'
 export const filterNames = ['find', 'type', 'status', 'application', 'voucher'] as const
 
 /** Values of `type` for all requests and all deliveries; every other value is an endpoint or an update type. */
-export const kinds: Readonly<Record<string, Entry['kind']>> = { requests: 'request', deliveries: 'delivery' }
+const kinds: Readonly<Record<string, Entry['kind']>> = { requests: 'request', deliveries: 'delivery' }
 
 /** Values of `status` besides a number and a code. */
 export const statuses = {

@@ -2,7 +2,7 @@
 import { type Bytes, base64Of, fromHex, hexOf } from './edited-bytes.js'
 
 /** A signed delivery: its signatures cover the timestamp, a dot and the bytes of the body. */
-export interface SignedDelivery {
+interface SignedDelivery {
   /** The timestamp and the dot. */
   readonly prefix: string
   readonly body: Bytes

@@ -6,7 +6,7 @@ import { HOOK_URL } from '../../../support/server-webhooks.js'
 import type { KnownObjects } from './known-objects.js'
 
 /** What the values of a call depend on. */
-export interface InputContext {
+interface InputContext {
   readonly random: Random
   readonly known: KnownObjects
   readonly now: number

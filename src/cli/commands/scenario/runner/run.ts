@@ -28,7 +28,7 @@ export interface RunOptions {
   readonly webhookPort: number
 }
 
-export interface ScenarioResult {
+interface ScenarioResult {
   readonly ok: true
   readonly report: ScenarioReport
   /** Captured values and credentials, by name of the environment variable. */

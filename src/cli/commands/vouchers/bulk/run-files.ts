@@ -68,7 +68,7 @@ export interface RunFiles {
   close(keeps: boolean): Promise<void>
 }
 
-export interface RunRequest {
+interface RunRequest {
   readonly action: BulkAction
   readonly parameters: Parameters
   readonly identity: RunIdentity
