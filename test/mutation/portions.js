@@ -64,4 +64,14 @@ export const portions = [
     sources: ['backlog', 'deliveries', 'webhooks'].map((it) => `src/store/delivery/${it}.ts`),
     tests: ['test/store/delivery/*.test.ts'],
   },
+  {
+    name: 'keys',
+    sources: ['keys', 'seed', 'snapshots'].map((it) => `src/store/${it}.ts`),
+    tests: ['test/store/{keys,seed,snapshots}.test.ts', 'test/store/sqlite/file-snapshots.test.ts'],
+  },
+  {
+    name: 'sessions',
+    sources: ['src/store/sessions.ts'],
+    tests: ['test/store/{clock-back,sessions}.test.ts'],
+  },
 ]

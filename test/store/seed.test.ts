@@ -3,17 +3,42 @@ import { hashToken } from '../../src/domain/tokens.js'
 import { plantSeed } from '../../src/server/seed/plant.js'
 import * as apps from '../../src/store/apps.js'
 import * as bots from '../../src/store/bots/bots.js'
+import { addUpdate } from '../../src/store/delivery/outbox.js'
+import { poll } from '../../src/store/delivery/updates.js'
 import { all } from '../../src/store/operation.js'
 import { plant } from '../../src/store/seed.js'
 import type { Store } from '../../src/store/store.js'
 import * as templates from '../../src/store/templates.js'
 import * as tokens from '../../src/store/tokens.js'
+import { type Issue, issueNow } from '../../src/store/vouchers.js'
 import { beforeEachStore, engines } from '../support/engines.js'
 import { seed, seedBotToken, seedToken } from '../support/seed.js'
+import { testKey } from '../support/server-app.js'
 import { stepsOf } from '../support/store-steps.js'
 
 const NOW = Date.UTC(2027, 2, 1)
 const page = { page: 1, limit: 20 }
+
+const issueCall: Issue = {
+  applicationId: 'app_coffee',
+  templateId: 'tpl_coffee',
+  externalIssueId: 'order-1',
+  recipientUserId: 'user-1',
+  voucherId: 'vch_1',
+  metadata: {},
+  idempotencyKey: undefined,
+  newDeliveryId: () => 'dlv_0',
+  requestId: 'req_1',
+  calledBy: 'tok_till',
+  now: NOW + 3,
+  keys: { current: testKey, all: [testKey] },
+}
+
+function seedWithLifetime(days: number) {
+  const copy = structuredClone(seed)
+  Object.assign(copy.applications?.[0]?.tokens?.[0] ?? {}, { expires_in_days: days })
+  return copy
+}
 
 describe.each(engines)('plantSeed on $name', ({ create }) => {
   let store: Store
@@ -53,11 +78,21 @@ describe.each(engines)('plantSeed on $name', ({ create }) => {
     expect(JSON.stringify(rows)).not.toContain(seedBotToken)
   })
 
-  it('finds a seed that the store holds, also after calls that change counters and times', async () => {
+  it('finds a seed that the store holds, also after calls that change its counters, times and types', async () => {
     await plantSeed(store, seed, NOW)
     await store.write(() => tokens.saveLastUses(new Map([['tok_till', NOW + 1]])))
     await store.write(() => apps.create('acme', 'app_other', { name: 'Other' }, NOW + 2))
+    expect(await store.write(() => issueNow(issueCall))).toMatchObject({ ok: true })
+    const botId = 'bot_coffee'
+    const update = { type: 'ping', chatId: null, payload: {}, newDeliveryId: () => 'dlv_1' } as const
+    await store.write(() => addUpdate({ ...update, botId, now: NOW + 4 }))
+    await store.write(() => poll({ botId, limit: 1, allowedUpdates: ['ping'], now: NOW + 5 }))
     expect(await plantSeed(store, seed, NOW + 86_400_000)).toBe('present')
+  })
+
+  it('compares the lifetime of a token, which each start adds to its own time', async () => {
+    await plantSeed(store, seedWithLifetime(7), NOW)
+    expect(await plantSeed(store, seedWithLifetime(7), NOW + 86_400_000)).toBe('present')
   })
 
   it('plant locks the seed before it looks for records', async () => {
@@ -75,6 +110,11 @@ describe.each(engines)('plantSeed on $name', ({ create }) => {
       'lacks a record',
       (it) => it.write(() => apps.create('acme', 'app_other', { name: 'Other' }, NOW)),
       /app_coffee is/,
+    ],
+    [
+      'has only a bot',
+      (it) => it.write(() => bots.apply('acme', 'bot_other', { name: 'Other', username: 'other_bot' }, NOW, false)),
+      /app_coffee is missing, /,
     ],
     [
       'has another name of it',
@@ -104,9 +144,7 @@ describe.each(engines)('plantSeed on $name', ({ create }) => {
     [
       'has a token with another lifetime',
       async (it) => {
-        const copy = structuredClone(seed)
-        Object.assign(copy.applications?.[0]?.tokens?.[0] ?? {}, { expires_in_days: 7 })
-        await plantSeed(it, copy, NOW)
+        await plantSeed(it, seedWithLifetime(7), NOW)
       },
       /seed: tok_till has another expires_at\.$/,
     ],

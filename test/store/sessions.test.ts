@@ -83,6 +83,14 @@ describe('session limits', () => {
     expect([await sessions.use('a', 'rid 0'), await sessions.use('c', 'rid 1')]).toEqual(['replayed', 'replayed'])
   })
 
+  it('store over its limit of replay marks evicts the oldest of sessions with equally many marks', async () => {
+    const sessions = memorySessions({ ...limits, rids: 4 })
+    for (const sid of ['a', 'b', 'c']) await sessions.add(session(sid))
+    for (const rid of ['1', '2']) for (const sid of ['b', 'a']) await sessions.use(sid, rid)
+    expect(await sessions.use('c', 'rid')).toBe('first')
+    expect([await sessions.find('a'), (await sessions.find('b'))?.sid]).toEqual([undefined, 'b'])
+  })
+
   it('store over its limit of replay marks evicts even the only session', async () => {
     const sessions = memorySessions({ ...limits, rids: 2 })
     await sessions.add(session('a'))
@@ -128,4 +136,24 @@ it('expired session is deleted with its replay marks, not a millisecond before i
   expect([await sessions.find('a'), (await sessions.find('b'))?.sid]).toEqual([undefined, 'b'])
   // The marks of the expired session no longer count, so the limit admits two others.
   expect([await sessions.use('b', '1'), await sessions.use('b', '2')]).toEqual(['first', 'first'])
+})
+
+it('confirm does not restore a session that has ended', async () => {
+  const sessions = await sessionsOf('a', 'b', 'c', 'd')
+  await sessions.confirm('a')
+  expect(await sessions.find('a')).toBe(undefined)
+})
+
+it('clear ends every session and removes its replay marks', async () => {
+  const sessions = memorySessions({ ...limits, rids: 2 })
+  await sessions.add(session('a'))
+  await sessions.add(session('b'))
+  await sessions.confirm('b')
+  for (const sid of ['a', 'b']) await sessions.use(sid, 'rid')
+  sessions.clear()
+  expect([await sessions.find('a'), await sessions.find('b')]).toEqual([undefined, undefined])
+  expect(await sessions.use('a', 'rid')).toBe('ended')
+  await sessions.add(session('c'))
+  expect([await sessions.use('c', '1'), await sessions.use('c', '2')]).toEqual(['first', 'first'])
+  expect(await sessions.use('c', '1')).toBe('replayed')
 })

@@ -98,7 +98,8 @@ it.each<[string, (file: string) => void]>([
       () => snapshots.restore('one'),
       () => snapshots.remove('one'),
     ]
-    for (const call of calls) await expect(call()).rejects.toMatchObject({ name: 'SnapshotsDamaged', file })
+    const damaged = { name: 'SnapshotsDamaged', message: 'the file of the snapshots is damaged', file }
+    for (const call of calls) await expect(call()).rejects.toMatchObject(damaged)
   })
 })
 
