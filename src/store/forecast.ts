@@ -1,5 +1,5 @@
 import type { Forecast } from '../contract/platform/controls.js'
-import { interleave, type Op, one } from './operation.js'
+import { aggregate, interleave, type Op } from './operation.js'
 
 /**
  * Maximum rows that a forecast reads of a table. Vouchers and tokens have no index by expiry, which each redeem would
@@ -18,7 +18,7 @@ export function* forecast(
   const period = [now, until, maximum + 1]
   const [deliveries, vouchers, tokens] = yield* interleave(
     // Neither the deliveries of a bot that is not active nor those with a change to come (delivery/backlog.ts) are sent.
-    one<Counted<'due'>>(
+    aggregate<Counted<'due'>>(
       `select count(q.bot_id) as due, count(*) as total
        from (select bot_id, update_id from deliveries
              where status = 'failed' and ready = 0 and next_attempt_at > $1 and next_attempt_at <= $2
@@ -28,14 +28,14 @@ export function* forecast(
          and exists (select 1 from bots b join webhooks w on w.bot_id = b.id where b.id = d.bot_id and b.status = 'active')`,
       period,
     ),
-    one<Counted<'expiring' | 'becoming_valid'>>(
+    aggregate<Counted<'expiring' | 'becoming_valid'>>(
       `select count(case when state = 'issued' and valid_until > $1 and valid_until <= $2 then 1 end) as expiring,
          count(case when state = 'issued' and valid_from > $1 and valid_from <= $2 then 1 end) as becoming_valid,
          count(*) as total
        from (select state, valid_from, valid_until from vouchers order by issued_at desc, id desc limit $3) v`,
       period,
     ),
-    one<Counted<'expiring'>>(
+    aggregate<Counted<'expiring'>>(
       `select count(case when revoked_at is null and expires_at > $1 and expires_at <= $2 then 1 end) as expiring,
          count(*) as total
        from (select revoked_at, expires_at from tokens order by id desc limit $3) t`,
@@ -43,10 +43,10 @@ export function* forecast(
     ),
   )
   return {
-    deliveries_due: Number(deliveries?.due),
-    vouchers_expiring: Number(vouchers?.expiring),
-    vouchers_becoming_valid: Number(vouchers?.becoming_valid),
-    tokens_expiring: Number(tokens?.expiring),
-    complete: [deliveries, vouchers, tokens].every((it) => Number(it?.total) <= maximum),
+    deliveries_due: Number(deliveries.due),
+    vouchers_expiring: Number(vouchers.expiring),
+    vouchers_becoming_valid: Number(vouchers.becoming_valid),
+    tokens_expiring: Number(tokens.expiring),
+    complete: [deliveries, vouchers, tokens].every((it) => Number(it.total) <= maximum),
   }
 }

@@ -95,10 +95,15 @@ export function* change<R = Row>(sql: string, params: readonly Value[]): Op<R | 
   return (yield { kind: 'one', sql, params, changes: true }) as R | undefined
 }
 
+/** Runs a query that always has one row, because it aggregates without `group by`. */
+export function* aggregate<R = Row>(sql: string, params: readonly Value[] = []): Op<R> {
+  return (yield* one<R>(sql, params)) as R
+}
+
 /** Counts rows. @param from the text after `from`, such as `tokens where application_id = $1` */
 export function* count(from: string, params: readonly Value[]): Op<number> {
-  const counted = yield* one<{ n: number }>(`select count(*) as n from ${from}`, params)
-  return Number(counted?.n)
+  const { n } = yield* aggregate<{ n: number }>(`select count(*) as n from ${from}`, params)
+  return Number(n)
 }
 
 /**

@@ -86,12 +86,13 @@ export function* history(
     ),
   )
   const redemptions = [...reversed.slice(0, SHOWN_REDEMPTIONS_MAX).reverse(), ...inForce]
-  const requests = redemptions.flatMap((it) => [it.redeem_request_id, it.reverse_request_id ?? []].flat())
+  const requests = redemptions.flatMap((it) => [it.redeem_request_id, it.reverse_request_id])
+  const callers = redemptions.flatMap((it) => [it.redeemed_by, it.reversed_by])
   const life = {
     voucher,
     redemptions,
     logged,
-    tokens: yield* tokensOf([voucher.issued_by, ...redemptions.flatMap(callersOf), ...logged.map((it) => it.calledBy)]),
+    tokens: yield* tokensOf([voucher.issued_by, ...callers, ...logged.map((it) => it.calledBy)]),
     message: message ?? null,
     updates: yield* updatesOf([voucher.issue_request_id, ...requests], now),
   }
@@ -104,9 +105,6 @@ export function* history(
     },
   }
 }
-
-const callersOf = (it: RedemptionRow): string[] =>
-  it.reversed_by === null ? [it.redeemed_by] : [it.redeemed_by, it.reversed_by]
 
 /** Finds a voucher in any application; the indexes of vouchers begin with the application. */
 function* voucherBy(
@@ -123,8 +121,8 @@ function* voucherBy(
   return undefined
 }
 
-/** Reads the application tokens of calls; the prefix of a bot token has no row. */
-function* tokensOf(callers: readonly string[]): Op<Pick<TokenRow, 'id' | 'name' | 'token_prefix'>[]> {
+/** Reads the application tokens of calls; neither the prefix of a bot token nor null has a row. */
+function* tokensOf(callers: readonly (string | null)[]): Op<Pick<TokenRow, 'id' | 'name' | 'token_prefix'>[]> {
   const ids = [...new Set(callers)]
   const rows = yield* interleave(
     ...ids.map((id) =>
@@ -141,8 +139,8 @@ type CausedUpdate = Pick<UpdateRow, 'bot_id' | 'update_id' | 'type'> & {
   readonly waits: number
 }
 
-/** Reads the updates that requests caused, with their deliveries, by request id. */
-function* updatesOf(requestIds: readonly string[], now: number): Op<Map<string, VoucherEvent['updates']>> {
+/** Reads the updates that requests caused, with their deliveries, by request id; null finds none. */
+function* updatesOf(requestIds: readonly (string | null)[], now: number): Op<Map<string, VoucherEvent['updates']>> {
   const found = yield* interleave(
     ...requestIds.map((id) =>
       all<CausedUpdate>(

@@ -74,4 +74,14 @@ export const portions = [
     sources: ['src/store/sessions.ts'],
     tests: ['test/store/{clock-back,sessions}.test.ts'],
   },
+  {
+    name: 'histories',
+    sources: ['src/store/voucher-history.ts'],
+    tests: ['test/store/voucher-history.test.ts', 'test/server/voucher-history.test.ts'],
+  },
+  {
+    name: 'counts',
+    sources: ['src/store/forecast.ts', 'src/store/totals.ts'],
+    tests: ['test/store/totals.test.ts', 'test/server/{forecast,totals}.test.ts'],
+  },
 ]
