@@ -516,6 +516,13 @@ export const equivalents = {
       reason: 'a session with replay marks, of which there are too many, always replaces the value',
     },
   ],
+  'src/store/shared-sessions.ts': [
+    {
+      from: 'added += 1',
+      to: 'added -= 1',
+      reason: 'the number is only compared with multiples of another, which are the same below zero',
+    },
+  ],
   'src/store/vouchers.ts': [
     {
       from: 'const made = decision.ok && decision.existing === null ? yield* insertVoucher(call, decision) : null',

@@ -3,5 +3,7 @@ export interface Portion {
   readonly name: string
   readonly sources: readonly string[]
   readonly tests: readonly string[]
+  /** True if the tests run on PostgreSQL instead of SQLite. */
+  readonly onPostgres?: boolean
 }
 export const portions: readonly Portion[]

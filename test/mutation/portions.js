@@ -1,6 +1,6 @@
 /**
  * The code that decides about money and trust, in portions with the tests that must notice a mutant of it. `sources` are
- * files, or folders without their subfolders.
+ * files, or folders without their subfolders. The tests run on SQLite, or on PostgreSQL if `onPostgres` is true.
  */
 export const portions = [
   {
@@ -46,7 +46,7 @@ export const portions = [
   },
   {
     name: 'bots',
-    // open-polls.ts is for PostgreSQL only.
+    // open-polls.ts is in portion shared.
     sources: ['bots', 'calls', 'chats', 'issue', 'templates'].map((it) => `src/store/bots/${it}.ts`),
     tests: [
       'test/store/bots/*.test.ts',
@@ -83,5 +83,11 @@ export const portions = [
     name: 'counts',
     sources: ['src/store/forecast.ts', 'src/store/totals.ts'],
     tests: ['test/store/totals.test.ts', 'test/server/{forecast,totals}.test.ts'],
+  },
+  {
+    name: 'shared',
+    sources: ['bots/open-polls', 'secure-keys', 'shared-sessions'].map((it) => `src/store/${it}.ts`),
+    tests: ['test/store/{bots/open-polls,postgres/sessions,secure-keys}.test.ts'],
+    onPostgres: true,
   },
 ]

@@ -46,7 +46,7 @@ function install() {
 }
 
 /** Runs Stryker in the copy, which it changes and restores. Returns the files of its report with their mutants. */
-function runStryker(copy, { tests }, mutate) {
+function runStryker(copy, { tests, onPostgres = false }, mutate) {
   const report = join(copy, 'report.json')
   const config = {
     testRunner: 'vitest',
@@ -54,7 +54,8 @@ function runStryker(copy, { tests }, mutate) {
     coverageAnalysis: 'perTest',
     mutate,
     inPlace: true,
-    concurrency: Math.min(2, availableParallelism()),
+    // Each test runner starts its own PostgreSQL server.
+    concurrency: onPostgres ? 1 : Math.min(2, availableParallelism()),
     reporters: ['json'],
     jsonReporter: { fileName: report },
     allowEmpty: true,
@@ -62,7 +63,13 @@ function runStryker(copy, { tests }, mutate) {
     timeoutMS: 20_000,
     allowConsoleColors: false,
   }
-  const test = { include: tests, exclude: ['**/*.{slow,long,isolated}.test.ts'], isolate: false, testTimeout: 60_000 }
+  const test = {
+    include: tests,
+    exclude: ['**/*.{slow,long,isolated}.test.ts'],
+    isolate: false,
+    testTimeout: 60_000,
+    ...(onPostgres && { env: { VOUCHERCTL_TEST_ENGINE: 'postgres' }, globalSetup: 'test/support/postgres-setup.ts' }),
+  }
   rmSync(report, { force: true })
   writeFileSync(join(copy, 'stryker.config.json'), JSON.stringify(config))
   writeFileSync(join(copy, 'vitest.config.js'), `export default ${JSON.stringify({ test })}`)

@@ -78,7 +78,7 @@ describe.each(engines)('plantSeed on $name', ({ create }) => {
     expect(JSON.stringify(rows)).not.toContain(seedBotToken)
   })
 
-  it('finds a seed that the store holds, also after calls that change its counters, times and types', async () => {
+  it('finds a seed that the store holds after calls that change its counters, times and types', async () => {
     await plantSeed(store, seed, NOW)
     await store.write(() => tokens.saveLastUses(new Map([['tok_till', NOW + 1]])))
     await store.write(() => apps.create('acme', 'app_other', { name: 'Other' }, NOW + 2))
