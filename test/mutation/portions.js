@@ -87,7 +87,11 @@ export const portions = [
   {
     name: 'shared',
     sources: ['bots/open-polls', 'secure-keys', 'shared-sessions'].map((it) => `src/store/${it}.ts`),
-    tests: ['test/store/{bots/open-polls,postgres/sessions,secure-keys}.test.ts'],
+    tests: [
+      'test/store/bots/open-polls.test.ts',
+      'test/store/postgres/sessions.test.ts',
+      'test/store/secure-keys.test.ts',
+    ],
     onPostgres: true,
   },
 ]
