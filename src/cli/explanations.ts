@@ -238,8 +238,8 @@ const local: Readonly<Record<LocalCode, readonly [meaning: string, causes: strin
   ],
   BASE_URL_REQUIRED: [
     'No server is chosen.',
-    'No flag, variable, project file or profile names one, and no local server runs.',
-    'Start one with `voucherctl server start --detach`, or name one with --base-url or VOUCHERCTL_BASE_URL.',
+    'No flag, variable, project file or profile names one, and no server runs in the default data folder.',
+    'Start one with `voucherctl server start --detach`, or name one with --base-url or VOUCHERCTL_BASE_URL; `voucherctl server list` shows those that run.',
   ],
   CREDENTIAL_REQUIRED: [
     'There is no credential of the kind that the command needs for this server.',

@@ -5,6 +5,7 @@ import type { CredentialKind, OutputOf } from '../../contract/endpoint.js'
 import type { CallFacts } from '../call-failure.js'
 import { profileNotFound } from '../config/config.js'
 import { findCredential } from '../config/credentials.js'
+import { noServerChosen } from '../config/local-server.js'
 import { projectNotAllowed } from '../config/project-permission.js'
 import { refuseImpostor } from '../config/server-identity.js'
 import type { Settings } from '../config/settings.js'
@@ -99,13 +100,11 @@ export function createContext(
       const { baseUrl, notAllowed, passedOver } = settings
       if (notAllowed !== undefined) return projectNotAllowed(notAllowed)
       if (baseUrl.value !== undefined) return { ok: true, value: baseUrl.value }
-      const ways =
-        'Start one with `voucherctl server start --detach`, or name one with --base-url URL or VOUCHERCTL_BASE_URL.'
-      return fail(
-        'BASE_URL_REQUIRED',
-        'No server is chosen and no local server runs.',
-        [ways, ...passedOver.map(({ path, why }) => `${path} was passed over: ${why}`)].join(' '),
-      )
+      const failure = noServerChosen(host, settings.config)
+      return {
+        ...failure,
+        hint: [failure.hint, ...passedOver.map(({ path, why }) => `${path} was passed over: ${why}`)].join(' '),
+      }
     },
     async credential(kind, baseUrl) {
       if (settings.profileMissing) return profileNotFound(settings.profileName.value, settings.config)

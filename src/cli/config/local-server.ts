@@ -4,9 +4,11 @@ import { parseBaseUrl } from '../../client/base-url.js'
 import { isLoopbackHost } from '../../contract/loopback.js'
 import { defaultDataDir, serverRegistryDir } from '../../files/data-dir.js'
 import { isAlive, processStart } from '../../files/process-alive.js'
+import { type Failure, fail } from '../failure.js'
 import type { Host } from '../host/host.js'
 import { parseObject } from '../host/parse-object.js'
 import { foreignness } from '../host/permissions.js'
+import { suggested } from '../output/suggestions.js'
 import type { Config, Profile } from './config.js'
 
 /** Content of server.json, which a server writes into its data folder and the user's registry while it runs. */
@@ -54,6 +56,22 @@ export function findRunningServers(
   const found = [...registered(serverRegistryDir(host)), ...dirs.flatMap((it) => findLocalServer(it) ?? [])]
   const byId = new Map(found.map((it) => [it.instance_id ?? it.base_url, it]))
   return [...byId.values()].sort((a, b) => (a.started_at < b.started_at ? -1 : 1))
+}
+
+/** Failure of a command that calls a server although none is chosen. */
+export function noServerChosen(host: Pick<Host, 'env' | 'homeDir'>, config: Pick<Config, 'profiles'>): Failure {
+  const [first, ...others] = findRunningServers(host, config).map((it) => it.base_url)
+  if (first === undefined)
+    return fail(
+      'BASE_URL_REQUIRED',
+      'No server is chosen and no local server runs.',
+      'Start one with `voucherctl server start --detach`, or name one with --base-url URL or VOUCHERCTL_BASE_URL.',
+    )
+  return fail(
+    'BASE_URL_REQUIRED',
+    `No server is chosen. ${others.length === 0 ? 'A local server runs' : 'Local servers run'} on ${[first, ...others].join(' and ')}.`,
+    `Name one with --base-url URL or VOUCHERCTL_BASE_URL, which ${suggested`server env --base-url ${first}`} prints for a shell.`,
+  )
 }
 
 function registered(dir: string): readonly LocalServer[] {

@@ -5,9 +5,11 @@ import { bootstrapRequest, readBootstrap } from '../../../secure/client/negotiat
 import type { Context } from '../../command/context.js'
 import { startHint } from '../../command/local-advice.js'
 import { openPlain } from '../../command/transport.js'
+import { noServerChosen } from '../../config/local-server.js'
 import { projectNotAllowed } from '../../config/project-permission.js'
 import { refuseImpostor } from '../../config/server-identity.js'
 import type { SettingsDiagnosis } from '../../config/settings.js'
+import type { Host } from '../../host/host.js'
 import { parseObject } from '../../host/parse-object.js'
 import { numberText } from '../../output/value-text.js'
 import { bad, type Check, ok, skip, warn } from './check.js'
@@ -49,7 +51,7 @@ interface ServerReport {
   readonly baseUrl: string | undefined
 }
 
-function checkBaseUrl({ values, settings }: SettingsDiagnosis): Check {
+function checkBaseUrl(host: Host, { values, settings }: SettingsDiagnosis): Check {
   const name = 'base URL'
   if (values?.code === 'USAGE') return bad(name, values.message, values.hint ?? 'Correct it.')
   if (values !== undefined) return skip(name, 'Not looked at: a setting is wrong.')
@@ -58,17 +60,15 @@ function checkBaseUrl({ values, settings }: SettingsDiagnosis): Check {
     const { message, hint } = projectNotAllowed(settings.notAllowed)
     return bad(name, message, hint ?? 'voucherctl project allow')
   }
-  if (value === undefined)
-    return skip(
-      name,
-      'No server is chosen, and no local server runs.',
-      'Start one with `voucherctl server start --detach`, or name one with --base-url URL.',
-    )
+  if (value === undefined) {
+    const { message, hint } = noServerChosen(host, settings.config)
+    return skip(name, message, hint ?? undefined)
+  }
   return ok(name, `${value}, from ${source}.`)
 }
 
 export async function reachServer(context: Context, diagnosis: SettingsDiagnosis): Promise<ServerReport> {
-  const base = checkBaseUrl(diagnosis)
+  const base = checkBaseUrl(context.host, diagnosis)
   const { settings } = diagnosis
   const unasked = (message: string): ServerReport => ({
     base,

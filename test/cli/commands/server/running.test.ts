@@ -66,6 +66,36 @@ describe('server list', () => {
   })
 })
 
+describe('a command without a base URL', () => {
+  test('a command without a base URL names the servers in memory that run', async () => {
+    const home = temporaryDir()
+    const { baseUrl } = await localStub()
+    register(home, baseUrl)
+    const alone = await cli('apps list', { home })
+    expect([alone.exit, alone.stderr]).toEqual([
+      3,
+      `error: No server is chosen. A local server runs on ${baseUrl}. (BASE_URL_REQUIRED)
+hint: Name one with --base-url URL or VOUCHERCTL_BASE_URL, which \`voucherctl server env --base-url ${baseUrl}\` prints for a shell.
+`,
+    ])
+    const second = await localStub()
+    register(home, second.baseUrl, { instance_id: 'second', started_at: '2026-11-21T11:00:00.000Z' })
+    expect((await cli('apps list', { home })).stderr).toContain(
+      `No server is chosen. Local servers run on ${baseUrl} and ${second.baseUrl}.`,
+    )
+  })
+
+  test('doctor names the servers in memory that run if no server is chosen', async () => {
+    const home = temporaryDir()
+    const { baseUrl } = await localStub()
+    register(home, baseUrl)
+    const { stdout } = await cli('doctor --json', { home })
+    expect(JSON.parse(stdout).checks).toContainEqual(
+      expect.objectContaining({ name: 'base URL', message: `No server is chosen. A local server runs on ${baseUrl}.` }),
+    )
+  })
+})
+
 describe('a base URL of a local server', () => {
   test('server status finds the server at --base-url and says folder and URL', async () => {
     const home = temporaryDir()
