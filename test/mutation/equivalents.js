@@ -492,6 +492,13 @@ export const equivalents = {
       reason: 'recordsOf reads nothing for an empty rest',
     },
   ],
+  'src/store/delivery/worker-pass.ts': [
+    {
+      from: 'if (expected === null || !(yield* saveTransition(attempt, expected, outcome, attempt.leaseUntil))) {',
+      to: 'if (false || !(yield* saveTransition(attempt, expected, outcome, attempt.leaseUntil))) {',
+      reason: 'the state after a claim always holds the lease; only the types need the comparison',
+    },
+  ],
   'src/store/idempotency.ts': [
     {
       from: 'data: record.data === null ? null : (JSON.parse(record.data) as Data),',

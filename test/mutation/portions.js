@@ -94,4 +94,9 @@ export const portions = [
     ],
     onPostgres: true,
   },
+  {
+    name: 'worker',
+    sources: ['src/store/delivery/worker-pass.ts'],
+    tests: ['test/store/delivery/worker-pass*.test.ts'],
+  },
 ]

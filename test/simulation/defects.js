@@ -194,14 +194,14 @@ export const defects = [
   defect(
     pass,
     'an expired update is sent',
-    'const expired = row.last_attempt_at === null && madeAt !== null',
-    'const expired = row.last_attempt_at === 0 && madeAt !== null',
+    'const expired = row.last_attempt_at === null && (madeAt',
+    'const expired = row.last_attempt_at === 0 && (madeAt',
   ),
   defect(
     pass,
     'an attempted update expires',
-    'const expired = row.last_attempt_at === null && madeAt !== null',
-    'const expired = madeAt !== null',
+    'const expired = row.last_attempt_at === null && (madeAt',
+    'const expired = (madeAt',
   ),
   defect(
     pass,

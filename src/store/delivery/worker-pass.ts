@@ -12,7 +12,7 @@ import {
 } from '../../domain/delivery.js'
 import { PROCESS_CLOCK_SKEW_MS_MAX } from '../../domain/time.js'
 import { UNCONFIRMED_UPDATE_RETENTION_MS } from '../../domain/update.js'
-import { all, type Op, one, run } from '../operation.js'
+import { aggregate, all, type Op, one, run } from '../operation.js'
 import { BACKLOG_ROWS_PER_WRITE, DELIVERABLE } from './backlog.js'
 
 export interface Attempt {
@@ -30,16 +30,18 @@ export interface Attempt {
   readonly webhook: WebhookRow
 }
 
-export interface EndedAttempt {
-  readonly attempt: Omit<Attempt, 'accountId' | 'body' | 'webhook'> & {
-    /** Null for an expired lease, whose process has exited. */
-    readonly webhook: Pick<WebhookRow, 'set_at'> | null
-  }
+/** Result of an attempt, which may be that its lease expired. */
+interface AttemptResult {
+  readonly attempt: Omit<Attempt, 'accountId' | 'body' | 'webhook'>
   readonly outcome: AttemptOutcome
-  readonly ipAddress: string | null
   readonly endedAt: number
   /** Set if the store may already hold the attempt: a commit failed without reporting its result. */
   readonly mayBeWritten?: true
+}
+
+export interface EndedAttempt extends AttemptResult {
+  readonly attempt: AttemptResult['attempt'] & { readonly webhook: Pick<WebhookRow, 'set_at'> }
+  readonly ipAddress: string | null
 }
 
 /** Input of one pass of the delivery worker (runWorkerPass). */
@@ -82,7 +84,7 @@ export function* runWorkerPass(it: WorkerPass): Op<WorkerPassResult> {
   for (const ended of it.ended) yield* recordAttempt(ended)
   for (const { attempt } of it.ended) include(attempt.botId)
   const begun: Attempt[] = []
-  const held = new Map(it.held)
+  const held = new Map<string | null, number>(it.held)
   const begin = (attempt: Attempt) => {
     begun.push(attempt)
     held.set(attempt.accountId, (held.get(attempt.accountId) ?? 0) + 1)
@@ -98,20 +100,20 @@ export function* runWorkerPass(it: WorkerPass): Op<WorkerPassResult> {
   }
   for (const botId of yield* markReady('<=', it.now)) include(botId)
 
-  const shareOf = (accountId: string) => slotsFor(it.room - begun.length, held.get(accountId) ?? 0)
+  // For an unknown account (null) this is above 0 while any slot is free.
+  const shareOf = (accountId: string | null) => slotsFor(it.room - begun.length, held.get(accountId) ?? 0)
   const waiting = new Map<string, string | null>()
   const unfinished: string[] = []
   for (const [botId, accountId] of bots) {
     // Skip the reads for a bot without a free slot: it may have many pending deliveries.
-    const mayTake = accountId === null ? it.room > begun.length : shareOf(accountId) > 0
-    const left = mayTake ? yield* claim(botId, it, shareOf, begin) : { waiting: accountId }
+    const left = shareOf(accountId) > 0 ? yield* claim(botId, it, shareOf, begin) : { waiting: accountId }
     if (left === 'expired') unfinished.push(botId)
     else if (left !== null) waiting.set(botId, left.waiting)
   }
-  const next = yield* one<{ at: number | null }>(
+  const { at } = yield* aggregate<{ at: number | null }>(
     "select min(next_attempt_at) as at from deliveries where status = 'failed' and ready = 0",
   )
-  return { begun, waiting, unfinished, moreLost, nextDueAt: next?.at == null ? null : Number(next.at) }
+  return { begun, waiting, unfinished, moreLost, nextDueAt: at === null ? null : Number(at) }
 }
 
 /** Returns the bots with deliveries that wait for a slot. The recursive query probes the index once per bot. */
@@ -149,7 +151,7 @@ function* releaseClaims(unconfirmed: readonly Attempt[]): Op<void> {
 }
 
 /** Records an attempt and the new state of its delivery. */
-function* recordAttempt(ended: EndedAttempt): Op<void> {
+function* recordAttempt(ended: AttemptResult): Op<void> {
   const { attempt, outcome, endedAt } = ended
   const { deliveryId: id, botId } = attempt
   if (ended.mayBeWritten && (yield* isWritten(attempt))) return
@@ -172,7 +174,7 @@ function* recordAttempt(ended: EndedAttempt): Op<void> {
   )
 }
 
-function* isWritten({ deliveryId, startedAt, manual }: EndedAttempt['attempt']): Op<boolean> {
+function* isWritten({ deliveryId, startedAt, manual }: AttemptResult['attempt']): Op<boolean> {
   const found = yield* one(
     'select number from delivery_attempts where delivery_id = $1 and started_at = $2 and manual = $3',
     [deliveryId, startedAt, manual ? 1 : 0],
@@ -182,7 +184,7 @@ function* isWritten({ deliveryId, startedAt, manual }: EndedAttempt['attempt']):
 
 /** Writes the new state of a delivery unless its lease differs from `lease`; returns true if it wrote. */
 function* saveTransition(
-  { deliveryId: id, botId, updateId }: EndedAttempt['attempt'],
+  { deliveryId: id, botId, updateId }: AttemptResult['attempt'],
   after: DeliveryTransition,
   { statusCode, error, durationMs }: AttemptOutcome,
   lease: number | null,
@@ -213,19 +215,26 @@ function* saveTransition(
   return changed > 0
 }
 
+interface EndpointHealth {
+  readonly last: EndedAttempt
+  readonly successAt: number | null
+  readonly errorAt: number | null
+  readonly errorMessage: string | null
+}
+
 /** Records the health of each endpoint from its latest attempts, unless its webhook has been replaced since. */
 function* recordEndpointHealth(all: readonly EndedAttempt[]): Op<void> {
-  const latest = new Map<string, { last: EndedAttempt; success?: EndedAttempt; failure?: EndedAttempt }>()
+  const latest = new Map<string, EndpointHealth>()
   for (const ended of all) {
     if (!concernsEndpoint(ended.outcome)) continue
-    const known = latest.get(ended.attempt.botId)
-    latest.set(ended.attempt.botId, {
-      ...known,
-      last: ended,
-      [ended.outcome.error === null ? 'success' : 'failure']: ended,
-    })
+    const { attempt, outcome, endedAt } = ended
+    const known = latest.get(attempt.botId) ?? { successAt: null, errorAt: null, errorMessage: null }
+    const change =
+      outcome.error === null ? { successAt: endedAt } : { errorAt: endedAt, errorMessage: outcome.error.message }
+    latest.set(attempt.botId, { ...known, ...change, last: ended })
   }
-  for (const [botId, { last, success, failure }] of [...latest].sort(([a], [b]) => (a < b ? -1 : 1))) {
+  for (const botId of [...latest.keys()].sort()) {
+    const { last, successAt, errorAt, errorMessage } = latest.get(botId) as EndpointHealth
     yield* run(
       `update webhooks set failing = $3, ip_address = coalesce($4, ip_address),
          last_success_at = coalesce($5, last_success_at), last_error_at = coalesce($6, last_error_at),
@@ -233,12 +242,12 @@ function* recordEndpointHealth(all: readonly EndedAttempt[]): Op<void> {
        where bot_id = $1 and set_at = $2`,
       [
         botId,
-        last.attempt.webhook?.set_at ?? 0,
+        last.attempt.webhook.set_at,
         last.outcome.error === null ? 0 : 1,
         last.ipAddress,
-        success?.endedAt ?? null,
-        failure?.endedAt ?? null,
-        failure?.outcome.error?.message ?? null,
+        successAt,
+        errorAt,
+        errorMessage,
       ],
     )
   }
@@ -263,10 +272,8 @@ function* expireLeases(before: number, now: number): Op<string[]> {
         claimed: row,
         leaseUntil: row.lease_until as number,
         startedAt,
-        webhook: null,
       },
       outcome: leaseExpired(Math.min(LEASE_MS, Math.max(0, now - startedAt))),
-      ipAddress: null,
       endedAt: now,
     })
   }
@@ -408,8 +415,8 @@ function* claimDelivery(
     [botId, updateId],
   )) as DeliveryToClaim
   const { id, body, made_at: madeAt, ...standing } = row
-  const expired = row.last_attempt_at === null && madeAt !== null && madeAt <= now - UNCONFIRMED_UPDATE_RETENTION_MS
-  if (body === null || body === '' || expired) {
+  const expired = row.last_attempt_at === null && (madeAt ?? 0) <= now - UNCONFIRMED_UPDATE_RETENTION_MS
+  if (!body || expired) {
     yield* run(
       `update deliveries set status = 'cancelled', cancel_reason = 'expired', ready = 0, next_attempt_at = null,
          resume_status = null
