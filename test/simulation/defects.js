@@ -424,7 +424,7 @@ export const defects = [
   defect(
     webhooks,
     'the replaced secret is not kept for its grace period',
-    'oldSecretUntil == null ? null : (was as WebhookRow).secret',
+    'oldSecretUntil == null ? null : (was?.secret ?? null)',
     'oldSecretUntil == null ? null : null',
   ),
   defect(

@@ -100,7 +100,7 @@ export function* runWorkerPass(it: WorkerPass): Op<WorkerPassResult> {
   }
   for (const botId of yield* markReady('<=', it.now)) include(botId)
 
-  // For an unknown account (null) this is above 0 while any slot is free.
+  // An unknown account (null) counts as one without an attempt: it may take a slot while any is free.
   const shareOf = (accountId: string | null) => slotsFor(it.room - begun.length, held.get(accountId) ?? 0)
   const waiting = new Map<string, string | null>()
   const unfinished: string[] = []
