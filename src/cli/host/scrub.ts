@@ -1,3 +1,4 @@
+import { replaceSecretForms } from '../../contract/secret-forms.js'
 import { mapTexts } from '../output/plain.js'
 import type { Host } from './host.js'
 import { credentialVariables, redact, redactCode, webhookSecretVariable } from './secrets.js'
@@ -25,14 +26,11 @@ export function scrub(host: Pick<Host, 'env'>, text: string): string {
       shown = shown.replaceAll(form, hidden(secret))
     }
   }
-  return shown.replace(CREDENTIAL, redact).replace(CODE, redactCode)
+  return replaceSecretForms(shown, redact, redactCode)
 }
 
 /** Removes secrets from every text in a JSON value. */
 export const scrubAll = (host: Pick<Host, 'env'>, value: unknown) => mapTexts(value, (text) => scrub(host, text))
-
-const CREDENTIAL = /\b(?:(?:sop|sbot|opk)_[\w-]{16,}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)/g
-const CODE = /\b(?:VQ1-[0-9A-Z]{20,}|[0-9A-Z]{4}(?:-[0-9A-Z]{4}){3}(?![-\w]))/g
 
 function hidden(secret: string): string {
   const shown = redact(secret)

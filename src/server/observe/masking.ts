@@ -1,6 +1,6 @@
 import { HIDDEN } from '../../contract/platform/activity.js'
 import type { Schema } from '../../contract/schema.js'
-import { parseCredential } from '../../domain/credentials.js'
+import { replaceSecretForms } from '../../contract/secret-forms.js'
 
 /** Keywords of a schema that decide what is shown. */
 interface Keywords {
@@ -17,25 +17,13 @@ interface Keywords {
 /** Shorter secrets are not searched for in other places: they may equal an ordinary word. */
 const SEARCHED_LENGTH_MIN = 8
 
-const TOKEN = /(?:sop|sbot|opk)_[\w-]{16,}|VQ1-[0-9A-Z]{20,}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/gi
-/** Four groups of four symbols, with what people type between them. */
-const CODE =
-  /(?<![0-9A-Za-z-])[0-9A-Za-z]{4}(?:[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]*[0-9A-Za-z]{4}){3}(?![0-9A-Za-z-])/gu
-/** A code between other parts of a name, such as the idempotency key `redeem-CODE-1`. */
-const CODE_IN_NAME = /(?<![0-9A-Za-z])(?:[0-9A-Za-z]{4}(?:-[0-9A-Za-z]{4}){3,}|[0-9A-Za-z]{16})(?![0-9A-Za-z])/g
-const ISSUED_CODE = /^[0-9A-Z]{4}(?:-[0-9A-Z]{4}){3}$/
-
 /** Replaces what has the form of a token, a JWT, a redeem code or a QR token. */
-export function hideForms(text: string): string {
-  if (text.length < 16) return text
-  const isCode = (it: string) => ISSUED_CODE.test(it) || parseCredential('redeem_code', it).ok
-  const hasCode = (name: string) =>
-    name.split('-').some((_, index, groups) => isCode(groups.slice(index, index + 4).join('-')))
-  return text
-    .replace(TOKEN, HIDDEN)
-    .replace(CODE, (it) => (isCode(it) ? HIDDEN : it))
-    .replace(CODE_IN_NAME, (it) => (hasCode(it) ? HIDDEN : it))
-}
+export const hideForms = (text: string) =>
+  replaceSecretForms(
+    text,
+    () => HIDDEN,
+    () => HIDDEN,
+  )
 
 /** True for a word such as `recipient_user_id`: random text has digits. */
 export const isWord = (text: string) => /^[A-Za-z][A-Za-z._-]{0,63}$/.test(text)

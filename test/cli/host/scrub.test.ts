@@ -11,6 +11,12 @@ test.each([
   [`Bearer ${secrets.VOUCHERCTL_OPERATOR_KEY}.`, 'Bearer opk_….'],
   [`"${secrets.VOUCHERCTL_JWT}"`, '"eyJ…"'],
   [`code ${redeemCode}, ${qrToken}`, 'code …T4FJ, …Y0YZ'],
+  ['M9S3 46Q3 D25V T4FJ', '…T4FJ'],
+  ['M9S346Q3D25VT4FJ', '…T4FJ'],
+  ['m9s3-46q3-d25v-t4fj', '…t4fj'],
+  [`--foo=${redeemCode.toLowerCase()}`, '--foo=…t4fj'],
+  ['key redeem-m9s3-46q3-d25v-t4fj-1', 'key redeem-…t4fj-1'],
+  [qrToken.toLowerCase(), '…y0yz'],
 ])('scrub() shortens a secret in "%s"', (text, shown) => {
   expect(scrub(host(), text)).toBe(shown)
 })
@@ -21,6 +27,8 @@ test.each([
   'one of sop_, sbot_ or opk_',
   'key 0b2f6a1e-1c2d-4e3f-8a9b-0c1d2e3f4a5b',
   'sha256:OS1SdPMvxjrnaM7Mx8GZwIzZLS7z0mYCLzvJ9bZXScA',
+  'profiles list --json',
+  'A template file that contains it',
 ])('scrub() does not change "%s", which contains no secret', (text) => expect(scrub(host(), text)).toBe(text))
 
 test('scrub() hides secrets passed to remember() in text, JSON and URLs, except short ones', () => {
@@ -51,6 +59,15 @@ test('vouchers verify prints an error response without the redeem code, in any s
     expect(ran.stderr).not.toMatch(/46q3/i)
   }
 })
+
+test.each(['m9s3-46q3-d25v-t4fj', 'M9S3 46Q3 D25V T4FJ', 'M9S346Q3D25VT4FJ'])(
+  'vouchers with "%s" in place of a command refuses it without the code',
+  async (typed) => {
+    const { exit, stderr } = await cli(['vouchers', typed])
+    expect(exit).toBe(2)
+    expect(stderr).not.toMatch(/46q3/i)
+  },
+)
 
 test('a command shortens a token in its output even if it was typed as another argument', async () => {
   const { baseUrl } = await stub(() => success(app))
