@@ -41,14 +41,15 @@ const NO_QUERY = strictInput({})
 const noCheck = { check: undefined, passesGate: undefined }
 
 /**
- * Creates the route of an endpoint. It takes these steps until the first refusal (DECISIONS.md#order-of-checks):
- * credential, application, feature and scope (`authenticate`), rate limit, body, idempotency key, replay, handler.
+ * Creates the route of an endpoint. Its steps, until the first refusal (DECISIONS.md#order-of-checks): credential,
+ * application, feature and scope (`authenticate`), rate limit, body, members, Idempotency-Key header, handler. The
+ * store operation of a handler replays an earlier response.
  */
 export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpoint, handler: Handler<Endpoint>): void {
   const { check, handle, passesGate } = typeof handler === 'function' ? { ...noCheck, handle: handler } : handler
   const { gate } = deps
   const query = endpoint.query ?? NO_QUERY
-  let codec: EndpointCodec | undefined
+  let loading: Promise<EndpointCodec> | undefined
 
   routes.add({
     method: endpoint.method,
@@ -79,43 +80,56 @@ export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpo
     )
   }
 
-  /** Reads the body, validates the input, runs the handler and sends the response. */
   async function respond(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const refused = (refusal: Refusal): void => {
-      sendFailure(request, reply, refusal)
-    }
-    codec ??= (await import('./http/endpoint-codec.js')).codecOf(endpoint, query)
-    const loaded = codec
-    const reading = readJson(request, endpoint.bodyBytesMax)
-    const read = reading instanceof Promise ? await reading : reading
+    const read = await readJson(request, endpoint.bodyBytesMax)
     if (!read.ok) {
       sendBodyFailure(request, reply, read)
       return
     }
-    const proceed = async () => {
-      // The credential was checked in a state that a reset or restore has replaced since.
-      const refusal = request.generation === gate.generation || passesGate ? null : await admit(request, reply)
-      if (refusal !== null) return refused(refusal)
-      const body = read.value === undefined && endpoint.bodyOptional ? {} : read.value
-      const input = readInput(request, query, body, loaded.validate, check)
-      if (!input.ok) return refused(input)
-      const idempotencyKey = readIdempotencyKey(deps, request, endpoint, body)
-      if (idempotencyKey !== undefined && 'ok' in idempotencyKey) return refused(idempotencyKey)
-      // A decrypted request has no connection of its own: use the HTTP exchange that carried its envelope.
-      const carrier = request.inner?.outer ?? { request: request.raw, response: reply.raw }
-      const call = callOf(request, carrier, idempotencyKey)
-      const drop = () => carrier.response.destroy()
-      const run = () => deps.faults.run(endpoint.id, () => handle(input.value, call), drop)
-      // Wait for a running call with the same idempotency key: the handler can then replay its record.
-      const { applicationId } = call.caller
-      const result = await (idempotencyKey === undefined
-        ? run()
-        : idempotentCalls.run(applicationId, idempotencyKey, run))
-      if (result.ok) request.voucher = voucherCallOf(endpoint.id, result.data, call.caller, idempotencyKey)
-      sendResult(request, reply, endpoint, result, loaded)
-    }
+    loading ??= import('./http/endpoint-codec.js').then(({ codecOf }) => codecOf(endpoint, query))
+    const codec = await loading
+    const body = read.value === undefined && endpoint.bodyOptional ? {} : read.value
     // Wait only after the body has arrived: a reset must not wait for a client that sends slowly.
-    await (passesGate ? proceed() : gate.run(proceed))
+    const result = await (passesGate
+      ? runCall(request, reply, body, codec)
+      : gate.run(() => runInCurrentState(request, reply, body, codec)))
+    sendResult(request, reply, endpoint, result, codec)
+  }
+
+  /** Checks the credential again if a reset or restore has replaced the state in which it was checked. */
+  async function runInCurrentState(request: FastifyRequest, reply: FastifyReply, body: unknown, codec: EndpointCodec) {
+    const refusal = request.generation === gate.generation ? null : await admit(request, reply)
+    return refusal ?? runCall(request, reply, body, codec)
+  }
+
+  async function runCall(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    body: unknown,
+    { validate }: EndpointCodec,
+  ): Promise<Reply<Endpoint> | Refusal> {
+    const input = readInput(request, query, body, validate, check)
+    if (!input.ok) return input
+    const idempotencyKey = readIdempotencyKey(deps, request, endpoint, body)
+    if (idempotencyKey !== undefined && 'ok' in idempotencyKey) return idempotencyKey
+    const result = await runHandler(request, reply, input.value, idempotencyKey)
+    if (result.ok) request.voucher = voucherCallOf(endpoint.id, result.data, request.caller as Caller, idempotencyKey)
+    return result
+  }
+
+  /** Runs the handler after a running call with the same idempotency key, whose record it can then replay. */
+  function runHandler(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    input: Record<string, unknown>,
+    idempotencyKey: IdempotencyKey | undefined,
+  ): Promise<Reply<Endpoint> | Refusal> {
+    // A decrypted request has no connection of its own: use the HTTP exchange that carried its envelope.
+    const carrier = request.inner?.outer ?? { request: request.raw, response: reply.raw }
+    const call = callOf(request, carrier, idempotencyKey)
+    const drop = () => carrier.response.destroy()
+    const run = () => deps.faults.run(endpoint.id, () => handle(input, call), drop)
+    return idempotencyKey === undefined ? run() : idempotentCalls.run(call.caller.applicationId, idempotencyKey, run)
   }
 }
 
