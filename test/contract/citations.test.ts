@@ -13,7 +13,7 @@ const within = (folder: string, ending: RegExp) =>
     .map((path) => posix.join(folder, path.replaceAll('\\', '/')))
     .filter((path) => ending.test(path))
 
-const sources = ['src', 'test', 'bin'].flatMap((folder) => within(folder, /\.(?:ts|js|cjs)$/))
+const sources = ['src', 'test', 'bin'].flatMap((folder) => within(folder, /\.(?:[cm]?[jt]s|tsx|sh)$/))
 const documents = [
   ...readdirSync(root).filter((path) => path.endsWith('.md')),
   ...['src', 'test'].flatMap((folder) => within(folder, /\.md$/)),
