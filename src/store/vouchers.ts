@@ -162,7 +162,6 @@ function deriveCredentials({ derive }: CredentialKey, voucherId: string, counter
 }
 
 const insert = inserting<VoucherRow>('vouchers', 'on conflict do nothing')
-const insertRedemption = inserting<RedemptionRow>('redemptions')
 const saveReversal = updating<RedemptionRow>(
   'redemptions',
   ['application_id', 'id'],
@@ -251,19 +250,6 @@ const SHOWN = byType(
        code_hint, channel, bot_id, issued_at, redeemed_at, redemption_id, metadata, updated_at
      from vouchers where application_id = $1 and ${hash} = $2`,
 )
-const REDEEMABLE = byType(
-  (hash) =>
-    `select ${hash} as hash, id, template_id, external_issue_id, recipient_user_id, state, valid_from, valid_until,
-       code_hint, redeemed_at, redemption_id
-     from vouchers where application_id = $1 and ${hash} = $2`,
-)
-/** Redeems a voucher found by its credential hash: unlike the index by id, this index is already in the cache. */
-const REDEEMED = byType(
-  (hash) =>
-    `update vouchers set state = 'redeemed', redeemed_at = $3, redemption_id = $4, updated_at = $3
-     where application_id = $1 and ${hash} = $2`,
-)
-
 /** A credential with its possible hashes, one for each credential key. */
 export interface HashedCredential {
   readonly type: CredentialType
@@ -309,6 +295,20 @@ export interface Redeem extends CallSource {
   readonly newDeliveryId: () => string
   readonly now: number
 }
+
+const REDEEMABLE = byType(
+  (hash) =>
+    `select ${hash} as hash, id, template_id, external_issue_id, recipient_user_id, state, valid_from, valid_until,
+       code_hint, redeemed_at, redemption_id
+     from vouchers where application_id = $1 and ${hash} = $2`,
+)
+/** Redeems a voucher found by its credential hash: unlike the index by id, this index is already in the cache. */
+const REDEEMED = byType(
+  (hash) =>
+    `update vouchers set state = 'redeemed', redeemed_at = $3, redemption_id = $4, updated_at = $3
+     where application_id = $1 and ${hash} = $2`,
+)
+const insertRedemption = inserting<RedemptionRow>('redemptions')
 
 export function* redeem(
   call: Redeem,
