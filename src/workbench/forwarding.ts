@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { isIP } from 'node:net'
 import { codeOf } from '../files/error-code.js'
 import { finalResponse, isInvalidResponse } from './final-response.js'
-import { pairsOf } from './header-pairs.js'
+import { pairsOf, withoutContentLength } from './header-pairs.js'
 
 /** A received delivery to be sent to the application. */
 export interface ForwardedDelivery {
@@ -67,12 +67,6 @@ export function endToEnd(headers: readonly string[], host?: string): string[] {
     .filter(([name]) => isEndToEnd(name.toLowerCase()))
     .flatMap(([name, value]) => [name, host !== undefined && name.toLowerCase() === 'host' ? host : value])
 }
-
-/** Removes Content-Length, because that of a 204 may differ from the body; the listener sets the real length. */
-const withoutLength = (headers: readonly string[]) =>
-  pairsOf(headers)
-    .filter(([name]) => name.toLowerCase() !== 'content-length')
-    .flat()
 
 const LOOPBACK = ['127.0.0.1', '::1']
 
@@ -167,7 +161,8 @@ export class Forwarder {
     request.end(body)
     const response = await finalResponse(request)
     const { statusCode: status = 502, rawHeaders } = response
-    return { status, headers: withoutLength(endToEnd(rawHeaders)), body: await readResponse(request, response) }
+    // The Content-Length of a 204 may differ from its body; the listener sets the real length.
+    return { status, headers: withoutContentLength(endToEnd(rawHeaders)), body: await readResponse(request, response) }
   }
 }
 

@@ -4,3 +4,9 @@ export function pairsOf(headers: readonly string[]): [name: string, value: strin
   for (let at = 0; at + 1 < headers.length; at += 2) pairs.push([headers[at] ?? '', headers[at + 1] ?? ''])
   return pairs
 }
+
+/** Removes Content-Length, which may be wrong for the body that is sent; the sender sets the right one. */
+export const withoutContentLength = (headers: readonly string[]) =>
+  pairsOf(headers)
+    .filter(([name]) => name.toLowerCase() !== 'content-length')
+    .flat()

@@ -35,12 +35,6 @@ export async function sendReplay(
   return { response, duration_ms, at }
 }
 
-/** Removes Content-Length, which is wrong for a changed body; the forwarder sends the right one. */
-export const withoutContentLength = (headers: readonly string[]) =>
-  pairsOf(headers)
-    .filter(([name]) => name.toLowerCase() !== 'content-length')
-    .flat()
-
 /**
  * Signs a recorded delivery again: replaces its signature and timestamp headers in place and appends missing ones.
  * Undefined if its update_id is unknown.

@@ -3,8 +3,9 @@ import type { DeliveryReplay } from '../../contract/platform/deliveries.js'
 import { readUpdate, type WebhookSecret } from '../../webhook/signature.js'
 import { explainDelivery } from '../explain-delivery.js'
 import type { Forwarder } from '../forwarding.js'
+import { withoutContentLength } from '../header-pairs.js'
 import type { RecordedResponse, StoredDelivery } from '../inbox.js'
-import { resign, sendReplay, withoutContentLength } from '../replay.js'
+import { resign, sendReplay } from '../replay.js'
 import { errorOf, exchangeOf } from './page-deliveries.js'
 
 export interface ReplayOrder {

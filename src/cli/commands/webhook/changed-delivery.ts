@@ -1,7 +1,7 @@
 import { updateTypes } from '../../../contract/updates.js'
 import { asMembers, parseJson } from '../../../secure/json.js'
+import { withoutContentLength } from '../../../workbench/header-pairs.js'
 import type { StoredDelivery } from '../../../workbench/inbox.js'
-import { withoutContentLength } from '../../../workbench/replay.js'
 import { applyOverride, readOverride } from '../../../workbench/synthetic.js'
 import type { Ok } from '../../command/context.js'
 import { type Failure, fail, usage } from '../../failure.js'
