@@ -1,8 +1,7 @@
 import type { Application } from '../../../contract/apps.js'
-import type { Bot } from '../../../contract/bots.js'
 import type { Endpoint } from '../../../contract/endpoint.js'
 import { contract } from '../../../contract/index.js'
-import { approvedBot, pendingBot, userBot } from '../../bot-fixtures.js'
+import { approvedBot, listedBot, pendingBot, userBot } from '../../bot-fixtures.js'
 import { application, credentialOf, templateInput } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { Caller, Probing } from '../../probing.js'
@@ -14,7 +13,7 @@ const probe = probesOf('applications', {
 })
 /** Longer than the platform needs to store another time. */
 const CLOCK_STEP_MS = 20
-const { apps, bots, templates, vouchers } = contract
+const { apps, templates, vouchers } = contract
 
 /** Every runtime call, with objects that do not exist. */
 const runtimeCalls: readonly (readonly [Endpoint, (it: Probing) => Readonly<Record<string, unknown>>])[] = [
@@ -75,14 +74,9 @@ async function whileUnlinked(it: Probing, run: (link: Link) => Promise<void>): P
   }
 }
 
-async function botOf(it: Probing, botId: string): Promise<Bot> {
-  const { items } = it.needs(await it.call(bots.list, { limit: 100 }), 'a list of bots')
-  return items.find(({ id }) => id === botId) ?? it.notApplicable('Needs a bot of the account.')
-}
-
 /** When the application and the bot of a link changed last. */
 async function timesOf(it: Probing, botId: string): Promise<string[]> {
-  return [(await current(it)).updatedAt, (await botOf(it, botId)).updated_at]
+  return [(await current(it)).updatedAt, (await listedBot(it, botId)).updated_at]
 }
 
 const isList = (value: unknown) => Array.isArray(value)
@@ -195,10 +189,10 @@ export const applications = [
   ),
   probe('linked-bots', 'The record of an application lists a linked bot.', ['jwt'], async (it) => {
     const { botId, first } = await linked(it)
-    const { username } = await botOf(it, botId)
+    const { username } = await listedBot(it, botId)
     const found = first.linkedBots.find((bot) => bot.botId === botId)
     it.equals('botId and username', [found?.botId, found?.username], [botId, username])
-    it.equals('application_id of the bot', (await botOf(it, botId)).application_id, first.id)
+    it.equals('application_id of the bot', (await listedBot(it, botId)).application_id, first.id)
   }),
   probe('link-twice', 'Linking a bot twice changes nothing the second time.', ['jwt'], async (it) => {
     const { appId, botId } = await linked(it)
