@@ -1,5 +1,5 @@
 import { contract } from '../../../contract/index.js'
-import { application, applicationToken, createdApplication, createTemplate, credentialOf } from '../../fixtures.js'
+import { application, applicationToken, createdApplication, createTemplate } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, Probing } from '../../probing.js'
@@ -13,20 +13,19 @@ import {
   jsonType,
   needsStatus,
   redeemed,
-  unredeemed,
+  verification,
 } from './shared.js'
 
 const probe = probesOf('envelope', {
   specified: ['names-of-a-template', 'names-of-a-bot'],
   partly: ['success', 'failure'],
 })
-const { tokens, templates, vouchers, bots, webhook } = contract
+const { tokens, templates, bots, webhook } = contract
 const SECURE = '/api/v1/secure'
 
 const isText = (value: unknown) => typeof value === 'string' && value !== ''
 
 const listed = (it: Probing) => it.call(templates.list, {})
-const verified = async (it: Probing) => it.call(vouchers.verify, { credential: credentialOf(it, await unredeemed(it)) })
 
 /** Defines a probe that observes the names of the members of a record. */
 const namesOf = (
@@ -163,7 +162,7 @@ export const envelope = [
     return it.call(templates.submit, { templateId: id })
   }),
   statusOf('a-redemption', 200, 'a redemption', ['token', 'template'], async (it) => (await redeemed(it)).response),
-  statusOf('a-verification', 200, 'a verification', ['token', 'template'], verified),
+  statusOf('a-verification', 200, 'a verification', ['token', 'template'], verification),
   statusOf('a-removal', 200, 'the revocation of a token', ['jwt'], async (it) => {
     const { id: appId } = await application(it)
     const { id: tokenId } = await applicationToken(it, appId, ['vouchers:verify'])

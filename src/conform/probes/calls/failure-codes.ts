@@ -6,6 +6,7 @@ import type { Observed, Probing } from '../../probing.js'
 import {
   anonymousRead,
   createdTemplate,
+  listAs,
   needsStatus,
   tokensOfRun,
   UNKNOWN_REDEMPTION,
@@ -28,7 +29,6 @@ interface Failure {
   call(it: Probing): Promise<Observed>
 }
 
-const listAs = (it: Probing, credential: string) => it.call(templates.list, {}, { as: { credential } })
 const unknownToken = (it: Probing) => listAs(it, 'conform')
 
 /** Failures whose code only the table of failures names: the rules of their checks name the status. */

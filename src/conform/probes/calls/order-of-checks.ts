@@ -8,6 +8,7 @@ import {
   createdTemplate,
   issued,
   issueKey,
+  listAs,
   needsStatus,
   tokensOfRun,
   UNKNOWN_TEMPLATE,
@@ -61,8 +62,6 @@ async function withPolicy<T>(it: Probing, changes: Readonly<Record<string, strin
   }
 }
 
-const readAs = (it: Probing, credential: string) => it.call(templates.list, {}, { as: { credential } })
-
 const disabled = { status: 'disabled' }
 const encryptedOnly = { secure_transport: 'required' }
 
@@ -88,9 +87,9 @@ export const orderOfChecks = [
     ['jwt'],
     async (it) => {
       const { reading, revoked } = await tokensOfRun(it)
-      const first = await readAs(it, revoked)
-      const second = await withPolicy(it, disabled, () => readAs(it, reading))
-      return { first, second, both: () => withPolicy(it, disabled, () => readAs(it, revoked)) }
+      const first = await listAs(it, revoked)
+      const second = await withPolicy(it, disabled, () => listAs(it, reading))
+      return { first, second, both: () => withPolicy(it, disabled, () => listAs(it, revoked)) }
     },
   ),
   pair(
@@ -99,9 +98,9 @@ export const orderOfChecks = [
     ['jwt', 'secure'],
     async (it) => {
       const { reading } = await tokensOfRun(it)
-      const first = await withPolicy(it, disabled, () => readAs(it, reading))
-      const second = await withPolicy(it, encryptedOnly, () => readAs(it, reading))
-      const both = () => withPolicy(it, { ...disabled, ...encryptedOnly }, () => readAs(it, reading))
+      const first = await withPolicy(it, disabled, () => listAs(it, reading))
+      const second = await withPolicy(it, encryptedOnly, () => listAs(it, reading))
+      const both = () => withPolicy(it, { ...disabled, ...encryptedOnly }, () => listAs(it, reading))
       return { first, second, both }
     },
     { plain: true },
@@ -112,9 +111,9 @@ export const orderOfChecks = [
     ['jwt', 'secure'],
     async (it) => {
       const { reading, narrow } = await tokensOfRun(it)
-      const first = await withPolicy(it, encryptedOnly, () => readAs(it, reading))
-      const second = await readAs(it, narrow)
-      return { first, second, both: () => withPolicy(it, encryptedOnly, () => readAs(it, narrow)) }
+      const first = await withPolicy(it, encryptedOnly, () => listAs(it, reading))
+      const second = await listAs(it, narrow)
+      return { first, second, both: () => withPolicy(it, encryptedOnly, () => listAs(it, narrow)) }
     },
     { plain: true },
   ),

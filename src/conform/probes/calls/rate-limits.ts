@@ -1,9 +1,8 @@
 import { contract } from '../../../contract/index.js'
-import { credentialOf } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, Probing } from '../../probing.js'
-import { botIssued, createdTemplate, issued, needsStatus, redeemed, unredeemed } from './shared.js'
+import { botIssued, createdTemplate, issued, needsStatus, redeemed, verification } from './shared.js'
 
 const probe = probesOf('rate-limits')
 const { templates, vouchers, webhook } = contract
@@ -23,8 +22,6 @@ function policyOf({ headers }: Observed) {
 const remainingOf = ({ headers }: Observed) => Number(/;\s*r=(\d+)/.exec(headers.ratelimit ?? '')?.[1])
 
 const reversal = async (it: Probing) => it.call(vouchers.reverse, { redemptionId: 'rdm_00000000000000000000000000' })
-const verification = async (it: Probing) =>
-  it.call(vouchers.verify, { credential: credentialOf(it, await unredeemed(it)) })
 const redemption = async (it: Probing) => (await redeemed(it)).response
 
 interface Limit {

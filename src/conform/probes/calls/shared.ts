@@ -89,3 +89,10 @@ export const verifyWith = (it: Probing, body: string, headers: Readonly<Record<s
 
 /** A read without a credential. */
 export const anonymousRead = (it: Probing) => it.send({ method: 'GET', path: templates.list.path, headers: {} })
+
+/** Lists templates with this credential. */
+export const listAs = (it: Probing, credential: string) => it.call(templates.list, {}, { as: { credential } })
+
+/** Verifies a voucher that is not redeemed. */
+export const verification = async (it: Probing) =>
+  it.call(vouchers.verify, { credential: credentialOf(it, await unredeemed(it)) })
