@@ -25,12 +25,13 @@ interface JunitCase {
   readonly reason?: string | null
 }
 
-/** Writes a JUnit report to a file. Without suites, this checks before a run that the file is writable. */
+/** Writes a JUnit report if a file is named. Without suites, this checks before a run that the file is writable. */
 export async function writeJunit(
   { cwd }: Pick<Host, 'cwd'>,
-  path: string,
+  path: string | undefined,
   suites: readonly JunitSuite[],
 ): Promise<Failure | undefined> {
+  if (path === undefined) return undefined
   try {
     await writeFile(resolve(cwd, path), junitOf(suites))
     return undefined

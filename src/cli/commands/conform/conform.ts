@@ -8,7 +8,7 @@ import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { duration, integer, list, matching, text, toggle, type ValuesOf } from '../../flags/flags.js'
-import type { JunitSuite } from '../../output/junit.js'
+import { writeJunit } from '../../output/junit.js'
 import type { Outcome } from '../../output/outcome.js'
 import { type LinesFile, newLinesFile } from './lines-file.js'
 import { notReachable, offeredIn } from './offered.js'
@@ -92,14 +92,14 @@ export const conform = leaf({
     const recording =
       flags.record === undefined ? undefined : newLinesFile(host, flags.record, 'Name another file for the recording.')
     if (recording?.ok === false) return recording
-    const unwritable = await writeReport(context, flags.junit, [])
+    const unwritable = await writeJunit(host, flags.junit, [])
     if (unwritable !== undefined) return unwritable
     const receiver = await openReceiver(flags)
     if (receiver !== undefined && 'code' in receiver) return receiver
     try {
       const report = await run(context, base.value, flags, { file, recording, receiver, only, total: probes.length })
       if ('code' in report) return report
-      const failure = await writeReport(context, flags.junit, suitesOf(report))
+      const failure = await writeJunit(host, flags.junit, suitesOf(report))
       const exit = report.interrupted ? 130 : report.ok ? (report.holds === 0 && report.not_reachable > 0 ? 9 : 0) : 1
       if (!output.isForPeople) return { ok: true, data: report, exit, failure }
       output.say(linesOf(report, output.reportWidth, await output.paint()).join('\n'))
@@ -205,10 +205,4 @@ async function openReceiver(flags: ConformFlags): Promise<WebhookReceiver | Fail
     if (codeOf(error) !== 'EADDRINUSE' && codeOf(error) !== 'EACCES') throw error
     return fail(codeOf(error) as 'EADDRINUSE', `Port ${port} cannot be used.`, 'Name another with --webhook-port N.')
   }
-}
-
-async function writeReport({ host }: Context, path: string | undefined, suites: readonly JunitSuite[]) {
-  if (path === undefined) return undefined
-  const { writeJunit } = await import('../../output/junit.js')
-  return writeJunit(host, path, suites)
 }

@@ -9,6 +9,7 @@ import { type Failure, fail, usage } from '../../failure.js'
 import { integer, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { readTextFile } from '../../host/files.js'
 import type { Paint } from '../../output/colour.js'
+import { writeJunit } from '../../output/junit.js'
 import type { Outcome } from '../../output/outcome.js'
 import type { Output } from '../../output/output.js'
 import { plainLine } from '../../output/plain.js'
@@ -169,7 +170,7 @@ async function allowed(
   baseUrl: string | undefined,
   junit: string | undefined,
 ): Promise<Failure | undefined> {
-  const problem = await writeReport(context, junit, [])
+  const problem = await writeJunit(context.host, junit, [])
   if (problem !== undefined) return problem
   if (baseUrl === undefined) return undefined
   const { profileName } = context.settings
@@ -218,7 +219,7 @@ async function runAll(
   const failure = results.find((it) => it?.ok === false)
   if (failure?.ok === false) return failure
   const reports = results.flatMap((it) => (it?.ok ? it.report : []))
-  let fileFailure = await writeReport(context, junit, reports)
+  let fileFailure = await writeJunit(context.host, junit, reports.map(suiteOf))
   const failed = reports.filter((it) => !it.passed).length
   if (envFile !== undefined && failed === 0) {
     const server = options.baseUrl === undefined ? {} : { VOUCHERCTL_BASE_URL: options.baseUrl }
@@ -257,9 +258,3 @@ function problemLines(file: string, { name, line, problems }: StepReport): strin
 }
 
 const suiteOf = ({ steps, teardown, ...report }: ScenarioReport) => ({ ...report, cases: [...steps, ...teardown] })
-
-async function writeReport({ host }: Context, path: string | undefined, reports: readonly ScenarioReport[]) {
-  if (path === undefined) return undefined
-  const { writeJunit } = await import('../../output/junit.js')
-  return writeJunit(host, path, reports.map(suiteOf))
-}
