@@ -1,4 +1,5 @@
 import type { CredentialKind } from '../contract/endpoint.js'
+import { decodePart } from '../contract/path-part.js'
 import { asMembers, parseJson } from '../secure/json.js'
 import { formOf, visitScalars } from './placeholders.js'
 import { allProbes } from './probes/index.js'
@@ -156,7 +157,7 @@ export class Recorder {
   #boundPath(path: string): string {
     return path.replace(/([?&]([^=&]*)=)?([^/?&=]+)/g, (whole, start: string | undefined, name = '', part: string) => {
       if (start !== undefined && !isIdMember(name)) return whole
-      const value = decoded(part)
+      const value = decodePart(part)
       const bound = this.#boundToken(value)
       return bound === value ? whole : `${start ?? ''}${bound}`
     })
@@ -209,13 +210,5 @@ export class Recorder {
   #shown(text: string): string {
     const hidden = this.#secrets.hide(text)
     return this.#secrets.hasPart(hidden) ? '${PART_OF_A_SECRET}' : hidden
-  }
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
   }
 }

@@ -5,6 +5,7 @@ import type { Expected } from '../../../client/response.js'
 import type { CallResult } from '../../../client/result.js'
 import type { Transport, TransportResponse } from '../../../client/transport.js'
 import { type CredentialKind, mutates } from '../../../contract/endpoint.js'
+import { decodePart } from '../../../contract/path-part.js'
 import type { SecureMode } from '../../../secure/client/options.js'
 import { asMembers, parseJson } from '../../../secure/json.js'
 import type { CallFacts } from '../../call-failure.js'
@@ -135,16 +136,8 @@ function inputOf({ path, body, route }: AnyCall): Record<string, unknown> {
   const segments = path.split(/[?#]/, 1)[0]?.split('/') ?? []
   const params = (route?.path ?? '')
     .split('/')
-    .flatMap((part, at) => (part.startsWith(':') ? [[part.slice(1), decoded(segments[at] ?? '')]] : []))
+    .flatMap((part, at) => (part.startsWith(':') ? [[part.slice(1), decodePart(segments[at] ?? '')]] : []))
   return { ...asMembers(body === undefined ? undefined : parseJson(body)), ...Object.fromEntries(params) }
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
 }
 
 /** Success conditions of the call, as for the dedicated command; an unknown route needs only the envelope. */

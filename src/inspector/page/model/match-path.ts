@@ -1,3 +1,5 @@
+import { decodePart } from '../../../contract/path-part.js'
+
 /** Values of the parts of a path that begin with a colon in the pattern; null if the path is another one. */
 export function matchPath(pattern: string, path: string): Record<string, string> | null {
   const parts = path.split('/').filter(Boolean)
@@ -5,17 +7,9 @@ export function matchPath(pattern: string, path: string): Record<string, string>
   if (parts.length !== wanted.length) return null
   const values: Record<string, string> = {}
   for (const [index, name] of wanted.entries()) {
-    const part = decoded(parts[index] ?? '')
+    const part = decodePart(parts[index] ?? '')
     if (name[0] === ':') values[name.slice(1)] = part
     else if (name !== part) return null
   }
   return values
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
 }
