@@ -1,4 +1,5 @@
 import type { CredentialKind } from '../../contract/endpoint.js'
+import { textOrJson } from '../output/value-text.js'
 
 /** Names of the credential kinds in messages. */
 export const credentialNames: Readonly<Record<CredentialKind, string>> = {
@@ -32,7 +33,7 @@ export function looksSecret(name: string, value: unknown): boolean {
   if (/token|secret|jwt|key|password|credential|authorization/i.test(name)) return true
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return Object.entries(value).some(([inner, it]) => looksSecret(inner, it))
-  const content = typeof value === 'string' ? value : JSON.stringify(value)
+  const content = textOrJson(value)
   return /\b(?:sop|sbot|opk)_|\beyJ[\w-]+\.[\w-]+\./.test(content ?? '')
 }
 

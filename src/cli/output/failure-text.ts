@@ -3,6 +3,7 @@ import type { Failure } from '../failure.js'
 import type { Paint } from './colour.js'
 import { encodeJson } from './encode.js'
 import { plainLine } from './plain.js'
+import { textOrJson } from './value-text.js'
 
 /** Encodes a failure as a JSON error object on one line, for scripts. */
 export function toJson(failure: Failure): string {
@@ -30,7 +31,7 @@ export function toText(failure: Failure, paint: Pick<Paint, 'error' | 'hint' | '
   for (const [name, value] of Object.entries(details)) {
     if (name === 'errors' && Array.isArray(value)) for (const issue of value) lines.push(issueLine(issue, nameOf))
     else if (name !== 'idempotency_key' && name !== inWords[code]) {
-      const text = typeof value === 'string' ? value : JSON.stringify(value)
+      const text = textOrJson(value)
       if (!isSaid(text)) lines.push(`  ${plainLine(name)}: ${plainLine(text)}`)
     }
   }

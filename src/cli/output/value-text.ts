@@ -12,6 +12,9 @@ export function labelOf(name: string): string {
 /** Formats a number with separators, such as `12,345`. */
 export const numberText = (it: number): string => it.toLocaleString('en-US')
 
+/** Returns a string as it is, and any other value as JSON. */
+export const textOrJson = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
 /** Formats a value on one line for a person. */
 export function textOf(value: unknown): string {
   if (value === null || value === undefined) return '-'

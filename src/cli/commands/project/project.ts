@@ -5,6 +5,7 @@ import type { ProjectFile, SkippedFile } from '../../config/project-file.js'
 import { type Permission, permissionOf } from '../../config/project-permission.js'
 import { type Failure, fail } from '../../failure.js'
 import { plainLine } from '../../output/plain.js'
+import { textOrJson } from '../../output/value-text.js'
 
 interface ProjectReport {
   readonly path: string | null
@@ -30,13 +31,11 @@ const view = {
   headline: (it: ProjectReport) => sentences[it.reason](it),
   body: ({ content, passed_over: passedOver }: ProjectReport) =>
     [
-      ...Object.entries(content).map(([name, value]) => plainLine(`${name}: ${textOf(value)}`)),
+      ...Object.entries(content).map(([name, value]) => plainLine(`${name}: ${textOrJson(value)}`)),
       ...passedOver.map(({ path, why }) => plainLine(`Passed over: ${path}. ${why}`)),
     ].join('\n'),
   next: (it: ProjectReport) => (it.allowed === false ? 'If you trust it: `voucherctl project allow`' : undefined),
 }
-
-const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
 
 /** Describes the project file. @param projects the allowed files, if this command has just changed them */
 function show({ settings }: Context, projects = settings.config.projects): ProjectReport {

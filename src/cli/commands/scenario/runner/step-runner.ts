@@ -8,6 +8,7 @@ import type { Context } from '../../../command/context.js'
 import { defined } from '../../../flags/defined.js'
 import { credentialVariables, redact } from '../../../host/secrets.js'
 import type { JqThread } from '../../../output/jq/jq-thread.js'
+import { textOrJson } from '../../../output/value-text.js'
 import { readPath } from '../../api/path.js'
 import { prepareAny } from '../../api/send.js'
 import { failedAssertions, outcomeOf, type StepOutcome, shown } from './assertion.js'
@@ -52,7 +53,7 @@ export class StepRunner {
     const captured = ['run', ...this.#captured].map((name): [string, string] => {
       const value = this.#variables.get(name)
       const variable = `SCENARIO_${name.replaceAll('-', '_').toUpperCase()}`
-      return [variable, typeof value === 'string' ? value : JSON.stringify(value)]
+      return [variable, textOrJson(value)]
     })
     const credentials = [...this.#credentials].map(([kind, value]) => [credentialVariables[kind], value] as const)
     return Object.fromEntries([...captured, ...credentials])

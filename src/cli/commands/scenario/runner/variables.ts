@@ -1,3 +1,5 @@
+import { textOrJson } from '../../../output/value-text.js'
+
 /** Matches a variable reference `${name}`, and `$${`, which stands for the text `${`. */
 const REFERENCE = /\$\$\{|\$\{\s*([^}]*?)\s*\}/g
 const WHOLE = /^\$\{\s*([^}]+?)\s*\}$/
@@ -35,7 +37,7 @@ export function filled(value: unknown, variables: Variables): unknown {
 }
 
 /** Replaces variable references in a text; the result is always a text. */
-export const filledText = (text: string, variables: Variables, write = asText) =>
+export const filledText = (text: string, variables: Variables, write = textOrJson) =>
   replaceReferences(text, (name) => write(valueOf(name, variables)))
 
 /** Replaces variable references in a jq expression by JSON literals, so that no value is run as jq code. */
@@ -52,5 +54,3 @@ function valueOf(name: string, variables: Variables): unknown {
   if (!variables.has(name)) throw new UnknownVariable(`\${${name}} has no value`)
   return variables.get(name)
 }
-
-const asText = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
