@@ -1,7 +1,5 @@
+import { LONGEST_TIMER_MS } from '../secure/client/deadline.js'
 import { TransportError } from './transport.js'
-
-/** Maximum delay of a Node timer (2^31 - 1 ms, about 25 days). */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 interface CallLimits {
   readonly signal?: AbortSignal

@@ -1,8 +1,8 @@
 /** Calls `run` once after `ms` milliseconds, unless the returned function is called first. */
 export type SetTimer = (run: () => void, ms: number) => () => void
 
-/** Maximum delay of a Node timer; a timer with a longer delay would fire immediately. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+/** Maximum delay of a Node timer, about 25 days; a timer with a longer delay would fire immediately. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export const systemTimer: SetTimer = (run, ms) => {
   const timer = setTimeout(run, Math.min(ms, LONGEST_TIMER_MS))
