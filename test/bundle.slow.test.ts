@@ -27,6 +27,13 @@ describe('the bundle', () => {
     }
   })
 
+  // A new version of Rolldown may name its wrappers otherwise, which bundle.js would not notice.
+  test('bundled CommonJS modules are in functions that Node 20 parses once', () => {
+    const main = programs[0]?.output.find((it) => it.fileName === 'cli/main.cjs')
+    expect(main).toMatchObject({ code: expect.stringMatching(/require\("[^"]*rolldown-runtime\.cjs"\)/) })
+    expect(main).toMatchObject({ code: expect.stringMatching(/\w\.\w\(\(function\(/) })
+  })
+
   test('bundled scripts of the CLI, without server, probes and PDF, are smaller than 1.5 MB', () => {
     const files = filesWithoutServer(programs[0] as RolldownOutput)
     const bytes = files.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)

@@ -1,6 +1,6 @@
 // Bundles the programs in dist/. The CLI and the server that it starts share one set of CommonJS files, because Node 20
-// takes 5 ms to start its ES module loader and 1 ms per file. No module is in two files: two copies of a class would be
-// different classes.
+// takes 5 ms to start its ES module loader and 1 ms per file. No module is in two files of a program: two copies of a class
+// would be different classes.
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
