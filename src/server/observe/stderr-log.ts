@@ -6,8 +6,8 @@ import { formatInstant } from '../../domain/time.js'
 
 /** Maximum buffer while the reader of stderr does not read; further lines are dropped and counted. */
 const BUFFER_BYTES_MAX = 1024 * 1024
-/** Write at this size or after FLUSH_MS. SonicBoom measures its whole buffer per line, so 4 KiB take more CPU time. */
-const WRITE_BYTES_MIN = 1024
+/** Write at this size or after FLUSH_MS: a write of 1 KiB to a file took a tenth of the CPU time of a verify. */
+const WRITE_BYTES_MIN = 15 * 1024
 const FLUSH_MS = 50
 const END_MS_MAX = 500
 const STDERR = 2
@@ -18,6 +18,8 @@ export class StderrLog {
     dest: STDERR,
     // Asynchronous writes run in a thread, which a slow reader would block; the thread would keep the process alive.
     sync: true,
+    // SonicBoom counts the bytes of a buffer once, those of a text again with each line.
+    contentMode: 'buffer',
     minLength: WRITE_BYTES_MIN,
     maxLength: BUFFER_BYTES_MAX,
     periodicFlush: FLUSH_MS,
@@ -45,7 +47,8 @@ export class StderrLog {
   }
 
   write(line: string): void {
-    if (!this.#ended) this.#destination.write(this.#format(line))
+    // The types of SonicBoom know no buffers, which `contentMode` requires.
+    if (!this.#ended) this.#destination.write(Buffer.from(this.#format(line)) as unknown as string)
   }
 
   /** Flushes the buffer; waits at most half a second for a slow reader. */
