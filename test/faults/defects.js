@@ -355,7 +355,7 @@ export const defects = [
   {
     name: 'an error contains the token of the request',
     file: 'src/cli/host/scrub.ts',
-    from: 'return shown.replace(CREDENTIAL, redact).replace(CODE, redactCode)',
+    from: 'return replaceSecretForms(shown, redact, redactCode)',
     to: 'return shown',
     tests: ['test/cli/host/scrub.test.ts'],
   },
