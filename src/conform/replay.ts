@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { Transport } from '../client/transport.js'
+import { DAY_MS } from '../contract/duration.js'
 import type { CredentialKind } from '../contract/endpoint.js'
 import { type GradedDifference, gradeResponse } from './grade.js'
 import type { Need } from './group.js'
@@ -290,7 +291,7 @@ function kindOf({ path, body = '' }: RecordedRequest) {
 }
 
 /** Times further away than this are not relative to the run. */
-const TIME_SPAN_MS = 2 * 365 * 86_400_000
+const TIME_SPAN_MS = 730 * DAY_MS
 
 /** Moves the times near a recorded probe, so that they are as far in the future or the past of its replay. */
 export function shiftTimes(text: string, recordedAt: number, startedAt: number): string {

@@ -3,6 +3,9 @@ import { input, instant, nullable, oneOf, page, pageQuery, secret } from './fiel
 import { type Static, Type } from './schema.js'
 import { allowedUpdates, updateTypes } from './updates.js'
 
+/** Seconds from the end of a failed attempt to the next one (DECISIONS.md#retry-schedule). */
+export const RETRY_DELAYS_SECONDS: readonly number[] = [60, 300, 900, 3600]
+
 const botId = Type.Object({ botId: Type.String() })
 
 const settings = {

@@ -1,8 +1,9 @@
 import type { Application } from '../contract/apps.js'
+import { DAY_MS } from '../contract/duration.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { Token } from '../contract/tokens.js'
 import type { ApplicationRow, TokenRow } from './rows.js'
-import { DAY_MS, formatInstant, instantOrNull } from './time.js'
+import { formatInstant, instantOrNull } from './time.js'
 import { hashToken, last4Of, tokenPrefixOf } from './tokens.js'
 
 /** Maximum per account and per application (DECISIONS.md#applications, DECISIONS.md#application-tokens). */

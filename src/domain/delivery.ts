@@ -1,15 +1,10 @@
+import { DAY_MS } from '../contract/duration.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { ScheduledAttempt } from '../contract/platform/deliveries.js'
 import type { UpdateType } from '../contract/updates.js'
-import type { Delivery, DeliveryAttempt } from '../contract/webhook.js'
+import { type Delivery, type DeliveryAttempt, RETRY_DELAYS_SECONDS } from '../contract/webhook.js'
 import type { DeliveryAttemptRow, DeliveryRow } from './bot/rows.js'
-import { DAY_MS, formatInstant, instantOrNull } from './time.js'
-
-/**
- * Seconds from the end of a failed attempt to the next one. After the fifth failure the delivery is a dead letter
- * (DECISIONS.md#retry-schedule).
- */
-const RETRY_DELAYS_SECONDS: readonly number[] = [60, 300, 900, 3600]
+import { formatInstant, instantOrNull } from './time.js'
 
 /** Maximum delay before an attempt. A later next_attempt_at means that the clock was set back since it was stored. */
 export const RETRY_DELAY_MS_MAX = Math.max(...RETRY_DELAYS_SECONDS) * 1000

@@ -1,6 +1,6 @@
+import { DAY_MS } from '../contract/duration.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { IdempotencyRecord } from './rows.js'
-import { DAY_MS } from './time.js'
 
 /** Lifetime of idempotency records, except those of redeems, which never expire (DECISIONS.md#idempotency-keys). */
 export const IDEMPOTENCY_LIFETIME_MS = 30 * DAY_MS

@@ -1,8 +1,5 @@
 /** Conversion between instants on the wire (RFC 3339) and in memory (ms since the epoch, DECISIONS.md#times). */
 
-/** A day of 86,400 s: daylight saving time does not apply. */
-export const DAY_MS = 86_400_000
-
 const FORM = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
 const FIRST_MS = Date.parse('0001-01-01T00:00:00.000Z')

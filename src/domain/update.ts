@@ -1,5 +1,6 @@
+import { DAY_MS } from '../contract/duration.js'
 import { defaultUpdateTypes, type UpdateType } from '../contract/updates.js'
-import { DAY_MS, formatInstant } from './time.js'
+import { formatInstant } from './time.js'
 
 export type UpdatePayload = object
 

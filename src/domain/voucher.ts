@@ -1,7 +1,8 @@
+import { DAY_MS } from '../contract/duration.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { Redemption, Verification, Voucher } from '../contract/vouchers.js'
 import type { RedemptionRow, TemplateRow, TemplateSummary, VoucherRow } from './rows.js'
-import { DAY_MS, formatInstant, instantOrNull } from './time.js'
+import { formatInstant, instantOrNull } from './time.js'
 import { windowOf } from './validity.js'
 
 /** Period in which a redemption can be reversed (DECISIONS.md#reversal). */

@@ -1,4 +1,5 @@
 import type { Update } from '../contract/updates.js'
+import { RETRY_DELAYS_SECONDS } from '../contract/webhook.js'
 import { pause } from './pause.js'
 import { type ConnectionChange, type PollingOptions, type PollPosition, pollUpdates } from './polling.js'
 import { isDelivered, type PostResult } from './post.js'
@@ -55,8 +56,8 @@ export interface BridgeOptions<F> extends Omit<PollingOptions<F>, 'connectionLin
   readonly attemptsMax: number | undefined
 }
 
-/** Milliseconds between the platform's attempts; the bridge repeats the last delay (DECISIONS.md#bridge). */
-export const PLATFORM_DELAYS_MS: readonly number[] = [60_000, 300_000, 900_000, 3_600_000]
+/** Delays of the platform's own deliveries; the bridge repeats the last one (DECISIONS.md#bridge). */
+export const PLATFORM_DELAYS_MS: readonly number[] = RETRY_DELAYS_SECONDS.map((it) => it * 1000)
 /** Milliseconds between attempts with `--retry-fast`: from 100 ms, doubling up to 10 s. */
 export const FAST_DELAYS_MS: readonly number[] = [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000]
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../contract/duration.js'
 import { contract } from '../../../contract/index.js'
 import type { CreatedToken, Token } from '../../../contract/tokens.js'
 import { application } from '../../fixtures.js'
@@ -7,7 +8,6 @@ import { createOwnToken, fullToken, revokeAll } from './shared.js'
 
 const probe = probesOf('application-tokens', { specified: ['shown-once', 'revoked'] })
 const { templates, tokens } = contract
-const DAY_MS = 86_400_000
 const ACTIVE_MAX = 20
 const WRITTEN_AFTER_MS = 61_000
 

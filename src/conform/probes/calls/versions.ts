@@ -1,8 +1,9 @@
+import { DAY_MS } from '../../../contract/duration.js'
 import { contract } from '../../../contract/index.js'
 import { probesOf } from '../../probe.js'
 
 const probe = probesOf('versions')
-const YEAR_MS = 365 * 24 * 60 * 60 * 1000
+const YEAR_MS = 365 * DAY_MS
 
 /** Ms since the epoch of a header Deprecation, `@` and Unix seconds (RFC 9745). */
 const deprecatedAt = (value: string) => Number(/^@(\d+)$/.exec(value)?.[1]) * 1000

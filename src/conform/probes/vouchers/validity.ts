@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../contract/duration.js'
 import { contract } from '../../../contract/index.js'
 import { activate, credentialOf, templateInput, tryIssue } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
@@ -18,7 +19,6 @@ import {
 
 const probe = probesOf('validity')
 const { redeem } = contract.vouchers
-const DAY_MS = 86_400_000
 /** A platform may read its clock twice during an issue. */
 const TOLERANCE_MS = 1_000
 
