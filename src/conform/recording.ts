@@ -42,7 +42,7 @@ interface ExchangeBase {
 }
 
 /** An exchange that cannot be played: as much of its request as the file may hold. */
-export interface UnplayableExchange extends ExchangeBase {
+interface UnplayableExchange extends ExchangeBase {
   readonly not_playable: string
   readonly request?: Pick<RecordedRequest, 'method' | 'path'>
 }

@@ -38,7 +38,7 @@ export type LimitName =
   | 'console'
   | 'secure_session'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export const credentialTypes = ['qr_token', 'redeem_code'] as const
 export type CredentialType = (typeof credentialTypes)[number]

@@ -1,5 +1,5 @@
 /** Views that a page can have; a listener has deliveries only. */
-export type PageView = 'requests' | 'vouchers' | 'deliveries' | 'clock' | 'faults' | 'reviews' | 'templates'
+type PageView = 'requests' | 'vouchers' | 'deliveries' | 'clock' | 'faults' | 'reviews' | 'templates'
 
 /** What the page shows and of which process, from `GET /_platform/ui/features`. */
 export interface PageFeatures {

@@ -74,7 +74,7 @@ export type MakeHandlers<Group extends keyof Contract, Name extends keyof Contra
 type ReplyOf<Data> = Success<Exclude<Data, Refusal>> | Extract<Data, Refusal>
 
 /** Runs store operations and returns their record or refusal as the reply of a handler. */
-export interface Replies {
+interface Replies {
   read<Data extends object>(op: () => Op<Data>): Promise<ReplyOf<Data>>
   write<Data extends object>(op: () => Op<Data>): Promise<ReplyOf<Data>>
 }

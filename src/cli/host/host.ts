@@ -31,7 +31,7 @@ export interface Out {
 }
 
 /** Standard input. */
-export interface In extends AsyncIterable<Uint8Array | string> {
+interface In extends AsyncIterable<Uint8Array | string> {
   readonly isTTY?: boolean
 }
 

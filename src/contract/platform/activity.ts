@@ -27,7 +27,7 @@ export const exchange = Type.Object({
 export type Exchange = Static<typeof exchange>
 
 /** One attempt of a delivery, or one delivery that a listener received. */
-export const deliveryActivity = Type.Object({
+const deliveryActivity = Type.Object({
   delivery_id: Type.String(),
   update_id: Type.Unsafe<number | string | null>({ type: ['integer', 'string', 'null'] }),
   update_type: nullable(Type.String()),

@@ -15,7 +15,7 @@ const replayModes = ['as_sent', 'resigned'] as const
 const deliveryError = nullable(Type.Object({ code: Type.String(), message: Type.String() }))
 
 /** Request and response of a recent attempt or replay, from the memory of the process that made it. */
-export const attemptExchange = Type.Object({
+const attemptExchange = Type.Object({
   ...exchange.properties,
   at: instant,
   attempt: nullable(Type.Integer({ description: 'of the schedule, from 1; null for a manual retry or a replay' })),
@@ -79,7 +79,7 @@ const signature = Type.Object({
   webhook_set_at: instant,
 })
 
-export const deliveryDetail = Type.Object({
+const deliveryDetail = Type.Object({
   delivery,
   bot_name: Type.String(),
   url: nullable(Type.String({ description: 'null if the bot has no webhook now' })),
@@ -101,7 +101,7 @@ export const deliveryDetail = Type.Object({
 })
 export type DeliveryDetail = Static<typeof deliveryDetail>
 
-export const deliveryReplay = Type.Object({
+const deliveryReplay = Type.Object({
   status: nullable(Type.Integer()),
   error: deliveryError,
   duration_ms: Type.Integer(),

@@ -3,7 +3,7 @@ export const papers = {
   a4: { width: 210, height: 297 },
   letter: { width: 215.9, height: 279.4 },
 } as const
-export type Paper = keyof typeof papers
+type Paper = keyof typeof papers
 
 /** A voucher has the size of a business card in millimetres: ten fit on a page of both papers, with a margin. */
 export const card = { width: 88.9, height: 50.8, columns: 2, rows: 5 } as const
