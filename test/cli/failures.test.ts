@@ -32,7 +32,7 @@ test('hints that name ids of the call or the response can be run', async () => {
   expect(await unrunnable(hints.join('\n'))).toEqual([])
 })
 
-test('the hint for a damaged file of snapshots deletes this file only if its name is that of such files', () => {
+test('hint for a damaged snapshot file deletes it only if it has the name of a snapshot file', () => {
   const hint = (file: string) => adviceFor('SNAPSHOTS_DAMAGED', { details: { file }, input: {} })
   expect(hint('/my data/voucherctl.db.snapshots')).toContain("`rm '/my data/voucherctl.db.snapshots'`")
   for (const file of ['/home/me/.profile', '/home/me/x; rm voucherctl.db.snapshots'])
@@ -70,7 +70,7 @@ test('notices and errors break at spaces on a terminal, and only there', async (
   expect(piped).toMatch(/^hint: .{100}/m)
 })
 
-test('the hint for a refused credential names the variable that holds it and the command for its kind', async () => {
+test('hint for a refused credential names its variable and the command for its kind', async () => {
   const { lines } = await refused('apps list', 401, 'TOKEN_INVALID')
   expect(lines[2]).toMatch(
     /^hint: Check .* VOUCHERCTL_JWT wins over the profile: correct it or unset it\. .*`voucherctl login /,

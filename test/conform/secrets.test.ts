@@ -63,7 +63,7 @@ test('curl command passes the request unchanged when bash expands the variables 
   ])
 })
 
-test('curl command hides a code that a probe has changed, and escapes what a terminal does not show', () => {
+test('curl command hides a code that a probe has changed, and escapes invisible characters', () => {
   const secrets = new Secrets()
   secrets.add('CODE', 'ABCD-EFGH-JKMN-PQRS')
   const body = '{"value":"abcdefghjkmnpqrs","name":"e\u0301\u202e"}'

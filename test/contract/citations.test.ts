@@ -3,7 +3,10 @@ import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-/** Tests that every file, heading and export named in a comment or linked in a document exists. */
+/**
+ * Tests that every file, heading and export named in a comment or linked in a document exists,
+ * and that names of tests are short.
+ */
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -93,6 +96,14 @@ const brokenLinksOf = (document: string, text: string) =>
     const reason = brokenLink(document, label, target)
     return reason === undefined ? [] : [`${document}: ${target} ${reason}`]
   })
+
+const testName = /(?:^ *(?:test|it)[\w.]*|[\])`])\(\s*(['"`])((?:\\.|(?!\1)[^\n])*)\1,/gm
+
+test('every name of a test has at most 90 characters', () => {
+  const names = within('test', /\.ts$/).flatMap((path) => [...read(path).matchAll(testName)].map(([, , it = '']) => it))
+  expect(names.length).toBeGreaterThan(3_000)
+  expect(names.filter((it) => it.length > 90)).toEqual([])
+})
 
 test('every document and heading that a source file cites exists', () => {
   expect(sources.flatMap((path) => brokenCitationsOf(path, read(path)))).toEqual([])

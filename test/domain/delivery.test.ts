@@ -204,7 +204,7 @@ describe('schedule of a delivery', () => {
     expect(shown({ attempt_count: 1 })[2]).toEqual(later(305_000))
   })
 
-  it('schedule of a failed delivery goes on during a manual retry, that of a dead letter does not', () => {
+  it('schedule continues during a manual retry of a failed delivery, but not of a dead letter', () => {
     const retried = { attempt_count: 2, next_attempt_at: 0 }
     expect(shown({ ...retried, resume_status: 'failed' })[2]).toEqual(['due', '1970-01-01T00:00:00.000Z'])
     expect(shown({ ...retried, resume_status: 'dead_letter' })[2]).toEqual(never)

@@ -11,7 +11,7 @@ it('bot receives the default update types unless it has chosen others', () => {
   expect(isWanted('ping', '["voucher_issued"]')).toBe(false)
 })
 
-it('chosen update types replace the previous ones without duplicates; none chosen means the default', () => {
+it('chosen update types replace the previous ones without duplicates; none means the default', () => {
   expect(chosenTypes(undefined, '["ping"]')).toBe('["ping"]')
   expect(chosenTypes(undefined, null)).toBeNull()
   expect(chosenTypes([], '["ping"]')).toBeNull()

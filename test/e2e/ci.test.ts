@@ -32,7 +32,7 @@ describe('CI', () => {
   })
   afterAll(() => bash('npx voucherctl server stop'))
 
-  test('server start refuses a seed file with tokens that others can read, and a mistake by its line', async () => {
+  test('server start refuses a readable seed file with tokens, and names the line of a mistake', async () => {
     const open = await bash('npx voucherctl server start --seed seed.yaml --memory --port 0')
     expect([open.exitCode, open.stderr]).toEqual([2, expect.stringContaining('chmod 600 seed.yaml')])
     const wrong = await bash('sed s/name:/nam:/ seed.yaml | npx voucherctl server start --seed - --memory --port 0')

@@ -11,7 +11,7 @@ const hasCurl = spawnSync('curl', ['--version']).status === 0
 const walked = endpoints.filter(({ path }) => path.startsWith('/api/v1/open-platform/'))
 
 test.skipIf(!hasCurl)(
-  `curl gets the expected status from every runtime and console endpoint${hasCurl ? '' : ': skipped, no curl'}`,
+  `curl gets the expected status from all endpoints${hasCurl ? '' : ': skipped, no curl'}`,
   async () => {
     const script = join(import.meta.dirname, 'curl-walk.sh')
     const bin = join(folder, 'node_modules', 'voucherctl', 'bin', 'voucherctl.js')

@@ -367,7 +367,7 @@ describe('scenarios and webhooks', () => {
     expect(readFileSync(env, 'utf8')).toMatch(/^export SCENARIO_APP=app_\w+$/m)
   })
 
-  test('a wildcard route takes an update, replay --set changes it, and the inbox keeps the response', async () => {
+  test('wildcard route takes an update, replay --set changes it, and the inbox keeps the response', async () => {
     const app = createServer((_request, response) => response.writeHead(202, { 'X-App': 'yes' }).end('Thanks'))
     await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve))
     const { port } = app.address() as AddressInfo

@@ -17,7 +17,7 @@ it('findChromium takes the first program in PATH, and no folder or file without 
   expect(findChromium({ PATH: folders.join(delimiter) })).toBe(path)
 })
 
-it('findChromium takes the program that VOUCHERCTL_CHROMIUM names, and no other if that is missing', () => {
+it('findChromium looks only for the program that VOUCHERCTL_CHROMIUM names, if it is set', () => {
   const folder = temporaryDir()
   program(join(folder, 'chromium'))
   const named = program(join(folder, 'my-chrome'))

@@ -41,7 +41,7 @@ async function newCookie(): Promise<string> {
   return String(headers['set-cookie']).split(';', 1)[0] as string
 }
 
-test('page is served for every path without an extension, with headers that name what it may load', async () => {
+test('page is served for every path without an extension, with headers that limit what it loads', async () => {
   for (const path of ['', '/', '/requests/req_01', '/vouchers/vch_1?tab=life']) {
     const { status, headers, text } = await send('GET', `/_platform/ui${path}`, { 'sec-fetch-site': 'none' })
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])

@@ -76,7 +76,7 @@ describe('test clock', () => {
 })
 
 describe('lists of the operator', () => {
-  it('applications and templates of all accounts are listed, with the bots and names of applications', async () => {
+  it('lists of applications and templates have those of all accounts, with bots and names', async () => {
     const own = testApp()
     const [one, two] = [await newTenant(own), await newTenant(own)]
     await one.linkedBot()

@@ -159,7 +159,7 @@ describe('restore', () => {
 })
 
 describe('calls in flight', () => {
-  it('a reset ends the delay of a call, waits for the call, and holds a later one until it is done', async () => {
+  it('reset ends the delay of a call, waits for the call and blocks later calls meanwhile', async () => {
     await operator(contract.platform.addFault, {
       endpoint: 'vouchers.issue',
       kind: 'delay',
@@ -181,7 +181,7 @@ describe('calls in flight', () => {
     expect([issued, (await vouchers()).length]).toEqual([1, 1])
   })
 
-  it('a reset begins when the work in the background has paused, and ends before that work resumes', async () => {
+  it('reset begins when the background work has paused, and ends before that work resumes', async () => {
     await issue()
     const order: string[] = []
     const note = async (text: string) => void order.push(`${text} with ${(await vouchers()).length}`)

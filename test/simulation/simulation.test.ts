@@ -35,7 +35,7 @@ it('simulation repeats the same steps from its seed', async () => {
 })
 
 describe.each(defects.map((it, index) => [index + 1, it.name, it] as const))('defect %i, %s', (_n, _name, defect) => {
-  it('planted defect of the simulation replaces a text that occurs exactly once in its source file', () => {
+  it('planted defect of the simulation replaces a text that its source file has exactly once', () => {
     const source = readFileSync(new URL(`../../${defect.file}`, import.meta.url), 'utf8')
     expect(source.split(defect.from)).toHaveLength(2)
     expect(defect.to).not.toBe(defect.from)

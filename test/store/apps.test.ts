@@ -162,7 +162,7 @@ describe('links of bots', () => {
     expect(await link('app_2', 'bot_1', LATER + 2)).toMatchObject({ linkedBots: [{ linkedAt: iso(LATER + 2) }] })
   })
 
-  it('repeated link, and unlink of a bot of another application, return the application unchanged', async () => {
+  it('repeated link, and unlink of a bot linked elsewhere, return the application unchanged', async () => {
     await newBot('bot_1')
     await create('app_2')
     await link('app_1', 'bot_1')

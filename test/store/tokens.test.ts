@@ -57,7 +57,7 @@ describe('owner of tokens', () => {
     })
   })
 
-  it('another account can neither create nor revoke a token, nor revoke one under another application', async () => {
+  it('token cannot be created or revoked by another account or under another application', async () => {
     await create('tok_1')
     const revoke = (accountId: string, appId: string, tokenId: string) =>
       store.write(() => tokens.revoke(accountId, appId, tokenId, LATER))

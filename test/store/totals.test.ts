@@ -55,7 +55,7 @@ it('totals put each event into its period if the periods have no whole number of
   expect(items.reduce((sum, it) => sum + it.issued, 0)).toBe(100)
 })
 
-it('totals count a redemption whose call began earlier or on a later clock, within the clock skew', async () => {
+it('totals count a redemption whose call time differs by at most the clock skew', async () => {
   const { from, until } = request
   await redeem(
     { calledAt: from - PROCESS_CLOCK_SKEW_MS_MAX - 1, redeemedAt: from },

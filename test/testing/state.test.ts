@@ -25,7 +25,7 @@ const templateOf = async () => {
   return listed.ok ? listed.data.items[0] : undefined
 }
 
-test('reset returns to the records of the seed, without vouchers and faults, at the time of the start', async () => {
+test('reset restores the seed and the time of the start, without vouchers and faults', async () => {
   const credential = await issue()
   server.faults.add({ endpoint: 'vouchers.verify', kind: 'error' })
   server.clock.advance('400d')

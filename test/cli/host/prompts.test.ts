@@ -50,7 +50,7 @@ test('bots apply checks name and username at the prompt', async () => {
   expect(received[0]?.body).toEqual({ name: 'Coffee', username: 'coffee_bot' })
 })
 
-test('a prompt for a redeem code refuses a mistyped one, and the printed line reads it from stdin', async () => {
+test('prompt for a redeem code refuses a mistyped one, and the printed line reads it from stdin', async () => {
   const { baseUrl } = await stub(() => success(verification))
   const replies = ['M9S3-46Q3-D25V-T4FK', redeemCode]
   const ran = await cli(`vouchers verify --base-url ${baseUrl}`, { env, terminal: true, replies })

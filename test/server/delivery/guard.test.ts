@@ -193,7 +193,7 @@ describe('allowed_ips', () => {
     })
   })
 
-  it('webhook URL with a forbidden address is refused before the entries of allowed_ips are checked', () => {
+  it('forbidden address in a webhook URL is refused before allowed_ips is checked', () => {
     expect(checkUrl('https://127.0.0.1/', { allowedIps: ['x'] })).toEqual({ ok: false, reason: 'forbidden_address' })
   })
 

@@ -87,7 +87,7 @@ it('delivery attempt is recorded once if the commit result of its record is lost
   expect(scene.workerErrors.splice(0)).toHaveLength(1)
 })
 
-it('delivery goes to the new webhook if the commit result of its claim was lost before the change', async () => {
+it('delivery goes to the new webhook if the claim for the old one lost its commit result', async () => {
   const scene = await DeliveryScene.open()
   const old = await scene.receiver()
   const present = await scene.receiver()

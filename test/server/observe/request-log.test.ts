@@ -19,7 +19,7 @@ const entry = (second: number): RequestLogEntry => ({
 })
 const call = { voucherId: 'vch_1', idempotencyKey: null, calledBy: 'tok_1', botId: null, reason: null }
 
-it('request log begins with the start of the server until it is full, then with its oldest request', () => {
+it('request log begins at the start of the server, or with its oldest request once it is full', () => {
   const log = new RequestLog(0)
   for (let second = 1; second <= KEPT; second++) log.add(entry(second))
   expect(log.since(0)).toBe('1970-01-01T00:00:00.000Z')

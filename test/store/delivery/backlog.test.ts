@@ -69,7 +69,7 @@ describe('confirmation of updates', () => {
     expect(await queue()).toMatchObject(noMarkers)
   })
 
-  it('statement for up to 10 updates has 10 places and for more 200, so that each is prepared once', async () => {
+  it('statement has 10 places for up to 10 updates, else 200, so that each is prepared once', async () => {
     await plant(21)
     const placesFor = async (to: number) => {
       const change = (await stepsOf(store, confirm(to))).at(-1)
@@ -79,7 +79,7 @@ describe('confirmation of updates', () => {
     expect(await waiting()).toBe(0)
   })
 
-  it('confirmation of many updates stores a marker and notifies processes of the new backlog once', async () => {
+  it('confirmation of many updates stores a marker and notifies processes of the backlog once', async () => {
     await plant(450)
     expect(await noticesOf(store, confirm(420))).toEqual(['backlog'])
     expect(await queue()).toMatchObject({ ...noMarkers, confirmed_to: 420 })
@@ -173,7 +173,7 @@ describe('deliveries of a backlog', () => {
     expect(await queue()).toMatchObject(noMarkers)
   })
 
-  it('deleted webhook cancels running deliveries, and a manual retry gets its earlier status back', async () => {
+  it('deleted webhook cancels running deliveries and restores the status before a manual retry', async () => {
     await plant(4)
     await plantDelivery(1, `status = 'delivering', lease_until = 1`)
     await plantDelivery(2, `status = 'pending', resume_status = 'dead_letter'`)

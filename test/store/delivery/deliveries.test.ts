@@ -183,7 +183,7 @@ describe('one delivery', () => {
     }
   })
 
-  it('deliveries of updates are in the order of the updates, undefined for one without a delivery', async () => {
+  it('deliveries have the order of their updates, undefined for an update without a delivery', async () => {
     await plant('bot_1', 250)
     await plant('bot_2', 1)
     for (let id = 1; id <= 249; id++) await plantDelivery('bot_1', id)

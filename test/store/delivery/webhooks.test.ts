@@ -71,7 +71,7 @@ const plantedHealth = {
 }
 
 describe('settings of a webhook', () => {
-  it('first webhook without a secret returns the generated secret, and its row is that of a new endpoint', async () => {
+  it('first webhook without a secret returns the generated one and stores a new endpoint', async () => {
     const mode = await set({ allowedUpdates: ['ping'], allowedIps: ['198.51.100.1'], maxConnections: 7 })
     const shown = { allowed_updates: ['ping'], allowed_ips: ['198.51.100.1'], max_connections: 7 }
     expect(mode).toMatchObject({

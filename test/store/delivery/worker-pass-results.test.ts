@@ -84,7 +84,7 @@ describe('result of an attempt', () => {
     expect(tables.slice(0, -2)).toEqual(['webhooks', 'deliveries', 'delivery_attempts'])
   })
 
-  it('next delivery of the chat is claimed with the result, also of a bot that the pass need not serve', async () => {
+  it('next delivery of the chat is claimed with the result, also of a bot not due in the pass', async () => {
     await passes.plant('bot_1', ['a', 'a'])
     const result = ended(await passes.claim(), success)
     expect((await passes.run({ ended: [result], bots: new Map() })).begun).toMatchObject([{ updateId: 2 }])

@@ -21,7 +21,7 @@ import { inFolder } from '../../support/server.js'
 const insertTemplate = inserting<object>('templates')
 const at = (name: string) => ({ name, saved_at: 1, clock: 1 })
 
-it('snapshots of a file survive a restart in a file with mode 0600, which ends with the last of them', async () => {
+it('snapshots survive a restart in a file with mode 0600, which ends with the last of them', async () => {
   await inFolder(async (folder) => {
     const path = join(folder, 'voucherctl.db')
     let store = openSqliteStore(path)

@@ -145,7 +145,7 @@ test('page of a listener shows why it refused a delivery, as webhook verify --ex
   expect(JSON.stringify(detail)).not.toContain(secret)
 })
 
-test('page of a listener marks the signature that a delivery had, and shows the response of the app', async () => {
+test('listener page marks the signature of a delivery and shows the response of the app', async () => {
   const { listener, client } = await pageOf((await application(422)).url)
   await deliver(listener.url, 7)
   const detail = await withResponse(client, '1-1')

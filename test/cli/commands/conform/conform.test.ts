@@ -25,7 +25,7 @@ test('conform prints a line for each group and exits with 0 if every statement h
   expect(stderr).toBe('')
 })
 
-test('conform shows a difference with the statement, both values and the request without the token', async () => {
+test('conform shows a difference with statement, both values and the request without the token', async () => {
   const { baseUrl: url } = await deviant()
   const env = { ...server.env, VOUCHERCTL_BASE_URL: url }
   const { exit, stdout } = await cli('conform --only lists/limit-of-101', { env })

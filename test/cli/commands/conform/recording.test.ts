@@ -41,7 +41,7 @@ test('conform --replay exits with 0 if each response is as recorded', async () =
   expect(stdout).toMatch(/^✓ http:\/\/127\.0\.0\.1:\d+: [1-9]\d* same, 0 different, 2 not playable\.\n$/m)
 })
 
-test('conform --replay exits with 1 and shows what differs, on a platform that responds otherwise', async () => {
+test('conform --replay exits with 1 and shows the differences of a platform that has changed', async () => {
   const { baseUrl } = await stub(() => ({ status: 200, body: { success: true, data: { items: 1 }, requestId: 'r' } }))
   const env = { ...server.env, VOUCHERCTL_BASE_URL: baseUrl }
   const { exit, stdout } = await cli('conform --replay session.ndjson', { env, cwd })

@@ -65,7 +65,7 @@ function runOn({ failureOf, serviceMs = 1, addresses = 1, options, schedule }: P
 
 const refusal = (status: number, code: string, outcomeUnknown = false) => ({ status, code, outcomeUnknown })
 
-test('prepare() issues the vouchers ahead at the rate, then tries each other operation with retries', async () => {
+test('prepare() issues vouchers at the rate, then tries other operations, all with retries', async () => {
   const { run, calls } = runOn({ serviceMs: 5 })
   expect(await run.prepare()).toBeUndefined()
   expect(run.issuedAhead).toBe(21)

@@ -110,7 +110,7 @@ test('load tells on a terminal how to start a local server without limits after 
   expect([exit, stderr]).toEqual([0, expect.stringContaining('`voucherctl server start --rate-limit off`')])
 })
 
-test('load exits with 9 before the run if the server does not respond, without an idempotency key', async () => {
+test('load exits with 9 before the run, without an idempotency key, if no server responds', async () => {
   const { exit, stdout, stderr } = await cli(short, atPlatform(`http://127.0.0.1:${await closedPort()}`))
   expect([exit, stdout]).toEqual([9, ''])
   expect(stderr).toContain('NETWORK_ERROR')

@@ -84,7 +84,7 @@ test('a load without issue calls issues a voucher ahead for every redeem and the
   expect([calls.redeem, ahead]).toEqual([1_000, 1_001])
 })
 
-test('a load with more issues than redeems issues ahead only for the redeems of the first seconds', () => {
+test('load with more issues than redeems issues ahead only for redeems of the first seconds', () => {
   const { calls, ahead } = totalsOf(scheduleOf({ durationMs: 60_000 }))
   expect(calls).toEqual({ issue: 1_800, verify: 3_000, redeem: 1_200 })
   expect(ahead).toBeGreaterThanOrEqual(100)

@@ -43,7 +43,7 @@ async function activity(args: string) {
   return { asked, stdout }
 }
 
-test('platform activity prints one line for a request, a delivery, a change and what was left out', async () => {
+test('platform activity prints one line for a request, a delivery, a change and omitted entries', async () => {
   const { stdout, asked } = await activity('')
   expect(asked).toEqual(['/_platform/v1/activity?follow=false&bodies=false'])
   expect(stdout.split('\n').filter((line) => !line.startsWith('  '))).toEqual([

@@ -149,7 +149,7 @@ test('history of an open voucher ends with its expiry', async () => {
   expect(await drawn(open)).toMatch(/^◌ expires {4}2026-11-21 10:01:10Z \(in 1m\)$/m)
 })
 
-test('history says since when the request log is complete, and that older redemptions are missing', async () => {
+test('history says since when the request log is complete and that older redemptions are missing', async () => {
   const text = await drawn({ ...life, older_redemptions: true, log_since: at(4) })
   expect(text).toContain('Only the newest redemptions are shown.')
   expect(text.replaceAll('\n', ' ')).toMatch(/known since 2026-11-21 10:00:04Z \(\w+ ago\), the beginning of the log/)

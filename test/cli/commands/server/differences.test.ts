@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { cli, temporaryDir } from '../../../support/cli.js'
 
-test('server start refuses differences that cannot be switched, with line and list, and starts nothing', async () => {
+test('server start refuses unknown differences with their line, the list and no server', async () => {
   const cwd = temporaryDir()
   writeFileSync(join(cwd, 'theirs.yaml'), 'reversal:\n  window_days: 30\nlists:\n  limit: 50\n')
   const { exit, stdout, stderr } = await cli('server start --memory --port 0 --differences theirs.yaml --json', { cwd })

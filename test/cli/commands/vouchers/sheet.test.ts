@@ -98,7 +98,7 @@ test.each([
   expect(pages[1]?.texts).toEqual([...card, 'Page 2 of 2'])
 })
 
-test('a PDF sheet prints Western European letters, also decomposed, and breaks long texts into lines', async () => {
+test('PDF sheet prints Western European letters, also decomposed, and wraps long texts', async () => {
   const name =
     'Ein großer Cafe\u0301 für 3 € mit einem Stück Kuchen nach Wahl nur montags bis donnerstags bis zwölf Uhr'
   const { home, run } = folderWith([{ name }])

@@ -167,7 +167,7 @@ test('webhook listen --route forwards one type to its URL, and --forward-to forw
   expect([messages.got.map((it) => it.path), others.got.map((it) => it.path)]).toEqual([['/m?a=1'], ['/rest']])
 })
 
-test('webhook listen --route prefers an exact type, then the first wildcard or jq expression that fits', async () => {
+test('webhook listen --route prefers an exact type to the first matching wildcard or expression', async () => {
   const apps = [await application(), await application(), await application(), await application()] as const
   const [exact, wildcard, jq, others] = apps.map((it) => it.url)
   const route = (condition: string, to = '') => ['--route', `${condition}=${to}`]

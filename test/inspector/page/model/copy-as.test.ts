@@ -77,7 +77,7 @@ const stepsOf = (text: string) => {
   return parsed.ok ? parsed.scenario.steps : parsed.problems
 }
 
-test('scenario step has the endpoint, the input without secrets, the key and the result of the call', () => {
+test('scenario step has endpoint, input without secrets, key and result of the call', () => {
   const reference = `it's $HOME \`x\` $\${a} \\ é`
   expect(stepsOf(stepOf(call, sent) ?? '')).toMatchObject([
     {
@@ -90,7 +90,7 @@ test('scenario step has the endpoint, the input without secrets, the key and the
   ])
 })
 
-test('scenario step takes its input from path and query, with numbers where the contract has them', () => {
+test('scenario step takes its input from path and query, with the numbers of the contract', () => {
   const [path, url] = ['/api/v1/bots/my/:botId/webhook/deliveries', '/api/v1/bots/my/bot%201/webhook/deliveries']
   const { request: listed } = requestLine({ endpoint: 'webhook.deliveries', method: 'GET', path })
   const { request } = exchangeOf('', { url: `${url}?limit=5&status=dead`, body: null })

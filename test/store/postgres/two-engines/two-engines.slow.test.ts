@@ -88,7 +88,7 @@ async function differenceOf(seed: number, count: number, reached: Sometimes): Pr
 }
 
 it(
-  `SQLite and PostgreSQL give equal responses and exports in ${seeds} seeds of ${steps} steps from ${first}`,
+  `SQLite and PostgreSQL agree: ${seeds} seeds of ${steps} steps, first ${first}`,
   async () => {
     const reached = new Sometimes([...(long === undefined ? usual : required)])
     const differences: string[] = []

@@ -237,7 +237,7 @@ steps:
     expect(stderr).toContain('a.yaml:7:5: There is no update type "my_chat_membr": did you mean "my_chat_member"?\n')
   })
 
-  it('scenario run sends invalid input in a step that expects its refusal, and names the refused member', async () => {
+  it('scenario run sends invalid input that a step expects to fail, and names the member', async () => {
     const refused = 'steps: [{ call: apps.create, with: { name: "" }, expect: { code: VALIDATION_FAILED } }]'
     expect((await played(refused)).item.passed).toBe(true)
     const { problems } = await played(`steps: [{ call: POST ${create.path}, with: { name: "" } }]`)

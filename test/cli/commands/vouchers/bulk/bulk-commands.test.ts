@@ -84,7 +84,7 @@ test('redeem-many redeems each row and keeps every code out of its files, which 
   expect(read('out.csv.journal')).not.toContain('TOKEN')
 })
 
-test('redeem-many and verify-many accept the results of issue-many, reverse-many those of redeem-many', async () => {
+test('bulk commands accept the results of issue-many, and reverse-many those of redeem-many', async () => {
   const issued =
     'line,external_issue_id,recipient_user_id,voucher_id,redeem_code,qr_token,valid_from,valid_until,name,issuer_name\n2,order-1,user-1,vch_1,,TOKEN-1,a,b,c,d\n'
   const { dir, run, lines } = folderWith(issued, 'codes.csv')
@@ -99,7 +99,7 @@ test('redeem-many and verify-many accept the results of issue-many, reverse-many
   expect(readdirSync(dir)).toHaveLength(7)
 })
 
-test('redeem-many of another run sends other keys, so a second run is refused and no silent replay', async () => {
+test('redeem-many sends new keys in a second run, so that it is refused and not replayed', async () => {
   const { baseUrl, received } = await platform()
   const input = tokens('1', '2')
   await folderWith(input).run('redeem-many', baseUrl, [], { newId: () => 'run-1' })
@@ -109,7 +109,7 @@ test('redeem-many of another run sends other keys, so a second run is refused an
   expect(new Set(keys).size).toBe(4)
 })
 
-test('redeem-many --resume sends the same keys after a lost response and counts its replays apart', async () => {
+test('redeem-many --resume sends the same keys after a lost response and counts replays', async () => {
   const { run, lines, read } = folderWith(tokens('1', '2', '3'))
   let isAway = true
   const { baseUrl, received } = await platform((subject) =>
@@ -234,7 +234,7 @@ test('verify-many exits 0 whatever it finds, and 6 with --check if a voucher is 
   expect([resumed.exit, JSON.parse(resumed.stdout)]).toMatchObject([6, { verified: 0, skipped: 4, ...found }])
 })
 
-test('verify-many exits 0 with --check if every voucher is redeemable, and 11 if a row cannot be verified', async () => {
+test('verify-many --check exits with 0 if all vouchers are redeemable, 11 if a row fails', async () => {
   let isBroken = false
   const { baseUrl } = await platform(() => (isBroken ? refusal(500, 'INTERNAL_ERROR') : undefined))
   expect((await folderWith(tokens('1')).run('verify-many', baseUrl, ['--check'])).exit).toBe(0)
