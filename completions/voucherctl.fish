@@ -4,7 +4,7 @@ function __voucherctl_commands
     switch "$argv"
         case ''
             printf '%s\t%s\n' \
-                quickstart 'The whole story on a throwaway local server' \
+                quickstart 'Issue, verify, redeem and reverse a voucher on a throwaway local server' \
                 doctor 'Check machine, configuration, server and credentials' \
                 login 'Store a credential in a profile' \
                 logout 'Remove the credentials of a profile' \
@@ -19,7 +19,7 @@ function __voucherctl_commands
                 webhook 'Of a bot: set, deliveries, retry; local: listen, bridge, trigger …' \
                 secure 'The encrypted transport: bootstrap, session, call, check, pin' \
                 api 'Any route by method and path, as JSON or as curl; api routes lists them' \
-                scenario 'Steps in YAML files, played against a server and checked: run' \
+                scenario 'Steps in YAML files, run against a server and checked: run' \
                 conform 'Whether a platform behaves like the reference, rule by rule' \
                 load 'Calls at a rate against a platform: latencies, errors, assertions' \
                 server 'The bundled reference server: start, status, stop, logs, openapi' \
@@ -102,7 +102,7 @@ function __voucherctl_commands
         case 'webhook inbox' 'webhooks inbox'
             printf '%s\t%s\n' \
                 list 'Deliveries that were recorded, the newest last' \
-                show 'One delivery: headers as received, body, verdict, and what was answered' \
+                show 'One delivery: headers as received, body, verdict, and responses' \
                 clear 'Remove recorded deliveries: all of them, or the old ones'
         case 'secure'
             printf '%s\t%s\n' \
@@ -113,7 +113,7 @@ function __voucherctl_commands
                 pin 'Show the pin of the server key, or keep it in the profile'
         case 'scenario' 'scenarios'
             printf '%s\t%s\n' \
-                run 'Play the steps of YAML files and check what comes of them' \
+                run 'Run the steps of YAML files and check their results' \
                 init 'Write a scenario file to start from'
         case 'server' 'servers'
             printf '%s\t%s\n' \
@@ -124,7 +124,7 @@ function __voucherctl_commands
                 stop 'Stop the local server; it finishes what is in flight' \
                 logs 'Show the requests of the local server, or the log of its last detached run' \
                 keys 'Keys of the encrypted transport' \
-                openapi 'Print the OpenAPI 3.1 document of what the server answers' \
+                openapi 'Print the OpenAPI 3.1 document of the interface of the server' \
                 migrate 'Bring the schema of a PostgreSQL database up to date' \
                 export 'Write all that a store holds into one file, as a backup or to move it' \
                 import 'Fill an empty store with what `server export` has written'

@@ -66,11 +66,11 @@ const causes: Readonly<Record<FailureCode, string>> = {
   TEMPLATE_VALIDITY_ENDED: 'Its last day has passed.',
   TEMPLATE_QUOTA_EXHAUSTED: 'As many vouchers were issued as issue_limit allows; a reversal does not give quota back.',
   EXTERNAL_ISSUE_ID_CONFLICT: 'The same external_issue_id was used for another recipient.',
-  VOUCHER_ALREADY_REDEEMED: 'It was presented before, or the answer of the first redemption was lost.',
+  VOUCHER_ALREADY_REDEEMED: 'It was presented before, or the response to the first redemption was lost.',
   VOUCHER_EXPIRED: 'Its validity is over.',
   VOUCHER_NOT_YET_VALID: 'Its validity has not begun.',
   RECIPIENT_MISMATCH: 'The recipient given is not the one to whom it was issued.',
-  REDEMPTION_ALREADY_REVERSED: 'Somebody reversed it before, or the answer of the first reversal was lost.',
+  REDEMPTION_ALREADY_REVERSED: 'Somebody reversed it before, or the response to the first reversal was lost.',
   REVERSAL_WINDOW_CLOSED: 'More than 90 days have passed since the redemption.',
   IDEMPOTENCY_KEY_REUSED: 'The same key was sent with other values.',
   IDEMPOTENCY_KEY_IN_PROGRESS: 'The same command runs twice, or the first call has not ended yet.',
@@ -117,7 +117,7 @@ const local: Readonly<Record<LocalCode, readonly [meaning: string, causes: strin
   ],
   SERVER_STOP_FAILED: [
     'The local server was not stopped.',
-    'Its process belongs to another user, does not answer, or is another program with the same id.',
+    'Its process belongs to another user, does not respond, or is another program with the same id.',
     'See which one runs: `voucherctl server status`.',
   ],
   EADDRINUSE: [
@@ -137,7 +137,7 @@ const local: Readonly<Record<LocalCode, readonly [meaning: string, causes: strin
     'Read the message, and restore a backup if the file is damaged: `voucherctl server import --help`.',
   ],
   DATABASE_UNREACHABLE: [
-    'PostgreSQL does not answer.',
+    'PostgreSQL does not respond.',
     'It does not run, its address or password is wrong, or a firewall is between.',
     'Check --database-url or VOUCHERCTL_DATABASE_URL.',
   ],
@@ -298,7 +298,7 @@ const local: Readonly<Record<LocalCode, readonly [meaning: string, causes: strin
   ],
   RECEIVER_FAILED: [
     'The webhook receiver failed.',
-    'It answered 5xx, or with something that is not HTTP.',
+    'It responded with 5xx, or with something that is not HTTP.',
     'Read its log.',
   ],
   LOCAL_SERVER_NOT_RUNNING: [
@@ -311,10 +311,10 @@ const local: Readonly<Record<LocalCode, readonly [meaning: string, causes: strin
     'It does not run, the address is wrong, or a firewall, proxy or certificate is in the way.',
     advice.NETWORK_ERROR,
   ],
-  TIMEOUT: ['The server did not answer in time.', 'It is overloaded, or the network is slow.', advice.TIMEOUT],
+  TIMEOUT: ['The server did not respond in time.', 'It is overloaded, or the network is slow.', advice.TIMEOUT],
   INVALID_RESPONSE: [
     'The response does not come from a voucher service.',
-    'The base URL is that of another server, or a proxy answered.',
+    'The base URL is that of another server, or a proxy responded.',
     advice.INVALID_RESPONSE,
   ],
   SECURE_BOOTSTRAP_INVALID: [
@@ -329,7 +329,7 @@ const local: Readonly<Record<LocalCode, readonly [meaning: string, causes: strin
   ],
   SECURE_PIN_MISMATCH: [
     'The key of the server is not a pinned one.',
-    'The key was rotated, or another server answers.',
+    'The key was rotated, or another server responds.',
     advice.SECURE_PIN_MISMATCH,
   ],
   SECURE_ANSWER_INVALID: [
@@ -339,7 +339,7 @@ const local: Readonly<Record<LocalCode, readonly [meaning: string, causes: strin
   ],
   SECURE_ANSWER_REFUSED: [
     'The encrypted transport was refused without a known code.',
-    'A proxy or another server answered.',
+    'A proxy or another server responded.',
     advice.SECURE_ANSWER_REFUSED,
   ],
   SECURE_PLAIN_REFUSED: [

@@ -18,7 +18,7 @@ function once(make: () => Promise<Node>): () => Promise<Node> {
 export const page: readonly Entry[] = [
   {
     name: 'quickstart',
-    summary: 'The whole story on a throwaway local server',
+    summary: 'Issue, verify, redeem and reverse a voucher on a throwaway local server',
     section: start,
     load: async () => (await import('./commands/quickstart/quickstart.js')).quickstart,
   },
@@ -116,7 +116,7 @@ export const page: readonly Entry[] = [
   {
     name: 'scenario',
     alias: 'scenarios',
-    summary: 'Steps in YAML files, played against a server and checked: run',
+    summary: 'Steps in YAML files, run against a server and checked: run',
     section: operating,
     load: async () => (await import('./commands/scenario/scenario.js')).scenario,
   },

@@ -127,13 +127,13 @@ function environment(): TopicText {
 function output(): TopicText {
   const meanings: Record<(typeof formats)[number], string> = {
     table: 'for people; the default, also in a pipe',
-    json: 'one JSON document: the data of the answer. --json is the same',
+    json: 'one JSON document: the data of the response. --json is the same',
     jsonl: 'one JSON document a line: the items of a list, or the record',
     yaml: 'one YAML document',
     csv: 'one row for each item; members of members read validity.type',
   }
   const notes = [
-    '--fields a,b.c shows only these members, in this order, in every format. A name that neither the answer nor the contract has is exit 2; a command that changes something refuses it before it sends anything.',
+    '--fields a,b.c shows only these members, in this order, in every format. A name that neither the response nor the contract has is exit 2; a command that changes something refuses it before it sends anything.',
     '--jq EXPR filters what --json would print, after --fields, with jq 1.8. Each result is a line: strings as they are, anything else as JSON. With -o jsonl, and in streams, each line is filtered separately. An invalid filter is exit 2 before anything is sent. A filter that fails is exit 1, although the command has done its work.',
     '--all prints a list page by page with little memory. A single document (json, yaml, csv) appears when all pages have arrived, so that a failure leaves stdout empty; tables and jsonl appear immediately, and a failure follows them. --jq filters that single document and holds it in memory: some 30,000 items fit, more end with exit 1; `-o jsonl --jq EXPR` filters item by item, with little memory.',
     'stdout carries the result and nothing else. Errors, prompts, progress and hints go to stderr.',

@@ -18,7 +18,7 @@ const failures = () => import('./failure.js')
 /** Creates a function that calls endpoints over a transport. It never retries; `withRetry` adds retries. */
 export function createCall(transport: Transport, settings: CallSettings = {}): Call {
   return async (endpoint, input, options = {}) => {
-    if (endpoint.streams) throw new TypeError(`${endpoint.id} answers a stream: use the stream function`)
+    if (endpoint.streams) throw new TypeError(`${endpoint.id} returns a stream: use the stream function`)
     const prepared = await prepareCall(endpoint, input as Readonly<Record<string, unknown>>, settings, options)
     if (!prepared.ok) return (await failures()).failureOfInput(prepared)
     return sendPrepared<OutputOf<typeof endpoint>>(transport, prepared)

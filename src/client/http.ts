@@ -66,7 +66,7 @@ export async function openExchange(base: BaseUrl, request: HttpRequest): Promise
     const stop = watchLifetime(request, fail)
     const lost: Lost = (code) => {
       const why = code === undefined ? 'broke off' : `broke off (${code})`
-      return failure ?? new TransportError('lost', `The answer of ${base.origin} ${why}`)
+      return failure ?? new TransportError('lost', `The response of ${base.origin} ${why}`)
     }
     // Node sends no byte of the request before the socket is connected and, with TLS, the certificate is verified.
     outgoing.once('socket', (socket) =>
@@ -77,12 +77,12 @@ export async function openExchange(base: BaseUrl, request: HttpRequest): Promise
     outgoing.on('error', (error) => {
       // A server may respond and close the connection before it has read the whole body: ignore the broken pipe then.
       if (hasResponse) return
-      if (connected) fail('lost', `The connection to ${base.origin} broke before an answer arrived (${codeOf(error)})`)
+      if (connected) fail('lost', `The connection to ${base.origin} broke before a response arrived (${codeOf(error)})`)
       else fail('refused', `No connection to ${base.origin} (${codeOf(error)})`)
     })
     // After a 101 response, node:http closes the request without an error event.
     outgoing.on('close', () => {
-      if (!hasResponse) fail('lost', `The connection to ${base.origin} closed before an answer arrived`)
+      if (!hasResponse) fail('lost', `The connection to ${base.origin} closed before a response arrived`)
     })
     outgoing.on('response', (incoming) => {
       hasResponse = true
@@ -122,7 +122,7 @@ function readBytes(incoming: IncomingMessage, lost: Lost, stop: () => void): Pro
       bytes += chunk.byteLength
       read.push(chunk)
       if (bytes <= maxResponseBytes) return
-      reject(new TransportError('lost', `The answer is larger than ${maxResponseBytes} bytes`))
+      reject(new TransportError('lost', `The response is larger than ${maxResponseBytes} bytes`))
       incoming.destroy()
     })
     incoming.on('error', (error) => reject(lost(codeOf(error))))

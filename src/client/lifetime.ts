@@ -25,7 +25,7 @@ export function watchLifetime(
     timeoutMs === undefined
       ? undefined
       : setTimeout(
-          () => end('timeout', `No complete answer within ${Math.round(timeoutMs)} ms`),
+          () => end('timeout', `No complete response within ${Math.round(timeoutMs)} ms`),
           Math.min(timeoutMs, LONGEST_TIMER_MS),
         )
   return () => {

@@ -72,7 +72,7 @@ function dispatch(pool: Pool, origin: string, prefix: string, request: Transport
         },
         onResponseData: (_controller, chunk) => {
           bytes += chunk.byteLength
-          if (bytes > maxResponseBytes) fail('lost', `The answer is larger than ${maxResponseBytes} bytes`)
+          if (bytes > maxResponseBytes) fail('lost', `The response is larger than ${maxResponseBytes} bytes`)
           else body.push(chunk)
         },
         onResponseEnd: () => {
@@ -81,7 +81,7 @@ function dispatch(pool: Pool, origin: string, prefix: string, request: Transport
         },
         onResponseError: (_controller, error) => {
           const code = codeOf(error)
-          if (started) fail('lost', `The connection to ${origin} broke before the answer was complete (${code})`)
+          if (started) fail('lost', `The connection to ${origin} broke before the response was complete (${code})`)
           else fail('refused', `No connection to ${origin} (${code})`)
         },
       },

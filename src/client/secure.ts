@@ -84,7 +84,7 @@ export function secureError(
   const { code, phase, maybeProcessed, cause } = failure
   if (code === 'SECURE_TIMEOUT') {
     const limit = timeoutMs === undefined ? '' : ` within ${Math.round(Math.min(timeoutMs, CLIENT_TIMEOUT_MS))} ms`
-    return new TransportError('timeout', `No complete answer${limit}${before(phase)}`, { maybeProcessed })
+    return new TransportError('timeout', `No complete response${limit}${before(phase)}`, { maybeProcessed })
   }
   if (code === 'SECURE_ABORTED') return new TransportError('aborted', 'The call was aborted', { maybeProcessed })
   if (code === 'SECURE_NO_ANSWER') {
@@ -119,5 +119,5 @@ function messageOf({ code, message, phase, outerResponse }: SecureFailure): stri
   if (outerResponse === undefined || code !== 'SECURE_ANSWER_REFUSED') return message
   const redirect =
     outerResponse.status >= 300 && outerResponse.status < 400 ? ', a redirect, which is not followed' : ''
-  return `${message.replace(/\.$/, '')}: it answered ${outerResponse.status} to the ${phase} call${redirect}.`
+  return `${message.replace(/\.$/, '')}: it responded with ${outerResponse.status} to the ${phase} call${redirect}.`
 }

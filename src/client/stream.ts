@@ -47,7 +47,7 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
       if (!isTransportError(error)) throw error
       const late = opening.signal.aborted
       return failureOfTransport(
-        late ? new TransportError('timeout', `No answer within ${timeoutMs} ms`) : error,
+        late ? new TransportError('timeout', `No response within ${timeoutMs} ms`) : error,
         prepared,
       )
     } finally {

@@ -33,7 +33,7 @@ export const faultRules = {
   duplicate: {
     does: 'Each delivery is sent twice, the same bytes and headers.',
     right: 'accepted',
-    because: 'a repeat is answered like the first one and not acted upon',
+    because: 'a repeat gets the response of the first one and has no further effect',
   },
   reorder: {
     does: 'At least two deliveries are sent, the last id first.',
@@ -53,7 +53,7 @@ export const faultRules = {
   'slow-body': {
     does: `The body arrives in pieces over ${SLOW_BODY_MS / 1000} s.`,
     right: 'accepted',
-    because: 'a slow network is no mistake, and the platform waits 15 s for an answer',
+    because: 'a slow network is no mistake, and the platform waits 15 s for a response',
   },
 } satisfies Record<string, FaultRule>
 

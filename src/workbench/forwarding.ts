@@ -25,7 +25,12 @@ export interface AppResponse {
 }
 
 interface AppFailure {
-  readonly reason: 'app_unreachable' | 'app_timeout' | 'app_broke_off' | 'app_answer_too_long' | 'app_answer_invalid'
+  readonly reason:
+    | 'app_unreachable'
+    | 'app_timeout'
+    | 'app_broke_off'
+    | 'app_response_too_long'
+    | 'app_response_invalid'
   /** Message for the user, with host and port of the application. */
   readonly message: string
 }
@@ -109,11 +114,11 @@ export class Forwarder {
           return { ...(await this.#attempt(to, address, isLocal, delivery, limit.signal)), to: to.href, failure: null }
         } catch (error) {
           if (limit.signal.aborted)
-            return failed(504, 'app_timeout', `${to.host} did not answer within ${this.#timeoutMs / 1000} s.`)
+            return failed(504, 'app_timeout', `${to.host} did not respond within ${this.#timeoutMs / 1000} s.`)
           if (error instanceof ResponseTooLong)
-            return failed(502, 'app_answer_too_long', `${to.host} answered with more than 1 MiB.`)
+            return failed(502, 'app_response_too_long', `${to.host} responded with more than 1 MiB.`)
           const code = codeOf(error, 'ERROR')
-          if (isInvalidResponse(code)) return failed(502, 'app_answer_invalid', invalidResponse(to, code, error))
+          if (isInvalidResponse(code)) return failed(502, 'app_response_invalid', invalidResponse(to, code, error))
           if (!NOT_CONNECTED.has(code)) return failed(502, 'app_broke_off', brokenOff(to, code))
           if (at + 1 < addresses.length) continue
           const tried = addresses.map((it) => (it.includes(':') ? `[${it}]:${port}` : `${it}:${port}`)).join(' and ')
@@ -181,7 +186,7 @@ const NOT_CONNECTED = new Set([
 ])
 
 const brokenOff = (to: URL, code: string) =>
-  `${to.host} broke the connection off before its answer was whole (${code}).`
+  `${to.host} broke the connection off before its response was complete (${code}).`
 
 function invalidResponse(to: URL, code: string, error: unknown): string {
   const detail = code.startsWith('HPE_') ? code : (error as Error).message

@@ -392,7 +392,7 @@ describe('scenarios and webhooks', () => {
     expect(await voucherctl('webhook', 'replay', '--last', ...change, '--inbox', inbox)).toMatchObject({ exitCode: 0 })
     app.close()
     const { stdout } = await voucherctl('webhook', 'inbox', 'show', '1-1', '--inbox', inbox)
-    expect(stdout).toMatch(/answered 202 after \d+ ms {2}by http:\S+\/hook\n(?:.+\n)*X-App: yes\n(?:.+\n)*\nThanks\n/)
+    expect(stdout).toMatch(/responded 202 after \d+ ms {2}by http:\S+\/hook\n(?:.+\n)*X-App: yes\n(?:.+\n)*\nThanks\n/)
     expect(stdout).toMatch(/replayed 202 after/)
   })
 })

@@ -27,7 +27,7 @@ export async function send(tenant: Tenant, callLog: CallLog, entry: Entry): Prom
     late.catch(() => {})
     const answer = await Promise.race([call(), late])
     if (answer === 'late') {
-      callLog.wrong(`${entry.key} had no answer within ${RESPONSE_MS_MAX / 1000} s`)
+      callLog.wrong(`${entry.key} had no response within ${RESPONSE_MS_MAX / 1000} s`)
       return null
     }
     callLog.answered(entry, answer)

@@ -405,7 +405,7 @@ export const defects = [
   {
     name: 'a connection may pipeline any number of requests',
     file: 'src/server/http/http-server.ts',
-    from: '    if (this.#unanswered > PIPELINED_MAX) this.#socket.destroy()\n',
+    from: '    if (this.#pendingResponses > PIPELINED_MAX) this.#socket.destroy()\n',
     to: '',
     tests: ['test/server/http/pipelining-limit.test.ts'],
   },

@@ -207,7 +207,7 @@ const webhookInfo = {
   dead_letter_count: 0,
   ip_address: '203.0.113.7',
   last_error_date: 1_795_255_200,
-  last_error_message: 'The endpoint answered 500.',
+  last_error_message: 'The endpoint responded with 500.',
   last_success_date: null,
   platform_egress_ips: [],
 }
@@ -226,7 +226,7 @@ export const delivery = {
   next_attempt_at: at,
   delivered_at: null,
   last_status_code: 500,
-  last_error: { code: 'http_status', message: 'The endpoint answered 500.' },
+  last_error: { code: 'http_status', message: 'The endpoint responded with 500.' },
   last_duration_ms: 12,
   attempts: [
     {
@@ -235,7 +235,7 @@ export const delivery = {
       started_at: at,
       duration_ms: 12,
       status_code: 500,
-      error: { code: 'http_status', message: 'The endpoint answered 500.' },
+      error: { code: 'http_status', message: 'The endpoint responded with 500.' },
     },
   ],
 }
@@ -252,7 +252,7 @@ const exchange = {
 const verified = { ok: true, reason: null, explanation: 'The current secret made this signature.', fix: null }
 const refusedBy = {
   status: 401,
-  error: { code: 'http_status', message: 'The endpoint answered 401 instead of 2xx.' },
+  error: { code: 'http_status', message: 'The endpoint responded with 401 instead of 2xx.' },
   duration_ms: 12,
 }
 

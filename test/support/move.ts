@@ -126,7 +126,7 @@ export async function makeDeliveries(server: TestApp): Promise<void> {
     const [attempt] = begun
     if (attempt === undefined) throw new Error('nothing was delivered')
     if (failed === null) continue
-    const error = failed ? { code: 'http_status', message: 'The endpoint answered 500.' } : null
+    const error = failed ? { code: 'http_status', message: 'The endpoint responded with 500.' } : null
     const outcome = { statusCode: failed ? 500 : 200, error, durationMs: 12 }
     const ended = [{ attempt, outcome, ipAddress: '93.184.215.14', endedAt: START_MS }]
     await store.write(() => runWorkerPass({ ...at, bots: new Map(), ended }))

@@ -31,7 +31,12 @@ export interface SecureFault {
 const anywhere = (at: string): readonly SecureFault[] => {
   const isDispatch = at === paths.dispatch
   const word = at.split('/').at(-1)
-  const refused = { at, code: 'SECURE_ANSWER_REFUSED', exit: 10, says: new RegExp(`answered \\d+ to the ${word} call`) }
+  const refused = {
+    at,
+    code: 'SECURE_ANSWER_REFUSED',
+    exit: 10,
+    says: new RegExp(`responded with \\d+ to the ${word} call`),
+  }
   const invalid = { bootstrap: 'SECURE_BOOTSTRAP_INVALID', session: 'SECURE_SESSION_INVALID' }[word ?? '']
   const doubt = /It may have been done all the same/
   const unread = { at, code: invalid ?? 'SECURE_ANSWER_INVALID', exit: 10, says: isDispatch ? doubt : /secure check/ }
@@ -40,7 +45,7 @@ const anywhere = (at: string): readonly SecureFault[] => {
   return [
     { name: 'breaks', ...lost, how: 'drop' },
     { name: 'breaks in the middle of its response', ...lost, how: 'cut' },
-    { name: 'gets no response', at, how: 'hang', code: 'TIMEOUT', exit: 9, says: /No complete answer/ },
+    { name: 'gets no response', at, how: 'hang', code: 'TIMEOUT', exit: 9, says: /No complete response/ },
     {
       name: 'returns garbage',
       ...unread,
@@ -59,14 +64,21 @@ const anywhere = (at: string): readonly SecureFault[] => {
     { name: 'returns 404', ...refused, how: json(404, {}) },
     { name: 'redirects', ...refused, how: json(307, {}, { location: '/api/v1/open-platform/vouchers/verify' }) },
     { name: 'returns 401', ...refused, how: refusal(401, 'TOKEN_INVALID') },
-    { name: 'returns 429', at, how: refusal(429, 'RATE_LIMITED'), code: 'RATE_LIMITED', exit: 7, says: /answered 429/ },
+    {
+      name: 'returns 429',
+      at,
+      how: refusal(429, 'RATE_LIMITED'),
+      code: 'RATE_LIMITED',
+      exit: 7,
+      says: /responded with 429/,
+    },
     {
       name: 'returns 502',
       at,
       how: { status: 502, body: '' },
       code: 'INVALID_RESPONSE',
       exit: 9,
-      says: /answered 502/,
+      says: /responded with 502/,
     },
     {
       name: 'returns 426',

@@ -32,7 +32,7 @@ describe('the listener', () => {
       expect((await deliver(url, 1)).status).toBe(502)
       const [event] = await emitted(1)
       expect(event).toMatchObject({ verdict: 'ok', status: 502 })
-      expect(event?.reason).toMatch(/^app_(answer_invalid|answer_too_long|broke_off)$/)
+      expect(event?.reason).toMatch(/^app_(response_invalid|response_too_long|broke_off)$/)
       expect(recorded).toMatchObject([{ status: 502, error: event?.failure }])
       expect(event?.failure).not.toBeNull()
       expect((await deliver(url, 2)).status).toBe(200)
@@ -46,7 +46,7 @@ describe('the listener', () => {
       const { url, emitted, recorded, close } = await startListener(response, 300)
       expect((await deliver(url, 1)).status).toBe(504)
       expect((await emitted(1))[0]).toMatchObject({ reason: 'app_timeout', status: 504 })
-      expect(recorded).toMatchObject([{ status: 504, error: expect.stringContaining('did not answer within 0.3 s') }])
+      expect(recorded).toMatchObject([{ status: 504, error: expect.stringContaining('did not respond within 0.3 s') }])
       expect((await deliver(url, 2)).status).toBe(200)
       await close()
     },

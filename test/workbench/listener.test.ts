@@ -215,7 +215,7 @@ test('the forwarder returns 504 for a slow response and 502 for a broken or over
   expect(await to(silent, 300)).toEqual([504, 'app_timeout'])
   expect(await to(halting, 300)).toEqual([504, 'app_timeout'])
   expect(await to(broken)).toEqual([502, 'app_broke_off'])
-  expect(await to(chatty)).toEqual([502, 'app_answer_too_long'])
+  expect(await to(chatty)).toEqual([502, 'app_response_too_long'])
 })
 
 test('the forwarder opens a new connection after the application has restarted', async () => {

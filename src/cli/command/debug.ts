@@ -17,7 +17,7 @@ export function traced(transport: Transport, baseUrl: string, output: Output, no
       )
       return response
     } catch (error) {
-      output.trace(`< no answer in ${now() - startedAt} ms`)
+      output.trace(`< no response in ${now() - startedAt} ms`)
       throw error
     }
   }

@@ -28,7 +28,7 @@ export async function withLocalAdvice(context: Context, failure: Failure): Promi
 /** Failure of a command that needs the operator key of a local server which does not run. */
 export async function localServerDown(context: Known, baseUrl: string): Promise<Failure | undefined> {
   const hint = context.settings.baseUrl.value === baseUrl ? await startHint(context) : undefined
-  return hint === undefined ? undefined : fail('LOCAL_SERVER_NOT_RUNNING', `No server answers on ${baseUrl}.`, hint)
+  return hint === undefined ? undefined : fail('LOCAL_SERVER_NOT_RUNNING', `No server responds on ${baseUrl}.`, hint)
 }
 
 const DEFAULT_PORT = 8420

@@ -32,7 +32,7 @@ export async function refuseImpostor(
   if ((await identify(server)) === 'same') return undefined
   return fail(
     'LOCAL_SERVER_NOT_RUNNING',
-    `What answers on ${baseUrl} is not the server of ${server.data_dir}, or no server answers.`,
+    `No server responds on ${baseUrl}, or it is not the server of ${server.data_dir}.`,
     'Start one with `voucherctl server start --detach`, or name one with --base-url URL.',
   )
 }

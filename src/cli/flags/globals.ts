@@ -17,7 +17,7 @@ export const globalFlags = {
   profile: withLetter('p', text('NAME', 'Use this profile')),
   'base-url': text('URL', 'Address of the server'),
   'token-file': text('PATH|-', 'Read the credential of this call from a file, or - for stdin'),
-  json: toggle('Print one JSON document, the data of the answer'),
+  json: toggle('Print one JSON document, the data of the response'),
   output: withLetter('o', choice(formats, 'Format of the result')),
   fields: one('A,B', 'Show only these members', (it) => {
     const fields = it.split(',').map((field) => field.trim())

@@ -59,7 +59,7 @@ export async function writeQrFile(path: string, text: string): Promise<Failure |
     return fail(
       'FILE_UNWRITABLE',
       `The voucher was issued, but ${path} cannot be written (${codeOf(error)}).`,
-      'Issue it again with the same ids to another path: the same voucher is answered.',
+      'Issue it again with the same ids to another path: the same voucher is returned.',
     )
   }
   return undefined

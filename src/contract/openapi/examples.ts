@@ -249,7 +249,7 @@ const delivery = {
   next_attempt_at: '2026-11-21T10:01:00.000Z',
   delivered_at: null,
   last_status_code: 503,
-  last_error: { code: 'http_status', message: 'The endpoint answered 503 instead of 2xx.' },
+  last_error: { code: 'http_status', message: 'The endpoint responded with 503 instead of 2xx.' },
   last_duration_ms: 24,
   attempts: [
     {
@@ -258,7 +258,7 @@ const delivery = {
       started_at: at,
       duration_ms: 24,
       status_code: 503,
-      error: { code: 'http_status', message: 'The endpoint answered 503 instead of 2xx.' },
+      error: { code: 'http_status', message: 'The endpoint responded with 503 instead of 2xx.' },
     },
   ],
 }
@@ -335,7 +335,7 @@ const records: Readonly<Record<string, JsonObject>> = {
     dead_letter_count: 0,
     ip_address: '203.0.113.7',
     last_error_date: unixSeconds,
-    last_error_message: 'The endpoint answered 503 instead of 2xx.',
+    last_error_message: 'The endpoint responded with 503 instead of 2xx.',
     last_success_date: null,
     platform_egress_ips: [],
   },
@@ -482,7 +482,7 @@ const verification = {
 const hints = [{ code: 'other_secret', text: 'The signature is right for the secret of this webhook.' }]
 const refusedAttempt = {
   status: 401,
-  error: { code: 'http_status', message: 'The endpoint answered 401 instead of 2xx.' },
+  error: { code: 'http_status', message: 'The endpoint responded with 401 instead of 2xx.' },
   duration_ms: 24,
 }
 

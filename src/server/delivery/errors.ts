@@ -13,17 +13,17 @@ const messages = {
   connection_refused: 'The endpoint refused the connection.',
   connection_failed: 'The endpoint could not be reached.',
   connection_timeout: 'The endpoint did not accept the connection in time.',
-  connection_reset: 'The endpoint closed the connection without an answer.',
+  connection_reset: 'The endpoint closed the connection without a response.',
   certificate_self_signed: 'The certificate of the endpoint is self-signed.',
   certificate_untrusted: 'The certificate of the endpoint leads to no known authority, or those between are missing.',
   certificate_expired: 'The certificate of the endpoint is expired, or not valid yet.',
   certificate_other_host: 'The certificate of the endpoint is for another host.',
   tls_failed: 'The TLS handshake with the endpoint failed.',
   tls_timeout: 'The endpoint did not finish the TLS handshake in time.',
-  response_timeout: 'The endpoint took the delivery and did not answer in time.',
-  response_invalid: 'The endpoint answered something else than HTTP/1.1, too long a head, or half a head.',
-  redirect: 'The endpoint answered with a redirect, which is not followed.',
-  aborted: 'The server stopped before the endpoint answered.',
+  response_timeout: 'The endpoint took the delivery and did not respond in time.',
+  response_invalid: 'The endpoint sent something else than HTTP/1.1, too long a head, or half a head.',
+  redirect: 'The endpoint responded with a redirect, which is not followed.',
+  aborted: 'The server stopped before the endpoint responded.',
 } as const
 
 type ConstantCode = keyof typeof messages
@@ -48,7 +48,7 @@ export function refusedUrl(reason: UrlRefusalReason): DeliveryError {
 export function statusError(status: number): DeliveryError | null {
   if (status >= 200 && status < 300) return null
   if (status >= 300 && status < 400) return deliveryError('redirect')
-  return { code: 'http_status', message: `The endpoint answered ${status} instead of 2xx.` }
+  return { code: 'http_status', message: `The endpoint responded with ${status} instead of 2xx.` }
 }
 
 /** Codes for a delivery whose HTTP exchange did not start or did not complete. */

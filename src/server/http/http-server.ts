@@ -94,7 +94,7 @@ export class HttpServer extends http.Server {
 
 class Connection {
   readonly #socket: Socket
-  #unanswered = 0
+  #pendingResponses = 0
   /** The latest response, while it is pending or the body of its request is incomplete. */
   #last: ServerResponse | undefined
   /** True if the last response closes the connection; later requests on it are ignored. */
@@ -108,8 +108,8 @@ class Connection {
   /** Registers a request by its response; returns false if the server must ignore the request. */
   take(response: ServerResponse, isLast: boolean): boolean {
     const { req: request } = response
-    this.#unanswered += 1
-    if (this.#unanswered > PIPELINED_MAX) this.#socket.destroy()
+    this.#pendingResponses += 1
+    if (this.#pendingResponses > PIPELINED_MAX) this.#socket.destroy()
     if (this.#socket.destroyed) return false
     if (this.#closing) {
       request.resume()
@@ -117,7 +117,7 @@ class Connection {
     }
     this.#last = response
     response.once('close', () => {
-      this.#unanswered -= 1
+      this.#pendingResponses -= 1
       // An idle connection must not hold its last request in memory.
       if (request.complete && this.#last === response) this.#last = undefined
     })

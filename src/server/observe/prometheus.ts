@@ -30,13 +30,13 @@ export function recordTo(store: string): { observe(it: Observation): void; text(
   registry.setDefaultLabels({ store })
   const requests = new Counter({
     name: 'voucherctl_http_requests_total',
-    help: 'Requests answered, by contract endpoint, status and failure code.',
+    help: 'Requests with a response, by contract endpoint, status and failure code.',
     labelNames: ['endpoint', 'method', 'status', 'code'],
     registers: [registry],
   })
   const duration = new Histogram({
     name: 'voucherctl_http_request_duration_seconds',
-    help: 'Time from the request to the end of its answer.',
+    help: 'Time from the request to the end of its response.',
     labelNames: ['endpoint'],
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],

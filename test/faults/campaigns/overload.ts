@@ -138,7 +138,7 @@ async function crowd({ folder, root, random, patience, sometimes }: Run, seconds
   )
   for (const line of lines) line.close()
   const lost = callLog.unresolved().length
-  if (lost > 0) broken.push(`${lost} calls had no answer under overload`)
+  if (lost > 0) broken.push(`${lost} calls had no response under overload`)
   await retryUnresolved(tenant, callLog)
   const mib = memory()
   await server.stop()

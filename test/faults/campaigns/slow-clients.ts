@@ -98,7 +98,7 @@ export const slowClients: Campaign = {
     const mib = memoryOf(server.pid) ?? 0
     const mibMax = quick ? MEMORY_MIB_MAX.short : MEMORY_MIB_MAX.long
     if (mib > mibMax) broken.push(`the server took ${mib} MiB, more than ${mibMax}`)
-    if (callLog.unresolved().length > 0) broken.push(`${callLog.unresolved().length} honest calls had no answer`)
+    if (callLog.unresolved().length > 0) broken.push(`${callLog.unresolved().length} honest calls had no response`)
     const late = performance.now() + LATE_MS_MAX
     while (!quick && open() > 0 && performance.now() < late) await wait(100)
     if (!quick && open() > 0)

@@ -374,7 +374,7 @@ describe('stored webhook secrets', () => {
     const before = (await scene.info()).data
     await scene.set(receiver)
     expect((await scene.info()).data).toEqual(before)
-    expect(before.last_error_message).toBe('The endpoint answered 500 instead of 2xx.')
+    expect(before.last_error_message).toBe('The endpoint responded with 500 instead of 2xx.')
     await scene.set({ url: `${receiver.url}/other` })
     expect((await scene.info()).data).toMatchObject({ last_error_date: null, ip_address: null, failed_count: 1 })
   })

@@ -61,7 +61,7 @@ describe('webhook delivery', () => {
       const { send, url } = await rawReceiver(answering(`HTTP/1.1 ${status} X\r\nContent-Length: 4\r\n\r\nbusy`))
       expect(await send(url)).toMatchObject({
         statusCode: status,
-        error: { code: 'http_status', message: `The endpoint answered ${status} instead of 2xx.` },
+        error: { code: 'http_status', message: `The endpoint responded with ${status} instead of 2xx.` },
       })
     },
   )
@@ -112,7 +112,7 @@ describe('invalid response to a delivery', () => {
   ])('delivery fails with connection_reset if the connection %s before the response', async (_, answer) => {
     const { send, url } = await rawReceiver(answer)
     expect(await send(url)).toMatchObject({
-      error: { code: 'connection_reset', message: 'The endpoint closed the connection without an answer.' },
+      error: { code: 'connection_reset', message: 'The endpoint closed the connection without a response.' },
       ipAddress: '127.0.0.1',
     })
   })

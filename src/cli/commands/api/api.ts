@@ -17,11 +17,11 @@ import { isDataAskedFor, showData, showWhole } from './show.js'
 
 const apiCall = leaf({
   name: 'api',
-  summary: 'Call any route and print the data of its answer as JSON',
+  summary: 'Call any route and print the data of its response as JSON',
   notes: [
     'PATH lies under /api/v1 unless it begins with /api/v1, /_platform/v1, /healthz, /readyz or /metrics; its first slash may be left out. `voucherctl api routes` lists every route. The credential follows the route; --as names its kind for a path that is not known here. Calls that take an Idempotency-Key get one.',
     'With -F, numbers, true, false and null are what they say, and @FILE is what the file holds, without one final line end. a.b=c and a[b]=c go inside, a[]=x adds to a list, a[] alone is an empty one. With -f everything is text. In the query of a GET the names stay as they are typed.',
-    '-i also prints answers that fail or are not JSON; the exit code stays. --curl has variables where tokens, codes and secrets belong: with those set, the command gets the same answer in bash.',
+    '-i also prints responses that fail or are not JSON; the exit code stays. --curl has variables where tokens, codes and secrets belong: with those set, the command gets the same response in bash.',
   ],
   positional: { name: 'METHOD', summary: methods.join(', '), ask: 'Method', choices: methods },
   second: { name: 'PATH', summary: 'Such as /open-platform/vouchers/templates?limit=5', ask: 'Path' },

@@ -42,7 +42,7 @@ async function readField(
   const at = typed.indexOf('=')
   const name = at < 0 ? typed : typed.slice(0, at)
   if (at < 0 && name.endsWith('[]')) return { name, value: undefined, text: '' }
-  if (at < 1) return usage(`${flag} must be NAME=VALUE.`, '--fields A,B shows only these members of the answer.')
+  if (at < 1) return usage(`${flag} must be NAME=VALUE.`, '--fields A,B shows only these members of the response.')
   const text = typed.slice(at + 1)
   if (isTyped && text.startsWith('@')) {
     const file = text.slice(1)

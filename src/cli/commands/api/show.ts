@@ -18,7 +18,7 @@ export function showData({ method, route }: AnyCall, { result, response, facts }
   if (response === undefined || !isText(route, response)) return failure
   const type = response.headers['content-type'] ?? 'no content type'
   if (type.startsWith('application/x-ndjson')) return { ok: true, lines: linesOf(response.body) }
-  const message = `The server answered ${response.status} with ${type}, which is not JSON.`
+  const message = `The server responded with ${response.status} and ${type}, which is not JSON.`
   return { ...failure, message, hint: 'Add -i to print it as it is.' }
 }
 

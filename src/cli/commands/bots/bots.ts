@@ -94,7 +94,7 @@ const profileFlags = {
   'contact-email': text('ADDRESS', 'E-mail; the contact flags together replace the contact'),
   'contact-phone': text('NUMBER', 'A telephone number'),
   'contact-url': text('URL', 'An https page'),
-  'inline-queries': onOff('Whether the bot answers inline queries'),
+  'inline-queries': onOff('Whether the bot responds to inline queries'),
   'friend-requests': choice(['auto_accept', 'manual', 'disabled'], 'What happens to friend requests'),
   'group-privacy': onOff('Whether the bot sees only what is meant for it in groups'),
   command: pairs('An entry of the menu; replaces the menu that is there', 'COMMAND=DESCRIPTION'),

@@ -22,8 +22,8 @@ export const updates = leaf({
     'A bot with a webhook cannot poll (exit 6): voucherctl webhook delete BOT_ID.',
   ],
   flags: {
-    offset: integer('N', 'The first update wanted; negative: the last so many', -1_000_000_000_000, 1_000_000_000_000),
-    limit: integer('N', 'At most so many, 1 to 100', 1, 100),
+    offset: integer('N', 'The first update to return; negative: the last N', -1_000_000_000_000, 1_000_000_000_000),
+    limit: integer('N', 'At most N, 1 to 100', 1, 100),
     follow: toggle('Go on until Ctrl-C, one update a line'),
     'allowed-update': list('TYPE', `Only these types from now on: ${updateTypes.join(', ')}`, updateTypes),
   },

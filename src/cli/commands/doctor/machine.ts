@@ -75,7 +75,7 @@ export function checkProxy({ env }: Pick<Host, 'env'>, baseUrl: string | undefin
   return warn(
     'proxy',
     `${named} is set, and this tool does not use it: it connects to the server directly.`,
-    'Nothing, where the server answers; else let this machine reach it without the proxy.',
+    'Nothing, where the server responds; else let this machine reach it without the proxy.',
   )
 }
 

@@ -81,25 +81,25 @@ export async function reachServer(context: Context, diagnosis: SettingsDiagnosis
   const { value: baseUrl } = settings.baseUrl
   const startedAt = context.host.now()
   const isEncrypted = settings.secure.mode.value === 'required'
-  const [impostor, answer, refused] = await Promise.all([
+  const [impostor, health, refused] = await Promise.all([
     refuseImpostor(settings, baseUrl),
     ask(context, baseUrl, isEncrypted ? bootstrapRequest.path : '/healthz'),
     isEncrypted ? undefined : ask(context, baseUrl, REFUSED_READ),
   ])
   const endedAt = context.host.now()
-  if (!answer.ok) {
+  if (!health.ok) {
     const general = 'Start it, or correct the base URL: `voucherctl profiles show --explain` says where it comes from.'
     const fix = (await startHint(context)) ?? general
-    return { ...unasked('The server does not answer.'), server: bad('server', `${answer.message}.`, fix) }
+    return { ...unasked('The server does not respond.'), server: bad('server', `${health.message}.`, fix) }
   }
   if (impostor !== undefined)
-    return { ...unasked('Another program answers.'), server: bad('server', impostor.message, impostor.hint ?? '') }
-  const foreign = refused?.ok ? foreignResponse(answer.response, refused.response) : undefined
-  const server = foreign ?? serverOf(answer.response, endedAt - startedAt)
+    return { ...unasked('Another program responds.'), server: bad('server', impostor.message, impostor.hint ?? '') }
+  const foreign = refused?.ok ? foreignResponse(health.response, refused.response) : undefined
+  const server = foreign ?? serverOf(health.response, endedAt - startedAt)
   return {
     base,
     server,
-    clock: clockOf(answer.response.headers.date, (startedAt + endedAt) / 2),
+    clock: clockOf(health.response.headers.date, (startedAt + endedAt) / 2),
     baseUrl: server.status === 'fail' ? undefined : baseUrl,
   }
 }
@@ -129,17 +129,21 @@ function serverOf({ status, headers, body }: TransportResponse, ms: number): Che
   if (status >= 300 && status < 400)
     return bad(
       name,
-      `It answers with a redirect to ${headers.location ?? 'elsewhere'}; redirects are not followed.`,
+      `It responds with a redirect to ${headers.location ?? 'elsewhere'}; redirects are not followed.`,
       'Name the address that it redirects to.',
     )
   if (status >= 500)
-    return bad(name, `It answers ${status}.`, 'Look at its log; `voucherctl server logs` shows that of a local one.')
+    return bad(
+      name,
+      `It responds with ${status}.`,
+      'Look at its log; `voucherctl server logs` shows that of a local one.',
+    )
   const data = parseObject(body)?.data as { instanceId?: unknown } | null | undefined
   const kind =
     typeof data?.instanceId === 'string'
       ? 'the reference server'
       : (headers.server ?? 'a server that does not name itself')
-  return ok(name, `Answers within ${Math.max(1, Math.round(ms))} ms: ${kind}.`)
+  return ok(name, `Responds within ${Math.max(1, Math.round(ms))} ms: ${kind}.`)
 }
 
 const SKEW = { warnSeconds: 5, failSeconds: 300 }

@@ -70,7 +70,7 @@ function handshake(host: string, port: number, { timeoutMs, ca }: TlsOptions): P
       socket.destroy()
       resolve(result)
     }
-    const timer = setTimeout(() => end({ code: 'no answer' }), timeoutMs)
+    const timer = setTimeout(() => end({ code: 'no response' }), timeoutMs)
     socket.on('error', (error) => end({ code: codeOf(error) }))
     socket.on('secureConnect', () => {
       const { authorizationError: refusal } = socket

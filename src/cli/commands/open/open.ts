@@ -17,7 +17,7 @@ export const open: Leaf = leaf({
   summary: 'Open the page of a local server in the browser',
   notes: [
     'The page shows requests, deliveries, vouchers, reviews, faults and the test clock of a server on this machine. The command prints a link, and opens it if stdout is a terminal.',
-    'The link works once, and for two minutes: whoever opens it controls the server as its operator.',
+    'The link works once, and for two minutes: anyone who opens it controls the server as its operator.',
   ],
   flags: { 'no-browser': toggle('Print the link, and do not open it') },
   examples: [{ command: 'voucherctl open' }, { command: 'voucherctl open --no-browser' }],

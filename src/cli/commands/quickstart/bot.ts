@@ -117,7 +117,7 @@ async function waitForDelivery(
   await walkthrough.add({
     title: 'Delivered to the webhook',
     command: `voucherctl webhook deliveries ${botId}`,
-    result: `update ${update_id}, ${received.type}: signature valid, answered 200`,
+    result: `update ${update_id}, ${received.type}: signature valid, response 200`,
     call: null,
     status: null,
     exit: 0,

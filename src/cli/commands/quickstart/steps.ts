@@ -145,7 +145,7 @@ async function runVoucherSteps(walkthrough: Walkthrough, templateId: string): Pr
   })
   if (!redeemed.ok) return redeemed
   const repeated = await walkthrough.run(vouchers.redeem, {
-    title: 'The same call again, as after a lost answer',
+    title: 'The same call again, as after a lost response',
     command: `voucherctl vouchers redeem --code ${code} --idempotency-key ${idempotencyKey}`,
     input: { credential },
     idempotencyKey,

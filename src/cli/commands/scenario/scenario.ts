@@ -37,14 +37,14 @@ type RunFlags = ValuesOf<typeof runFlags>
 export const scenario: Group = {
   name: 'scenario',
   alias: 'scenarios',
-  summary: 'Steps in a file, played against a server and checked',
+  summary: 'Steps in a file, run against a server and checked',
   commands: [
     leaf({
       name: 'run',
-      summary: 'Play the steps of YAML files and check what comes of them',
+      summary: 'Run the steps of YAML files and check their results',
       notes: [
-        'Each file gets a throwaway server of its own, with a test clock, unless a server is named with --base-url, --profile or their environment variables. Files are checked whole before anything is sent. The first step that fails ends a file; its teardown is played all the same. Exit code 1 when a step failed.',
-        'A step is a call (`call: vouchers.issue`, as `voucherctl api routes` lists them, or `call: POST /open-platform/…`), a delivery that must arrive (`receive: voucher_issued`), or a move of the test clock (`advance: 31d`). `with` is the input, `expect` what must come of it (status, code, replayed, data, details, and `that`: jq expressions that must be true), `capture` keeps values by jq expression for ${name} in later steps, `use` names the credentials of later steps, `as` the credential of this one, `key` its Idempotency-Key, `within` repeats a read until it fits.',
+        'Each file gets a throwaway server of its own, with a test clock, unless a server is named with --base-url, --profile or their environment variables. Files are checked whole before anything is sent. The first step that fails ends a file; its teardown runs all the same. Exit code 1 when a step failed.',
+        'A step is a call (`call: vouchers.issue`, as `voucherctl api routes` lists them, or `call: POST /open-platform/…`), a delivery that must arrive (`receive: voucher_issued`), or a move of the test clock (`advance: 31d`). `with` is the input, `expect` the expected result (status, code, replayed, data, details, and `that`: jq expressions that must be true), `capture` keeps values by jq expression for ${name} in later steps, `use` names the credentials of later steps, `as` the credential of this one, `key` its Idempotency-Key, `within` repeats a read until it fits.',
         'There from the start: ${run} (new each time), ${webhook.url}, ${webhook.secret}, ${env.NAME}; and, on a server of its own, the account and the operator.',
         'With --debug a failed call shows its request and its response. --export-env writes captured values as SCENARIO_NAME and credentials as VOUCHERCTL_TOKEN and the like, as export lines in a file that only you can read.',
       ],
@@ -82,7 +82,7 @@ async function runFiles(context: Context, files: readonly string[], flags: RunFl
   const baseUrl = namedServer(context)
   if (context.dryRun) {
     const where = baseUrl === undefined ? 'a throwaway server' : baseUrl
-    const plans = scenarios.map(({ file, steps }) => context.plan(`play ${counted(steps)} of ${file} on ${where}`))
+    const plans = scenarios.map(({ file, steps }) => context.plan(`run ${counted(steps)} of ${file} on ${where}`))
     return plans.at(-1) as Outcome<unknown>
   }
   const { junit, 'webhook-port': port, 'export-env': envFile } = flags
@@ -155,7 +155,7 @@ async function readScenarios({ host }: Context, files: readonly string[]): Promi
   }
   jq.close()
   if (errors.length === 0) return { ok: true, scenarios }
-  const hint = 'Nothing was played. `voucherctl scenario run --help` tells what a step may hold.'
+  const hint = 'Nothing was run. `voucherctl scenario run --help` tells what a step may hold.'
   return fail(
     'INVALID_INPUT',
     errors.length === 1 ? 'A scenario has a mistake.' : `The scenarios have ${errors.length} mistakes.`,
@@ -174,7 +174,7 @@ async function allowed(
   if (problem !== undefined) return problem
   if (baseUrl === undefined) return undefined
   const { profileName } = context.settings
-  const refusal = await context.confirm({ action: `Playing scenarios on ${baseUrl}`, word: profileName.value })
+  const refusal = await context.confirm({ action: `Running scenarios on ${baseUrl}`, word: profileName.value })
   if (refusal !== undefined) return refusal
   const { checkServer } = await import('./runner/fixture.js')
   return checkServer(context, baseUrl)

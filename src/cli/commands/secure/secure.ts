@@ -86,9 +86,9 @@ const check = leaf({
   name: 'check',
   summary: 'Walk through the protocol of a server, step by step',
   notes: [
-    'Bootstrap, key, clock, session, key derivation, a dispatch, then what a server must refuse (a replay, a changed tag, another origin), and the decryption of the answer: each with its time, its bytes, and what was verified. Keys, salt and credentials are left out.',
+    'Bootstrap, key, clock, session, key derivation, a dispatch, then what a server must refuse (a replay, a changed tag, another origin), and the decryption of the response: each with its time, its bytes, and what was verified. Keys, salt and credentials are left out.',
     'The call inside reads one item with the credential that is there (application token, account JWT, bot token; --as names one). Without one it is sent all the same, and its refusal is what comes back encrypted.',
-    'Exit 10 when a step fails, 9 when no answer came or the server is in trouble (5xx), 7 when it is asked too often. Three of the requests are refused on purpose.',
+    'Exit 10 when a step fails, 9 when no response came or the server is in trouble (5xx), 7 when it is asked too often. Three of the requests are refused on purpose.',
   ],
   flags: { as: choice(['token', 'jwt', 'bot'], 'Credential of the call inside') },
   examples: [
@@ -119,8 +119,8 @@ const checkHeadline = ({ ok, base_url, steps }: WalkReport) =>
     : `${base_url}: ${steps.filter((it) => !it.ok).length} of ${steps.length} steps failed.`
 
 /** Formats a step on one line; on a terminal with a width, on several indented lines. */
-function lineOf({ step, ok, ms, request_bytes, answer_bytes, result }: WalkStep, width: number | undefined): string {
-  const bytes = answer_bytes === null ? '' : `${request_bytes ?? 0} bytes out, ${answer_bytes} back: `
+function lineOf({ step, ok, ms, request_bytes, response_bytes, result }: WalkStep, width: number | undefined): string {
+  const bytes = response_bytes === null ? '' : `${request_bytes ?? 0} bytes out, ${response_bytes} back: `
   const head = `${ok ? '✓' : '✗'} ${step.padEnd(LABEL_WIDTH)} ${ms.toFixed(1).padStart(7)} ms`
   const words = plain(`${bytes}${result}`)
   if (width === undefined) return `${head}  ${words}`

@@ -31,7 +31,7 @@ export interface WalkStep {
   readonly ms: number
   /** Bytes of the request body; null for a step without a call. */
   readonly request_bytes: number | null
-  readonly answer_bytes: number | null
+  readonly response_bytes: number | null
   /** The property that the step has verified, or the reason why it failed. */
   readonly result: string
   /** Failure code; null if the step passed. */
@@ -83,7 +83,7 @@ class Walk {
       ok,
       ms,
       request_bytes: outerResponse === undefined ? null : bytesOf(request?.body),
-      answer_bytes: outerResponse === undefined ? null : bytesOf(outerResponse.body),
+      response_bytes: outerResponse === undefined ? null : bytesOf(outerResponse.body),
       result: ok ? verdict.result : verdict.message,
       code: ok ? null : verdict.code,
     })
@@ -164,7 +164,7 @@ async function takeSteps(context: Context, server: SecureServer, inside: InnerCa
 
   const keyPair = makeClientKeyPair(randomBytes)
   const opened = await record.take<HttpResponse>('session', () =>
-    accepted(server, 'session', sessionRequest(bootstrap, keyPair, origin), [200, 201], (it) => `answered ${it}`),
+    accepted(server, 'session', sessionRequest(bootstrap, keyPair, origin), [200, 201], (it) => `response ${it}`),
   )
   if (opened === undefined) return
   const session = await record.take<ClientSession>('ECDH and HKDF', () => {
@@ -257,7 +257,7 @@ async function expectRefusal(
   if (outerResponse.status >= 400 && found === code) {
     return { ok: true, value: true, result: `${outerResponse.status} ${code}`, request, outerResponse }
   }
-  const message = `The server answered ${said(outerResponse.status, found)} in place of ${code}.`
+  const message = `The server responded with ${said(outerResponse.status, found)} in place of ${code}.`
   return { ok: false, code: 'NOT_REFUSED', message, outerResponse }
 }
 
@@ -275,7 +275,7 @@ async function accepted(
   if (statuses.includes(outerResponse.status))
     return { ok: true, value: outerResponse, result: result(outerResponse.status), request, outerResponse }
   const code = secureCodeOf(outerResponse.body)
-  const message = `The server answered ${said(outerResponse.status, code)} to the ${phase}.`
+  const message = `The server responded with ${said(outerResponse.status, code)} to the ${phase}.`
   return { ok: false, code: code ?? 'SECURE_ANSWER_REFUSED', message, outerResponse }
 }
 

@@ -117,7 +117,7 @@ export const stop = leaf({
     if ((await identify(server)) !== 'same') {
       return fail(
         'SERVER_STOP_FAILED',
-        `Process ${pid} does not answer on ${server.base_url} as the server of ${dir}.`,
+        `Process ${pid} does not respond on ${server.base_url} as the server of ${dir}.`,
         `If it is a voucherctl server, end it yourself; else remove server.json in ${dir}.`,
       )
     }

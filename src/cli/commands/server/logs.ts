@@ -74,7 +74,8 @@ async function findTarget(context: Context, data: string | undefined): Promise<L
   const { dir, server } = found
   const identity = server === undefined ? 'other' : await identify(server)
   if (server === undefined || identity === 'other') return { dir, baseUrl: '', credential: undefined }
-  if (identity === 'silent') return fail('NETWORK_ERROR', `The server of ${dir} does not answer on ${server.base_url}.`)
+  if (identity === 'silent')
+    return fail('NETWORK_ERROR', `The server of ${dir} does not respond on ${server.base_url}.`)
   const credential = readOperatorKey(server)
   if (credential !== undefined) return { dir, baseUrl: server.base_url, credential }
   return fail(

@@ -58,7 +58,7 @@ const keys: Group = {
 
 const openapi = leaf({
   name: 'openapi',
-  summary: 'Print the OpenAPI 3.1 document of what the server answers',
+  summary: 'Print the OpenAPI 3.1 document of the interface of the server',
   examples: [{ command: 'voucherctl server openapi > openapi.json' }, { command: 'voucherctl server openapi -o yaml' }],
   view: { body: (document: object) => JSON.stringify(document, null, 2) },
   run: async ({ host, settings }) => {

@@ -45,10 +45,10 @@ const flags = {
   'acquisition-source': inFile(text('SOURCE', `${contract.suggestedSources.join(', ')} …`)),
   'issue-limit': inFile(integer('N', 'How many can be issued', 1, Number.MAX_SAFE_INTEGER)),
   'valid-days': inFile(
-    integer('N', 'Valid for so many days from its issue', 1, 1_000_000),
+    integer('N', 'Valid for N days from its issue', 1, 1_000_000),
     'required, or --valid-from and --valid-to',
   ),
-  'delay-days': integer('N', 'With --valid-days: usable so many days later', 0, 1_000_000),
+  'delay-days': integer('N', 'With --valid-days: usable N days later', 0, 1_000_000),
   'not-after': instant('With --valid-days: never valid after this time'),
   'valid-from': instant('Valid from this date or time, such as 2027-01-31 (UTC)'),
   'valid-to': instant('Valid until this date or time'),

@@ -32,8 +32,8 @@ export const issue = leaf({
   output: { anyOf: [contract.issue.output, { properties: { delivery: {} } }, replayShape] },
   notes: [
     'The recipient must come from user authorization or an existing business relationship, and must not be enumerated. Keep the evidence of the authorization.',
-    'The code and the QR data of the answer are redemption credentials: keep them from unrelated parties. Tokens are kept on trusted servers only.',
-    'An external id is issued once. Issuing it again to the same recipient answers the same voucher.',
+    'The code and the QR data of the response are redemption credentials: keep them from unrelated parties. Tokens are kept on trusted servers only.',
+    'An external id is issued once. Issuing it again to the same recipient returns the same voucher.',
   ],
   flags: {
     template: required(text('ID', 'Active template, tpl_…'), 'Template id'),
@@ -88,7 +88,7 @@ export const issue = leaf({
     if (qrToken === undefined && (flags.qr || file !== undefined)) {
       return fail(
         'INVALID_RESPONSE',
-        'The voucher was issued, but the answer holds no QR data that can be shown.',
+        'The voucher was issued, but the response has no QR data that can be shown.',
         null,
         {
           voucher_id: voucher?.id,
@@ -111,7 +111,7 @@ export const issue = leaf({
       const drawing = await drawQr(qrToken, context.output)
       if (drawing === undefined)
         context.output.notice(
-          'warning: the QR code is wider than this terminal. Issue again with the same ids and --qr-file: the same voucher is answered.',
+          'warning: the QR code is wider than this terminal. Issue again with the same ids and --qr-file: the same voucher is returned.',
         )
       else context.output.say(`\n${drawing}`)
     }

@@ -17,7 +17,11 @@ const trusted =
   'Redemption and reversal are called only from trusted servers, each with its own idempotency key. A repeat of the same action reuses its key: --idempotency-key.'
 const secret = 'Voucher codes and QR data are redemption credentials: keep them from unrelated parties.'
 
-const redemptionId = { name: 'REDEMPTION_ID', summary: 'Id that redeem answered, rdm_…', ask: 'Redemption id' }
+const redemptionId = {
+  name: 'REDEMPTION_ID',
+  summary: 'Redemption id that redeem returned, rdm_…',
+  ask: 'Redemption id',
+}
 const redemptionMembers = [
   'id',
   'status',

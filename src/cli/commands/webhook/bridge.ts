@@ -22,7 +22,7 @@ export const bridge = leaf({
   summary: 'Poll the updates of a bot and post them, signed, to an app on this machine',
   notes: [
     'Works against any base URL and needs no public URL: the updates are polled with the bot token, signed here with the secret that the app knows, and posted with the three headers of the platform. Only to this machine, unless --allow-remote.',
-    'One at a time, in order. An update is confirmed once the app answered 2xx; whatever ends the bridge, the others come again, some perhaps twice: tell repeats by X-Platform-Update-Id. An app has 15 s to answer.',
+    'One at a time, in order. An update is confirmed once the app responded with 2xx; whatever ends the bridge, the others come again, some perhaps twice: tell repeats by X-Platform-Update-Id. An app has 15 s to respond.',
     'What fails is repeated after 1, 5, 15 and 60 minutes, then each hour, as long as it takes, and the updates behind it wait; --retry-fast begins with 100 ms and doubles up to 10 s. After --max-attempts it goes into the file of --dead-letter, one JSON object a line, and the next one follows.',
     'A bot with a webhook cannot poll: exit code 6. Nothing is deleted for you: voucherctl webhook delete BOT_ID. Another poller of the same bot ends the bridge with 6 too.',
     'A server that goes away is tried again for about a minute, then exit code 9; with --retries 0 at once. The lines say disconnected and reconnected. Ctrl-C finishes the delivery in flight and confirms what was delivered.',
@@ -124,7 +124,7 @@ const seconds = (ms: number) => (ms < 1000 ? `${ms} ms` : `${ms / 1000} s`)
 
 function lineOf(it: BridgeLine | ConnectionLine): string {
   if (!('update_id' in it)) return [it.time, it.outcome, ...(it.error === null ? [] : [it.error])].join('  ')
-  const response = it.status === null ? `no answer (${it.error})` : String(it.status)
+  const response = it.status === null ? `no response (${it.error})` : String(it.status)
   const next = it.retry_in_ms === null ? '' : `, again in ${seconds(it.retry_in_ms)}`
   const result = it.outcome === 'dead_letter' ? 'dead letter' : it.outcome
   return `${it.time}  #${it.update_id}  ${it.type}  ${response}  ${it.duration_ms} ms  ${result}, attempt ${it.attempt}${next}`

@@ -34,7 +34,7 @@ const time = (summary: string): Flag<Time | undefined> => ({
   remark: zoneNotice,
 })
 
-export const sinceFlag = time('From this date or time on, or so long ago, such as 10m')
+export const sinceFlag = time('From this date or time on, or from a duration ago, such as 10m')
 
 /** Converts the value of a time flag to milliseconds since 1970. */
 export function timeOf({ host }: Context, it: Time | undefined): number | undefined {
@@ -50,7 +50,7 @@ const listFlags = {
   verdict: choice(['ok', 'duplicate', 'refused', 'all'], 'Only these, default ok and duplicate'),
   failed: toggle('Only those that the application failed'),
   since: sinceFlag,
-  limit: integer('N', `The newest so many, default ${LIST_DEFAULT}`, 1, LIST_MAX),
+  limit: integer('N', `The newest N, default ${LIST_DEFAULT}`, 1, LIST_MAX),
 }
 type ListFlags = ValuesOf<typeof listFlags>
 
@@ -59,7 +59,7 @@ const list = leaf({
   summary: 'Deliveries that were recorded, the newest last',
   notes: [
     'Refused deliveries are kept apart and listed only with --verdict refused or --verdict all: anybody who reaches the port can send them, so their file restarts after 1,000 deliveries or 16 MiB.',
-    'failed is what the application did not answer with 2xx, neither at first nor later; what a running listener still waits for is not.',
+    'failed is what the application did not respond to with 2xx, neither at first nor later; what a running listener still waits for is not.',
     'A damaged line is reported on stderr and skipped; the exit code is then 11.',
   ],
   flags: listFlags,
@@ -143,7 +143,7 @@ function detailOf({ id, at, verdict, reason, update_id, type, method, url, heade
     headers: pairsOf(headers),
     body: parsed(body) ?? null,
     body_base64: body.toString('base64'),
-    answers: responses.map((it) => ({
+    responses: responses.map((it) => ({
       time: isoOf(it.at),
       status: it.status,
       duration_ms: it.duration_ms,
@@ -171,7 +171,9 @@ function pageOf({ id, at, verdict, reason, method, url, headers, body, responses
     plain(json === null ? body.toString('utf8') : JSON.stringify(json, null, 2)),
     '',
     ...responses.flatMap(responseLines),
-    ...(responses.length === 0 ? [verdict === 'refused' ? 'Answered 401.' : 'No answer was recorded.'] : []),
+    ...(responses.length === 0
+      ? [verdict === 'refused' ? 'The listener responded with 401.' : 'No response was recorded.']
+      : []),
   ].join('\n')
 }
 
@@ -183,7 +185,7 @@ const NOT_TEXT = 'The body is not text; --json prints its bytes as body_base64.'
 /** Formats one response: time, sender and duration, then status, headers and body as sent by the application. */
 function responseLines({ at, status, duration_ms, to, error, replay, ...sent }: StoredDelivery['responses'][number]) {
   const { headers, body, body_bytes } = sent
-  const what = `${replay ? 'replayed' : 'answered'} ${status ?? 'not at all'} after ${duration_ms} ms`
+  const what = `${replay ? 'replayed' : 'responded'} ${status ?? 'not at all'} after ${duration_ms} ms`
   return [
     plainLine([isoOf(at), what, ...(to === null ? [] : [`by ${to}`]), ...(error === null ? [] : [error])].join('  ')),
     ...headerLines(headers),
@@ -195,7 +197,7 @@ function responseLines({ at, status, duration_ms, to, error, replay, ...sent }: 
 
 const show = leaf({
   name: 'show',
-  summary: 'One delivery: headers as received, body, verdict, and what was answered',
+  summary: 'One delivery: headers as received, body, verdict, and responses',
   notes: [
     'DELIVERY is an id such as 1-17, or an update_id: then its newest verified delivery.',
     '--raw writes the bytes of the body as they came, and nothing else. With --json, headers are pairs in their order and body_base64 holds the same bytes.',

@@ -109,7 +109,7 @@ export const listen = leaf({
   run: async (context, { flags }) => {
     const { host } = context
     if (flags.respond !== undefined && (flags['forward-to'] !== undefined || flags.route.length > 0)) {
-      return usage('--respond answers in place of an application; it goes without --forward-to and --route.')
+      return usage('--respond responds in place of an application; it goes without --forward-to and --route.')
     }
     if (flags['no-browser'] && !flags.open) return usage('--no-browser belongs to --open.')
     if (flags['ready-file'] === '-') return usage('--ready-file takes a path.')
@@ -242,7 +242,9 @@ function showReady({ output }: Context, flags: ListenFlags, url: string, dir: st
     flags['forward-to'] === undefined ? [] : [`${routes.length > 0 ? 'others ' : ''}to ${flags['forward-to'].href}`]
   const where = [...routes, ...rest].join(', ')
   const responses =
-    flags.respond === undefined ? 'Nothing is passed on; the answer is 200.' : `Answers ${flags.respond.join(', ')}.`
+    flags.respond === undefined
+      ? 'Nothing is passed on; the response is 200.'
+      : `Responds with ${flags.respond.join(', ')}.`
   output.notice(
     [
       `Ready on ${url}. Ctrl-C stops it.`,

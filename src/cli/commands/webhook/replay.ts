@@ -18,7 +18,7 @@ const replayFlags = {
   ...inboxFlag,
   id: list('ID', 'This delivery, such as 1-17, or the newest of an update_id'),
   last: toggle('The newest verified delivery'),
-  failed: toggle('All that the application did not answer with 2xx, neither at first nor later'),
+  failed: toggle('All that the application did not respond to with 2xx, neither at first nor later'),
   since: sinceFlag,
   resign: toggle('Sign again, with the time of now'),
   'as-recorded': toggle('Signature and timestamp as they came; the default'),
@@ -43,7 +43,7 @@ export const replay = leaf({
   summary: 'Send recorded deliveries to the application again',
   notes: [
     'Body and headers go byte for byte as they were recorded, one delivery after the other, oldest first. An application that verifies refuses timestamps older than 5 minutes: then --resign signs the same bytes again with the time of now.',
-    '--failed, --last and --since take verified deliveries and no repeats; --id takes any. Without --to, --failed and --since leave out what no application ever got. What was answered is recorded, so that a second --failed leaves out what the first one made good.',
+    '--failed, --last and --since take verified deliveries and no repeats; --id takes any. Without --to, --failed and --since leave out what no application ever got. Responses are recorded, so that a second --failed leaves out what the first one made good.',
     'One line a delivery. Exits with 0 when every response was 2xx, with 9 when one was 5xx or missing, else with 8; with 11 when a line of the inbox is damaged, which is reported and skipped.',
   ],
   flags: replayFlags,
@@ -58,7 +58,7 @@ export const replay = leaf({
       [
         id,
         `${type ?? 'unverified'} #${update_id ?? '?'}`,
-        status ?? 'no answer',
+        status ?? 'no response',
         `${duration_ms} ms`,
         error ?? to,
       ].join('  '),

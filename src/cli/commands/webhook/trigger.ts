@@ -214,20 +214,24 @@ function failureOf(result: PostResult, fault: FaultName | undefined, { host }: U
     if (error !== null && isInvalidResponse(error)) {
       return fail('RECEIVER_FAILED', `${host} failed: it sent no valid HTTP response (${error}).`)
     }
-    if (error === 'TIMEOUT') return fail('TIMEOUT', `${host} did not answer within ${POST_TIMEOUT_MS / 1000} s.`)
-    return fail('NETWORK_ERROR', `${host} did not answer (${error}).`, 'Start the receiver, or name it with --url URL.')
+    if (error === 'TIMEOUT') return fail('TIMEOUT', `${host} did not respond within ${POST_TIMEOUT_MS / 1000} s.`)
+    return fail(
+      'NETWORK_ERROR',
+      `${host} did not respond (${error}).`,
+      'Start the receiver, or name it with --url URL.',
+    )
   }
   const isRefused = status >= 400 && status < 500
   if (fault === undefined) {
     if (isDelivered(result)) return undefined
     return status >= 500
-      ? fail('RECEIVER_FAILED', `${host} failed: it answered ${status}.`)
-      : fail('RECEIVER_REFUSED', `${host} refused the delivery: it answered ${status}.`, refusedHint(status))
+      ? fail('RECEIVER_FAILED', `${host} failed: it responded with ${status}.`)
+      : fail('RECEIVER_REFUSED', `${host} refused the delivery: it responded with ${status}.`, refusedHint(status))
   }
   const { right, because } = faultRules[fault]
   if (right === 'refused' ? isRefused : isDelivered(result)) return undefined
   const wanted = right === 'refused' ? 'must be refused with 4xx' : 'must be taken with 2xx'
-  return fail('RECEIVER_WRONG', `${host} answered ${status} to ${fault}, which ${wanted}: ${because}.`)
+  return fail('RECEIVER_WRONG', `${host} responded with ${status} to ${fault}, which ${wanted}: ${because}.`)
 }
 
 const refusedHint = (status: number) =>
@@ -236,7 +240,7 @@ const refusedHint = (status: number) =>
 function lineOf(it: SentDelivery | RequestedUpdate): string {
   if ('bot_id' in it)
     return `${it.time}  ${it.type}  ${it.update_id === null ? '' : `#${it.update_id}  `}made for ${it.bot_id}`
-  const response = it.status === null ? `no answer (${it.error})` : String(it.status)
+  const response = it.status === null ? `no response (${it.error})` : String(it.status)
   const verdict = it.fault === null ? '' : `  ${it.fault}: ${it.as_expected ? 'right' : 'WRONG'}`
   return `${it.time}  #${it.update_id}  ${it.type ?? '-'}  ${response}  ${it.duration_ms} ms${verdict}`
 }

@@ -88,7 +88,7 @@ const slot = () => Math.floor(Date.now() / SHARED_MS)
 export const unconfirmedSession = (it: Probing, origin = ''): Promise<Session> =>
   it.scene.once(`session ${slot()} ${origin}`, () => openSession(it, { origin }))
 
-/** A session whose calls the platform accepts and answers with what can be decrypted. */
+/** A session whose calls the platform accepts, with responses that can be decrypted. */
 export const session = (it: Probing, origin = ''): Promise<Session> =>
   it.scene.once(`confirmed session ${slot()} ${origin}`, async () => {
     const opened = await unconfirmedSession(it, origin)

@@ -50,7 +50,7 @@ const attempt = (number: number, status: number) => ({
   started_at: at(6 + number),
   duration_ms: 12,
   status_code: status,
-  error: status < 300 ? null : { code: 'http_status', message: 'The endpoint answered 500 instead of 2xx.' },
+  error: status < 300 ? null : { code: 'http_status', message: 'The endpoint responded with 500 instead of 2xx.' },
 })
 const life = {
   ...voucherHistory,

@@ -157,11 +157,11 @@ test('webhook listen responds 502 and replay exits 9 if the application sends in
   agent.destroy()
   child.kill('SIGINT')
   expect(await ended).toBe(130)
-  expect(output.stderr.match(/app_answer_invalid: \S+ sent no valid HTTP response \(status/g)).toHaveLength(3)
+  expect(output.stderr.match(/app_response_invalid: \S+ sent no valid HTTP response \(status/g)).toHaveLength(3)
   const failure = { status: 502, error: expect.stringContaining('sent no valid HTTP response (status') }
   for (const at of names.keys()) {
     const shown = await cli(`webhook inbox show ${at + 1} --json --inbox inbox`, { home, env })
-    expect(JSON.parse(shown.stdout).answers).toMatchObject([failure])
+    expect(JSON.parse(shown.stdout).responses).toMatchObject([failure])
   }
   for (const it of names) {
     name = it

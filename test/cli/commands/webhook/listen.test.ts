@@ -298,7 +298,7 @@ test.each([
   ['--respond 000', /--respond must be statuses/],
   ['--expect message=0', /--expect must be TYPE=N/],
   ['--expect message=1 --expect message=2', /--expect names message twice/],
-  ['--respond 200 --forward-to http://localhost/', /--respond answers in place of an application/],
+  ['--respond 200 --forward-to http://localhost/', /--respond responds in place of an application/],
 ])('webhook listen %s exits 2 with a message that matches %s', async (args, message) => {
   const { exit, stderr } = await cli(`webhook listen ${args}`, { env })
   expect([exit, stderr]).toEqual([2, expect.stringMatching(message)])
@@ -435,11 +435,11 @@ test('webhook inbox show prints headers, body, verdict and responses; --raw prin
   const shown = JSON.parse(stdout)
   expect(shown).toMatchObject({ id: '1-2', verdict: 'ok', update_id: 2, type: 'ping', method: 'POST', url: '/' })
   expect(shown.headers.map(([name]: [string]) => name)).toContain('X-Platform-Signature-V2')
-  expect(shown.answers).toMatchObject([{ status: 500, to: expect.stringContaining('/hook'), replay: false }])
-  expect(shown.answers[0].headers).toContainEqual(['X-App', 'yes'])
-  expect(shown.answers[0]).toMatchObject({ body_base64: Buffer.from('answer 1').toString('base64'), body_bytes: 8 })
+  expect(shown.responses).toMatchObject([{ status: 500, to: expect.stringContaining('/hook'), replay: false }])
+  expect(shown.responses[0].headers).toContainEqual(['X-App', 'yes'])
+  expect(shown.responses[0]).toMatchObject({ body_base64: Buffer.from('answer 1').toString('base64'), body_bytes: 8 })
   expect((await cli('webhook inbox show 1-2 --inbox inbox', { home })).stdout).toMatch(
-    /answered 500 after \d+ ms {2}by http.*\n(?:.+\n)*X-App: yes\n(?:.+\n)*\nanswer 1\n/,
+    /responded 500 after \d+ ms {2}by http.*\n(?:.+\n)*X-App: yes\n(?:.+\n)*\nanswer 1\n/,
   )
   expect(shown.body).toEqual(JSON.parse(String(updateBody(2, 'ping', 'é'))))
   const raw = await cli('webhook inbox show 2 --inbox inbox --raw', { home })
@@ -522,7 +522,7 @@ test('webhook replay --failed resends each failed delivery unchanged to its orig
   expect(app.got[2]).toEqual(app.got[1])
   expect(await replay(home, '--failed')).toMatchObject({ exit: 0, stdout: '' })
   const shown = JSON.parse((await cli('webhook inbox show 1-2 --inbox inbox --json', { home })).stdout)
-  expect(shown.answers).toMatchObject([{ status: 500 }, { status: 200, replay: true }])
+  expect(shown.responses).toMatchObject([{ status: 500 }, { status: 200, replay: true }])
 })
 
 test('webhook replay --last and --since select only verified deliveries, while --id selects any', async () => {

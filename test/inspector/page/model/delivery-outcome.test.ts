@@ -15,7 +15,7 @@ const detailOf = (delivery: object, verification: object | null = null) =>
     verification,
   }) as unknown as DeliveryDetail
 
-const httpError = { code: 'http_status', message: 'The endpoint answered 500 instead of 2xx.' }
+const httpError = { code: 'http_status', message: 'The endpoint responded with 500 instead of 2xx.' }
 
 test.each<[string, object, object | null, string]>([
   ['good', { status: 'delivered', last_status_code: 200 }, null, 'The app accepted it with 200.'],

@@ -75,7 +75,7 @@ export class EngineServer {
         return []
       }
       const statusCode = own.chance(0.4) ? 200 : 500
-      const error = statusCode === 200 ? null : { code: 'http_status', message: 'The endpoint answered 500.' }
+      const error = statusCode === 200 ? null : { code: 'http_status', message: 'The endpoint responded with 500.' }
       const outcome = { statusCode, error, durationMs: own.below(1_000) }
       return [{ attempt, outcome, ipAddress: '93.184.215.14', endedAt: now }]
     })

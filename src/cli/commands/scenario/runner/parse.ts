@@ -168,7 +168,7 @@ class Parser {
 
   #endpoint(path: Path, id: string): Endpoint | undefined {
     const found = endpoints.find((it) => it.id === id)
-    if (found?.streams) return this.#source.wrong(path, `${id} answers a stream, which no step can read.`)
+    if (found?.streams) return this.#source.wrong(path, `${id} returns a stream, which no step can read.`)
     if (found !== undefined) return found
     const ids = endpoints.map((it) => it.id)
     const meant = closest(id, ids)

@@ -78,7 +78,7 @@ steps:
       '1:1 The file has no member "step": did you mean "steps"?',
     ],
     ['steps: [{ call: apps.lst }]', '1:11 There is no endpoint "apps.lst": did you mean "apps.list"?'],
-    ['steps: [{ call: platform.requests }]', '1:11 platform.requests answers a stream, which no step can read.'],
+    ['steps: [{ call: platform.requests }]', '1:11 platform.requests returns a stream, which no step can read.'],
     [
       'steps:\n  - { call: GET /nowhere }',
       '2:7 GET /nowhere is not known here: say with "as" which credential it takes, or none.',

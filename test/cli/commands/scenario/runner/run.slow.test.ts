@@ -55,7 +55,7 @@ interface Report {
   }[]
 }
 
-async function played(text: string, baseUrl?: string) {
+async function resultOf(text: string, baseUrl?: string) {
   const env = { VOUCHERCTL_JWT: secrets.VOUCHERCTL_JWT }
   const named = baseUrl === undefined ? '' : `--base-url ${baseUrl}`
   const ran = await cli(`scenario run a.yaml --json ${named}`, { ...written(text), ...(named === '' ? {} : { env }) })
@@ -68,7 +68,7 @@ async function played(text: string, baseUrl?: string) {
 
 describe('scenario run', () => {
   it('scenario run issues, redeems, reverses and expires a voucher on a throwaway server', async () => {
-    const { ran, item, problems } = await played(`
+    const { ran, item, problems } = await resultOf(`
 name: A voucher's life
 server: { auto_approve: true }
 steps: ${shop}
@@ -100,7 +100,7 @@ steps: ${shop}
   })
 
   it('scenario run receives signed webhooks and responds with the statuses of `respond`', async () => {
-    const { problems } = await played(`
+    const { problems } = await resultOf(`
 server: { auto_approve: true }
 webhook: { respond: "500,200" }
 steps:
@@ -131,7 +131,7 @@ steps:
   })
 
   it('a failed scenario step prints its differences and skips later steps, but not the teardown', async () => {
-    const { ran, item, statuses } = await played(
+    const { ran, item, statuses } = await resultOf(
       `steps:
   - call: apps.create
     with: { name: A }
@@ -175,7 +175,7 @@ teardown:
       if (headers.authorization === undefined) return refusal(401, 'TOKEN_MISSING')
       return path.endsWith('/nope') ? refusal(404, 'APPLICATION_NOT_FOUND') : success({ items: [] })
     })
-    const { ran, problems } = await played(`steps:\n  - ${step}\n`, baseUrl)
+    const { ran, problems } = await resultOf(`steps:\n  - ${step}\n`, baseUrl)
     expect(ran.exit).toBe(1)
     expect(problems).toContainEqual(expect.stringMatching(problem))
   })
@@ -184,12 +184,12 @@ teardown:
     ['receive: ping\n    within: 10ms', /^no ping that fits arrived within 0.01 s$/],
     ['call: vouchers.redemption\n    with: { redemptionId: rdm_1 }', /got CREDENTIAL_REQUIRED: No token is known/],
   ])('the scenario step %j fails on a throwaway server', async (step, problem) => {
-    const { ran, problems } = await played(`steps:\n  - ${step}\n`)
+    const { ran, problems } = await resultOf(`steps:\n  - ${step}\n`)
     expect([ran.exit, problems]).toEqual([1, [expect.stringMatching(problem)]])
   })
 
   it('scenario run prints no secret in the problems of a failed step', async () => {
-    const { ran, problems } = await played(`server: { auto_approve: true }
+    const { ran, problems } = await resultOf(`server: { auto_approve: true }
 steps: ${shop}
   - call: vouchers.issue
     with: { template_id: "\${template}", external_issue_id: order-1, recipient_user_id: user-1 }
@@ -239,8 +239,8 @@ steps:
 
   it('scenario run sends invalid input that a step expects to fail, and names the member', async () => {
     const refused = 'steps: [{ call: apps.create, with: { name: "" }, expect: { code: VALIDATION_FAILED } }]'
-    expect((await played(refused)).item.passed).toBe(true)
-    const { problems } = await played(`steps: [{ call: POST ${create.path}, with: { name: "" } }]`)
+    expect((await resultOf(refused)).item.passed).toBe(true)
+    const { problems } = await resultOf(`steps: [{ call: POST ${create.path}, with: { name: "" } }]`)
     expect(problems[1]).toMatch(/^with\.name: must be text of 1 to/)
   })
 
@@ -343,7 +343,7 @@ steps:
   it('scenario run --dry-run parses the scenario files and runs no step', async () => {
     const ran = await cli('scenario run a.yaml --dry-run', written('steps: [{ call: apps.list }]'))
     expect(ran.exit).toBe(0)
-    expect(ran.stdout).toContain('would play 1 step of a.yaml on a throwaway server')
+    expect(ran.stdout).toContain('would run 1 step of a.yaml on a throwaway server')
   })
 })
 
