@@ -1,6 +1,6 @@
 import type { Update } from '../contract/updates.js'
 import { RETRY_DELAYS_SECONDS } from '../contract/webhook.js'
-import { pause } from './pause.js'
+import { pause } from '../files/pause.js'
 import { type ConnectionChange, type PollingOptions, type PollPosition, pollUpdates } from './polling.js'
 import { isDelivered, type PostResult } from './post.js'
 

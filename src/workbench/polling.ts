@@ -1,5 +1,5 @@
 import type { Update } from '../contract/updates.js'
-import { pause } from './pause.js'
+import { pause } from '../files/pause.js'
 
 /** The updates of a poll; or its failure, and whether the server is only temporarily unavailable. */
 export type PollOutcome<F> =

@@ -1,9 +1,9 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { pause } from '../../src/workbench/pause.js'
+import { pause } from '../../src/files/pause.js'
 import type { PollingOptions, PollOutcome } from '../../src/workbench/polling.js'
 import { pollUpdates } from '../../src/workbench/polling.js'
 
-vi.mock('../../src/workbench/pause.js', () => ({ pause: vi.fn(async () => {}) }))
+vi.mock('../../src/files/pause.js', () => ({ pause: vi.fn(async () => {}) }))
 afterEach(() => void vi.restoreAllMocks())
 
 const updates = (...ids: number[]): PollOutcome<string> => ({

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { pause } from '../../../workbench/pause.js'
+import { pause } from '../../../files/pause.js'
 import type { LoadClock } from './open-loop.js'
 
 export const monotonicClock: LoadClock = {

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { type FSWatcher, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { pause } from '../../../workbench/pause.js'
+import { pause } from '../../../files/pause.js'
 
 /** Milliseconds after a change in which further changes count as the same: editors write a file in several steps. */
 const QUIET_MS = 100

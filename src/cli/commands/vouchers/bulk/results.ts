@@ -1,4 +1,4 @@
-import { pause } from '../../../../workbench/pause.js'
+import { pause } from '../../../../files/pause.js'
 import { defined } from '../../../flags/defined.js'
 import type { BulkAction } from './action.js'
 import type { Appender } from './appender.js'
