@@ -1,7 +1,7 @@
 import { durationMs } from '../../contract/duration.js'
 import type { Host } from '../host/host.js'
-import { completionTargetAt } from './completion-target.js'
 import { isShell, shells } from './shells.js'
+import { completionTargetAt } from './target.js'
 import { wordsOf } from './words.js'
 
 /** Milliseconds from process start until completion gives up: the user waits after Tab (DECISIONS.md#completion). */

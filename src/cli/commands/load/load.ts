@@ -12,8 +12,8 @@ import { type Mix, mixFlag, operations } from './mix.js'
 import { monotonicClock } from './monotonic-clock.js'
 import type { LoadReport } from './report.js'
 import { headlineOf, linesOf } from './report-lines.js'
-import { runLoad } from './run-load.js'
 import { callCount, type Schedule, shapes, totalsOf } from './schedule.js'
+import { runLoad } from './start.js'
 import { openTargets } from './targets.js'
 
 const RATE = 10

@@ -1,6 +1,6 @@
 import { numberText } from '../../output/value-text.js'
-import type { LoadRun } from './load-run.js'
 import { operations } from './mix.js'
+import type { LoadRun } from './run.js'
 import type { Schedule } from './schedule.js'
 
 type Progress = Pick<LoadRun, 'issuedAhead' | 'ahead' | 'statistics' | 'waiting'>

@@ -8,8 +8,8 @@ import { suggested } from '../../output/suggestions.js'
 import { initLeaf } from '../../schemas/new-file.js'
 import { type Comparison, compareTemplates, type TemplateState } from './compare.js'
 import { botFlag, createTemplate, submitTemplate } from './create.js'
+import { type DefinedTemplate, readTemplateFile } from './file.js'
 import { findByExternalId } from './find.js'
-import { type DefinedTemplate, readTemplateFile } from './template-file.js'
 
 const fileFlags = {
   file: withLetter('f', required(text('FILE|-', 'Template file, in YAML or JSON'), 'Template file')),

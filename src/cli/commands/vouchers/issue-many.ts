@@ -1,7 +1,7 @@
 import type { IssuedVoucher } from '../../../contract/vouchers.js'
 import * as contract from '../../../contract/vouchers.js'
 import { required, text } from '../../flags/flags.js'
-import { bulkLeaf } from './bulk/bulk-command.js'
+import { bulkLeaf } from './bulk/command.js'
 import type { RowMembers } from './bulk/input/row.js'
 import { textOrNull } from './bulk/text-or-null.js'
 import { credentialOf } from './issue.js'

@@ -1,6 +1,6 @@
 import type { Redemption } from '../../../contract/vouchers.js'
 import * as contract from '../../../contract/vouchers.js'
-import { bulkLeaf } from './bulk/bulk-command.js'
+import { bulkLeaf } from './bulk/command.js'
 import { credentialInput, credentialKey, credentialRows } from './bulk/credential-rows.js'
 import { textOrNull } from './bulk/text-or-null.js'
 

@@ -1,7 +1,7 @@
 import type { Redemption } from '../../../contract/vouchers.js'
 import * as contract from '../../../contract/vouchers.js'
 import { text } from '../../flags/flags.js'
-import { bulkLeaf } from './bulk/bulk-command.js'
+import { bulkLeaf } from './bulk/command.js'
 import { textOrNull } from './bulk/text-or-null.js'
 
 export const reverseMany = bulkLeaf({

@@ -2,7 +2,7 @@ import type { Verification } from '../../../contract/vouchers.js'
 import * as contract from '../../../contract/vouchers.js'
 import { toggle } from '../../flags/flags.js'
 import { numberText } from '../../output/value-text.js'
-import { bulkLeaf } from './bulk/bulk-command.js'
+import { bulkLeaf } from './bulk/command.js'
 import { credentialInput, credentialKey, credentialRows } from './bulk/credential-rows.js'
 import { textOrNull } from './bulk/text-or-null.js'
 

@@ -1,4 +1,4 @@
-import type { ListenerPage, ListenerPageOptions } from '../../../workbench/page/page-server.js'
+import type { ListenerPage, ListenerPageOptions } from '../../../workbench/page/server.js'
 import type { Context } from '../../command/context.js'
 import { toggle } from '../../flags/flags.js'
 
@@ -14,7 +14,7 @@ export async function openPage(
   options: ListenerPageOptions,
 ): Promise<ListenerPage> {
   // Import on demand: few listeners serve the page.
-  const { startListenerPage } = await import('../../../workbench/page/page-server.js')
+  const { startListenerPage } = await import('../../../workbench/page/server.js')
   const page = await startListenerPage(options)
   const link = page.newLink()
   output.notice(`Page: ${link}\nThe link opens it once, within two minutes.`)

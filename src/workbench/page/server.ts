@@ -8,9 +8,9 @@ import { isJson, servePage } from '../../inspector/node-http.js'
 import { Inbox, inboxBytes } from '../inbox.js'
 import type { RequestEvent } from '../listener.js'
 import { BODY_BYTES_MAX, readBody } from '../request-body.js'
-import { ActivityFeed } from './page-activity.js'
-import { deliveryOf, detailOf, iso, stateOf } from './page-deliveries.js'
-import { type PageReplayTools, type ReplayOrder, replayFromPage } from './page-replay.js'
+import { ActivityFeed } from './activity.js'
+import { deliveryOf, detailOf, iso, stateOf } from './deliveries.js'
+import { type PageReplayTools, type ReplayOrder, replayFromPage } from './replay.js'
 
 export interface ListenerPageOptions extends PageReplayTools {
   /** Folder of the inbox. */

@@ -5,7 +5,7 @@ import { explainDelivery } from '../explain-delivery.js'
 import type { Inbox, RecordedResponse, StoredDelivery } from '../inbox.js'
 import type { RequestEvent } from '../listener.js'
 import { updateIdOf } from '../update-id.js'
-import { errorOf, iso } from './page-deliveries.js'
+import { errorOf, iso } from './deliveries.js'
 
 /** Deliveries of the inbox that a page lists when it opens. */
 const PAST_MAX = 200

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type LoadOptions, LoadRun } from '../../../../src/cli/commands/load/load-run.js'
+import { type LoadOptions, LoadRun } from '../../../../src/cli/commands/load/run.js'
 import type { Call } from '../../../../src/client/call.js'
 import type { CallFailure } from '../../../../src/client/result.js'
 import type { CallOptions } from '../../../../src/client/settings.js'

@@ -7,9 +7,9 @@ import { showLiveLine } from '../../output/live-line.js'
 import type { Result } from '../../output/outcome.js'
 import { limitOf, rateLimitAdvice } from './advice.js'
 import type { Assertion } from './assertions.js'
-import { type LoadOptions, LoadRun } from './load-run.js'
 import { progressLine } from './progress-line.js'
 import { type LoadReport, reportOf } from './report.js'
+import { type LoadOptions, LoadRun } from './run.js'
 
 interface ReportOptions {
   readonly addresses: readonly string[]
