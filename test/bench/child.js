@@ -26,9 +26,9 @@ export function startChild(file, args = [], { stderr = 'inherit' } = {}) {
   return {
     nextMessage,
     ask: (message) => {
-      const answer = nextMessage()
+      const response = nextMessage()
       child.send(message)
-      return answer
+      return response
     },
     async stop() {
       if (child.exitCode !== null) return

@@ -102,9 +102,9 @@ async function issued(store, n) {
     now,
     keys,
   }
-  const answer = await store.write(() => issue(call), issueGroup(applicationId, templateId, call.externalIssueId))
-  if (!answer.ok) throw new Error(answer.code)
-  return answer.data.credentials[0].value
+  const response = await store.write(() => issue(call), issueGroup(applicationId, templateId, call.externalIssueId))
+  if (!response.ok) throw new Error(response.code)
+  return response.data.credentials[0].value
 }
 
 /** A generator whose every step redeems the next voucher. */
@@ -136,8 +136,8 @@ async function paced(redeems, isOver) {
       const next = redeems.next()
       if (next.done) throw new Error('no voucher is left')
       running.push(
-        next.value().then((answer) => {
-          if (!answer.ok) throw new Error(answer.code)
+        next.value().then((response) => {
+          if (!response.ok) throw new Error(response.code)
           durations.push(performance.now() - due)
         }),
       )

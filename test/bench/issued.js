@@ -41,14 +41,14 @@ export function* issuedVouchers({ applicationId, template, keys, count }) {
       keys,
       summaries,
     })
-    const { writes, answered } = imagine(operation, template)
-    yield { writes, code: answered.data.credentials[0].value }
+    const { writes, result } = imagine(operation, template)
+    yield { writes, code: result.data.credentials[0].value }
   }
 }
 
 function imagine(operation, template) {
   const writes = []
-  const answer = ({ kind, sql, params }) => {
+  const response = ({ kind, sql, params }) => {
     if (kind === 'one') return / from templates/.test(sql) ? template : undefined
     if (kind === 'all') return []
     // Skip the quota: fill.js updates it once at the end.
@@ -58,10 +58,10 @@ function imagine(operation, template) {
   let step = operation.next()
   while (!step.done) {
     const { value } = step
-    step = operation.next(value.kind === 'several' ? value.statements.map(answer) : answer(value))
+    step = operation.next(value.kind === 'several' ? value.statements.map(response) : response(value))
   }
   if (!step.value.ok || step.value.replayed) throw new Error(`the issue was not done: ${JSON.stringify(step.value)}`)
-  return { writes, answered: step.value }
+  return { writes, result: step.value }
 }
 
 /** Random bytes from a pool that one system call fills for several hundred ids. */

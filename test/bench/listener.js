@@ -46,7 +46,7 @@ export async function measureListener({ rounds, count, say }) {
     }
     const sent = (rounds + 1) * count
     const recorded = countUpdates(join(dir, 'inbox'))
-    if (recorded !== sent) throw new Error(`${sent} deliveries were answered, ${recorded} are in the inbox`)
+    if (recorded !== sent) throw new Error(`${sent} deliveries got a response, ${recorded} are in the inbox`)
   } finally {
     await Promise.all([listener.stop(), plain.stop(), generator.stop()])
     rmSync(dir, { recursive: true, force: true })
@@ -54,12 +54,12 @@ export async function measureListener({ rounds, count, say }) {
   return [
     rowOf({
       id: 'P14',
-      what: `webhook listen: verified, recorded, answered, ${CONNECTIONS} connections`,
+      what: `webhook listen: verified, recorded, responded, ${CONNECTIONS} connections`,
       value: median(samples.listener),
       reference: median(samples.plain),
       target: 0.25,
       unit: 'deliveries/s',
-      against: 'node:http that reads and answers',
+      against: 'node:http that reads and responds',
       runs: rounds,
     }),
   ]

@@ -15,7 +15,7 @@ async function run({ port, ports = [port], connections, requests, count, capture
   const bodies = []
   const refused = new Map()
   let sent = 0
-  let answered = 0
+  let responses = 0
 
   const cpuBefore = process.cpuUsage()
   const startedAt = process.hrtime.bigint()
@@ -36,8 +36,8 @@ async function run({ port, ports = [port], connections, requests, count, capture
         if (status.charCodeAt(0) !== 0x32) refused.set(status, held.slice(headerEnd + 4))
         if (capture !== undefined) bodies.push(held)
         held = ''
-        answered += 1
-        if (answered === count) resolve()
+        responses += 1
+        if (responses === count) resolve()
         else next()
       })
       socket.on('error', reject)

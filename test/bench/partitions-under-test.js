@@ -82,9 +82,9 @@ async function runAll({ applications, count }) {
   return { issue: issuing, verify: verifying, redeem: redeeming }
 }
 
-function succeeded(answer) {
-  if (!answer.ok) throw new Error(JSON.stringify(answer))
-  return answer
+function succeeded(response) {
+  if (!response.ok) throw new Error(JSON.stringify(response))
+  return response
 }
 
 /** Makes `count` calls, CONCURRENCY at a time; returns calls per second. */

@@ -11,9 +11,9 @@ process.on('message', async ({ port, connections, bodies, count }) => {
     while (sent < count) {
       const body = buffers[sent++ % buffers.length]
       const headers = { 'content-type': 'application/json' }
-      const answer = await pool.request({ method: 'POST', path: '/hook', headers, body })
-      await answer.body.dump()
-      if (answer.statusCode !== 200) throw new Error(`the receiver answered ${answer.statusCode}`)
+      const response = await pool.request({ method: 'POST', path: '/hook', headers, body })
+      await response.body.dump()
+      if (response.statusCode !== 200) throw new Error(`the receiver returned ${response.statusCode}`)
     }
   }
   await Promise.all(Array.from({ length: connections }, post))

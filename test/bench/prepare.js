@@ -37,7 +37,7 @@ export function issueVoucher(baseUrl, { token, templateId }, externalIssueId) {
 
 /** Sends a POST, or a GET if `body` is undefined; returns the `data` of the response or throws. */
 export async function fetchJson(url, { token, body, headers = {} }) {
-  const answer = await fetch(url, {
+  const response = await fetch(url, {
     method: body === undefined ? 'GET' : 'POST',
     headers: {
       authorization: `Bearer ${token}`,
@@ -46,7 +46,7 @@ export async function fetchJson(url, { token, body, headers = {} }) {
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
-  const envelope = await answer.json()
-  if (!answer.ok) throw new Error(`${url} answered ${answer.status}: ${JSON.stringify(envelope)}`)
+  const envelope = await response.json()
+  if (!response.ok) throw new Error(`${url} returned ${response.status}: ${JSON.stringify(envelope)}`)
   return envelope.data
 }

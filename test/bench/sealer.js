@@ -19,8 +19,8 @@ export async function openSession(baseUrl, first) {
   const bootstrap = readBootstrap(await send(baseUrl, bootstrapRequest), [])
   if (!bootstrap.ok) throw new Error(bootstrap.code)
   const pair = makeClientKeyPair(randomBytes)
-  const answer = await send(baseUrl, sessionRequest(bootstrap, pair, ''))
-  const made = readSession(answer, bootstrap, pair, { origin: '', serverNow: bootstrap.serverTime })
+  const response = await send(baseUrl, sessionRequest(bootstrap, pair, ''))
+  const made = readSession(response, bootstrap, pair, { origin: '', serverNow: bootstrap.serverTime })
   if (!made.ok) throw new Error(made.code)
   const probe = sealRequest(encodeInnerRequest(first).plaintext, made.session, Date.now(), randomBytes)
   const opened = openResponse(await send(baseUrl, probe.request), probe.envelope, made.session)
@@ -34,6 +34,6 @@ export async function openSession(baseUrl, first) {
 }
 
 async function send(baseUrl, { method, path, headers, body }) {
-  const answer = await fetch(`${baseUrl}${path}`, { method, headers, body })
-  return { status: answer.status, headers: Object.fromEntries(answer.headers), body: await answer.text() }
+  const response = await fetch(`${baseUrl}${path}`, { method, headers, body })
+  return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
 }

@@ -86,10 +86,10 @@ export async function runToFirstResponse(env) {
   const startedAt = now()
   const server = await startServer(env)
   try {
-    const [answer] = await once(get(`${server.baseUrl}/healthz`), 'response')
+    const [response] = await once(get(`${server.baseUrl}/healthz`), 'response')
     const ms = now() - startedAt
-    if (answer.statusCode !== 200) throw new Error(`/healthz answered ${answer.statusCode}`)
-    answer.resume()
+    if (response.statusCode !== 200) throw new Error(`/healthz returned ${response.statusCode}`)
+    response.resume()
     return ms
   } finally {
     await server.stop()

@@ -128,7 +128,7 @@ export async function measureThroughput({ rounds, count, profile, say }) {
 export async function requireWhole(baseUrl, { token, templateId }, issued) {
   const { items } = await fetchJson(`${baseUrl}/api/v1/open-platform/vouchers/templates`, { token })
   const { issuedCount } = items.find((it) => it.id === templateId)
-  if (issuedCount !== issued) throw new Error(`${issued} vouchers were answered, ${issuedCount} are counted`)
+  if (issuedCount !== issued) throw new Error(`${issued} vouchers were returned, ${issuedCount} are counted`)
 }
 
 export function request(path, token, body, idempotencyKey) {

@@ -161,7 +161,7 @@ describe('failures of encrypted calls', () => {
     ['a 404 without the envelope', json(404, { message: 'no such page' })],
   ])('%s inside the encryption returns INVALID_RESPONSE with outcomeUnknown true', async (_what, response) => {
     const server = makeFakeServer(() => START)
-    server.answer = () => response
+    server.respond = () => response
     const { client } = clientOf(server)
     const outcome = await client.vouchers.redeem({ credential })
     expect(outcome).toMatchObject({
@@ -185,7 +185,7 @@ describe('retries of encrypted calls', () => {
     const server = makeFakeServer(() => START)
     const { client } = clientOf(server)
     let failures = 2
-    server.answer = () =>
+    server.respond = () =>
       failures-- > 0
         ? refusal(503, 'SERVICE_UNAVAILABLE')
         : json(200, { success: true, data: { id: 'rdm_1', status: 'succeeded' } })
@@ -203,7 +203,7 @@ describe('retries of encrypted calls', () => {
     let elapsed = 0
     server.intercept = (request, next) =>
       request.path === paths.dispatch && server.count(paths.dispatch) === 1 ? new Promise(() => {}) : next()
-    server.answer = () => json(200, { success: true, data: { id: 'rdm_1', status: 'succeeded' } })
+    server.respond = () => json(200, { success: true, data: { id: 'rdm_1', status: 'succeeded' } })
     const client = createClient({
       baseUrl: 'https://vouchers.example',
       transport: server.send,
@@ -280,7 +280,7 @@ describe('modes off, auto and required', () => {
     const { server, send } = setup({ mode: 'off', downgradeProtection })
     expect((await send(redeem)).status).toBe(200)
     expect(latched).toBe(0)
-    server.answer = () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')
+    server.respond = () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')
     expect((await send(redeem)).status).toBe(426)
     expect(latched).toBe(1)
     expect(server.requests.map(({ path }) => path)).toEqual([redeem.path, redeem.path])

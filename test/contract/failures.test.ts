@@ -71,12 +71,12 @@ test('names inherited from Object.prototype are not failure codes', () => {
 })
 
 test('every failure code except those of unknown routes is declared by an endpoint', () => {
-  const answered = new Set<FailureCode>([
+  const returned = new Set<FailureCode>([
     ...endpoints.flatMap(failuresOf),
     ...openEndpoints.flatMap((it) => it.failures),
   ])
-  const unanswered = all.map(([code]) => code).filter((code) => !answered.has(code as FailureCode))
-  expect(unanswered).toEqual(['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED'])
+  const unreturned = all.map(([code]) => code).filter((code) => !returned.has(code as FailureCode))
+  expect(unreturned).toEqual(['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED'])
 })
 
 test('idempotency failure codes are declared exactly by endpoints that require a key', () => {

@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs'
-import type { Answer } from '../support/server-client.js'
+import type { ApiResponse } from '../support/server-client.js'
 import { Sometimes } from './sometimes.js'
 
 export type Action = 'issue' | 'redeem' | 'reverse'
@@ -14,7 +14,7 @@ export interface Entry {
   /** True if the server refused the call without using its idempotency key. */
   refused: boolean
   /** True if the connection ended without a response. */
-  isUnanswered: boolean
+  hasNoResponse: boolean
 }
 
 export interface Acknowledged {
@@ -46,18 +46,18 @@ export class CallLog {
   open(key: string, action: Action, input: Entry['input']): Entry {
     const known = this.#entries.get(key)
     if (known !== undefined) return known
-    const entry: Entry = { key, action, input, acknowledged: null, refused: false, isUnanswered: false }
+    const entry: Entry = { key, action, input, acknowledged: null, refused: false, hasNoResponse: false }
     this.#entries.set(key, entry)
     this.#log({ key, action, asked: input })
     return entry
   }
 
-  answered(entry: Entry, answer: Answer): void {
-    if (answer.status >= 500) return
-    if (answer.status >= 300) return this.#refusal(entry, answer)
-    const { sameness, status } = answer
-    const data = answer.data as Acknowledged['data']
-    const replayed = answer.headers['idempotent-replayed'] === 'true'
+  recordResponse(entry: Entry, response: ApiResponse): void {
+    if (response.status >= 500) return
+    if (response.status >= 300) return this.#refusal(entry, response)
+    const { sameness, status } = response
+    const data = response.data as Acknowledged['data']
+    const replayed = response.headers['idempotent-replayed'] === 'true'
     this.#log({ key: entry.key, status, id: data.id, replayed })
     const earlier = entry.acknowledged
     if (earlier === null) {
@@ -65,19 +65,19 @@ export class CallLog {
       if (replayed) {
         this.#doneWithoutResponse += 1
         this.sometimes.note('a call took effect without a response')
-      } else if (entry.isUnanswered) this.sometimes.note('a call without a response had no effect')
+      } else if (entry.hasNoResponse) this.sometimes.note('a call without a response had no effect')
       if (entry.action === 'reverse') this.sometimes.note('a redemption was reversed')
       if (entry.key.startsWith('again-')) this.sometimes.note('a voucher was redeemed again after a reversal')
       entry.acknowledged = { status, sameness, data }
       entry.refused = false
     } else if (earlier.sameness !== sameness || earlier.status !== status) {
-      this.wrong(`${entry.key} was answered ${earlier.status} ${earlier.sameness}, then ${status} ${sameness}`)
+      this.wrong(`${entry.key} got ${earlier.status} ${earlier.sameness}, then ${status} ${sameness}`)
     } else if (replayed) this.sometimes.note('a retry was a replay')
   }
 
   /** Records that the connection ended without a response. */
-  unanswered(entry: Entry): void {
-    entry.isUnanswered = true
+  recordNoResponse(entry: Entry): void {
+    entry.hasNoResponse = true
   }
 
   /** Records a violation that the stored data cannot show: two different responses to a call, or a wrong refusal. */
@@ -108,7 +108,7 @@ export class CallLog {
     return this.#doneWithoutResponse
   }
 
-  #refusal(entry: Entry, { status, code, text }: Answer): void {
+  #refusal(entry: Entry, { status, code, text }: ApiResponse): void {
     this.#log({ key: entry.key, status, code })
     if (code === 'TEMPLATE_QUOTA_EXHAUSTED') this.sometimes.note('the quota of a template was exhausted')
     const expected = EXPECTED_REFUSALS.includes(String(code)) || status === 429

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/store/sqlite/engine.js'
 import { standaloneServer, temporaryFolder } from '../support/server.js'
-import { Answer } from '../support/server-client.js'
+import { ApiResponse } from '../support/server-client.js'
 import { newTenant } from '../support/server-tenant.js'
 import { CallLog } from './call-log.js'
 import { clerks, send } from './clients.js'
@@ -118,18 +118,21 @@ describe('invariant checker', () => {
     const entry = callLog.open('issue-open', 'issue', { external_issue_id: 'open' })
     expect(found()).toEqual([])
     expect(callLog.unresolved()).toEqual([entry])
-    callLog.answered(entry, new Answer(503, {}, JSON.stringify({ success: false, code: 'SERVICE_UNAVAILABLE' })))
+    callLog.recordResponse(
+      entry,
+      new ApiResponse(503, {}, JSON.stringify({ success: false, code: 'SERVICE_UNAVAILABLE' })),
+    )
     expect(callLog.unresolved()).toEqual([entry])
   })
 
   it('invariant checker finds a different second response to a call, and a wrong refusal', () => {
     const [entry] = callLog.acknowledged()
     if (entry === undefined) throw new Error('no call was made')
-    const answer = (status: number, body: object) => new Answer(status, {}, JSON.stringify(body))
-    callLog.answered(entry, answer(entry.acknowledged.status, { success: true, data: { id: 'another' } }))
-    callLog.answered(entry, answer(409, { success: false, code: 'VOUCHER_ALREADY_REDEEMED' }))
+    const response = (status: number, body: object) => new ApiResponse(status, {}, JSON.stringify(body))
+    callLog.recordResponse(entry, response(entry.acknowledged.status, { success: true, data: { id: 'another' } }))
+    callLog.recordResponse(entry, response(409, { success: false, code: 'VOUCHER_ALREADY_REDEEMED' }))
     expect(found()).toEqual([
-      expect.stringContaining(`${entry.key} was answered 201`),
+      expect.stringContaining(`${entry.key} got 201`),
       expect.stringContaining(`${entry.key} was refused: 409`),
     ])
   })

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { contract } from '../../src/contract/index.js'
 import type { IssuedVoucher, Redemption } from '../../src/contract/vouchers.js'
-import type { Answer } from '../support/server-client.js'
+import type { ApiResponse } from '../support/server-client.js'
 import { codeOf, type Tenant } from '../support/server-tenant.js'
 import type { Action, CallLog, Entry } from './call-log.js'
 import type { Random } from './random.js'
@@ -9,9 +9,9 @@ import type { Random } from './random.js'
 const RESPONSE_MS_MAX = 30_000
 
 /** Sends a logged call and logs its response; returns null if the connection ended without a response. */
-export async function send(tenant: Tenant, callLog: CallLog, entry: Entry): Promise<Answer | null> {
+export async function send(tenant: Tenant, callLog: CallLog, entry: Entry): Promise<ApiResponse | null> {
   const extra = { key: entry.key }
-  const call = (): Promise<Answer> => {
+  const call = (): Promise<ApiResponse> => {
     switch (entry.action) {
       case 'issue':
         return tenant.runtime(contract.vouchers.issue, entry.input as never, extra)
@@ -25,15 +25,15 @@ export async function send(tenant: Tenant, callLog: CallLog, entry: Entry): Prom
   try {
     const late = wait(RESPONSE_MS_MAX, 'late' as const, { signal: overdue.signal })
     late.catch(() => {})
-    const answer = await Promise.race([call(), late])
-    if (answer === 'late') {
+    const response = await Promise.race([call(), late])
+    if (response === 'late') {
       callLog.wrong(`${entry.key} had no response within ${RESPONSE_MS_MAX / 1000} s`)
       return null
     }
-    callLog.answered(entry, answer)
-    return answer
+    callLog.recordResponse(entry, response)
+    return response
   } catch {
-    callLog.unanswered(entry)
+    callLog.recordNoResponse(entry)
     return null
   } finally {
     overdue.abort()
@@ -52,7 +52,7 @@ export interface Work {
   readonly oneAtATime?: boolean
   /** Called before each call: false stops the client. */
   shouldContinue(): boolean
-  onResponse?(answer: Answer): void
+  onResponse?(response: ApiResponse): void
 }
 
 /**
@@ -62,14 +62,14 @@ export interface Work {
 export async function clerk(work: Work): Promise<void> {
   const { tenant, callLog, random, name, templateIds, onResponse } = work
   let going = true
-  const settle = async (key: string, action: Action, input: Entry['input']): Promise<Answer | null> => {
+  const settle = async (key: string, action: Action, input: Entry['input']): Promise<ApiResponse | null> => {
     if (!going || !work.shouldContinue()) return null
     const entry = callLog.open(key, action, input)
     const twice = !work.oneAtATime && random.chance(0.1) ? [entry, entry] : [entry]
-    const answers = await Promise.all(twice.map((it) => send(tenant, callLog, it)))
-    for (const answer of answers) if (answer !== null) onResponse?.(answer)
-    if (answers.includes(null)) going = false
-    return answers.find((it) => it !== null && it.status < 300) ?? null
+    const responses = await Promise.all(twice.map((it) => send(tenant, callLog, it)))
+    for (const response of responses) if (response !== null) onResponse?.(response)
+    if (responses.includes(null)) going = false
+    return responses.find((it) => it !== null && it.status < 300) ?? null
   }
   for (let n = 0; going && work.shouldContinue(); n++) {
     const id = `${name}-${n}`

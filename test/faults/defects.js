@@ -646,7 +646,7 @@ export const defects = [
     from: '...this.#background.map((it) => it.pause())',
     to: '',
     tests: ['test/server/snapshots.test.ts'],
-    match: 'work in the background',
+    match: 'background work has paused',
   },
   {
     name: 'other machines can reset a server without --allow-reset',
@@ -678,7 +678,7 @@ export const defects = [
     from: 'return credential && [run, credential.type, credential.value]',
     to: 'return credential && [run.slice(0, 0), credential.type, credential.value]',
     tests: ['test/cli/commands/vouchers/bulk/bulk-commands.test.ts'],
-    match: 'sends other keys',
+    match: 'sends new keys',
   },
   {
     name: 'redeem-many --resume sends other keys than the run before',

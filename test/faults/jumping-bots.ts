@@ -24,13 +24,13 @@ const HELD_MS = 12_000
 export async function jumpingBots(broken: string[], sometimes: Sometimes) {
   /** Number of received delivery attempts by update id. */
   const attempts = new Map<number, number>()
-  let answer: 'fails' | 'takes' | 'holds' = 'fails'
+  let mode: 'fails' | 'takes' | 'holds' = 'fails'
   const receiver = createServer(async (request, response) => {
     const id = Number(request.headers['x-platform-update-id'])
     attempts.set(id, (attempts.get(id) ?? 0) + 1)
     request.resume()
-    if (answer === 'holds') await wait(HELD_MS)
-    response.writeHead(answer === 'fails' ? 503 : 204).end()
+    if (mode === 'holds') await wait(HELD_MS)
+    response.writeHead(mode === 'fails' ? 503 : 204).end()
   })
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
   const { port } = receiver.address() as AddressInfo
@@ -95,7 +95,7 @@ export async function jumpingBots(broken: string[], sometimes: Sometimes) {
       while ((await deliveries(tenant)).some(({ status }) => status !== 'failed') && performance.now() < late) {
         await wait(100)
       }
-      answer = 'takes'
+      mode = 'takes'
       await setClock(0)
       const slowest = await delivered(tenant, stranded, 'after a jump back')
       for (const id of stranded) {
@@ -104,7 +104,7 @@ export async function jumpingBots(broken: string[], sometimes: Sometimes) {
         if (count > 3) broken.push(`update ${id} was sent ${count} times`)
       }
       if (!quick) {
-        answer = 'holds'
+        mode = 'holds'
         const held = await ping(tenant)
         while (!attempts.has(held)) await wait(20)
         await setClock(HOUR)

@@ -48,7 +48,7 @@ const never = new Promise<HttpResponse>(() => {})
 const description = (change: object) => json(200, { ...secure.describeServer(serverKeys[0], true, START), ...change })
 
 /** Faulty responses, as a broken server or an attacker on the network may send them. */
-const answers: readonly (readonly [string, () => HttpResponse | Promise<HttpResponse>])[] = [
+const responses: readonly (readonly [string, () => HttpResponse | Promise<HttpResponse>])[] = [
   ['is a connection error', () => Promise.reject(new Error('ECONNREFUSED'))],
   ['never arrives', () => never],
   ['has the status 404', () => refusal(404, 'ROUTE_NOT_FOUND')],
@@ -65,7 +65,7 @@ const answers: readonly (readonly [string, () => HttpResponse | Promise<HttpResp
   ['is null', () => json(200, null)],
 ]
 
-const bootstraps: typeof answers = [
+const bootstraps: typeof responses = [
   ['reports the transport as disabled', () => description({ enabled: false })],
   ['reports in an envelope the transport as disabled', () => json(200, { success: true, data: { enabled: false } })],
   ['has version 2', () => description({ v: 2 })],
@@ -85,7 +85,7 @@ const goodSession = {
   origin: '',
   expiresAt: START + 600_000,
 }
-const sessions: typeof answers = [
+const sessions: typeof responses = [
   ['has no sid', () => json(200, { ...goodSession, sid: undefined })],
   ['has a sid with a bar', () => json(200, { ...goodSession, sid: 'ss_x|platform' })],
   ['has a brand with a bar', () => json(200, { ...goodSession, brand: 'a|b' })],
@@ -97,15 +97,15 @@ const sessions: typeof answers = [
 ]
 
 describe.each([
-  ['bootstrap', bootstrap, [...answers, ...bootstraps]],
-  ['session', sessionPath, [...answers, ...sessions]],
-  ['dispatch', dispatch, answers],
+  ['bootstrap', bootstrap, [...responses, ...bootstraps]],
+  ['session', sessionPath, [...responses, ...sessions]],
+  ['dispatch', dispatch, responses],
 ] as const)('faulty responses to the %s request in required mode', (_name, path, cases) => {
   it.each(cases)(
     'client in required mode fails and sends no plain text after a response that %s',
-    async (_, answer) => {
+    async (_, respond) => {
       const { server, session, timers } = setup()
-      server.intercept = (request, next) => (request.path === path ? answer() : next())
+      server.intercept = (request, next) => (request.path === path ? respond() : next())
       for (let call = 0; call < 2; call++) {
         const outcome = session.send(redeem)
         for (let tick = 0; tick < 100; tick++) await Promise.resolve()
@@ -120,19 +120,22 @@ describe.each([
 })
 
 describe('required mode', () => {
-  it.each(sessions)('client in required mode sends no dispatch if the session response %s', async (_, answer) => {
+  it.each(sessions)('client in required mode sends no dispatch if the session response %s', async (_, respond) => {
     const { server, session } = setup()
-    server.intercept = (request, next) => (request.path === sessionPath ? answer() : next())
+    server.intercept = (request, next) => (request.path === sessionPath ? respond() : next())
     expect(await session.send(redeem)).toMatchObject({ code: 'SECURE_SESSION_INVALID', phase: 'session' })
     expect(server.count(dispatch)).toBe(0)
   })
 
-  it.each(bootstraps)('client in required mode requests no session if the bootstrap response %s', async (_, answer) => {
-    const { server, session } = setup()
-    server.intercept = (request, next) => (request.path === bootstrap ? answer() : next())
-    expect(await session.send(redeem)).toMatchObject({ ok: false, phase: 'bootstrap' })
-    expect(server.count(sessionPath)).toBe(0)
-  })
+  it.each(bootstraps)(
+    'client in required mode requests no session if the bootstrap response %s',
+    async (_, respond) => {
+      const { server, session } = setup()
+      server.intercept = (request, next) => (request.path === bootstrap ? respond() : next())
+      expect(await session.send(redeem)).toMatchObject({ ok: false, phase: 'bootstrap' })
+      expect(server.count(sessionPath)).toBe(0)
+    },
+  )
 
   it('redirect with a failure code of the transport is not followed and causes no resend', async () => {
     const { server, session } = setup()
@@ -146,10 +149,10 @@ describe('required mode', () => {
     for (const pins of [[], [secure.pinOf(Buffer.from(serverKeys[1].publicKey, 'base64url'))]]) {
       const { server, session } = setup('required', pins)
       server.intercept = (request, next) => {
-        const answer = next()
+        const response = next()
         return request.path === bootstrap && pins.length === 0
           ? description({ serverPublicKey: serverKeys[1].publicKey })
-          : answer
+          : response
       }
       expect(await session.send(redeem)).toMatchObject({ ok: false })
       expect(server.processed).toEqual([])
@@ -159,10 +162,12 @@ describe('required mode', () => {
 
   it('encrypted response with any changed bit or field is rejected', async () => {
     const { server, session } = setup()
-    let change = (answer: Record<string, unknown>): Record<string, unknown> => answer
+    let change = (response: Record<string, unknown>): Record<string, unknown> => response
     server.intercept = (request, next) => {
-      const answer = next()
-      return request.path === dispatch ? { ...answer, body: JSON.stringify(change(JSON.parse(answer.body))) } : answer
+      const response = next()
+      return request.path === dispatch
+        ? { ...response, body: JSON.stringify(change(JSON.parse(response.body))) }
+        : response
     }
     expect((await session.send(redeem)).ok).toBe(true)
     const flip = (text: unknown, bit: number) => {
@@ -173,14 +178,14 @@ describe('required mode', () => {
     }
     await fc.assert(
       fc.asyncProperty(fc.constantFrom('iv', 'ciphertext'), fc.nat(100_000), async (field, bit) => {
-        change = (answer) => ({ ...answer, [field]: flip(answer[field], bit) })
+        change = (response) => ({ ...response, [field]: flip(response[field], bit) })
         expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_INVALID' })
       }),
       { numRuns: 40 },
     )
     for (const field of ['v', 'suite', 'kid', 'sid', 'rid', 'ts', 'iv', 'ciphertext']) {
       for (const value of [undefined, null, 'AAAAAAAAAAAAAAAA', 1, 2]) {
-        change = (answer) => ({ ...answer, [field]: answer[field] === value ? 3 : value })
+        change = (response) => ({ ...response, [field]: response[field] === value ? 3 : value })
         expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_INVALID' })
       }
     }
@@ -203,16 +208,19 @@ describe('required mode', () => {
     const { server, session } = setup()
     const kept: HttpResponse[] = []
     server.intercept = (request, next) => {
-      const answer = next()
-      if (request.path === dispatch) kept.push(answer)
-      return request.path === dispatch ? (kept[0] as HttpResponse) : answer
+      const response = next()
+      if (request.path === dispatch) kept.push(response)
+      return request.path === dispatch ? (kept[0] as HttpResponse) : response
     }
     expect((await session.send(redeem)).ok).toBe(true)
     expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_INVALID' })
   })
 
   it('client in required mode sends no plain text after any sequence of forged responses', async () => {
-    const any = fc.constantFrom(...answers, ...bootstraps, ...sessions, ['answers as it should', undefined] as const)
+    const any = fc.constantFrom(...responses, ...bootstraps, ...sessions, [
+      'responses as it should',
+      undefined,
+    ] as const)
     await fc.assert(
       fc.asyncProperty(fc.array(any, { minLength: 1, maxLength: 20 }), async (script) => {
         const { server, session, timers } = setup()

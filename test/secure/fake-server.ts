@@ -43,7 +43,7 @@ export interface FakeServer {
   grace: ServerKey[]
   enabled: boolean
   now: () => number
-  answer: (request: InnerRequest) => HttpResponse
+  respond: (request: InnerRequest) => HttpResponse
   /** Replaces the response of the server; may throw. */
   intercept: (request: HttpRequest, next: () => HttpResponse) => HttpResponse | Promise<HttpResponse>
   count(path: string): number
@@ -61,7 +61,7 @@ export function makeFakeServer(now: () => number): FakeServer {
     grace: [],
     enabled: true,
     now,
-    answer: () => json(200, { success: true, data: { redeemable: true }, requestId: 'req_1' }),
+    respond: () => json(200, { success: true, data: { redeemable: true }, requestId: 'req_1' }),
     intercept: (_request, next) => next(),
     count: (path) => server.requests.filter((request) => request.path === path).length,
     async send(request) {
@@ -84,7 +84,7 @@ export function makeFakeServer(now: () => number): FakeServer {
 
   function process(request: InnerRequest): HttpResponse {
     server.processed.push(request)
-    return server.answer(request)
+    return server.respond(request)
   }
 
   function openSession({ body = '', headers }: HttpRequest): HttpResponse {
@@ -117,8 +117,8 @@ export function makeFakeServer(now: () => number): FakeServer {
     if (marks.has(mark)) return refusal(409, 'REQUEST_REPLAYED')
     marks.add(mark)
     const inner = secure.readInnerRequest(opened.plaintext)
-    const answer = inner.ok ? process(inner.request) : refusal(400, inner.code)
-    const envelope = secure.sealResponse(message, opened.session, answer, randomBytes)
+    const response = inner.ok ? process(inner.request) : refusal(400, inner.code)
+    const envelope = secure.sealResponse(message, opened.session, response, randomBytes)
     return { status: 200, headers: { 'content-type': secure.MEDIA_TYPE }, body: JSON.stringify(envelope) }
   }
 

@@ -166,19 +166,19 @@ test('server reads an inner request as the client encoded it', () => {
 })
 
 describe('inner response', () => {
-  const readAnswer = (value: unknown) => secure.readInnerResponse(Buffer.from(JSON.stringify(value)))
+  const readResponse = (value: unknown) => secure.readInnerResponse(Buffer.from(JSON.stringify(value)))
 
   it('inner response keeps only text headers, in lower case, and needs a status of 200 to 599', () => {
     const headers = { 'Retry-After': '1', 'x-n': 1 }
-    expect(readAnswer({ status: 429, headers, body: { a: 1 }, other: 1 })).toEqual({
+    expect(readResponse({ status: 429, headers, body: { a: 1 }, other: 1 })).toEqual({
       status: 429,
       headers: { 'retry-after': '1' },
       body: '{"a":1}',
     })
-    expect(readAnswer({ status: 200 })).toEqual({ status: 200, headers: {}, body: '' })
-    expect(readAnswer({ status: 599 })).toEqual({ status: 599, headers: {}, body: '' })
-    for (const status of [undefined, null, '200', 199, 600, 200.5]) expect(readAnswer({ status })).toBeUndefined()
-    for (const value of [null, [], 'x']) expect(readAnswer(value)).toBeUndefined()
+    expect(readResponse({ status: 200 })).toEqual({ status: 200, headers: {}, body: '' })
+    expect(readResponse({ status: 599 })).toEqual({ status: 599, headers: {}, body: '' })
+    for (const status of [undefined, null, '200', 199, 600, 200.5]) expect(readResponse({ status })).toBeUndefined()
+    for (const value of [null, [], 'x']) expect(readResponse(value)).toBeUndefined()
     expect(secure.readInnerResponse(Uint8Array.of(0xff))).toBeUndefined()
   })
 

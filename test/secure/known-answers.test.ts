@@ -5,8 +5,8 @@ import type { NegativeCase, OuterRequest } from './vectors.js'
 import { bodyOf, bytes, keysOf, positive, sessionOf, vectors } from './vectors.js'
 
 const text = (given: Uint8Array) => Buffer.from(given).toString('base64url')
-const fixed = (...answers: Uint8Array[]) => {
-  const left = [...answers]
+const fixed = (...values: Uint8Array[]) => {
+  const left = [...values]
   return () => left.shift() ?? expect.unreachable('more random bytes than the case has')
 }
 
@@ -81,8 +81,8 @@ describe.each(vectors.positive)('$id', (it_) => {
     expect(inner.ok).toBe(true)
 
     const { status, headers, body } = JSON.parse(response.plaintext)
-    const answer = { status, headers, body: JSON.stringify(body) }
-    const sealed = secure.sealResponse(read.message, sessionOf(it_), answer, fixed(bytes(response.envelope.iv)))
+    const plain = { status, headers, body: JSON.stringify(body) }
+    const sealed = secure.sealResponse(read.message, sessionOf(it_), plain, fixed(bytes(response.envelope.iv)))
     expect(sealed).toEqual(response.envelope)
   })
 
@@ -169,8 +169,8 @@ describe('session request vectors', () => {
 describe('response that a client must reject', () => {
   it.each(vectors.clientResponse)('client rejects the response of vector $id: $comment', (given) => {
     const base = positive(given.base)
-    const answer = { status: given.httpStatus, headers: given.headers, body: Buffer.from(bodyOf(given)).toString() }
-    expect(secure.openResponse(answer, base.request.envelope, keysOf(base))).toMatchObject({
+    const response = { status: given.httpStatus, headers: given.headers, body: Buffer.from(bodyOf(given)).toString() }
+    expect(secure.openResponse(response, base.request.envelope, keysOf(base))).toMatchObject({
       ok: false,
       code: 'SECURE_ANSWER_INVALID',
       maybeProcessed: true,
@@ -179,8 +179,8 @@ describe('response that a client must reject', () => {
 
   it('client accepts the unmodified response from which the rejected responses were made', () => {
     const base = positive('p01-get-no-origin')
-    const answer = { status: 200, headers: base.response.headers, body: JSON.stringify(base.response.envelope) }
-    expect(secure.openResponse(answer, base.request.envelope, keysOf(base)).ok).toBe(true)
+    const response = { status: 200, headers: base.response.headers, body: JSON.stringify(base.response.envelope) }
+    expect(secure.openResponse(response, base.request.envelope, keysOf(base)).ok).toBe(true)
   })
 })
 

@@ -87,7 +87,7 @@ describe('mode auto', () => {
   it('mode auto turns on downgrade protection when a plain call gets 426', async () => {
     const { session, server, downgradeProtection } = setup({})
     server.enabled = false
-    server.answer = () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')
+    server.respond = () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')
     expect(await session.send(redeem)).toMatchObject({ ok: true, encrypted: false, response: { status: 426 } })
     expect(downgradeProtection.value).toBe(true)
     expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_TRANSPORT_DISABLED' })
@@ -116,7 +116,7 @@ describe('mode off', () => {
 
   it('mode off turns on downgrade protection when a call gets 426', async () => {
     const { session, server, downgradeProtection } = setup({ mode: 'off' })
-    server.answer = () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')
+    server.respond = () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')
     expect(await session.send(redeem)).toMatchObject({ ok: true, succeeded: false, response: { status: 426 } })
     expect(downgradeProtection.value).toBe(true)
   })

@@ -116,7 +116,7 @@ describe('origin of the encrypted transport', () => {
 describe('dispatch with several faults', () => {
   const good = base.request.envelope
   const session = sessionOf(base)
-  const answerTo = (envelope: object, found: typeof session | undefined, origin: string | undefined, at: number) => {
+  const responseTo = (envelope: object, found: typeof session | undefined, origin: string | undefined, at: number) => {
     const read = secure.readDispatch(Buffer.from(JSON.stringify(envelope)), at)
     return read.ok ? secure.openDispatch(read.message, { session: found, origin, now: at }) : read
   }
@@ -126,20 +126,20 @@ describe('dispatch with several faults', () => {
     const late = now + 700_000
     const ciphertext = Buffer.from(good.ciphertext, 'base64url').fill(0, 0, 1).toString('base64url')
     const worst = { ...good, v: 2, extra: 1, ts: 0, kid: 'other', ciphertext }
-    expect(answerTo(worst, undefined, 'null', late)).toMatchObject({ code: 'SECURE_VERSION_UNSUPPORTED' })
+    expect(responseTo(worst, undefined, 'null', late)).toMatchObject({ code: 'SECURE_VERSION_UNSUPPORTED' })
     const form = { ...worst, v: 1 }
-    expect(answerTo(form, undefined, 'null', late)).toMatchObject({ code: 'SECURE_ENVELOPE_INVALID' })
+    expect(responseTo(form, undefined, 'null', late)).toMatchObject({ code: 'SECURE_ENVELOPE_INVALID' })
     const { extra: _, ...stale } = form
-    expect(answerTo(stale, undefined, 'null', late)).toMatchObject({ code: 'REQUEST_TIMESTAMP_OUT_OF_RANGE' })
+    expect(responseTo(stale, undefined, 'null', late)).toMatchObject({ code: 'REQUEST_TIMESTAMP_OUT_OF_RANGE' })
     const timely = { ...stale, ts: late }
-    expect(answerTo(timely, undefined, 'null', late)).toMatchObject({ code: 'SECURE_SESSION_EXPIRED' })
-    expect(answerTo(timely, session, 'null', late)).toMatchObject({ code: 'SECURE_SESSION_EXPIRED' })
+    expect(responseTo(timely, undefined, 'null', late)).toMatchObject({ code: 'SECURE_SESSION_EXPIRED' })
+    expect(responseTo(timely, session, 'null', late)).toMatchObject({ code: 'SECURE_SESSION_EXPIRED' })
     const living = { ...timely, ts: now }
-    expect(answerTo(living, session, 'null', now)).toMatchObject({ code: 'SECURE_SESSION_MISMATCH' })
+    expect(responseTo(living, session, 'null', now)).toMatchObject({ code: 'SECURE_SESSION_MISMATCH' })
     const keyed = { ...living, kid: good.kid }
-    expect(answerTo(keyed, session, 'null', now)).toMatchObject({ code: 'SECURE_SESSION_ORIGIN_MISMATCH' })
-    expect(answerTo(keyed, session, undefined, now)).toMatchObject({ code: 'DECRYPTION_FAILED' })
-    expect(answerTo(good, session, undefined, now)).toMatchObject({ ok: true })
+    expect(responseTo(keyed, session, 'null', now)).toMatchObject({ code: 'SECURE_SESSION_ORIGIN_MISMATCH' })
+    expect(responseTo(keyed, session, undefined, now)).toMatchObject({ code: 'DECRYPTION_FAILED' })
+    expect(responseTo(good, session, undefined, now)).toMatchObject({ ok: true })
   })
 
   it('dispatch request may be up to 60 s early or late, not a millisecond more', () => {
@@ -154,11 +154,11 @@ describe('dispatch with several faults', () => {
 
   it('dispatch request with the sid of another session is refused, not decrypted', () => {
     const other = { ...session, sid: 'ss_other' }
-    expect(answerTo(good, other, undefined, now)).toMatchObject({ code: 'SECURE_SESSION_EXPIRED' })
+    expect(responseTo(good, other, undefined, now)).toMatchObject({ code: 'SECURE_SESSION_EXPIRED' })
   })
 
   it('dispatch request with a member name inherited from Object.prototype is refused', () => {
-    expect(answerTo(JSON.parse('{"__proto__":{"v":1}}'), session, undefined, now)).toMatchObject({
+    expect(responseTo(JSON.parse('{"__proto__":{"v":1}}'), session, undefined, now)).toMatchObject({
       code: 'SECURE_ENVELOPE_INVALID',
     })
     const text = JSON.stringify(good).replace('"iv"', '"constructor"')
@@ -272,17 +272,20 @@ describe('sealed response', () => {
   it('sealed response has a new IV each time', () => {
     const read = secure.readDispatch(bodyOf(base.request), now)
     if (!read.ok) throw new Error(read.code)
-    const random = makeRandom('answers')
-    const answer = { status: 200, headers: {}, body: '{}' }
-    const ivs = Array.from({ length: 50 }, () => secure.sealResponse(read.message, sessionOf(base), answer, random).iv)
+    const random = makeRandom('responses')
+    const response = { status: 200, headers: {}, body: '{}' }
+    const ivs = Array.from(
+      { length: 50 },
+      () => secure.sealResponse(read.message, sessionOf(base), response, random).iv,
+    )
     expect(new Set(ivs).size).toBe(50)
   })
 
   it('sealed response is written as JSON.stringify would write its envelope', () => {
     const read = secure.readDispatch(bodyOf(base.request), now)
     if (!read.ok) throw new Error(read.code)
-    const answer = { status: 200, headers: {}, body: '{}' }
-    const envelope = secure.sealResponse(read.message, sessionOf(base), answer, makeRandom('written'))
+    const response = { status: 200, headers: {}, body: '{}' }
+    const envelope = secure.sealResponse(read.message, sessionOf(base), response, makeRandom('written'))
     expect(encodeEnvelope(envelope)).toBe(JSON.stringify(envelope))
   })
 })

@@ -84,11 +84,11 @@ test('client and server derive the same keys from their public keys', () => {
         { allowedOrigins: ['*'], brand: 'b', keyFor: () => server, now: 0, randomBytes: random },
       )
       if (!made.ok) throw new Error(made.code)
-      const answer = { status: 200, headers: {}, body: JSON.stringify(made.response) }
+      const response = { status: 200, headers: {}, body: JSON.stringify(made.response) }
       const described = JSON.stringify(secure.describeServer(server, true, 0))
-      const bootstrap = secure.readBootstrap({ ...answer, body: described }, [])
+      const bootstrap = secure.readBootstrap({ ...response, body: described }, [])
       if (!bootstrap.ok || !bootstrap.enabled) throw new Error('no bootstrap')
-      const read = secure.readSession(answer, bootstrap, client, { origin: '', serverNow: 0 })
+      const read = secure.readSession(response, bootstrap, client, { origin: '', serverNow: 0 })
       const { keyC2s, keyS2c } = made.session
       expect(read).toMatchObject({ ok: true, session: { keyC2s: new Uint8Array(keyC2s), saltBytes: 32 } })
       expect(read.ok && Buffer.from(read.session.keyS2c).equals(keyS2c)).toBe(true)

@@ -4,7 +4,7 @@ import type { Endpoint } from '../../src/contract/endpoint.js'
 import { contract, endpoints } from '../../src/contract/index.js'
 import { accountKey, START_MS, type TestApp, testApp } from '../support/server-app.js'
 import { newChat } from '../support/server-chats.js'
-import { type Answer, wireOf } from '../support/server-client.js'
+import { type ApiResponse, wireOf } from '../support/server-client.js'
 import { Scene, samples, unknownCredential } from '../support/server-scene.js'
 import { codeOf, newTenant, type Tenant } from '../support/server-tenant.js'
 import { newDelivery } from '../support/server-webhooks.js'
@@ -16,9 +16,9 @@ beforeAll(() => {
 afterAll(() => server.close())
 
 /** The parts of a response that could tell a caller whether a refused object exists. */
-const seen = (answer: Answer) => {
-  const { date: _date, 'x-request-id': _id, ...headers } = answer.headers
-  return { status: answer.status, headers, text: answer.sameness }
+const seen = (response: ApiResponse) => {
+  const { date: _date, 'x-request-id': _id, ...headers } = response.headers
+  return { status: response.status, headers, text: response.sameness }
 }
 
 describe('objects of another tenant', () => {
@@ -213,8 +213,8 @@ describe('application tokens', () => {
     'Bearer x',
     'Bearer ..',
   ])('Authorization header %j is refused as TOKEN_INVALID', async (value) => {
-    const answer = await list(value)
-    expect([answer.status, answer.code]).toEqual([401, 'TOKEN_INVALID'])
+    const response = await list(value)
+    expect([response.status, response.code]).toEqual([401, 'TOKEN_INVALID'])
   })
 
   it('Authorization scheme is case-insensitive and may be followed by several spaces', async () => {
@@ -269,8 +269,8 @@ describe('inactive applications', () => {
 
 describe('account tokens', () => {
   const read = async (jwt: string) => {
-    const answer = await server.send({ ...wireOf(contract.apps.list), headers: { authorization: `Bearer ${jwt}` } })
-    return answer.code
+    const response = await server.send({ ...wireOf(contract.apps.list), headers: { authorization: `Bearer ${jwt}` } })
+    return response.code
   }
   const now = START_MS / 1000 + 3_600
   beforeAll(() => server.clock.advance(START_MS + 3_600_000 - server.clock.now()))

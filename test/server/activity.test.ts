@@ -14,12 +14,12 @@ const parse = (text: string) =>
   text.split('\n').flatMap((line) => (line === '' ? [] : (JSON.parse(line) as ActivityLine)))
 
 async function linesOf(server: Pick<TestApp, 'send' | 'operatorKey'>, query = 'bodies=true'): Promise<ActivityLine[]> {
-  const answer = await server.send({
+  const response = await server.send({
     method: 'GET',
     path: `${contract.platform.activity.path}?${query}`,
     headers: { authorization: `Bearer ${server.operatorKey}` },
   })
-  return parse(answer.text)
+  return parse(response.text)
 }
 
 const textOf = (body: string | null | undefined) => Buffer.from(body ?? '', 'base64').toString()
@@ -137,7 +137,7 @@ describe('activity of a server that captures', () => {
 it('activity has each attempt of a delivery with its exchange', async () => {
   const scene = await DeliveryScene.open()
   const receiver = await scene.receiver()
-  receiver.answer = () => ({ status: 401, headers: { 'set-cookie': 'a=cookie-secret' }, body: `not ${SECRET}` })
+  receiver.respond = () => ({ status: 401, headers: { 'set-cookie': 'a=cookie-secret' }, body: `not ${SECRET}` })
   await scene.set(receiver)
   const following = scene.server.deps.activity.stream({ follow: true, bodies: true })
   const updateId = await scene.ping()

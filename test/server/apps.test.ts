@@ -141,8 +141,8 @@ describe('application tokens', () => {
 
   it('creation of an application token without scopes is refused', async () => {
     const tenant = await newTenant(server)
-    const answer = await tenant.console(contract.tokens.create, { appId: tenant.appId, name: 'till' } as never)
-    expect(answer.details.errors).toMatchObject([{ pointer: '/scopes', code: 'required' }])
+    const response = await tenant.console(contract.tokens.create, { appId: tenant.appId, name: 'till' } as never)
+    expect(response.details.errors).toMatchObject([{ pointer: '/scopes', code: 'required' }])
   })
 })
 

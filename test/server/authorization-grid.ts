@@ -18,7 +18,7 @@ import {
   testApp,
 } from '../support/server-app.js'
 import { newChat } from '../support/server-chats.js'
-import { type Answer, callerOf, freshKey, type WireRequest, wireOf } from '../support/server-client.js'
+import { type ApiResponse, callerOf, freshKey, type WireRequest, wireOf } from '../support/server-client.js'
 import { samples, unknownCredential } from '../support/server-scene.js'
 import { newTenant, type Tenant } from '../support/server-tenant.js'
 import { withOtherEnd } from '../support/with-other-end.js'
@@ -208,7 +208,7 @@ async function inputOf({ id }: Endpoint, tenant: Tenant, botId?: string): Promis
 const absentOf = (member: string): unknown =>
   member === 'credential' ? unknownCredential() : `${member}_01ARZ3NDEKTSV4RRFFQ69G5FAV`
 
-async function send(transport: Transport, request: WireRequest): Promise<Answer> {
+async function send(transport: Transport, request: WireRequest): Promise<ApiResponse> {
   if (transport !== 'dispatch') return (transport === 'plain' ? server : strict).send(request)
   const [path, query] = request.path.split('?', 2) as [string, string?]
   return session.call({
@@ -279,10 +279,10 @@ function transportsOf(name: string, { held }: Entry, row: Row, extent: Extent): 
   return extent === 'quick' ? quick : everyTransport.filter((it) => !quick.includes(it))
 }
 
-const codeOf = (answer: Answer): string | null => (answer.status < 300 ? null : answer.code)
+const codeOf = (response: ApiResponse): string | null => (response.status < 300 ? null : response.code)
 
 /** The parts of a response that could tell a caller whether a refused object exists. */
-function seen({ status, headers: { date: _date, 'x-request-id': _id, ...headers }, sameness }: Answer): string {
+function seen({ status, headers: { date: _date, 'x-request-id': _id, ...headers }, sameness }: ApiResponse): string {
   return JSON.stringify([status, headers, sameness])
 }
 
@@ -314,18 +314,18 @@ async function tryAll(
       ...(endpoint.idempotent ? { 'idempotency-key': freshKey() } : {}),
       ...wire.headers,
     }
-    const answer = await send(transport, { ...wire, headers })
+    const response = await send(transport, { ...wire, headers })
     const expected = expectedCode(row, held, transport, missing)
     const statuses = expected === null ? [200, 201] : [failures[expected as FailureCode].status]
-    if (codeOf(answer) !== expected || !statuses.includes(answer.status)) {
-      wrong.push({ name, transport, object, expected, got: [answer.status, codeOf(answer)] })
+    if (codeOf(response) !== expected || !statuses.includes(response.status)) {
+      wrong.push({ name, transport, object, expected, got: [response.status, codeOf(response)] })
     }
-    if (transport === 'dispatch' || !takesHead(row.route)) return seen(answer)
+    if (transport === 'dispatch' || !takesHead(row.route)) return seen(response)
     const head = await send(transport, { ...wire, method: 'HEAD', headers })
-    if (head.status !== answer.status || head.text !== '') {
-      wrong.push({ name, transport, object, expected: `HEAD ${answer.status}`, got: [head.status, head.text] })
+    if (head.status !== response.status || head.text !== '') {
+      wrong.push({ name, transport, object, expected: `HEAD ${response.status}`, got: [head.status, head.text] })
     }
-    return seen(answer) + seen(head)
+    return seen(response) + seen(head)
   }
   for (const transport of transports) {
     const alike: Record<string, string> = {}
@@ -339,9 +339,9 @@ async function tryAll(
     const refusal = expectedCode(row, held, transport, null)
     // A repeated success needs new objects; a tenant in a refused state cannot create any, and succeeds only once.
     const again = refusal === null && !isSpoiled(held) && transport !== 'plain'
-    const answer = await call(transport, again ? await inputOf(endpoint, tenant, made.botId) : own, 'own', null)
+    const response = await call(transport, again ? await inputOf(endpoint, tenant, made.botId) : own, 'own', null)
     if (refusal === null) continue
-    if (Object.values(alike).some((it) => it !== answer)) wrong.push({ name, transport, refusal, answer, alike })
+    if (Object.values(alike).some((it) => it !== response)) wrong.push({ name, transport, refusal, response, alike })
   }
   return wrong
 }

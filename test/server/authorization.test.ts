@@ -36,10 +36,10 @@ it('OPTIONS on any route, and HEAD on a route without GET, return 405 for any cr
     for (const method of methods.has('HEAD') ? ['OPTIONS'] : ['OPTIONS', 'HEAD']) {
       for (const { authorization } of credentials) {
         const headers = authorization === null ? {} : { authorization }
-        const answer = await server.send({ method, path, headers })
-        const allow = answer.headers.allow?.split(', ').sort()
-        const { status } = answer
-        const code = method === 'HEAD' ? answer.text : answer.code
+        const response = await server.send({ method, path, headers })
+        const allow = response.headers.allow?.split(', ').sort()
+        const { status } = response
+        const code = method === 'HEAD' ? response.text : response.code
         const expected = [405, method === 'HEAD' ? '' : 'METHOD_NOT_ALLOWED', [...methods].sort()]
         if (JSON.stringify([status, code, allow]) !== JSON.stringify(expected)) {
           wrong.push({ method, path, authorization, got: [status, code, allow], expected })

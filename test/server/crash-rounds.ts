@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { closeDatabase, openDatabase } from '../../src/store/sqlite/engine.js'
 import { type ServerChild, startServerChild } from '../support/server-child.js'
-import type { Answer } from '../support/server-client.js'
+import type { ApiResponse } from '../support/server-client.js'
 import { codeOf, newTenant, Tenant } from '../support/server-tenant.js'
 
 const at = (server: ServerChild, { accountId, jwt, appId, token, tokenId }: Tenant) =>
@@ -22,34 +22,34 @@ export async function crashRounds(dataDir: string, killedAfter: readonly number[
 
   for (const [round, killAt] of killedAfter.entries()) {
     const tenant = at(server, first)
-    const answered = new Map<string, Answer>()
-    const calls = new Map<string, () => Promise<Answer>>()
+    const responses = new Map<string, ApiResponse>()
+    const calls = new Map<string, () => Promise<ApiResponse>>()
     let killing: Promise<void> | undefined
-    const settle = async (key: string, call: (to: Tenant) => Promise<Answer>): Promise<Answer> => {
+    const settle = async (key: string, call: (to: Tenant) => Promise<ApiResponse>): Promise<ApiResponse> => {
       calls.set(key, () => call(at(server, first)))
-      const answer = await call(tenant)
-      answered.set(key, answer)
-      if (answered.size === killAt) killing = server.kill()
-      return answer
+      const response = await call(tenant)
+      responses.set(key, response)
+      if (responses.size === killAt) killing = server.kill()
+      return response
     }
     const clerk = async (name: string) => {
       for (let n = 0; killing === undefined; n++) {
         const [issueKey, redeemKey] = [`i-${round}-${name}-${n}`, `r-${round}-${name}-${n}`]
         const input = { template_id: templateId, external_issue_id: issueKey, recipient_user_id: 'u' }
         const issued = await settle(issueKey, (to) => to.runtime(contract.vouchers.issue, input, { key: issueKey }))
-        const credential = codeOf((issued as Answer<Parameters<typeof codeOf>[0]>).data)
+        const credential = codeOf((issued as ApiResponse<Parameters<typeof codeOf>[0]>).data)
         await settle(redeemKey, (to) => to.runtime(contract.vouchers.redeem, { credential }, { key: redeemKey }))
       }
     }
     // Each client stops with an error when the kill breaks its connection.
     await Promise.allSettled(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map(clerk))
     await killing
-    expect(answered.size).toBeGreaterThanOrEqual(killAt)
+    expect(responses.size).toBeGreaterThanOrEqual(killAt)
 
     server = await startServerChild(dataDir)
     for (const [key, call] of calls) {
       const again = await call()
-      const before = answered.get(key)
+      const before = responses.get(key)
       expect([key, again.envelope.success]).toEqual([key, true])
       if (before === undefined) continue
       expect([key, again.status, again.sameness]).toEqual([key, before.status, before.sameness])
@@ -57,7 +57,7 @@ export async function crashRounds(dataDir: string, killedAfter: readonly number[
     }
     for (const [key, call] of calls) {
       if (!key.startsWith('r')) continue
-      const { id, voucherId } = ((await call()) as Answer<{ id: string; voucherId: string }>).data
+      const { id, voucherId } = ((await call()) as ApiResponse<{ id: string; voucherId: string }>).data
       expect(redemptions.has(voucherId)).toBe(false)
       redemptions.set(voucherId, id)
     }

@@ -23,10 +23,10 @@ it.each(endpoints.map((it) => [it.id, it] as const))(
     const path = pattern.replaceAll(/:[A-Za-z]+/g, 'x')
     for (const [kind, credential] of Object.entries(kinds)) {
       if (kind === caller) continue
-      const answer = await server.send({ method, path, headers: { authorization: `Bearer ${credential}` } })
-      expect([kind, answer.status, answer.code]).toEqual([kind, 401, 'TOKEN_TYPE_NOT_ACCEPTED'])
-      expect(answer.details).toEqual({ accepted: caller })
-      expect(answer.headers['www-authenticate']).toBe('Bearer error="invalid_token"')
+      const response = await server.send({ method, path, headers: { authorization: `Bearer ${credential}` } })
+      expect([kind, response.status, response.code]).toEqual([kind, 401, 'TOKEN_TYPE_NOT_ACCEPTED'])
+      expect(response.details).toEqual({ accepted: caller })
+      expect(response.headers['www-authenticate']).toBe('Bearer error="invalid_token"')
     }
   },
 )
@@ -46,10 +46,10 @@ describe('scopes of endpoints', () => {
     async (_id, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       for (const scope of botScopes) {
-        const answer = await scene.send({ credential: (await scene.tenant.linkedBot([scope])).token })
+        const response = await scene.send({ credential: (await scene.tenant.linkedBot([scope])).token })
         const refused = scope === endpoint.scope ? {} : { required_scope: endpoint.scope }
-        expect([scope, answer.code === 'INSUFFICIENT_SCOPE']).toEqual([scope, scope !== endpoint.scope])
-        expect(answer.details).toEqual(refused)
+        expect([scope, response.code === 'INSUFFICIENT_SCOPE']).toEqual([scope, scope !== endpoint.scope])
+        expect(response.details).toEqual(refused)
       }
     },
   )
@@ -61,13 +61,13 @@ describe('scopes of endpoints', () => {
       await scene.request()
       for (const scope of scopes) {
         const { token } = await scene.tenant.newToken([scope])
-        const answer = await scene.send({ credential: token })
+        const response = await scene.send({ credential: token })
         if (scope === endpoint.scope) {
-          expect([scope, answer.envelope.success]).toEqual([scope, true])
+          expect([scope, response.envelope.success]).toEqual([scope, true])
         } else {
-          expect([scope, answer.status, answer.code]).toEqual([scope, 403, 'INSUFFICIENT_SCOPE'])
-          expect(answer.details).toEqual({ required_scope: endpoint.scope })
-          expect(answer.headers['www-authenticate']).toBe(
+          expect([scope, response.status, response.code]).toEqual([scope, 403, 'INSUFFICIENT_SCOPE'])
+          expect(response.details).toEqual({ required_scope: endpoint.scope })
+          expect(response.headers['www-authenticate']).toBe(
             `Bearer error="insufficient_scope", scope="${String(endpoint.scope)}"`,
           )
         }

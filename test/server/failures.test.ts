@@ -25,13 +25,13 @@ import {
   testInspector,
 } from '../support/server-app.js'
 import { newChat } from '../support/server-chats.js'
-import type { Answer } from '../support/server-client.js'
+import type { ApiResponse } from '../support/server-client.js'
 import { Scene, samples, unknownCredential } from '../support/server-scene.js'
 import { codeOf, type TestBot } from '../support/server-tenant.js'
 import { plantWebhook } from '../support/server-webhooks.js'
 import { WatchedPolls } from '../support/watched-polls.js'
 
-type Produce = (scene: Scene) => Promise<Answer>
+type Produce = (scene: Scene) => Promise<ApiResponse>
 
 /** By failure code: how to make any endpoint return the code. */
 const common: Partial<Record<FailureCode, Produce>> = {
@@ -154,7 +154,7 @@ const common: Partial<Record<FailureCode, Produce>> = {
 }
 
 /** Submits a rejected template after another template took its external id. */
-async function resubmitTaken(scene: Scene): Promise<Answer> {
+async function resubmitTaken(scene: Scene): Promise<ApiResponse> {
   const { tenant } = scene
   const { id, externalTemplateId } = await tenant.reviewing()
   await tenant.operator(contract.platform.rejectTemplate, { templateId: id, code: 'UNCLEAR', reason: 'What is it?' })
@@ -334,7 +334,7 @@ function forged({ caller }: Endpoint, genuine: string): string {
 }
 
 /** Blocks a first call in the store and sends a second one with the same idempotency key, which waits and times out. */
-async function inProgress(scene: Scene): Promise<Answer> {
+async function inProgress(scene: Scene): Promise<ApiResponse> {
   const { store, arrived, release } = holdWrites(scene.server.deps.store)
   const to = scene.twin({ store })
   await scene.request()
@@ -347,17 +347,17 @@ async function inProgress(scene: Scene): Promise<Answer> {
     vi.advanceTimersByTime(4_999)
     expect(vi.getTimerCount()).toBe(1)
     vi.advanceTimersByTime(1)
-    const answer = await second
+    const response = await second
     release()
     expect((await first).status).toBe(scene.endpoint.status)
-    return answer
+    return response
   } finally {
     vi.useRealTimers()
   }
 }
 
 /** Sends the call while a getUpdates call of the bot is open. */
-async function pollingActive(scene: Scene): Promise<Answer> {
+async function pollingActive(scene: Scene): Promise<ApiResponse> {
   const poll = scene.server.deps.polls.open((await scene.tenant.itsBot()).id)
   try {
     return await scene.send()
@@ -439,15 +439,15 @@ it.each(isRest ? [] : endpoints.map((it) => [it.id, it] as const))(
   async (id, endpoint) => {
     expect(samples).toHaveProperty([id])
     const scene = await Scene.of(server, endpoint)
-    const answer = await scene.send()
-    expect([answer.status, answer.text]).toEqual([endpoint.status, expect.any(String)])
-    const requestId = answer.headers['x-request-id']
+    const response = await scene.send()
+    expect([response.status, response.text]).toEqual([endpoint.status, expect.any(String)])
+    const requestId = response.headers['x-request-id']
     expect(requestId).toMatch(/^req_[0-9A-HJKMNP-TV-Z]{26}$/)
-    expect(answer.headers['cache-control']).toBe('no-store')
-    expect(answer.headers['x-powered-by']).toBeUndefined()
+    expect(response.headers['cache-control']).toBe('no-store')
+    expect(response.headers['x-powered-by']).toBeUndefined()
     if (endpoint.streams) return
-    expect(answer.envelope).toEqual({ success: true, data: expect.any(Object), requestId })
-    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(response.envelope).toEqual({ success: true, data: expect.any(Object), requestId })
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
   },
 )
 
@@ -478,9 +478,9 @@ describe.each(cases)('%s', (id, endpoint, codes) => {
     if (produce === undefined) throw new Error(`no case produces ${code} of ${id}`)
     const scene = await sceneFor(code)
     try {
-      const answer = await produce(scene)
+      const response = await produce(scene)
       const { status, retryable, message } = failures[code]
-      const { envelope, headers } = answer
+      const { envelope, headers } = response
       expect(envelope).toEqual({
         success: false,
         code,
@@ -489,14 +489,14 @@ describe.each(cases)('%s', (id, endpoint, codes) => {
         requestId: headers['x-request-id'],
         ...('details' in envelope ? { details: envelope.details } : {}),
       })
-      expect(answer.status).toBe(status)
+      expect(response.status).toBe(status)
       expect(headers['content-type']).toBe('application/json; charset=utf-8')
       // ORIGIN_NOT_ALLOWED was returned encrypted: an inner response has few headers.
       expect(headers['cache-control']).toBe(code === 'ORIGIN_NOT_ALLOWED' ? undefined : 'no-store')
       expect(headers['www-authenticate'] !== undefined).toBe(status === 401 || code === 'INSUFFICIENT_SCOPE')
       const mayWait = status === 429 || status === 503 || code === 'IDEMPOTENCY_KEY_IN_PROGRESS'
       expect(headers['retry-after'] !== undefined).toBe(mayWait)
-      expect(answer.text).not.toContain('a bug with a secret')
+      expect(response.text).not.toContain('a bug with a secret')
     } finally {
       await scene.close()
     }

@@ -27,7 +27,7 @@ it('forecast counts what happens when the clock is then advanced by as much', as
   const scene = await DeliveryScene.open()
   const { tenant: owner, server: own } = scene
   const receiver = await scene.receiver()
-  receiver.answer = () => 503
+  receiver.respond = () => 503
   // With one connection, two deliveries still wait when rows of their age are deleted.
   await scene.set(receiver, { max_connections: 1 })
   for (const updateId of [await scene.ping(), await scene.ping(), await scene.ping()]) {
@@ -65,7 +65,7 @@ it('forecast counts what happens when the clock is then advanced by as much', as
   const swept: Promise<void>[] = []
   const sweeper = new ExpirySweeper(own.deps.store, (error) => scene.workerErrors.push(error))
   own.clock.onMove(() => swept.push(sweeper.start(own.clock.now())))
-  receiver.answer = () => 200
+  receiver.respond = () => 200
   await owner.operator(platform.advanceClock, { seconds: (31 * DAY_MS) / 1000 })
   await until(async () => (await scene.deliveries({ status: 'delivered' })).length === 3)
   await Promise.all(swept)
@@ -89,7 +89,7 @@ it('forecast includes what happens at its last millisecond, and nothing later', 
 it('forecast leaves out the deliveries of a disabled bot', async () => {
   const scene = await DeliveryScene.open()
   const receiver = await scene.receiver()
-  receiver.answer = () => 503
+  receiver.respond = () => 503
   await scene.set(receiver)
   await scene.untilStatus(await scene.ping(), 'failed')
   const due = async () => (await scene.tenant.operator(platform.forecast, { seconds: 60 })).data.deliveries_due
@@ -120,8 +120,8 @@ it.each([
   [{ until: '9995-01-01T00:00:00Z' }, '/until'],
   [{ seconds: -1 }, '/seconds'],
 ])('forecast with %j is refused', async (input, pointer) => {
-  const answer = await tenant.operator(platform.forecast, input)
-  expect([answer.status, answer.details.errors]).toMatchObject([400, [{ pointer }]])
+  const response = await tenant.operator(platform.forecast, input)
+  expect([response.status, response.details.errors]).toMatchObject([400, [{ pointer }]])
 })
 
 it.skipIf(onPostgres)('forecast finds deliveries and the newest vouchers by index', async () => {

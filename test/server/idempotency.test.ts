@@ -214,9 +214,9 @@ describe('concurrent calls with idempotency keys', () => {
   it('20 concurrent equal calls with one Idempotency-Key have one effect and equal responses', async () => {
     const scene = await Scene.of(server, contract.vouchers.redeem)
     const request = await scene.request({ key: 'K' })
-    const answers = await Promise.all(Array.from({ length: 20 }, () => server.send(request)))
-    expect(new Set(answers.map((it) => it.sameness)).size).toBe(1)
-    expect(answers.filter((it) => it.headers['idempotent-replayed'] === undefined)).toHaveLength(1)
+    const responses = await Promise.all(Array.from({ length: 20 }, () => server.send(request)))
+    expect(new Set(responses.map((it) => it.sameness)).size).toBe(1)
+    expect(responses.filter((it) => it.headers['idempotent-replayed'] === undefined)).toHaveLength(1)
   })
 
   it('concurrent calls of two applications with the same Idempotency-Key both take effect', async () => {
@@ -225,8 +225,8 @@ describe('concurrent calls with idempotency keys', () => {
       await Scene.of(server, contract.vouchers.issue),
     ]
     await Promise.all([one.request(), other.request()])
-    const answers = await Promise.all([one.send({ key: 'K' }), other.send({ key: 'K' })])
-    expect(answers.map((it) => [it.status, it.headers['idempotent-replayed']])).toEqual([
+    const responses = await Promise.all([one.send({ key: 'K' }), other.send({ key: 'K' })])
+    expect(responses.map((it) => [it.status, it.headers['idempotent-replayed']])).toEqual([
       [201, undefined],
       [201, undefined],
     ])
@@ -253,7 +253,7 @@ describe('concurrent calls with idempotency keys', () => {
   it('call that waits for another with the same Idempotency-Key runs if the other is refused', async () => {
     const scene = await Scene.of(server, contract.vouchers.issue)
     const request = await scene.request({ key: 'K', input: { template_id: 'tpl_0' } })
-    const answers = await Promise.all(Array.from({ length: 5 }, () => server.send(request)))
-    expect(answers.map((it) => it.code)).toEqual(Array(5).fill('TEMPLATE_NOT_FOUND'))
+    const responses = await Promise.all(Array.from({ length: 5 }, () => server.send(request)))
+    expect(responses.map((it) => it.code)).toEqual(Array(5).fill('TEMPLATE_NOT_FOUND'))
   })
 })

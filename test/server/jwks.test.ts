@@ -44,8 +44,8 @@ const sign = (alg: string, overrides: object = {}, header: object = {}) =>
   new SignJWT(claims(overrides)).setProtectedHeader({ alg, kid: alg, ...header }).sign(keys.get(alg) as CryptoKey)
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const read = async (jwt: string, to = server) => {
-  const answer = await callerOf(to.send, jwt)(contract.apps.list, {})
-  return answer.code ?? answer.status
+  const response = await callerOf(to.send, jwt)(contract.apps.list, {})
+  return response.code ?? response.status
 }
 
 describe('accounts with an external key set', () => {
@@ -116,9 +116,9 @@ describe('accounts with an external key set', () => {
 
   it('operator cannot issue account tokens if the server uses an external key set', async () => {
     const operator = callerOf(server.send, server.operatorKey)
-    const answer = await operator(contract.platform.issueAccountToken, { accountId: 'acc' })
-    expect(answer).toMatchObject({ status: 400, code: 'VALIDATION_FAILED' })
-    expect(answer.details.errors).toMatchObject([{ code: 'jwks' }])
+    const response = await operator(contract.platform.issueAccountToken, { accountId: 'acc' })
+    expect(response).toMatchObject({ status: 400, code: 'VALIDATION_FAILED' })
+    expect(response.details.errors).toMatchObject([{ code: 'jwks' }])
   })
 
   it('unreadable external key set causes 503 until it is readable again', async () => {

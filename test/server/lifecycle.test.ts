@@ -219,12 +219,12 @@ describe('server shutdown', () => {
       })
       const idle = await RawConnection.to(server.port)
       idle.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
-      await idle.answer()
+      await idle.response()
       const following = await fetch(`${server.baseUrl}${contract.platform.requests.path}?follow=true`, {
         headers: { authorization: `Bearer ${server.operatorKey}` },
       })
       const inFlight = tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) }, { key: 'K' })
-      await RawConnection.to(server.port).then((it) => it.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n').answer())
+      await RawConnection.to(server.port).then((it) => it.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n').response())
 
       const closing = server.running.close()
       await idle.end()
@@ -252,11 +252,11 @@ describe('server shutdown', () => {
     inFlight.catch(() => {})
     const late = await RawConnection.to(server.port)
     late.write('GET /healthz HTTP/1.1\r\nHos')
-    await RawConnection.to(server.port).then((it) => it.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n').answer())
+    await RawConnection.to(server.port).then((it) => it.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n').response())
     const closing = server.running.close()
-    const answer = await late.write('t: x\r\n\r\n').answer()
-    expect([answer.status, answer.headers.connection]).toEqual([200, 'close'])
-    expect(answer.envelope.success).toBe(true)
+    const response = await late.write('t: x\r\n\r\n').response()
+    expect([response.status, response.headers.connection]).toEqual([200, 'close'])
+    expect(response.envelope.success).toBe(true)
     expect((await inFlight).status).toBe(200)
     await closing
   })

@@ -117,8 +117,12 @@ it(`${histories} voucher histories of ${CLIENTS} concurrent clients are lineariz
         const { code, data } = await history.call(
           client,
           async () => {
-            const answer = await tenant.runtime(contract.vouchers.redeem, { credential }, { key })
-            return { code: answer.code, details: answer.details, data: answer.code === null ? answer.data : null }
+            const response = await tenant.runtime(contract.vouchers.redeem, { credential }, { key })
+            return {
+              code: response.code,
+              details: response.details,
+              data: response.code === null ? response.data : null,
+            }
           },
           (got) => ({
             do: 'redeem',
@@ -160,7 +164,7 @@ it(`${histories} quota histories of ${CLIENTS} concurrent clients are linearizab
       const { code } = await history.call(
         client,
         () => tenant.runtime(contract.vouchers.issue, input),
-        (answer) => ({ do: 'issue', ext, got: answer.code === null ? answer.data.id : null }),
+        (response) => ({ do: 'issue', ext, got: response.code === null ? response.data.id : null }),
       )
       expect([null, 'TEMPLATE_QUOTA_EXHAUSTED']).toContain(code)
     })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LiveServer, liveServer } from '../support/server.js'
-import { rawAnswer } from '../support/server-raw.js'
+import { rawResponse } from '../support/server-raw.js'
 
 let server: LiveServer
 /** Name and value of the cookie of a page's session. */
@@ -77,8 +77,8 @@ async function codeOf(
 ): Promise<string | undefined> {
   const type = body === '' ? [] : ['Content-Type: application/json', `Content-Length: ${body.length}`]
   const lines = [`${method} ${target} HTTP/1.1`, ...row.flatMap(([them]) => them), ...type, '', body]
-  const answer = await rawAnswer(server.port, lines.join('\r\n'))
-  return answer.code ?? undefined
+  const response = await rawResponse(server.port, lines.join('\r\n'))
+  return response.code ?? undefined
 }
 
 async function surprises(method: string, target: string, rows: readonly Option[][], body = ''): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LiveServer, liveServer, standaloneServer } from '../support/server.js'
-import { rawAnswer } from '../support/server-raw.js'
+import { rawResponse } from '../support/server-raw.js'
 
 let server: LiveServer
 beforeAll(async () => {
@@ -15,13 +15,13 @@ const json = { 'content-type': 'application/json' }
 async function send(method: string, target: string, headers: Headers = {}, body = '') {
   const all = { host: `127.0.0.1:${server.port}`, 'content-length': String(Buffer.byteLength(body)), ...headers }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  const answer = await rawAnswer(server.port, `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)
-  const isJson = /json/.test(answer.headers['content-type'] ?? '')
+  const response = await rawResponse(server.port, `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)
+  const isJson = /json/.test(response.headers['content-type'] ?? '')
   return {
-    status: answer.status,
-    headers: answer.headers,
-    text: answer.text,
-    body: isJson ? JSON.parse(answer.text) : undefined,
+    status: response.status,
+    headers: response.headers,
+    text: response.text,
+    body: isJson ? JSON.parse(response.text) : undefined,
   }
 }
 
@@ -78,8 +78,8 @@ test.each([
   ['%2e%2e/%2e%2e/package.json', 404, 'application/json; charset=utf-8'],
   ['constructor.name', 404, 'application/json; charset=utf-8'],
 ])('file %s of the page responds with %d', async (file, status, type) => {
-  const answer = await send('GET', `/_platform/ui/${file}`, { 'sec-fetch-site': 'same-origin' })
-  expect([answer.status, answer.headers['content-type']]).toEqual([status, type])
+  const response = await send('GET', `/_platform/ui/${file}`, { 'sec-fetch-site': 'same-origin' })
+  expect([response.status, response.headers['content-type']]).toEqual([status, type])
 })
 
 test('ticket of a link gives once the cookie of this port, with which the page is the operator', async () => {
@@ -128,14 +128,14 @@ test('features tell a page with a session what it can show', async () => {
 
 test('session of a page creates no further link', async () => {
   const cookie = await newCookie()
-  const answer = await send('POST', '/_platform/v1/page-tickets', { cookie, ...fromPage() })
-  expect(answer).toMatchObject({ status: 401, body: { code: 'TOKEN_MISSING' } })
+  const response = await send('POST', '/_platform/v1/page-tickets', { cookie, ...fromPage() })
+  expect(response).toMatchObject({ status: 401, body: { code: 'TOKEN_MISSING' } })
 })
 
 test('session of a page is no credential outside the operator API', async () => {
   const cookie = await newCookie()
-  const answer = await send('GET', '/api/v1/open-platform/applications', { cookie, 'sec-fetch-site': 'same-origin' })
-  expect(answer.body.code).toBe('TOKEN_MISSING')
+  const response = await send('GET', '/api/v1/open-platform/applications', { cookie, 'sec-fetch-site': 'same-origin' })
+  expect(response.body.code).toBe('TOKEN_MISSING')
 })
 
 test('session of another process is refused, beside it the own one is found', async () => {
@@ -154,8 +154,8 @@ test.each([
   ['application/json', '{"ticket":1}', 401, 'PAGE_SESSION_REQUIRED'],
   ['application/json', '[]', 401, 'PAGE_SESSION_REQUIRED'],
 ])('exchange refuses the type %s with the body %s', async (type, body, status, code) => {
-  const answer = await send('POST', '/_platform/ui/session', { ...fromPage(), 'content-type': type }, body)
-  expect(answer).toMatchObject({ status, body: { code } })
+  const response = await send('POST', '/_platform/ui/session', { ...fromPage(), 'content-type': type }, body)
+  expect(response).toMatchObject({ status, body: { code } })
 })
 
 test('other methods of the routes of the page get 405 with the methods that exist', async () => {
@@ -168,9 +168,9 @@ test('other methods of the routes of the page get 405 with the methods that exis
 test('preflight of another site gets 403 and no header of CORS', async () => {
   for (const target of ['/_platform/ui/session', '/_platform/v1/reviews', '/_platform/v1/unknown']) {
     const headers = { origin: 'http://evil.example', 'access-control-request-method': 'POST' }
-    const answer = await send('OPTIONS', target, headers)
-    expect(answer).toMatchObject({ status: 403, body: { code: 'CROSS_SITE_REQUEST', details: { header: 'Origin' } } })
-    expect(Object.keys(answer.headers).filter((it) => it.startsWith('access-control'))).toEqual([])
+    const response = await send('OPTIONS', target, headers)
+    expect(response).toMatchObject({ status: 403, body: { code: 'CROSS_SITE_REQUEST', details: { header: 'Origin' } } })
+    expect(Object.keys(response.headers).filter((it) => it.startsWith('access-control'))).toEqual([])
   }
 })
 
@@ -181,20 +181,20 @@ test.each([
   '/%5Fplatform/v1/reviews',
   '/_platform/ui/',
 ])('path %s refuses another Host even with the operator key', async (target) => {
-  const answer = await send('GET', target, { ...bearer(), host: 'evil.example' })
-  expect(answer).toMatchObject({ status: 403, body: { code: 'HOST_NOT_ALLOWED' } })
-  expect(answer.body.details.allowed).toContain(`localhost:${server.port}`)
+  const response = await send('GET', target, { ...bearer(), host: 'evil.example' })
+  expect(response).toMatchObject({ status: 403, body: { code: 'HOST_NOT_ALLOWED' } })
+  expect(response.body.details.allowed).toContain(`localhost:${server.port}`)
 })
 
 test('call with an absolute target below /_platform is refused', async () => {
-  const answer = await send('GET', `${server.baseUrl}/_platform/v1/reviews`, bearer())
-  expect(answer).toMatchObject({ status: 403, body: { code: 'HOST_NOT_ALLOWED' } })
+  const response = await send('GET', `${server.baseUrl}/_platform/v1/reviews`, bearer())
+  expect(response).toMatchObject({ status: 403, body: { code: 'HOST_NOT_ALLOWED' } })
 })
 
 test('runtime and console calls accept every Host, since they run behind proxies', async () => {
   for (const host of ['evil.example', 'shop.example:443', '']) {
-    const answer = await send('GET', '/api/v1/open-platform/applications', { host })
-    expect(answer.body.code).toBe('TOKEN_MISSING')
+    const response = await send('GET', '/api/v1/open-platform/applications', { host })
+    expect(response.body.code).toBe('TOKEN_MISSING')
   }
 })
 
@@ -207,7 +207,7 @@ test('server beyond loopback has no page, and its operator API accepts every Hos
   try {
     const headers = { Authorization: `Bearer ${public_.operatorKey}`, Host: 'shop.example' }
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-    const ask = (line: string) => rawAnswer(public_.port, `${line} HTTP/1.1\r\n${lines.join('')}\r\n`)
+    const ask = (line: string) => rawResponse(public_.port, `${line} HTTP/1.1\r\n${lines.join('')}\r\n`)
     expect(await ask('POST /_platform/v1/page-tickets')).toMatchObject({ status: 409, code: 'PAGE_OFF' })
     expect(await ask('GET /_platform/v1/reviews')).toMatchObject({ status: 200 })
     expect(await ask('GET /_platform/ui/')).toMatchObject({ status: 404 })
@@ -220,7 +220,7 @@ test('server without the operator API has no page', async () => {
   const closed = await standaloneServer({ operator: false })
   try {
     const page = `GET /_platform/ui/ HTTP/1.1\r\nHost: 127.0.0.1:${closed.port}\r\n\r\n`
-    expect(await rawAnswer(closed.port, page)).toMatchObject({ status: 404 })
+    expect(await rawResponse(closed.port, page)).toMatchObject({ status: 404 })
   } finally {
     await closed.close()
   }

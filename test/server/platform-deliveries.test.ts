@@ -35,7 +35,7 @@ const headerOf = ({ headers }: Received, name: string) => headers[name.toLowerCa
 async function delivered(status: number, headers: Record<string, string> = {}, body = '') {
   const scene = await open()
   const receiver = await scene.receiver()
-  receiver.answer = () => ({ status, headers, body })
+  receiver.respond = () => ({ status, headers, body })
   await scene.set(receiver)
   const delivery = await scene.untilStatus(await scene.ping(), status === 200 ? 'delivered' : 'failed')
   return { scene, receiver, delivery }
@@ -45,7 +45,7 @@ describe('deliveries of all bots', () => {
   it('list has the deliveries of every bot, newest first, by bot and status', async () => {
     const { scene, receiver, delivery } = await delivered(200)
     const other = await scene.tenant.bot()
-    receiver.answer = () => 500
+    receiver.respond = () => 500
     await scene.set(receiver, {}, other)
     scene.server.clock.advance(1_000)
     await scene.ping(other)
@@ -186,7 +186,7 @@ describe('hints for a refused delivery', () => {
   it('hint test_clock is given if the test clock is ahead', async () => {
     const scene = await open()
     const receiver = await scene.receiver()
-    receiver.answer = () => ({ status: 401, headers: { date: new Date(START_MS).toUTCString() } })
+    receiver.respond = () => ({ status: 401, headers: { date: new Date(START_MS).toUTCString() } })
     await scene.set(receiver)
     scene.server.clock.advance(DAY_MS)
     const { id } = await scene.untilStatus(await scene.ping(), 'failed')
@@ -205,7 +205,7 @@ describe('hints for a refused delivery', () => {
   it('hints name two signatures, or the end of the previous secret', async () => {
     const scene = await open()
     const receiver = await scene.receiver()
-    receiver.answer = () => ({ status: 403, headers: { date: new Date(START_MS).toUTCString() } })
+    receiver.respond = () => ({ status: 403, headers: { date: new Date(START_MS).toUTCString() } })
     await scene.set(receiver, { secret_token: OLD_SECRET })
     await scene.set(receiver, { secret_grace_seconds: 60 })
     const during = await scene.untilStatus(await scene.ping(), 'failed')
@@ -381,7 +381,7 @@ describe('replay by the operator', () => {
     const held = new Promise<void>((resolve) => {
       end = resolve
     })
-    receiver.answer = () => held.then(() => 200)
+    receiver.respond = () => held.then(() => 200)
     const first = replay(scene, delivery.id, { mode: 'resigned' })
     await until(() => receiver.held.now === 1)
     const second = await replay(scene, delivery.id, { mode: 'resigned' })
@@ -398,7 +398,7 @@ describe('replay by the operator', () => {
       end = resolve
     })
     onTestFinished(end)
-    receiver.answer = () => held.then(() => 200)
+    receiver.respond = () => held.then(() => 200)
     const running = replay(scene, delivery.id, { mode: 'resigned' })
     await until(() => receiver.held.now === 1)
     await scene.server.deps.gate.alone(

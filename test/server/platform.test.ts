@@ -27,8 +27,8 @@ describe('operator API', () => {
       const path = endpoint.path.replaceAll(/:[A-Za-z]+/g, 'x')
       for (const method of [endpoint.method, 'OPTIONS', 'PUT']) {
         const headers = { authorization: `Bearer ${server.operatorKey}` }
-        const answer = await off.send({ method, path, headers })
-        expect([path, answer.status, answer.code]).toEqual([path, 404, 'ROUTE_NOT_FOUND'])
+        const response = await off.send({ method, path, headers })
+        expect([path, response.status, response.code]).toEqual([path, 404, 'ROUTE_NOT_FOUND'])
       }
     }
     await off.close()
@@ -111,8 +111,12 @@ describe('injected faults', () => {
     expect(added.data).toMatchObject({ endpoint: 'vouchers.redeem', kind: 'error', times: 2, left: 2, rate: null })
     const redeem = () => tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) })
     for (let time = 0; time < 2; time++) {
-      const answer = await redeem()
-      expect([answer.status, answer.code, answer.headers['retry-after']]).toEqual([503, 'SERVICE_UNAVAILABLE', '1'])
+      const response = await redeem()
+      expect([response.status, response.code, response.headers['retry-after']]).toEqual([
+        503,
+        'SERVICE_UNAVAILABLE',
+        '1',
+      ])
     }
     expect((await redeem()).status).toBe(200)
   })
@@ -179,9 +183,9 @@ describe('injected faults', () => {
     [{ endpoint: 'apps.list', kind: 'delay', times: 1, delay_ms: 60_001 }, { pointer: '/delay_ms' }],
   ])('invalid fault %j is refused', async (input, issue) => {
     const operator = callerOf(server.send, server.operatorKey)
-    const answer = await operator(contract.platform.addFault, input as never)
-    expect(answer.status).toBe(400)
-    expect(answer.details.errors).toMatchObject([issue])
+    const response = await operator(contract.platform.addFault, input as never)
+    expect(response.status).toBe(400)
+    expect(response.details.errors).toMatchObject([issue])
   })
 })
 
@@ -236,14 +240,14 @@ describe('operator API over a real socket', () => {
     await tenant.runtime(contract.templates.list, { external_template_id: 'secret-query' })
     await tenant.runtime(contract.vouchers.redemption, { redemptionId: 'secret-id' })
     await live.send({ method: 'GET', path: '/secret/path?a=b' })
-    const answer = await live.send({
+    const response = await live.send({
       method: 'GET',
       path: contract.platform.requests.path,
       headers: { authorization: `Bearer ${live.operatorKey}` },
     })
-    expect(answer.headers['content-type']).toBe('application/x-ndjson')
-    expect(answer.text).not.toContain('secret')
-    const entries = answer.text
+    expect(response.headers['content-type']).toBe('application/x-ndjson')
+    expect(response.text).not.toContain('secret')
+    const entries = response.text
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as RequestLogEntry)
@@ -301,8 +305,8 @@ describe('operator API over a real socket', () => {
 
   it('request log does not support HEAD', async () => {
     const headers = { authorization: `Bearer ${live.operatorKey}` }
-    const answer = await live.send({ method: 'HEAD', path: contract.platform.requests.path, headers })
-    expect([answer.status, answer.headers.allow]).toEqual([405, 'GET'])
+    const response = await live.send({ method: 'HEAD', path: contract.platform.requests.path, headers })
+    expect([response.status, response.headers.allow]).toEqual([405, 'GET'])
   })
 })
 
@@ -312,8 +316,8 @@ describe('health and readiness', () => {
       ['/healthz', { status: 'ok', instanceId: 'instance' }],
       ['/readyz', { status: 'ready' }],
     ] as const) {
-      const answer = await server.send({ method: 'GET', path })
-      expect([answer.status, answer.data]).toEqual([200, data])
+      const response = await server.send({ method: 'GET', path })
+      expect([response.status, response.data]).toEqual([200, data])
       expect((await server.send({ method: 'HEAD', path })).status).toBe(200)
     }
   })
@@ -357,9 +361,13 @@ describe('metrics', () => {
   it('/metrics is available to loopback clients and the operator; others get 404', async () => {
     const operator = { authorization: `Bearer ${server.operatorKey}` }
     const refused = [await scrape({}, '192.0.2.1'), await scrape({ 'x-forwarded-for': '192.0.2.1' })]
-    for (const answer of refused) expect([answer.statusCode, answer.json().code]).toEqual([404, 'ROUTE_NOT_FOUND'])
-    for (const answer of [await scrape(), await scrape({}, '::1'), await scrape(operator, '192.0.2.1')]) {
-      expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, expect.stringContaining('text/plain')])
+    for (const response of refused)
+      expect([response.statusCode, response.json().code]).toEqual([404, 'ROUTE_NOT_FOUND'])
+    for (const response of [await scrape(), await scrape({}, '::1'), await scrape(operator, '192.0.2.1')]) {
+      expect([response.statusCode, response.headers['content-type']]).toEqual([
+        200,
+        expect.stringContaining('text/plain'),
+      ])
     }
   })
 

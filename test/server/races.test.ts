@@ -29,12 +29,12 @@ describe('races', () => {
   it('one of 100 concurrent redeems with 100 keys succeeds; all refusals name that redemption', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
-    const answers = await times(100, (index) =>
+    const responses = await times(100, (index) =>
       tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher, index % 2 ? 'qr_token' : 'redeem_code') }),
     )
-    expect(tally(answers.map((it) => it.code))).toEqual({ null: 1, VOUCHER_ALREADY_REDEEMED: 99 })
-    const won = answers.find((it) => it.code === null)
-    expect(new Set(answers.filter((it) => it.code !== null).map((it) => it.details.redemption_id))).toEqual(
+    expect(tally(responses.map((it) => it.code))).toEqual({ null: 1, VOUCHER_ALREADY_REDEEMED: 99 })
+    const won = responses.find((it) => it.code === null)
+    expect(new Set(responses.filter((it) => it.code !== null).map((it) => it.details.redemption_id))).toEqual(
       new Set([won?.data.id]),
     )
   })
@@ -42,15 +42,15 @@ describe('races', () => {
   it('120 concurrent issues against a quota of 40 create 40 different vouchers', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.template({ issue_limit: 40 })
-    const answers = await times(120, (index) =>
+    const responses = await times(120, (index) =>
       tenant.runtime(contract.vouchers.issue, {
         template_id: id,
         external_issue_id: `o-${index}`,
         recipient_user_id: 'u',
       }),
     )
-    expect(tally(answers.map((it) => it.code))).toEqual({ null: 40, TEMPLATE_QUOTA_EXHAUSTED: 80 })
-    const issued = answers.filter((it) => it.code === null).map((it) => it.data)
+    expect(tally(responses.map((it) => it.code))).toEqual({ null: 40, TEMPLATE_QUOTA_EXHAUSTED: 80 })
+    const issued = responses.filter((it) => it.code === null).map((it) => it.data)
     expect(new Set(issued.flatMap((it) => it.credentials.map((credential) => credential.value))).size).toBe(80)
     expect((await tenant.runtime(contract.templates.list, {})).data.items[0]?.issuedCount).toBe(40)
   })
@@ -58,21 +58,21 @@ describe('races', () => {
   it('100 concurrent redeems with one idempotency key have one effect and equal responses', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
-    const answers = await times(100, () =>
+    const responses = await times(100, () =>
       tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) }, { key: 'K' }),
     )
-    expect(tally(answers.map((it) => it.status))).toEqual({ 200: 100 })
-    expect(new Set(answers.map((it) => it.sameness)).size).toBe(1)
-    expect(answers.filter((it) => it.headers['idempotent-replayed'] === undefined)).toHaveLength(1)
+    expect(tally(responses.map((it) => it.status))).toEqual({ 200: 100 })
+    expect(new Set(responses.map((it) => it.sameness)).size).toBe(1)
+    expect(responses.filter((it) => it.headers['idempotent-replayed'] === undefined)).toHaveLength(1)
   })
 
   it('50 concurrent issues of one external_issue_id create one voucher', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.template()
     const input = { template_id: id, external_issue_id: 'same', recipient_user_id: 'u' }
-    const answers = await times(50, () => tenant.runtime(contract.vouchers.issue, input))
-    expect(tally(answers.map((it) => it.status))).toEqual({ 200: 49, 201: 1 })
-    expect(new Set(answers.map((it) => it.data.id)).size).toBe(1)
+    const responses = await times(50, () => tenant.runtime(contract.vouchers.issue, input))
+    expect(tally(responses.map((it) => it.status))).toEqual({ 200: 49, 201: 1 })
+    expect(new Set(responses.map((it) => it.data.id)).size).toBe(1)
     expect((await tenant.runtime(contract.templates.list, {})).data.items[0]?.issuedCount).toBe(1)
   })
 

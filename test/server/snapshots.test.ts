@@ -172,10 +172,10 @@ describe('calls in flight', () => {
       issued = (await vouchers()).length
     }
     snapshots.include({ pause: countIssued, resume: () => {} })
-    const early = issue().then((answer) => order.push(`early ${answer.status}`))
+    const early = issue().then((response) => order.push(`early ${response.status}`))
     await faults.delayed
     const reset = snapshots.reset().then(() => order.push('reset'))
-    const late = issue().then((answer) => order.push(`late ${answer.status}`))
+    const late = issue().then((response) => order.push(`late ${response.status}`))
     await Promise.all([early, reset, late])
     expect([order[0], [...order].sort()]).toEqual(['early 201', ['early 201', 'late 201', 'reset']])
     expect([issued, (await vouchers()).length]).toEqual([1, 1])
@@ -353,14 +353,14 @@ describe('a running server', () => {
     expect((await owner(contract.webhook.set, { botId, url: receiver.url, ...secret })).status).toBe(200)
     await operate(contract.platform.saveSnapshot, { name: 'one' })
     let respond = (_status: number) => {}
-    receiver.answer = () =>
+    receiver.respond = () =>
       new Promise((resolve) => {
         respond = resolve
       })
     await operate(contract.platform.addUpdate, { botId, type: 'ping' })
     await until(() => receiver.calls.length === 1)
     await operate(contract.platform.restoreSnapshot, { name: 'one', ...shared })
-    receiver.answer = () => 200
+    receiver.respond = () => 200
     respond(500)
     const deliveries = async () => (await owner(contract.webhook.deliveries, { botId })).data.items
     expect(await deliveries()).toEqual([])

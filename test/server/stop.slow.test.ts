@@ -8,14 +8,14 @@ import { RawConnection } from '../support/server-raw.js'
 import { newTenant, Tenant } from '../support/server-tenant.js'
 
 const REQUEST = 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'
-const ANSWER = /^HTTP\/1\.1 404 [^]*?\r\nContent-Length: (\d+)\r\n[^]*?\r\n\r\n/i
+const RESPONSE = /^HTTP\/1\.1 404 [^]*?\r\nContent-Length: (\d+)\r\n[^]*?\r\n\r\n/i
 
 interface Seen {
-  answers: number
+  responses: number
   /** Whether the last response had `Connection: close`. */
   hasConnectionClose: boolean
   /** What the client had sent or received in part when the connection ended. */
-  readonly atEnd: 'nothing' | 'a request' | 'part of an answer' | 'a reset'
+  readonly atEnd: 'nothing' | 'a request' | 'part of a response' | 'a reset'
 }
 
 function issueBytes({ token }: Tenant, templateId: string, key: string): string {
@@ -27,26 +27,26 @@ function issueBytes({ token }: Tenant, templateId: string, key: string): string 
 }
 
 /** Sends requests one after another on one connection, each after the previous response, until the server closes it. */
-function keepAsking(port: number, onAnswer: () => void): Promise<Seen> {
+function keepAsking(port: number, onResponse: () => void): Promise<Seen> {
   return new Promise((resolve) => {
-    const seen = { answers: 0, hasConnectionClose: false }
+    const seen = { responses: 0, hasConnectionClose: false }
     let received = ''
     let awaits = true
     const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => socket.write(REQUEST))
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1')
-      const [head = '', length] = ANSWER.exec(received) ?? []
+      const [head = '', length] = RESPONSE.exec(received) ?? []
       if (head === '' || received.length < head.length + Number(length)) return
       received = received.slice(head.length + Number(length))
-      seen.answers += 1
+      seen.responses += 1
       seen.hasConnectionClose = /\r\nConnection: close\r\n/i.test(head)
       awaits = !seen.hasConnectionClose
       if (awaits) socket.write(REQUEST)
-      onAnswer()
+      onResponse()
     })
     socket.on('error', () => resolve({ ...seen, atEnd: 'a reset' }))
     socket.on('end', () =>
-      resolve({ ...seen, atEnd: received !== '' ? 'part of an answer' : awaits ? 'a request' : 'nothing' }),
+      resolve({ ...seen, atEnd: received !== '' ? 'part of a response' : awaits ? 'a request' : 'nothing' }),
     )
   })
 }
@@ -56,12 +56,12 @@ describe('SIGTERM', () => {
     inFolder(async (dataDir) => {
       const child = await startServerChild(dataDir)
       let stopped: Promise<number | null> | undefined
-      let answered = 0
-      const onAnswer = () => {
-        answered += 1
-        if (answered === 1_000) stopped = child.stop(10_000)
+      let responses = 0
+      const onResponse = () => {
+        responses += 1
+        if (responses === 1_000) stopped = child.stop(10_000)
       }
-      const seen = await Promise.all(Array.from({ length: 16 }, () => keepAsking(child.port, onAnswer)))
+      const seen = await Promise.all(Array.from({ length: 16 }, () => keepAsking(child.port, onResponse)))
       expect(seen.map(({ hasConnectionClose, atEnd }) => [hasConnectionClose, atEnd])).toEqual(
         seen.map(() => [true, 'nothing']),
       )
@@ -72,7 +72,7 @@ describe('SIGTERM', () => {
     inFolder(async (dataDir) => {
       const child: ServerChild = await startServerChild(dataDir)
       const idle = [await RawConnection.to(child.port), await RawConnection.to(child.port)]
-      await idle[0]?.write(REQUEST).answer()
+      await idle[0]?.write(REQUEST).response()
       // The server destroys connections that are still open after 9 s, so it must exit before.
       expect(await child.stop(8_000)).toBe(0)
       for (const connection of idle) await connection.end()
@@ -85,16 +85,16 @@ describe('SIGTERM', () => {
       const { id } = await tenant.template()
       const issue = (key: string) => issueBytes(tenant, id, key)
       let stopped: Promise<number | null> | undefined
-      let answered = 0
+      let responses = 0
       const askInRows = async (name: string) => {
         const connection = await RawConnection.to(child.port)
         for (let sent = 0; ; sent++) {
           connection.write(Array.from({ length: 10 }, (_, n) => issue(`${name}-${sent}-${n}`)).join(''))
           for (let n = 0; n < 10; n++) {
-            const { status, headers } = await connection.answer()
+            const { status, headers } = await connection.response()
             expect(status).toBe(201)
-            answered += 1
-            if (answered === 100) stopped = child.stop(10_000)
+            responses += 1
+            if (responses === 100) stopped = child.stop(10_000)
             if (headers.connection !== 'close') continue
             await connection.end()
             return expect(connection.received).toBe('')
@@ -110,7 +110,7 @@ describe('SIGTERM', () => {
         contract.templates.list,
         {},
       )
-      expect(data.items.map(({ issuedCount }) => issuedCount)).toEqual([answered])
+      expect(data.items.map(({ issuedCount }) => issuedCount)).toEqual([responses])
       expect(await again.stop(10_000)).toBe(0)
     }))
 })
@@ -132,11 +132,11 @@ describe('server that closes during pipelined requests', () => {
         const connection = await RawConnection.to(server.port)
         subscribe('http.server.request.start', onRequest)
         connection.write(Array.from({ length: 12 }, (_, n) => issueBytes(tenant, id, `order-${n}`)).join(''))
-        let answered = 0
+        let responses = 0
         for (let ends = false; !ends; ) {
-          const { status, headers } = await connection.answer()
+          const { status, headers } = await connection.response()
           expect(status).toBe(201)
-          answered += 1
+          responses += 1
           ends = headers.connection === 'close'
         }
         await connection.end()
@@ -150,7 +150,7 @@ describe('server that closes during pipelined requests', () => {
           contract.templates.list,
           {},
         )
-        expect(data.items.map(({ issuedCount }) => issuedCount)).toEqual([answered])
+        expect(data.items.map(({ issuedCount }) => issuedCount)).toEqual([responses])
         await again.close()
       }),
   )

@@ -20,9 +20,9 @@ describe('creation of a template', () => {
       metadata: { campaign: 'spring' },
       validity: { type: 'relative', duration_days: 7, delay_days: 1, not_after: '2027-12-31T23:00:00-01:00' },
     })
-    const answer = await tenant.runtime(contract.templates.create, body)
+    const response = await tenant.runtime(contract.templates.create, body)
     const at = iso(server.clock.now())
-    expect([answer.status, answer.data]).toEqual([
+    expect([response.status, response.data]).toEqual([
       201,
       {
         id: expect.stringMatching(/^tpl_[0-9A-HJKMNP-TV-Z]{26}$/),

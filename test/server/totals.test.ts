@@ -58,6 +58,6 @@ it.each([
   [{ buckets: 0 }, '/buckets'],
   [{ buckets: 367 }, '/buckets'],
 ])('totals with %j are refused', async (input, pointer) => {
-  const answer = await tenant.operator(platform.totals, input)
-  expect([answer.status, answer.details.errors]).toMatchObject([400, [{ pointer }]])
+  const response = await tenant.operator(platform.totals, input)
+  expect([response.status, response.details.errors]).toMatchObject([400, [{ pointer }]])
 })

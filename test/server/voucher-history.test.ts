@@ -180,9 +180,9 @@ describe('voucher history', () => {
       external_issue_id: 'secret-check',
     })
     await tenant.redeem(issued.data)
-    const answer = await tenant.operator(platform.voucher, { voucherId: issued.data.id })
+    const response = await tenant.operator(platform.voucher, { voucherId: issued.data.id })
     const secrets = [...issued.data.credentials.map((it) => it.value), tenant.token, bot.token]
-    for (const secret of secrets) expect(answer.text).not.toContain(secret)
+    for (const secret of secrets) expect(response.text).not.toContain(secret)
   })
 })
 

@@ -30,15 +30,15 @@ describe('issue of a voucher', () => {
   it('issue returns 201 with the voucher and both credentials', async () => {
     const tenant = await newTenant(server)
     const template = await tenant.template()
-    const answer = await tenant.runtime(contract.vouchers.issue, {
+    const response = await tenant.runtime(contract.vouchers.issue, {
       template_id: template.id,
       external_issue_id: 'order-1',
       recipient_user_id: 'user-1',
       metadata: { channel: 'app' },
     })
-    expect(answer.status).toBe(201)
+    expect(response.status).toBe(201)
     const at = iso(server.clock.now())
-    expect(answer.data).toEqual({
+    expect(response.data).toEqual({
       id: expect.stringMatching(/^vch_[0-9A-HJKMNP-TV-Z]{26}$/),
       templateId: template.id,
       externalTemplateId: template.externalTemplateId,
@@ -54,7 +54,7 @@ describe('issue of a voucher', () => {
       fulfillmentCategory: 'offline_service',
       validFrom: at,
       validUntil: iso(server.clock.now() + 30 * DAY_MS),
-      codeHint: codeOf(answer.data).value.slice(-4),
+      codeHint: codeOf(response.data).value.slice(-4),
       channel: 'direct',
       botId: null,
       issuedAt: at,
@@ -77,8 +77,8 @@ describe('issue of a voucher', () => {
     const redemption = await tenant.redeem(first)
     await tenant.runtime(contract.vouchers.reverse, { redemptionId: redemption.id })
     const input = { template_id: id, external_issue_id: 'one more', recipient_user_id: 'user-1' }
-    const answer = await tenant.runtime(contract.vouchers.issue, { ...input, external_issue_id: 'one-more' })
-    expect(answer).toMatchObject({ status: 409, code: 'TEMPLATE_QUOTA_EXHAUSTED', details: { issue_limit: 2 } })
+    const response = await tenant.runtime(contract.vouchers.issue, { ...input, external_issue_id: 'one-more' })
+    expect(response).toMatchObject({ status: 409, code: 'TEMPLATE_QUOTA_EXHAUSTED', details: { issue_limit: 2 } })
     const [template] = (await tenant.runtime(contract.templates.list, {})).data.items
     expect(template?.issuedCount).toBe(2)
   })
@@ -92,8 +92,8 @@ describe('issue of a voucher', () => {
         await tenant.operator(contract.platform.rejectTemplate, { templateId: id, code: 'NO', reason: 'no' })
       }
       const input = { template_id: id, external_issue_id: 'order', recipient_user_id: 'user-1' }
-      const answer = await tenant.runtime(contract.vouchers.issue, input)
-      expect(answer).toMatchObject({ status: 409, code: 'TEMPLATE_NOT_ACTIVE', details: { status } })
+      const response = await tenant.runtime(contract.vouchers.issue, input)
+      expect(response).toMatchObject({ status: 409, code: 'TEMPLATE_NOT_ACTIVE', details: { status } })
     },
   )
 
@@ -104,9 +104,9 @@ describe('issue of a voucher', () => {
       const template_id = (await tenant.template()).id
       const good = { template_id, external_issue_id: 'order', recipient_user_id: 'user-1' }
       for (const member of ['external_issue_id', 'recipient_user_id']) {
-        const answer = await tenant.runtime(contract.vouchers.issue, { ...good, [member]: id })
-        expect(answer).toMatchObject({ status: 400, code: 'VALIDATION_FAILED' })
-        expect(answer.details.errors).toMatchObject([{ pointer: `/${member}` }])
+        const response = await tenant.runtime(contract.vouchers.issue, { ...good, [member]: id })
+        expect(response).toMatchObject({ status: 400, code: 'VALIDATION_FAILED' })
+        expect(response.details.errors).toMatchObject([{ pointer: `/${member}` }])
       }
     },
   )
@@ -126,8 +126,8 @@ describe('validity windows', () => {
       }
       expect(await at(3 * DAY_MS - 1)).toEqual(['not_yet_valid', 'issued', 'VOUCHER_NOT_YET_VALID'])
       const redemption = async () => {
-        const answer = await redeem(tenant, voucher)
-        await tenant.runtime(contract.vouchers.reverse, { redemptionId: answer.data.id })
+        const response = await redeem(tenant, voucher)
+        await tenant.runtime(contract.vouchers.reverse, { redemptionId: response.data.id })
       }
       own.clock.advance(1)
       await redemption()
@@ -174,9 +174,14 @@ describe('verification of a voucher', () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const { credentials: _credentials, ...record } = voucher
-    const answer = await verify(tenant, voucher)
-    expect(answer.status).toBe(200)
-    expect(answer.data).toEqual({ redeemable: true, reason: null, voucher: record, checkedAt: iso(server.clock.now()) })
+    const response = await verify(tenant, voucher)
+    expect(response.status).toBe(200)
+    expect(response.data).toEqual({
+      redeemable: true,
+      reason: null,
+      voucher: record,
+      checkedAt: iso(server.clock.now()),
+    })
   })
 
   it('verify reports a wrong recipient only if the call names a recipient', async () => {
@@ -193,8 +198,8 @@ describe('verification of a voucher', () => {
   it.each(['redeem_code', 'qr_token'] as const)('verify finds a voucher by its credential of type %s', async (type) => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
-    const answer = await tenant.runtime(contract.vouchers.verify, { credential: codeOf(voucher, type) })
-    expect(answer.data.voucher.id).toBe(voucher.id)
+    const response = await tenant.runtime(contract.vouchers.verify, { credential: codeOf(voucher, type) })
+    expect(response.data.voucher.id).toBe(voucher.id)
   })
 
   it('verify accepts a redeem code in lower case, without dashes and with extra spaces', async () => {
@@ -202,10 +207,10 @@ describe('verification of a voucher', () => {
     const voucher = await tenant.issue()
     const { value } = codeOf(voucher)
     for (const typed of [value.toLowerCase(), value.replaceAll('-', ''), ` ${value.replaceAll('-', ' – ')} `]) {
-      const answer = await tenant.runtime(contract.vouchers.verify, {
+      const response = await tenant.runtime(contract.vouchers.verify, {
         credential: { type: 'redeem_code', value: typed },
       })
-      expect([typed, answer.status]).toEqual([typed, 200])
+      expect([typed, response.status]).toEqual([typed, 200])
     }
   })
 
@@ -213,8 +218,8 @@ describe('verification of a voucher', () => {
     const tenant = await newTenant(server)
     const { value } = codeOf(await tenant.issue())
     const check = async (type: 'redeem_code' | 'qr_token', it: string) => {
-      const answer = await tenant.runtime(contract.vouchers.verify, { credential: { type, value: it } })
-      return [answer.status, answer.code, answer.details]
+      const response = await tenant.runtime(contract.vouchers.verify, { credential: { type, value: it } })
+      return [response.status, response.code, response.details]
     }
     const slip = (value[0] === 'A' ? 'B' : 'A') + value.slice(1)
     expect(await check('redeem_code', slip)).toEqual([404, 'VOUCHER_NOT_FOUND', { credential_check: 'failed' }])
@@ -230,14 +235,14 @@ describe('redemption of a voucher', () => {
   it('redeem returns the redemption; verify then reports the voucher as redeemed', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
-    const answer = await tenant.runtime(contract.vouchers.redeem, {
+    const response = await tenant.runtime(contract.vouchers.redeem, {
       credential: codeOf(voucher, 'qr_token'),
       recipient_user_id: 'user-1',
       reference: 'till-7',
       metadata: { shift: 'early' },
     })
     const at = iso(server.clock.now())
-    expect([answer.status, answer.data]).toEqual([
+    expect([response.status, response.data]).toEqual([
       200,
       {
         id: expect.stringMatching(/^rdm_[0-9A-HJKMNP-TV-Z]{26}$/),
@@ -265,10 +270,10 @@ describe('redemption of a voucher', () => {
     const now = await verify(tenant, voucher)
     expect(now.data).toMatchObject({
       reason: 'already_redeemed',
-      voucher: { status: 'redeemed', redeemedAt: at, redemptionId: answer.data.id, updatedAt: at },
+      voucher: { status: 'redeemed', redeemedAt: at, redemptionId: response.data.id, updatedAt: at },
     })
-    const read = await tenant.runtime(contract.vouchers.redemption, { redemptionId: answer.data.id })
-    expect([read.status, read.data]).toEqual([200, answer.data])
+    const read = await tenant.runtime(contract.vouchers.redemption, { redemptionId: response.data.id })
+    expect([read.status, read.data]).toEqual([200, response.data])
   })
 
   it('second redemption is refused with the id of the first, whichever credential is used', async () => {
@@ -327,8 +332,8 @@ describe('reversal of a redemption', () => {
       const voucher = await tenant.issue()
       const { id } = await tenant.redeem(voucher)
       own.clock.advance(31 * DAY_MS)
-      const answer = await tenant.runtime(contract.vouchers.reverse, { redemptionId: id })
-      expect(answer.data.voucher).toMatchObject({ status: 'expired', redeemable: false })
+      const response = await tenant.runtime(contract.vouchers.reverse, { redemptionId: id })
+      expect(response.data.voucher).toMatchObject({ status: 'expired', redeemable: false })
       expect((await redeem(tenant, voucher)).code).toBe('VOUCHER_EXPIRED')
     }))
 

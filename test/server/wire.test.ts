@@ -16,14 +16,14 @@ afterAll(() => server.close())
 
 const issuesOf = async (overrides: object, endpoint = contract.templates.create) => {
   const wire = wireOf(endpoint, { ...templateBody(), ...overrides })
-  const answer = await server.send({ ...wire, headers: { ...wire.headers, authorization: `Bearer ${tenant.token}` } })
-  return answer.envelope.success ? null : answer.details.errors
+  const response = await server.send({ ...wire, headers: { ...wire.headers, authorization: `Bearer ${tenant.token}` } })
+  return response.envelope.success ? null : response.details.errors
 }
 
 describe('response format', () => {
   it('request id of the client is ignored', async () => {
-    const answer = await tenant.runtime(contract.templates.list, {}, { headers: { 'x-request-id': 'mine' } })
-    expect(answer.headers['x-request-id']).not.toBe('mine')
+    const response = await tenant.runtime(contract.templates.list, {}, { headers: { 'x-request-id': 'mine' } })
+    expect(response.headers['x-request-id']).not.toBe('mine')
   })
 })
 
@@ -64,17 +64,17 @@ describe('unknown routes', () => {
   ])('unknown route %s returns 404 for every method, with and without a credential', async (path) => {
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       for (const headers of [{}, { authorization: `Bearer ${tenant.token}` }]) {
-        const answer = await server.send({ method, path, headers })
-        expect([method, answer.status]).toEqual([method, 404])
-        if (method !== 'HEAD') expect(answer.code).toBe('ROUTE_NOT_FOUND')
+        const response = await server.send({ method, path, headers })
+        expect([method, response.status]).toEqual([method, 404])
+        if (method !== 'HEAD') expect(response.code).toBe('ROUTE_NOT_FOUND')
       }
     }
   })
 
   it('request path with an empty id is refused like a path with an unknown id', async () => {
     const path = `${contract.apps.list.path}/`
-    const answer = await server.send({ method: 'GET', path, headers: { authorization: `Bearer ${tenant.jwt}` } })
-    expect([answer.status, answer.code]).toEqual([404, 'APPLICATION_NOT_FOUND'])
+    const response = await server.send({ method: 'GET', path, headers: { authorization: `Bearer ${tenant.jwt}` } })
+    expect([response.status, response.code]).toEqual([404, 'APPLICATION_NOT_FOUND'])
   })
 
   it('known path returns 405 with the Allow header for any other method', async () => {
@@ -87,9 +87,9 @@ describe('unknown routes', () => {
       const path = pattern.replaceAll(/:[A-Za-z]+/g, 'x')
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'TRACE']) {
         if (methods.includes(method)) continue
-        const answer = await server.send({ method, path })
-        expect([path, method, answer.status, answer.code]).toEqual([path, method, 405, 'METHOD_NOT_ALLOWED'])
-        expect(answer.headers.allow?.split(', ').sort()).toEqual(methods.sort())
+        const response = await server.send({ method, path })
+        expect([path, method, response.status, response.code]).toEqual([path, method, 405, 'METHOD_NOT_ALLOWED'])
+        expect(response.headers.allow?.split(', ').sort()).toEqual(methods.sort())
       }
     }
     expect((await server.send({ method: 'POST', path: '/healthz' })).headers.allow).toBe('GET, HEAD')
@@ -128,8 +128,8 @@ describe('lists and their queries', () => {
     'page',
     '%zz=1',
   ])('list query ?%s is refused with 400', async (query) => {
-    const answer = await list(`?${query}`)
-    expect([answer.status, answer.code]).toEqual([400, 'VALIDATION_FAILED'])
+    const response = await list(`?${query}`)
+    expect([response.status, response.code]).toEqual([400, 'VALIDATION_FAILED'])
   })
 
   it.each(['?page=1', '?limit=100', '?page=007', '?', '?status=draft&limit=1'])(
@@ -176,13 +176,13 @@ describe('request bodies', () => {
         const scene = await Scene.of(server, endpoint, own)
         const request = await scene.request()
         const { 'content-type': _type, ...headers } = request.headers ?? {}
-        const answer = await server.send({
+        const response = await server.send({
           method: request.method,
           path: request.path,
           headers: { ...headers, ...(type === undefined ? {} : { 'content-type': type }) },
           ...(body === undefined ? {} : { body }),
         })
-        expect([type, body, answer.status]).toEqual([type, body, 200])
+        expect([type, body, response.status]).toEqual([type, body, 200])
       }
     },
   )
@@ -192,8 +192,8 @@ describe('request bodies', () => {
     async (_id, endpoint) => {
       const scene = await Scene.of(server, endpoint, tenant)
       for (const body of ['null', '[]', '"x"', '1', 'true', '{"x":1}']) {
-        const answer = await scene.send({ body })
-        expect([body, answer.status, answer.code]).toEqual([body, 400, 'VALIDATION_FAILED'])
+        const response = await scene.send({ body })
+        expect([body, response.status, response.code]).toEqual([body, 400, 'VALIDATION_FAILED'])
       }
       expect(
         (await scene.send({ body: 'x=1', headers: { 'content-type': 'application/x-www-form-urlencoded' } })).status,
@@ -207,8 +207,8 @@ describe('request bodies', () => {
     async (_id, endpoint) => {
       const scene = await Scene.of(server, endpoint, tenant)
       for (const body of ['', 'null', '[]', '"x"']) {
-        const answer = await scene.send({ body })
-        expect([body, answer.status, answer.code]).toEqual([body, 400, 'VALIDATION_FAILED'])
+        const response = await scene.send({ body })
+        expect([body, response.status, response.code]).toEqual([body, 400, 'VALIDATION_FAILED'])
       }
     },
   )
@@ -234,11 +234,11 @@ describe('request bodies', () => {
     ['nonsense', 415],
     ['', 415],
   ])('request body with Content-Type %j gets %i', async (type, status) => {
-    const answer = await tenant.runtime(contract.templates.create, templateBody(), {
+    const response = await tenant.runtime(contract.templates.create, templateBody(), {
       headers: { 'content-type': type },
     })
-    expect(answer.status).toBe(status)
-    if (status === 415) expect(answer.code).toBe('UNSUPPORTED_MEDIA_TYPE')
+    expect(response.status).toBe(status)
+    if (status === 415) expect(response.code).toBe('UNSUPPORTED_MEDIA_TYPE')
   })
 
   it('request body with Content-Encoding gzip is refused, and one with identity is accepted', async () => {
@@ -287,9 +287,9 @@ describe('request bodies', () => {
       '{"\\u005f_proto__":1}',
       '{"a":[{"b":{"__proto__":null}}]}',
     ]) {
-      const answer = await scene.send({ body })
-      expect([body, answer.code]).toEqual([body, 'VALIDATION_FAILED'])
-      expect(answer.details.errors).toMatchObject([{ pointer: expect.stringMatching(/__proto__$/) }])
+      const response = await scene.send({ body })
+      expect([body, response.code]).toEqual([body, 'VALIDATION_FAILED'])
+      expect(response.details.errors).toMatchObject([{ pointer: expect.stringMatching(/__proto__$/) }])
     }
     expect(Object.prototype).not.toHaveProperty('name')
   })
@@ -297,8 +297,8 @@ describe('request bodies', () => {
 
 describe('validation of a body', () => {
   it('refusal of a body names every missing member', async () => {
-    const answer = await tenant.runtime(contract.templates.create, {} as never)
-    const missing = (answer.details.errors as { pointer: string; code: string }[]).map(
+    const response = await tenant.runtime(contract.templates.create, {} as never)
+    const missing = (response.details.errors as { pointer: string; code: string }[]).map(
       (it) => `${it.pointer} ${it.code}`,
     )
     expect(missing.sort()).toEqual(
@@ -316,8 +316,8 @@ describe('validation of a body', () => {
     ['zzz', undefined],
   ])('unknown body member %s is refused with the suggestion %s', async (name, meant) => {
     const input = { template_id: 'x', external_issue_id: 'y', recipient_user_id: 'z', [name]: 'v' }
-    const answer = await tenant.runtime(contract.vouchers.issue, input)
-    expect(answer.details.errors).toEqual([
+    const response = await tenant.runtime(contract.vouchers.issue, input)
+    expect(response.details.errors).toEqual([
       {
         pointer: `/${name}`,
         code: 'additionalProperties',

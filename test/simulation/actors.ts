@@ -35,11 +35,11 @@ const violate = ({ server }: Actor, text: string) => server.violations.push(text
 export async function produce(actor: Actor, bot: SimulatedBot): Promise<void> {
   const { server, random } = actor
   const operator = server.operatorKey
-  const answer = random.chance(0.4)
+  const response = random.chance(0.4)
     ? await server.call(operator, contract.platform.addUpdate, { botId: bot.id, type: 'ping', payload: {} })
     : await server.call(operator, contract.platform.sendAsUser, { chatId: random.pick(bot.chats), text: 'hello' })
-  if (answer?.status !== 200) return
-  const added = answer.data as { update_id?: number }
+  if (response?.status !== 200) return
+  const added = response.data as { update_id?: number }
   if (added.update_id === undefined) return
   const isStored = server.updates.has(`${bot.id} ${added.update_id}`)
   if (!isStored) violate(actor, `an acknowledged update is stored: ${added.update_id} of ${bot.id}`)
@@ -51,12 +51,12 @@ export async function manageWebhook(actor: Actor, bot: SimulatedBot): Promise<vo
   const drops = random.chance(0.1)
   if (drops) server.dropping.add(bot.id)
   if (random.chance(0.3)) {
-    const answer = await server.call(ACCOUNT_JWT, contract.webhook.delete, {
+    const response = await server.call(ACCOUNT_JWT, contract.webhook.delete, {
       botId: bot.id,
       ...(drops ? { drop_pending_updates: true } : {}),
     })
     const isSet = ofBot(server.state.webhooks, bot.id) !== undefined
-    if (answer?.status === 200 && isSet) violate(actor, `a deleted webhook is gone: ${bot.id}`)
+    if (response?.status === 200 && isSet) violate(actor, `a deleted webhook is gone: ${bot.id}`)
     return
   }
   const number = random.chance(0.3) && bot.webhooksSet > 0 ? bot.webhooksSet : ++bot.webhooksSet
@@ -77,10 +77,10 @@ export async function manageWebhook(actor: Actor, bot: SimulatedBot): Promise<vo
   }
   const before = server.webhookOf(bot.id)
   const sentClock = server.clock.now()
-  const answer = random.chance(0.7)
+  const response = random.chance(0.7)
     ? await server.call(ACCOUNT_JWT, contract.webhook.set, input)
     : await setAsBot(actor, bot, input)
-  if (answer?.status === 200) {
+  if (response?.status === 200) {
     const isHeld = held.some((it) => bot.polls.has(it)) && server.stoppedStep < sentStep
     if (isHeld && !isSince(server, bot, sentStep)) violate(actor, `a held poll prevents a webhook: ${bot.id}`)
     const webhook = server.webhookOf(bot.id)
@@ -88,7 +88,7 @@ export async function manageWebhook(actor: Actor, bot: SimulatedBot): Promise<vo
       violate(actor, `an acknowledged webhook is stored: ${url}`)
     }
   }
-  if (answer?.code === 'POLLING_ACTIVE' && !wasPolled && bot.polls.size === 0 && server.stoppedStep < sentStep) {
+  if (response?.code === 'POLLING_ACTIVE' && !wasPolled && bot.polls.size === 0 && server.stoppedStep < sentStep) {
     violate(actor, `a webhook is refused only during a poll: ${url}`)
   }
 }
@@ -145,9 +145,9 @@ export async function replaceToken(actor: Actor, bot: SimulatedBot): Promise<voi
   const { server } = actor
   const old = bot.token
   const held = new Set(bot.polls)
-  const answer = await server.call(ACCOUNT_JWT, contract.bots.regenerateToken, { botId: bot.id })
-  if (answer?.status !== 200) return
-  bot.token = answer.data.one_time_token
+  const response = await server.call(ACCOUNT_JWT, contract.bots.regenerateToken, { botId: bot.id })
+  if (response?.status !== 200) return
+  bot.token = response.data.one_time_token
   const refused = await server.call(old, contract.webhook.info, {})
   if (refused !== null && refused.status !== 503 && refused.code !== 'TOKEN_REVOKED') {
     violate(actor, `a replaced token is refused: ${refused.text}`)
@@ -163,8 +163,8 @@ export async function disableBot(actor: Actor, bot: SimulatedBot): Promise<void>
   const { server, random } = actor
   const operator = server.operatorKey
   const held = new Set(bot.polls)
-  const answer = await server.call(operator, contract.platform.disableBot, { botId: bot.id })
-  if (answer?.status === 200) {
+  const response = await server.call(operator, contract.platform.disableBot, { botId: bot.id })
+  if (response?.status === 200) {
     const refused = await server.call(bot.token, contract.webhook.info, {})
     if (refused !== null && ![503, 401].includes(refused.status) && refused.code !== 'BOT_DISABLED') {
       violate(actor, `a disabled bot is refused: ${refused.text}`)
@@ -201,19 +201,19 @@ export async function poll(actor: Actor, bot: SimulatedBot): Promise<void> {
   }
   bot.polls.add(sent)
   const input = { limit, timeout, ...(offset === undefined ? {} : { offset }) }
-  const answer = await server.call(bot.token, contract.bots.updates, input)
+  const response = await server.call(bot.token, contract.bots.updates, input)
   bot.polls.delete(sent)
-  if (answer === null) return
+  if (response === null) return
   const subject = `poll of ${bot.id} from ${offset} in step ${sent.step}`
   const isStopped = server.stoppedStep > sent.step
-  if (isSince(server, bot, sent.step) && answer.status === 200)
+  if (isSince(server, bot, sent.step) && response.status === 200)
     violate(actor, `a bot with a webhook cannot poll: ${subject}`)
-  if (answer.status !== 200) return
+  if (response.status !== 200) return
   for (const it of older) {
     if (bot.polls.has(it) && scheduler.now > sent.sentAt + CALL_MS_MAX && !isStopped)
       violate(actor, `a newer poll ends the older one: ${subject}`)
   }
-  const items = answer.data.items as { update_id: number }[]
+  const items = response.data.items as { update_id: number }[]
   const ids = items.map((it) => it.update_id)
   const isAscending = ids.every((id, index) => index === 0 || id > (ids[index - 1] as number))
   if (!isAscending || ids.length > limit) violate(actor, `a poll returns updates in order: ${subject}, ${ids}`)
@@ -339,17 +339,17 @@ export class Cashier {
 
   /** Sends a call; while it is young, every success must be the same. */
   async #repeat(call: KeyedCall): Promise<unknown> {
-    const answer = await call.send()
-    if (answer === null || answer.status >= 400) {
-      const isLost = call.sameness !== null && answer !== null && ![503, 401, 403].includes(answer.status)
-      if (isLost && this.#isYoung(call)) violate(this.#actor, `a retry gets the first response: ${answer.text}`)
+    const response = await call.send()
+    if (response === null || response.status >= 400) {
+      const isLost = call.sameness !== null && response !== null && ![503, 401, 403].includes(response.status)
+      if (isLost && this.#isYoung(call)) violate(this.#actor, `a retry gets the first response: ${response.text}`)
       return null
     }
-    if (call.sameness !== null && call.sameness !== answer.sameness && this.#isYoung(call)) {
-      violate(this.#actor, `a retry gets the first response: ${answer.text} after ${call.sameness}`)
+    if (call.sameness !== null && call.sameness !== response.sameness && this.#isYoung(call)) {
+      violate(this.#actor, `a retry gets the first response: ${response.text} after ${call.sameness}`)
     }
-    call.sameness ??= answer.sameness
-    return answer.data
+    call.sameness ??= response.sameness
+    return response.data
   }
 
   #isYoung({ madeAt }: KeyedCall): boolean {

@@ -1,7 +1,7 @@
 import { botScopes, scopes } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
 import { Random } from '../faults/random.js'
-import type { Answer } from '../support/server-client.js'
+import type { ApiResponse } from '../support/server-client.js'
 import {
   type Actor,
   Cashier,
@@ -116,10 +116,10 @@ async function act(server: SimulatedServer, random: Random, actions: number): Pr
 }
 
 async function setUp(server: SimulatedServer) {
-  const made = async <T>(call: Promise<Answer<T> | null>): Promise<T> => {
-    const answer = await call
-    if (answer === null) throw new Error('the server is not running')
-    return answer.data
+  const made = async <T>(call: Promise<ApiResponse<T> | null>): Promise<T> => {
+    const response = await call
+    if (response === null) throw new Error('the server is not running')
+    return response.data
   }
   const console = ACCOUNT_JWT
   const { id: appId } = await made(server.call(console, contract.apps.create, { name: 'Shop' }))

@@ -14,7 +14,7 @@ import { signWebhook } from '../../src/webhook/signature.js'
 // Loaded here, because the server loads it with the first call, at an unknown moment.
 import '../../src/server/http/endpoint-codec.js'
 import type { Random } from '../faults/random.js'
-import { type Answer, callerOf, injectInto, type Send } from '../support/server-client.js'
+import { type ApiResponse, callerOf, injectInto, type Send } from '../support/server-client.js'
 import { type ReceiverBehaviour, simulatedSender } from './receivers.js'
 import type { Owner, Scheduler } from './scheduler.js'
 import { type StoreBehaviour, simulatedStore, type WriteCheck } from './simulated-store.js'
@@ -218,14 +218,14 @@ export class SimulatedServer {
     endpoint: E,
     input: InputOf<E>,
     key?: string,
-  ): Promise<Answer<OutputOf<E>> | null> {
+  ): Promise<ApiResponse<OutputOf<E>> | null> {
     const process = this.#process
     if (process === null) return null
     const call = callerOf(process.send, credential)
-    const response = this.scheduler.as(process, () => call(endpoint, input, key === undefined ? {} : { key }))
-    const answer = await Promise.race([response, process.over])
-    if (answer !== null && answer.status === 500) this.violations.push(`${endpoint.id} responded ${answer.text}`)
-    return answer
+    const received = this.scheduler.as(process, () => call(endpoint, input, key === undefined ? {} : { key }))
+    const response = await Promise.race([received, process.over])
+    if (response !== null && response.status === 500) this.violations.push(`${endpoint.id} responded ${response.text}`)
+    return response
   }
 
   #check(): WriteCheck {

@@ -33,10 +33,10 @@ describe.each(engines)('ExpirySweeper on $name', ({ create }) => {
     const sizes: number[] = []
     const write = async <T>(op: () => Op<T>): Promise<T> => {
       const before = (await keysLeft()).length
-      const answer = await store.write(op)
+      const response = await store.write(op)
       const gone = before - (await keysLeft()).length
       if (gone > 0) sizes.push(gone)
-      return answer
+      return response
     }
     await new ExpirySweeper({ ...store, write }, failed).start(NOW)
     expect(sizes).toEqual([DELETED_PER_WRITE, DELETED_PER_WRITE, 50])

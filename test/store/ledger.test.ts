@@ -24,9 +24,9 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
   })
 
   const issued = async (ledger: Ledger, id = 'order-1', now = NOW): Promise<IssuedVoucher> => {
-    const answer = await ledger.issue(id, now)
-    if (!answer.ok) throw new Error(answer.code)
-    return answer.data
+    const response = await ledger.issue(id, now)
+    if (!response.ok) throw new Error(response.code)
+    return response.data
   }
 
   it('refused voucher operations write nothing to the database', async () => {
@@ -211,9 +211,9 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
         const firsts: { data: unknown; status: number; again: () => Promise<unknown> }[] = []
         let now = NOW
         const call = async (repeat: () => ReturnType<Ledger['issue' | 'redeem' | 'reverse']>) => {
-          const answer = await repeat()
-          if (answer.ok) firsts.push({ data: answer.data, status: answer.status, again: repeat })
-          return answer
+          const response = await repeat()
+          if (response.ok) firsts.push({ data: response.data, status: response.status, again: repeat })
+          return response
         }
         for (const [index, { kind, which, passes, metadata: given }] of actions.entries()) {
           now += passes
@@ -221,14 +221,14 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
           const voucher = vouchers[which % Math.max(1, vouchers.length)]
           const redemptionId = redemptions[which % Math.max(1, redemptions.length)]
           if (kind === 'issue') {
-            const answer = await call(() =>
+            const response = await call(() =>
               ledger.issue(`order-${which}`, now, { ...rest, voucherId: `vch_r${run}_${index}` }),
             )
-            if (answer.ok && !answer.replayed) vouchers.push(answer.data as IssuedVoucher)
+            if (response.ok && !response.replayed) vouchers.push(response.data as IssuedVoucher)
           } else if (kind === 'redeem' && voucher !== undefined) {
             const redemption = { ...rest, redemptionId: `rdm_r${run}_${index}`, reference: 'till' }
-            const answer = await call(() => ledger.redeem(voucher, now, redemption))
-            if (answer.ok) redemptions.push(answer.data.id)
+            const response = await call(() => ledger.redeem(voucher, now, redemption))
+            if (response.ok) redemptions.push(response.data.id)
           } else if (kind === 'reverse' && redemptionId !== undefined) {
             await call(() => ledger.reverse(redemptionId, now, { ...rest, reason: 'mistake' }))
           }
@@ -262,16 +262,16 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
           const voucher = vouchers[which % Math.max(1, vouchers.length)]
           const redemptionId = redemptions[which % Math.max(1, redemptions.length)]
           if (kind === 'issue') {
-            const answer = await ledger.issue(`order-${which}`, now, { voucherId: `vch_${run}_${index}` })
-            if (answer.ok && !answer.replayed) vouchers.push(answer.data)
+            const response = await ledger.issue(`order-${which}`, now, { voucherId: `vch_${run}_${index}` })
+            if (response.ok && !response.replayed) vouchers.push(response.data)
           } else if (kind === 'redeem' && voucher !== undefined) {
             const verification = await ledger.verify(voucher, now, recipient)
-            const answer = await ledger.redeem(voucher, now, {
+            const response = await ledger.redeem(voucher, now, {
               recipientUserId: recipient,
               redemptionId: `rdm_${run}_${index}`,
             })
-            expect(verification.ok && verification.data.redeemable).toBe(answer.ok)
-            if (answer.ok) redemptions.push(answer.data.id)
+            expect(verification.ok && verification.data.redeemable).toBe(response.ok)
+            if (response.ok) redemptions.push(response.data.id)
           } else if (kind === 'reverse' && redemptionId !== undefined) {
             await ledger.reverse(redemptionId, now)
           }

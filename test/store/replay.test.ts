@@ -7,9 +7,9 @@ const NOW = Date.UTC(2027, 2, 1)
 const METADATA = { till: '1', shift: 'early' }
 
 /** Returns the result if it is a success, otherwise fails the test. */
-function succeeded<Answer extends { ok: boolean }>(answer: Answer): Extract<Answer, { ok: true }> {
-  if (!answer.ok) throw new Error(JSON.stringify(answer))
-  return answer as Extract<Answer, { ok: true }>
+function succeeded<Outcome extends { ok: boolean }>(outcome: Outcome): Extract<Outcome, { ok: true }> {
+  if (!outcome.ok) throw new Error(JSON.stringify(outcome))
+  return outcome as Extract<Outcome, { ok: true }>
 }
 
 describe.each(voucherEngines)('replays on $name', ({ create }) => {

@@ -12,7 +12,7 @@ export interface WireRequest {
   readonly body?: string | Buffer
 }
 
-export class Answer<Data = unknown> {
+export class ApiResponse<Data = unknown> {
   constructor(
     readonly status: number,
     readonly headers: Readonly<Record<string, string>>,
@@ -46,7 +46,7 @@ export class Answer<Data = unknown> {
   }
 }
 
-export type Send = (request: WireRequest) => Promise<Answer>
+export type Send = (request: WireRequest) => Promise<ApiResponse>
 
 type Headers = Readonly<Record<string, string | string[] | number | undefined>>
 
@@ -58,13 +58,13 @@ export function injectInto(app: FastifyInstance): Send {
   return async ({ method, path, headers, body }) => {
     await app.ready()
     const payload = body === undefined ? {} : { payload: body }
-    const answer = await inject(app.respond, {
+    const response = await inject(app.respond, {
       method: method as 'GET',
       url: path,
       headers: { ...headers },
       ...payload,
     })
-    return new Answer(answer.statusCode, flat(answer.headers), answer.body)
+    return new ApiResponse(response.statusCode, flat(response.headers), response.body)
   }
 }
 
@@ -81,7 +81,7 @@ export function sendTo(baseUrl: string, agent: http.Agent): Send {
         response.on('error', reject)
         response.on('end', () => {
           const text = Buffer.concat(chunks).toString('utf8')
-          resolve(new Answer(response.statusCode ?? 0, flat(response.headers), text))
+          resolve(new ApiResponse(response.statusCode ?? 0, flat(response.headers), text))
         })
       })
       request.end(body)
@@ -111,7 +111,11 @@ export interface Extra {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export type Caller = <E extends Endpoint>(endpoint: E, input: InputOf<E>, extra?: Extra) => Promise<Answer<OutputOf<E>>>
+export type Caller = <E extends Endpoint>(
+  endpoint: E,
+  input: InputOf<E>,
+  extra?: Extra,
+) => Promise<ApiResponse<OutputOf<E>>>
 
 let keysMade = 0
 export const freshKey = (): string => `key-${++keysMade}`
@@ -122,7 +126,7 @@ export function callerOf(send: Send, credential: string): Caller {
     const wire = wireOf(endpoint, input as Readonly<Record<string, unknown>>)
     const idempotency = endpoint.idempotent || key !== undefined ? { 'idempotency-key': key ?? freshKey() } : {}
     const authorization = `Bearer ${credential}`
-    const answer = await send({ ...wire, headers: { authorization, ...idempotency, ...wire.headers, ...headers } })
-    return answer as Answer<OutputOf<E>>
+    const response = await send({ ...wire, headers: { authorization, ...idempotency, ...wire.headers, ...headers } })
+    return response as ApiResponse<OutputOf<E>>
   }
 }

@@ -20,7 +20,7 @@ export interface Received {
   readonly updateId: number
 }
 
-export type ReceiverAnswer =
+export type ReceiverResponse =
   | number
   | { readonly status: number; readonly headers: Record<string, string>; readonly body?: string | Buffer }
 
@@ -31,10 +31,10 @@ export interface Receiver {
   /** Number of deliveries that wait for a response: `now` and the maximum so far, `most`. */
   readonly held: { now: number; most: number }
   /** Returns the response to a delivery; a test may replace this function. */
-  answer: (call: Received) => ReceiverAnswer | Promise<ReceiverAnswer>
+  respond: (call: Received) => ReceiverResponse | Promise<ReceiverResponse>
 }
 
-/** Starts a webhook receiver on a loopback port; it responds 200 unless a test replaces `answer`. */
+/** Starts a webhook receiver on a loopback port; it responds 200 unless a test replaces `respond`. */
 export async function newReceiver(): Promise<Receiver> {
   const calls: Received[] = []
   const held = { now: 0, most: 0 }
@@ -45,13 +45,13 @@ export async function newReceiver(): Promise<Receiver> {
     calls.push(call)
     held.now += 1
     held.most = Math.max(held.most, held.now)
-    const answer = await receiver.answer(call)
+    const chosen = await receiver.respond(call)
     held.now -= 1
-    if (typeof answer === 'number') response.writeHead(answer).end()
-    else response.writeHead(answer.status, answer.headers).end(answer.body)
+    if (typeof chosen === 'number') response.writeHead(chosen).end()
+    else response.writeHead(chosen.status, chosen.headers).end(chosen.body)
   })
   const port = await listen(server)
-  const receiver: Receiver = { port, url: `http://127.0.0.1:${port}/hook`, calls, held, answer: () => 200 }
+  const receiver: Receiver = { port, url: `http://127.0.0.1:${port}/hook`, calls, held, respond: () => 200 }
   return receiver
 }
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { type TestDatabase, takeDatabase } from './postgres-database.js'
 import { temporaryFolder } from './server.js'
 import { type ServerChild, startServerChild } from './server-child.js'
-import type { Answer } from './server-client.js'
+import type { ApiResponse } from './server-client.js'
 import { type Place, Tenant } from './server-tenant.js'
 
 /** Returns the tenant as a client of another server that uses the same database. */
@@ -11,7 +11,7 @@ export const at = (place: Place, { accountId, jwt, appId, token, tokenId }: Tena
   new Tenant(place, accountId, jwt, appId, token, tokenId)
 
 /** Counts responses by error code; a success counts under the key `null`. */
-export const tally = (responses: readonly Answer[]) => {
+export const tally = (responses: readonly ApiResponse[]) => {
   const counts: Record<string, number> = {}
   for (const { code } of responses) counts[String(code)] = (counts[String(code)] ?? 0) + 1
   return counts

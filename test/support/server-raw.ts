@@ -1,5 +1,5 @@
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
-import { Answer } from './server-client.js'
+import { ApiResponse } from './server-client.js'
 
 /** Makes a Fastify app listen on a free loopback port; returns the port. */
 export async function portOf(app: {
@@ -48,13 +48,13 @@ export class RawConnection {
     return this
   }
 
-  /** Text that has arrived and that answer() has not yet returned. */
+  /** Text that has arrived and that response() has not yet returned. */
   get received(): string {
     return this.#received
   }
 
   /** Resolves with the next response, delimited by Content-Length. @throws if the connection ends before */
-  async answer(): Promise<Answer> {
+  async response(): Promise<ApiResponse> {
     for (;;) {
       const head = this.#received.indexOf('\r\n\r\n')
       const length = Number(/content-length: (\d+)/i.exec(this.#received.slice(0, head))?.[1] ?? 0)
@@ -66,7 +66,7 @@ export class RawConnection {
           return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
         })
         this.#received = this.#received.slice(head + 4 + length)
-        return new Answer(Number(statusLine.split(' ')[1]), Object.fromEntries(headers), text)
+        return new ApiResponse(Number(statusLine.split(' ')[1]), Object.fromEntries(headers), text)
       }
       if (this.closed) throw new Error(`the connection ended after ${JSON.stringify(this.#received)}`)
       await this.#more()
@@ -100,10 +100,10 @@ export class RawConnection {
 }
 
 /** Sends bytes on a new connection and returns the first response. */
-export async function rawAnswer(port: number, bytes: string | Buffer): Promise<Answer> {
+export async function rawResponse(port: number, bytes: string | Buffer): Promise<ApiResponse> {
   const connection = await RawConnection.to(port)
   try {
-    return await connection.write(bytes).answer()
+    return await connection.write(bytes).response()
   } finally {
     connection.destroy()
   }

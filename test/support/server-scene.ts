@@ -8,7 +8,7 @@ import { createLimits } from '../../src/server/limits.js'
 import type { Store } from '../../src/store/store.js'
 import { START_MS, type TestApp, testApp } from './server-app.js'
 import { newChat } from './server-chats.js'
-import { type Answer, freshKey, type WireRequest, wireOf } from './server-client.js'
+import { type ApiResponse, freshKey, type WireRequest, wireOf } from './server-client.js'
 import { botBody, codeOf, newTenant, serial, type Tenant, type TestBot, templateBody } from './server-tenant.js'
 import { failedDelivery, HOOK_URL, newDelivery } from './server-webhooks.js'
 
@@ -226,13 +226,13 @@ export class Scene {
     }
   }
 
-  async send(sent: Sent = {}): Promise<Answer> {
+  async send(sent: Sent = {}): Promise<ApiResponse> {
     const request = await this.request(sent)
     return (sent.to ?? this.server).send(request)
   }
 
   /** Sends the request twice and returns the second response. */
-  async sendTwice(sent: Sent): Promise<Answer> {
+  async sendTwice(sent: Sent): Promise<ApiResponse> {
     await this.send(sent)
     return this.send(sent)
   }

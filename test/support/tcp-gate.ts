@@ -13,7 +13,7 @@ export interface Gate {
   /** Called with bytes of the client; if it returns true, the server gets them but the client no response. */
   cutWhen: ((sent: Buffer) => boolean) | null
   /** Called with bytes of the server; bytes that it returns are sent instead, then the connection closes. */
-  cutAfter: ((answered: Buffer) => Buffer | null) | null
+  cutAfter: ((received: Buffer) => Buffer | null) | null
   /** Closes the proxy and all its connections. */
   remove(): Promise<void>
 }

@@ -4,7 +4,7 @@ import { type Endpoint, scopes } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
 import { securely } from './secure-send.js'
 import type { TestApp } from './server-app.js'
-import { type Answer, callerOf, type Send } from './server-client.js'
+import { type ApiResponse, callerOf, type Send } from './server-client.js'
 import { unknownCredential } from './server-scene.js'
 import { newTenant, type Tenant } from './server-tenant.js'
 import { DAY, type Expected, type ModelTemplate, VoucherModel } from './voucher-model.js'
@@ -135,26 +135,26 @@ function callOf(
   }
 }
 
-function expectAgreement(answer: Answer, expected: Expected): void {
-  expect([answer.status, answer.code]).toEqual([expected.status, expected.code])
-  expect(answer.headers['idempotent-replayed']).toBe(expected.replayed ? 'true' : undefined)
-  if (expected.data !== undefined) expect(answer.data).toMatchObject(expected.data)
-  if (expected.sameness) expect(answer.sameness).toBe(expected.sameness)
-  if (expected.code === null) expected.learn?.(answer.data as Record<string, unknown>, answer.sameness)
+function expectAgreement(response: ApiResponse, expected: Expected): void {
+  expect([response.status, response.code]).toEqual([expected.status, expected.code])
+  expect(response.headers['idempotent-replayed']).toBe(expected.replayed ? 'true' : undefined)
+  if (expected.data !== undefined) expect(response.data).toMatchObject(expected.data)
+  if (expected.sameness) expect(response.sameness).toBe(expected.sameness)
+  if (expected.code === null) expected.learn?.(response.data as Record<string, unknown>, response.sameness)
 }
 
 export async function make(call: Call, key: string, way: Way, model: VoucherModel, real: Real): Promise<void> {
   const { endpoint, input, expected } = call(model)
-  const answer = await callerOf(way === 'sealed' ? real.sealed : real.server.send, real.token.value)(
+  const response = await callerOf(way === 'sealed' ? real.sealed : real.server.send, real.token.value)(
     endpoint,
     input,
     endpoint.idempotent ? { key } : {},
   )
   // The server has processed the request, but the client has no response to compare.
-  if (way === 'lost' && answer.code === null) return expect(answer.status).toBe(expected?.status)
-  if (expected !== null) return expectAgreement(answer, expected)
+  if (way === 'lost' && response.code === null) return expect(response.status).toBe(expected?.status)
+  if (expected !== null) return expectAgreement(response, expected)
   // For an unknown object with a used idempotency key, either error is correct, and neither changes any state.
-  expect(['VOUCHER_NOT_FOUND', 'REDEMPTION_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED']).toContain(answer.code)
+  expect(['VOUCHER_NOT_FOUND', 'REDEMPTION_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED']).toContain(response.code)
 }
 
 export class Command implements fc.AsyncCommand<VoucherModel, Real> {
@@ -218,17 +218,21 @@ async function decide(what: 'submit' | 'approve' | 'reject', template: ModelTemp
   const gate = what === 'submit' ? model.gate() : null
   const caller = callerOf(real.server.send, real.token.value)
   const { operator } = real.tenant
-  const answer =
+  const response =
     what === 'submit'
       ? await caller(contract.templates.submit, { templateId })
       : what === 'approve'
         ? await operator(contract.platform.approveTemplate, { templateId })
         : await operator(contract.platform.rejectTemplate, { templateId, code: 'NO', reason: 'No.' })
-  if (gate !== null) return expectAgreement(answer, gate)
+  if (gate !== null) return expectAgreement(response, gate)
   if (!allowed.includes(template.status))
-    return expectAgreement(answer, { status: 409, code: 'TEMPLATE_STATE_CONFLICT' })
+    return expectAgreement(response, { status: 409, code: 'TEMPLATE_STATE_CONFLICT' })
   template.status = ({ submit: 'reviewing', approve: 'active', reject: 'rejected' } as const)[what]
-  expectAgreement(answer, { status: 200, code: null, data: { status: template.status, issuedCount: template.issued } })
+  expectAgreement(response, {
+    status: 200,
+    code: null,
+    data: { status: template.status, issuedCount: template.issued },
+  })
 }
 
 /** Compares the templates in the database with the model; needs no valid token or application. */

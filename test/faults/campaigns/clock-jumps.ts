@@ -80,7 +80,7 @@ export const clockJumps: Campaign = {
       const end = random.pick(['none', 'none', 'kill', 'stop'] as const)
       const jumpsAfter = random.between(20, 200)
       const endsAfter = jumpsAfter + 200
-      let answers = 0
+      let responses = 0
       let jumping: Promise<unknown> | undefined
       const [under, name] = [server, `j${round}`]
       const jump = () => (end === 'none' ? clock.set(under.pid, shift) : under[end]())
@@ -90,10 +90,10 @@ export const clockJumps: Campaign = {
         random: random.of(name),
         name,
         templateIds: [id],
-        shouldContinue: () => answers < endsAfter,
+        shouldContinue: () => responses < endsAfter,
         onResponse: () => {
-          answers += 1
-          if (answers === jumpsAfter) jumping = jump()
+          responses += 1
+          if (responses === jumpsAfter) jumping = jump()
         },
       })
       await jumping
@@ -107,10 +107,10 @@ export const clockJumps: Campaign = {
       }
       const tenant = tenantAt(server, first)
       const wedged = await retryUnresolved(tenant, callLog)
-      broken.push(...wedged.map(({ key }) => `${key} is not answered after the jump`))
+      broken.push(...wedged.map(({ key }) => `${key} has no response after the jump`))
       // Repeats of the calls before the jump must get the same responses after the jump.
-      const answered = callLog.acknowledged()
-      await Promise.all(Array.from({ length: 100 }, () => send(tenant, callLog, random.pick(answered))))
+      const acknowledged = callLog.acknowledged()
+      await Promise.all(Array.from({ length: 100 }, () => send(tenant, callLog, random.pick(acknowledged))))
 
       // The rate limit window must end after its real duration despite the jump.
       const list = () => tenant.runtime(contract.templates.list, { limit: 1 })
@@ -122,7 +122,7 @@ export const clockJumps: Campaign = {
       await bots.meet(tenant, name)
       await new Promise((resolve) => setTimeout(resolve, LIMITED.seconds * 1_000))
       const { status } = await list()
-      if (status !== 200) broken.push(`${name}: the limit still answers ${status} after its window`)
+      if (status !== 200) broken.push(`${name}: the limit still returns ${status} after its window`)
 
       const { data } = await tenant.runtime(contract.vouchers.verify, { credential })
       const { voucher, checkedAt } = data

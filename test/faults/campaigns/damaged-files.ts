@@ -20,12 +20,12 @@ interface Base {
   readonly dataDir: string
   readonly callLog: CallLog
   readonly tenant: Tenant
-  /** The responses of a server on the undamaged folder, in the order of `answers`. */
+  /** The responses of a server on the undamaged folder, in the order of `responses`. */
   readonly sound: readonly string[]
 }
 
 /** Reads every voucher, every redemption and the templates; returns the responses without the members that vary. */
-async function answers(tenant: Tenant, callLog: CallLog): Promise<{ status: number; text: string }[]> {
+async function responses(tenant: Tenant, callLog: CallLog): Promise<{ status: number; text: string }[]> {
   const calls = callLog
     .acknowledged()
     .map(({ action, acknowledged: { data } }) =>
@@ -41,8 +41,8 @@ async function answers(tenant: Tenant, callLog: CallLog): Promise<{ status: numb
 function breachOf({ promised }: Damage, wrong: number, unserved: number): string | null {
   if (promised === 'refused') return 'it was started'
   if (promised === 'a running server' || wrong + unserved === 0) return null
-  if (promised === 'an earlier state') return unserved === 0 ? null : `${unserved} answers are unserved`
-  return `${wrong} answers are wrong, ${unserved} unserved`
+  if (promised === 'an earlier state') return unserved === 0 ? null : `${unserved} responses are unserved`
+  return `${wrong} responses are wrong, ${unserved} unserved`
 }
 
 export const damagedFiles: Campaign = {
@@ -85,7 +85,7 @@ export const damagedFiles: Campaign = {
         rmSync(damaged, { recursive: true })
         continue
       }
-      const given = await answers(tenantAt(server, tenant), callLog)
+      const given = await responses(tenantAt(server, tenant), callLog)
       const wrong = given.filter(({ status, text }, index) => status < 500 && text !== sound[index]).length
       const unserved = given.filter(({ status }) => status >= 500).length
       if (server.exit() !== null) broken.push(`${done}: the server ended by itself: ${server.stderr()}`)
@@ -119,15 +119,15 @@ async function makeBases(folder: string, root: string, random: Run['random'], ca
     let server = await startServer(root, dataDir)
     const tenant = await newTenant(server)
     const { id } = await tenant.template({ issue_limit: 1_000_000 })
-    let answered = 0
+    let received = 0
     const work = { callLog, random: random.of(end), templateIds: [id] }
     const worked = (name: string, upTo: number) =>
       clerks(8, {
         ...work,
         tenant: tenantAt(server, tenant),
         name,
-        shouldContinue: () => answered < upTo,
-        onResponse: () => void (answered += 1),
+        shouldContinue: () => received < upTo,
+        onResponse: () => void (received += 1),
       })
     // The restart after the first half checkpoints it, so the database file and the WAL both have data.
     await worked(`b${index}-0`, calls / 2)
@@ -137,7 +137,7 @@ async function makeBases(folder: string, root: string, random: Run['random'], ca
     await server[end]()
     cpSync(dataDir, `${dataDir}-kept`, { recursive: true })
     server = await startServer(root, `${dataDir}-kept`)
-    const sound = (await answers(tenantAt(server, tenant), callLog)).map(({ text }) => text)
+    const sound = (await responses(tenantAt(server, tenant), callLog)).map(({ text }) => text)
     await server.kill()
     bases.push({ end, dataDir, callLog, tenant, sound })
   }

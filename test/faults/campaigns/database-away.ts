@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
 import { postgresError } from '../../support/postgres-wire.js'
-import type { Answer, Send } from '../../support/server-client.js'
+import type { ApiResponse, Send } from '../../support/server-client.js'
 import { newTenant, type Tenant } from '../../support/server-tenant.js'
 import { type Gate, tcpGate } from '../../support/tcp-gate.js'
 import { CallLog } from '../call-log.js'
@@ -49,20 +49,20 @@ function patient(fleet: Fleet, place: 0 | 1): Send {
   return async (request) => {
     for (;;) {
       const askedAt = performance.now()
-      const answer = await fleet.servers[place].send(request).catch(() => null)
+      const response = await fleet.servers[place].send(request).catch(() => null)
       // The server still processes the first attempt, which waits for a database that does not respond.
-      const isInFlight = answer?.code === 'IDEMPOTENCY_KEY_IN_PROGRESS'
+      const isInFlight = response?.code === 'IDEMPOTENCY_KEY_IN_PROGRESS'
       if (isInFlight) fleet.sometimes.note('an idempotency key was in progress')
-      if (answer === null) fleet.sometimes.note('a connection ended without a response')
-      if (answer !== null && answer.status !== 503 && !isInFlight) {
+      if (response === null) fleet.sometimes.note('a connection ended without a response')
+      if (response !== null && response.status !== 503 && !isInFlight) {
         fleet.served[place] += 1
-        return answer
+        return response
       }
-      if (answer !== null && !isInFlight) {
+      if (response !== null && !isInFlight) {
         fleet.refusedMs.push(performance.now() - askedAt)
         fleet.sometimes.note(`the ${place === 0 ? 'first' : 'second'} server refused a call with 503`)
-        if (answer.code !== 'SERVICE_UNAVAILABLE' || answer.headers['retry-after'] === undefined) {
-          fleet.wrong.push(`while the database was away: ${answer.status} ${answer.text}`)
+        if (response.code !== 'SERVICE_UNAVAILABLE' || response.headers['retry-after'] === undefined) {
+          fleet.wrong.push(`while the database was away: ${response.status} ${response.text}`)
         }
       }
       if (fleet.isOver) throw new Error('the campaign is over')
@@ -160,7 +160,7 @@ async function campaign(run: Run, postgres: PostgresServer, gate: Gate) {
       const refused = fleet.refusedMs.length
       const backAt = await causeFault(harm, { postgres, gate, fleet, place, start, random, quick })
       if (outages.includes(harm) && fleet.refusedMs.length === refused) {
-        broken.push(`${harm}: no call was answered 503`)
+        broken.push(`${harm}: no call got 503`)
       }
       const [one, two] = fleet.served
       const serves = () => fleet.served[0] >= one + SERVES && fleet.served[1] >= two + SERVES
@@ -169,9 +169,9 @@ async function campaign(run: Run, postgres: PostgresServer, gate: Gate) {
       over = true
       await load
       // Repeats of calls at the other server must get the same responses.
-      const answered = callLog.acknowledged().filter(({ key }) => key.includes(`-d${round}-`))
-      await Promise.all(answered.map((entry, index) => send(at((index % 2) as 0 | 1), callLog, entry)))
-      broken.push(...callLog.unresolved().map(({ key }) => `${key} was never answered`))
+      const acknowledged = callLog.acknowledged().filter(({ key }) => key.includes(`-d${round}-`))
+      await Promise.all(acknowledged.map((entry, index) => send(at((index % 2) as 0 | 1), callLog, entry)))
+      broken.push(...callLog.unresolved().map(({ key }) => `${key} never got a response`))
       say(`${harm}, ${round + 1} of ${rounds.length}: ${callLog.acknowledged().length} acknowledged`)
     }
   } finally {
@@ -184,8 +184,8 @@ async function campaign(run: Run, postgres: PostgresServer, gate: Gate) {
     facts: {
       harms: recoveries.length,
       acknowledged: callLog.acknowledged().length,
-      'done but unanswered': callLog.doneWithoutResponse,
-      'answers of 503': fleet.refusedMs.length,
+      'done without response': callLog.doneWithoutResponse,
+      'responses of 503': fleet.refusedMs.length,
       '503 after': spread(fleet.refusedMs),
       recovery: spread(recoveries),
     },
@@ -241,18 +241,18 @@ async function causeFault(harm: Harm, { postgres, gate, fleet, place, start, ran
 }
 
 /** The last bytes before a cut: a part of the message, or the message with PostgreSQL's termination message. */
-function lastOf(answer: Buffer, random: Random, { sometimes }: Fleet): Buffer {
+function lastOf(response: Buffer, random: Random, { sometimes }: Fleet): Buffer {
   if (random.chance(0.5)) {
     sometimes.note('a message of the database was cut off')
-    return answer.subarray(0, random.below(answer.length + 1))
+    return response.subarray(0, random.below(response.length + 1))
   }
   sometimes.note('the database terminated a connection')
-  return Buffer.concat([answer, postgresError('57P01', 'terminating connection due to administrator command')])
+  return Buffer.concat([response, postgresError('57P01', 'terminating connection due to administrator command')])
 }
 
 /** Requires that /healthz returns 200 and /readyz 503 while the database is unavailable. */
 async function expectAway({ servers, wrong, sometimes }: Fleet): Promise<void> {
-  const ask = (path: string): Promise<Answer> => servers[0].send({ method: 'GET', path })
+  const ask = (path: string): Promise<ApiResponse> => servers[0].send({ method: 'GET', path })
   const [alive, ready] = [await ask('/healthz'), await ask('/readyz')]
   if (ready.status === 503) sometimes.note('/readyz returned 503 without the database')
   if (alive.status !== 200 || ready.status !== 503) {

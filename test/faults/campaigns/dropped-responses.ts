@@ -23,7 +23,7 @@ const statesOf = (action: Action) => [
 
 export const droppedResponses: Campaign = {
   row: 'R3',
-  name: 'answer dropped after the commit, killed between effect and answer, then the retry',
+  name: 'response dropped after the commit, killed between effect and response, then the retry',
   states: [
     ...(['issue', 'redeem', 'reverse'] as const).flatMap(statesOf),
     'a call took effect without a response',
@@ -43,23 +43,23 @@ export const droppedResponses: Campaign = {
     /** Sends a call whose response is dropped, optionally kills the server, then repeats the call twice. */
     const sendWithoutResponse = async (entry: Entry, killed: boolean) => {
       await drop(tenantAt(server, first), entry.action)
-      if ((await send(tenantAt(server, first), callLog, entry)) !== null) broken.push(`${entry.key} was answered`)
+      if ((await send(tenantAt(server, first), callLog, entry)) !== null) broken.push(`${entry.key} got a response`)
       if (killed) {
         await server.kill()
         kills += 1
         server = await startServer(root, dataDir)
       }
-      const answers = [
+      const responses = [
         await send(tenantAt(server, first), callLog, entry),
         await send(tenantAt(server, first), callLog, entry),
       ]
-      for (const answer of answers) {
-        const replayed = answer?.headers['idempotent-replayed']
-        if (answer === null || answer.status >= 300 || replayed !== 'true') {
-          broken.push(`${entry.key} again: ${answer?.status} ${answer?.text}, replayed: ${replayed}`)
+      for (const response of responses) {
+        const replayed = response?.headers['idempotent-replayed']
+        if (response === null || response.status >= 300 || replayed !== 'true') {
+          broken.push(`${entry.key} again: ${response?.status} ${response?.text}, replayed: ${replayed}`)
         } else sometimes.note(statesOf(entry.action)[killed ? 1 : 0] as string)
       }
-      return answers[0]
+      return responses[0]
     }
 
     const rounds = quick ? 6 : 120

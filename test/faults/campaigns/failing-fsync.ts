@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Answer } from '../../support/server-client.js'
+import type { ApiResponse } from '../../support/server-client.js'
 import { newTenant } from '../../support/server-tenant.js'
 import { CallLog } from '../call-log.js'
 import type { Campaign, Run } from '../campaign.js'
@@ -63,7 +63,7 @@ export const failingFsync: Campaign = {
     for (let round = 0; round < rounds && broken.length === 0; round++) {
       const tenant = tenantAt(server, first)
       const injectAfter = random.between(10, 100)
-      let answers = 0
+      let responses = 0
       let seen = 0
       let injected: Awaited<ReturnType<typeof failFsync>> | undefined
       let injecting: Promise<void> | undefined
@@ -79,12 +79,12 @@ export const failingFsync: Campaign = {
         templateIds: [id],
         shouldContinue: () =>
           seen < 30 && performance.now() < deadline && !(injected !== undefined && 'skipped' in injected),
-        onResponse(answer: Answer) {
-          answers += 1
-          if (answers === injectAfter) injecting = inject()
-          if (answer.status < 500) return
+        onResponse(response: ApiResponse) {
+          responses += 1
+          if (responses === injectAfter) injecting = inject()
+          if (response.status < 500) return
           seen += 1
-          if (answer.status !== 503) broken.push(`a failed fsync was answered ${answer.status} ${answer.text}`)
+          if (response.status !== 503) broken.push(`a failed fsync got ${response.status} ${response.text}`)
         },
       })
       await injecting
@@ -107,9 +107,9 @@ export const failingFsync: Campaign = {
         name: `t${round}`,
         templateIds: [id],
         shouldContinue: () => late < 30,
-        onResponse({ status }: Answer) {
+        onResponse({ status }: ApiResponse) {
           late += 1
-          if (status !== 503) broken.push(`after a failed fsync a write was answered ${status}`)
+          if (status !== 503) broken.push(`after a failed fsync a write got ${status}`)
         },
       })
       refusals += seen + late
@@ -126,7 +126,7 @@ export const failingFsync: Campaign = {
       const unresolved = callLog.unresolved().length
       const wedged = await retryUnresolved(tenantAt(server, first), callLog)
       sometimes.note('a refused write took effect after the restart', unresolved - wedged.length)
-      broken.push(...wedged.map(({ key }) => `${key} is not answered after the restart`))
+      broken.push(...wedged.map(({ key }) => `${key} has no response after the restart`))
     }
     await server.stop()
     const stored = readStored(dataDir, folder)

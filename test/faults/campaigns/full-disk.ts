@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { contract } from '../../../src/contract/index.js'
 import type { IssuedVoucher } from '../../../src/contract/vouchers.js'
-import type { Answer } from '../../support/server-client.js'
+import type { ApiResponse } from '../../support/server-client.js'
 import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
 import { CallLog } from '../call-log.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
@@ -79,12 +79,12 @@ export const fullDisk: Campaign = {
         const tenant = tenantAt(server, first)
         const ballast = fill(disk, random.between(0, 300))
         let seen = 0
-        const onResponse = (answer: Answer) => {
-          if (answer.status < 500) return void sometimes.note('a write took effect on the almost full disk')
+        const onResponse = (response: ApiResponse) => {
+          if (response.status < 500) return void sometimes.note('a write took effect on the almost full disk')
           seen += 1
           sometimes.note('a write was refused on the full disk')
-          if (answer.status !== 503 || answer.code !== 'SERVICE_UNAVAILABLE' || !answer.headers['retry-after']) {
-            broken.push(`a full disk was answered ${answer.status} ${answer.text}`)
+          if (response.status !== 503 || response.code !== 'SERVICE_UNAVAILABLE' || !response.headers['retry-after']) {
+            broken.push(`a full disk got ${response.status} ${response.text}`)
           }
         }
         const name = `f${round}`
@@ -130,7 +130,7 @@ export const fullDisk: Campaign = {
         const repeated = callLog.acknowledged().slice(-20)
         await Promise.all(repeated.map((entry) => send(again, callLog, entry)))
         recoveries.push(performance.now() - freedAt)
-        broken.push(...wedged.map(({ key }) => `${key} is not answered ${recoveryMsMax / 1000} s after there is space`))
+        broken.push(...wedged.map(({ key }) => `${key} has no response ${recoveryMsMax / 1000} s after there is space`))
         say(`full ${round + 1} of ${rounds}`)
       }
       await server.stop()
@@ -159,12 +159,12 @@ export async function checkReads(tenant: Tenant, callLog: CallLog, state: string
   const issued = callLog.acknowledged().filter(({ action }) => action === 'issue')
   for (const { key, acknowledged } of issued.slice(-20)) {
     const issued = acknowledged.data as IssuedVoucher
-    const answer = await tenant.runtime(contract.vouchers.verify, { credential: codeOf(issued) })
-    if (answer.status !== 200 || answer.data.voucher.id !== issued.id) {
-      broken.push(`verify of ${key} was answered ${answer.status} ${answer.text}`)
+    const response = await tenant.runtime(contract.vouchers.verify, { credential: codeOf(issued) })
+    if (response.status !== 200 || response.data.voucher.id !== issued.id) {
+      broken.push(`verify of ${key} got ${response.status} ${response.text}`)
     } else callLog.sometimes.note(state)
   }
   const list = await tenant.runtime(contract.templates.list, {})
-  if (list.status !== 200) broken.push(`the list of templates was answered ${list.status}`)
+  if (list.status !== 200) broken.push(`the list of templates got ${list.status}`)
   return broken
 }

@@ -49,7 +49,7 @@ export const kill: Campaign = {
       const narrow = await tenant.template({ issue_limit: SMALL_QUOTA })
       const killedAfter = random.between(1, quick ? 200 : 600)
       const laterMs = random.below(LATER_MS_MAX)
-      let answers = 0
+      let responses = 0
       let killing: Promise<void> | undefined
       const killSoon = async () => {
         await wait(laterMs)
@@ -63,8 +63,8 @@ export const kill: Campaign = {
         templateIds: [wide.id, narrow.id],
         shouldContinue: () => true,
         onResponse: () => {
-          answers += 1
-          if (answers === killedAfter) killing = killSoon()
+          responses += 1
+          if (responses === killedAfter) killing = killSoon()
         },
       })
       await killing
@@ -81,10 +81,10 @@ export const kill: Campaign = {
         broken.push(`ready again only after ${Math.round(server.readyMs)} ms`)
       const again = tenantAt(server, first)
       const wedged = await retryUnresolved(again, callLog)
-      broken.push(...wedged.map(({ key }) => `${key} is not answered after the restart`))
+      broken.push(...wedged.map(({ key }) => `${key} has no response after the restart`))
       // Repeats of the calls before the kill must get the same responses after the restart.
-      const answered = callLog.acknowledged().filter(({ key }) => key.includes(`-k${round}-`))
-      await Promise.all(answered.map((entry) => send(again, callLog, entry)))
+      const acknowledged = callLog.acknowledged().filter(({ key }) => key.includes(`-k${round}-`))
+      await Promise.all(acknowledged.map((entry) => send(again, callLog, entry)))
 
       const fills = Array.from({ length: SMALL_QUOTA + 1 }, (_, n) => {
         const id = `fill-k${round}-${n}`
@@ -105,7 +105,7 @@ export const kill: Campaign = {
       facts: {
         kills: readies.length,
         acknowledged: callLog.acknowledged().length,
-        'done but unanswered': callLog.doneWithoutResponse,
+        'done without response': callLog.doneWithoutResponse,
         ready: spread(readies),
       },
       broken,

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { contract } from '../../../src/contract/index.js'
-import type { Answer } from '../../support/server-client.js'
+import type { ApiResponse } from '../../support/server-client.js'
 import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
 import { CallLog } from '../call-log.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
@@ -31,10 +31,10 @@ function watchMemory({ pid }: Server): () => number {
   }
 }
 
-async function timed(call: () => Promise<Answer>): Promise<{ answer: Answer; ms: number }> {
+async function timed(call: () => Promise<ApiResponse>): Promise<{ response: ApiResponse; ms: number }> {
   const startedAt = performance.now()
-  const answer = await call()
-  return { answer, ms: performance.now() - startedAt }
+  const response = await call()
+  return { response, ms: performance.now() - startedAt }
 }
 
 /** One application sends as many calls as it can and gets 429 beyond its rate limit; a second must be unaffected. */
@@ -57,25 +57,25 @@ async function greedy({ folder, root, patience, sometimes }: Run, seconds: numbe
     const line = server.line()
     const call = verify(tenantAt({ send: line.send, operatorKey: '' }, other), otherCode)
     while (shouldContinue()) {
-      const { answer, ms } = await timed(call)
+      const { response, ms } = await timed(call)
       asked += 1
-      if (answer.status === 200) {
+      if (response.status === 200) {
         if (refusedMs?.length) sometimes.note('a call within the rate limit succeeded beside refused ones')
         continue
       }
-      if (answer.status === 429 && answer.headers['retry-after'] !== undefined) {
+      if (response.status === 429 && response.headers['retry-after'] !== undefined) {
         refusedMs?.push(ms)
         sometimes.note('a call above the rate limit got 429 with Retry-After')
-      } else broken.push(`beyond its limit it was answered ${answer.status} ${answer.text}`)
+      } else broken.push(`beyond its limit it got ${response.status} ${response.text}`)
     }
     line.close()
   }
   const askAsEver = async () => {
     while (shouldContinue()) {
-      const { answer, ms } = await timed(honestCall)
+      const { response, ms } = await timed(honestCall)
       honestMs?.push(ms)
       if (refusedMs?.length) sometimes.note('the other application had a response while calls were refused')
-      if (answer.status !== 200) broken.push(`the honest application was answered ${answer.status} ${answer.text}`)
+      if (response.status !== 200) broken.push(`the honest application got ${response.status} ${response.text}`)
       await wait(1_000 / HONEST_PER_SECOND)
     }
   }
@@ -87,12 +87,12 @@ async function greedy({ folder, root, patience, sometimes }: Run, seconds: numbe
 }
 
 /** Repeats a call until it returns 200 within 250 ms; returns how many milliseconds that took. */
-async function recovered(call: () => Promise<Answer>, broken: string[], patience: number): Promise<number> {
+async function recovered(call: () => Promise<ApiResponse>, broken: string[], patience: number): Promise<number> {
   const endedAt = performance.now()
   for (;;) {
-    const { answer, ms } = await timed(call)
+    const { response, ms } = await timed(call)
     const since = performance.now() - endedAt
-    if (answer.status === 200 && ms < 250) return since
+    if (response.status === 200 && ms < 250) return since
     if (since > RECOVERY_MS_MAX * patience) {
       broken.push(`no recovery within ${(RECOVERY_MS_MAX * patience) / 1_000} s`)
       return since
@@ -110,7 +110,7 @@ async function crowd({ folder, root, random, patience, sometimes }: Run, seconds
   const { id } = await tenant.template({ issue_limit: 1_000_000 })
   const until = performance.now() + seconds * 1_000
   const memory = watchMemory(server)
-  let answers = 0
+  let responses = 0
   const lines = Array.from({ length: CLIENTS * 10 }, () => server.line())
   await Promise.all(
     lines.map((line, index) =>
@@ -122,10 +122,10 @@ async function crowd({ folder, root, random, patience, sometimes }: Run, seconds
         templateIds: [id],
         shouldContinue: () => performance.now() < until,
         onResponse({ status, headers, text }) {
-          answers += 1
+          responses += 1
           if (status < 300) sometimes.note('a write of the crowd took effect')
           const shed = (status === 429 || status === 503) && headers['retry-after'] !== undefined
-          if (status >= 300 && !shed) broken.push(`under overload it was answered ${status} ${text}`)
+          if (status >= 300 && !shed) broken.push(`under overload it got ${status} ${text}`)
         },
       }),
     ),
@@ -145,7 +145,7 @@ async function crowd({ folder, root, random, patience, sometimes }: Run, seconds
   const stored = readStored(dataDir, folder)
   const own = differences(callLog, stored).filter((it) => !/nobody (sent the key after|asked for voucher)/.test(it))
   broken.push(...breachesIn(stored), ...own)
-  return { perSecond: Math.round(answers / seconds), recovery, mib }
+  return { perSecond: Math.round(responses / seconds), recovery, mib }
 }
 
 export const overload: Campaign = {
@@ -169,7 +169,7 @@ export const overload: Campaign = {
     return {
       facts: {
         'limit exceeded': `${one.times}x`,
-        'honest answers': spread(one.honestMs ?? []),
+        'honest responses': spread(one.honestMs ?? []),
         '429 after': spread(one.refusedMs ?? []),
         'writes/s of the crowd': all.perSecond,
         recovery: spread([one.recovery, all.recovery]),

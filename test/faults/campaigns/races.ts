@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { contract } from '../../../src/contract/index.js'
-import type { Answer } from '../../support/server-client.js'
+import type { ApiResponse } from '../../support/server-client.js'
 import { codeOf, newTenant } from '../../support/server-tenant.js'
 import type { Campaign, Run } from '../campaign.js'
 import { breachesIn } from '../invariants.js'
@@ -11,9 +11,9 @@ const times = <T>(count: number, call: (index: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, index) => call(index)))
 
 /** Text with the number of responses by failure code, and of 2xx responses as `ok`. */
-function tally(answers: readonly Answer[]): string {
+function tally(responses: readonly ApiResponse[]): string {
   const counts = new Map<string, number>()
-  for (const { code } of answers) counts.set(code ?? 'ok', (counts.get(code ?? 'ok') ?? 0) + 1)
+  for (const { code } of responses) counts.set(code ?? 'ok', (counts.get(code ?? 'ok') ?? 0) + 1)
   return [...counts]
     .map(([code, count]) => `${count} ${code}`)
     .sort()
@@ -61,9 +61,9 @@ export const races: Campaign = {
         tenant.runtime(contract.vouchers.redeem, { credential: codeOf(one) }, { key: `one-${round}` }),
       )
       expect('one key', tally(same), '100 ok')
-      expect('different answers to one key', String(new Set(same.map((it) => it.sameness)).size), '1')
+      expect('different responses to one key', String(new Set(same.map((it) => it.sameness)).size), '1')
       const firsts = same.filter((it) => it.headers['idempotent-replayed'] === undefined)
-      expect('answers to one key that are not marked replayed', String(firsts.length), '1')
+      expect('responses to one key that are not marked replayed', String(firsts.length), '1')
 
       sometimes.note('a concurrent call with the same key was a replay', same.length - firsts.length)
 

@@ -34,7 +34,7 @@ export const sigterm: Campaign = {
     const { id } = await first.template({ issue_limit: 1_000_000 })
     for (let round = 0; round < stops && broken.length === 0; round++) {
       const stopAfter = random.between(CLIENTS, 300)
-      let answers = 0
+      let responses = 0
       let stopped: Promise<number | null> | undefined
       let signalledAt = 0
       const work = async (client: number) => {
@@ -54,8 +54,8 @@ export const sigterm: Campaign = {
             if (headers.connection === 'close') sometimes.note('a response closed its connection')
             if (stopped !== undefined && status < 300) sometimes.note('a call was acknowledged after the signal')
             closed ||= headers.connection === 'close'
-            answers += 1
-            if (answers !== stopAfter) return
+            responses += 1
+            if (responses !== stopAfter) return
             const { committed } = walFrames(join(dataDir, 'voucherctl.db-wal'))
             if (committed > 0) sometimes.note('the WAL had transactions before the stop')
             signalledAt = performance.now()
@@ -70,7 +70,7 @@ export const sigterm: Campaign = {
       ends.push(performance.now() - signalledAt)
       if (exit !== EXIT_AFTER_SIGTERM) broken.push(`it ended with ${exit}`)
       if (existsSync(join(dataDir, 'voucherctl.db-wal'))) broken.push('it left its journal behind')
-      broken.push(...callLog.unresolved().map(({ key }) => `${key} was not answered`))
+      broken.push(...callLog.unresolved().map(({ key }) => `${key} had no response`))
       const stored = readStored(dataDir, folder)
       broken.push(...breachesIn(stored), ...differences(callLog, stored))
       server = await startServer(root, dataDir)

@@ -51,7 +51,7 @@ function deaf(port: number): Socket {
 
 export const slowClients: Campaign = {
   row: 'R13',
-  name: 'slow clients: headers and bodies byte by byte, answers never read',
+  name: 'slow clients: headers and bodies byte by byte, responses never read',
   states: [
     'the server closed a connection with a slow head',
     'the server closed a connection with a slow body',
@@ -80,7 +80,7 @@ export const slowClients: Campaign = {
     })
     const open = () => [...heads, ...bodies].filter((it) => !it.closed).length
     const until = performance.now() + (quick ? 5_000 : ENDED_MS_MAX)
-    let answers = 0
+    let responses = 0
     await clerks(HONEST_CLIENTS, {
       tenant,
       callLog,
@@ -89,10 +89,10 @@ export const slowClients: Campaign = {
       templateIds: [id],
       shouldContinue: () => performance.now() < until,
       onResponse({ status, text }) {
-        answers += 1
+        responses += 1
         if (open() === heads.length + bodies.length)
           sometimes.note('a client had a response while slow connections were open')
-        if (status >= 300) broken.push(`an honest client was answered ${status} ${text}`)
+        if (status >= 300) broken.push(`an honest client got ${status} ${text}`)
       },
     })
     const mib = memoryOf(server.pid) ?? 0
@@ -113,6 +113,6 @@ export const slowClients: Campaign = {
     const stored = readStored(dataDir, folder)
     broken.push(...breachesIn(stored), ...differences(callLog, stored))
     const count = heads.length + bodies.length + deafOnes.length
-    return { facts: { 'slow connections': count, 'honest answers': answers, 'memory MiB': mib }, broken }
+    return { facts: { 'slow connections': count, 'honest responses': responses, 'memory MiB': mib }, broken }
   },
 }

@@ -66,9 +66,9 @@ describe('encrypted call', () => {
 
   it('encrypted call that the endpoint refuses returns the refusal with `succeeded: false`', async () => {
     const { server, send } = setup()
-    server.answer = () => refusal(409, 'VOUCHER_ALREADY_REDEEMED')
+    server.respond = () => refusal(409, 'VOUCHER_ALREADY_REDEEMED')
     expect(await send()).toMatchObject({ ok: true, encrypted: true, succeeded: false, response: { status: 409 } })
-    server.answer = () => json(200, { success: false, code: 'X' })
+    server.respond = () => json(200, { success: false, code: 'X' })
     expect(await send()).toMatchObject({ ok: true, succeeded: false, response: { status: 200 } })
   })
 
@@ -107,8 +107,8 @@ describe('encrypted call', () => {
   it('transport responses are accepted even if the usual response envelope wraps them', async () => {
     const { server, send } = setup()
     server.intercept = (_, next) => {
-      const answer = next()
-      return { ...answer, body: JSON.stringify({ success: true, data: JSON.parse(answer.body), requestId: 'r' }) }
+      const response = next()
+      return { ...response, body: JSON.stringify({ success: true, data: JSON.parse(response.body), requestId: 'r' }) }
     }
     expect(await send()).toMatchObject({ ok: true, encrypted: true })
   })
@@ -185,12 +185,12 @@ describe('session renewal', () => {
     const { server, send, advance } = setup()
     await send()
     server.intercept = (request, next) => {
-      const answer = next()
+      const response = next()
       if (request.path === bootstrap) {
         server.grace = [server.key]
         server.key = serverKeys[1]
       }
-      return answer
+      return response
     }
     advance(600_000)
     expect((await send()).ok).toBe(true)
@@ -294,11 +294,11 @@ describe('timeouts of encrypted calls', () => {
 
   it('call times out while the client opens a session; other waiting calls get the session', async () => {
     const { server, session, send, timers } = setup()
-    let answer = () => {}
+    let respond = () => {}
     server.intercept = (request, next) =>
       request.path === bootstrap
         ? new Promise((resolve) => {
-            answer = () => resolve(next())
+            respond = () => resolve(next())
           })
         : next()
     const hasty = session.send({ ...redeem, timeoutMs: 100 })
@@ -306,7 +306,7 @@ describe('timeouts of encrypted calls', () => {
     await Promise.resolve()
     timers.fire(100)
     expect(await hasty).toMatchObject({ code: 'SECURE_TIMEOUT', phase: 'bootstrap', maybeProcessed: false })
-    answer()
+    respond()
     expect((await patient).ok).toBe(true)
     // The client must not send a call after its timeout.
     expect(server.count(dispatch)).toBe(1)
@@ -399,18 +399,18 @@ describe('timeouts of encrypted calls', () => {
 describe('negotiation of concurrent calls', () => {
   it('end of an abandoned negotiation does not hide the one that a later call started', async () => {
     const { server, session, send } = setup()
-    const answers: (() => void)[] = []
+    const waiting: (() => void)[] = []
     server.intercept = (request, next) =>
-      request.path === bootstrap ? new Promise((resolve) => answers.push(() => resolve(next()))) : next()
+      request.path === bootstrap ? new Promise((resolve) => waiting.push(() => resolve(next()))) : next()
     const abort = new AbortController()
     const abandoned = session.send({ ...redeem, signal: abort.signal })
-    while (answers.length < 1) await Promise.resolve()
+    while (waiting.length < 1) await Promise.resolve()
     abort.abort()
     expect((await abandoned).ok).toBe(false)
     const second = send()
-    while (answers.length < 2) await Promise.resolve()
+    while (waiting.length < 2) await Promise.resolve()
     const third = send()
-    for (const answer of answers) answer()
+    for (const respond of waiting) respond()
     expect([await second, await third]).toMatchObject([{ ok: true }, { ok: true }])
     expect(server.count(bootstrap)).toBe(2)
   })
@@ -505,7 +505,7 @@ describe('plain text in mode auto', () => {
       },
     }
     const { server, send } = setup({ mode: 'off', downgradeProtection })
-    server.answer = () => refusal(status, code)
+    server.respond = () => refusal(status, code)
     expect(await send()).toMatchObject({ ok: true, encrypted: false })
     expect(isSet).toBe(expected)
   })

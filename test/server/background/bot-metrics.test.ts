@@ -274,7 +274,7 @@ it('bot metrics are readable while the store cannot write', async () => {
   await badSend({ call })
   readOnly.deps.botCalls.note({ botId: bot.id, path: bots.send.path, status: 200, code: null }, server.clock.now())
   const headers = { authorization: `Bearer ${tenant.jwt}` }
-  const answer = await readOnly.send({ method: 'GET', path: `/api/v1/bots/my/${bot.id}/metrics`, headers })
-  expect(answer.status).toBe(200)
+  const response = await readOnly.send({ method: 'GET', path: `/api/v1/bots/my/${bot.id}/metrics`, headers })
+  expect(response.status).toBe(200)
   await readOnly.close()
 })

@@ -25,9 +25,9 @@ describe('bots.apply', () => {
   it('bots.apply returns 201 with a pending bot and no token', async () => {
     const tenant = await newTenant(server)
     const body = botBody()
-    const answer = await tenant.console(bots.apply, body)
+    const response = await tenant.console(bots.apply, body)
     const at = iso(server.clock.now())
-    expect([answer.status, answer.data]).toEqual([
+    expect([response.status, response.data]).toEqual([
       201,
       {
         id: expect.stringMatching(/^bot_[0-9A-HJKMNP-TV-Z]{26}$/),
@@ -45,9 +45,9 @@ describe('bots.apply', () => {
         updated_at: at,
       },
     ])
-    const read = (await tenant.console(bots.get, { botId: answer.data.id })).data
+    const read = (await tenant.console(bots.get, { botId: response.data.id })).data
     expect(read).toEqual({
-      ...answer.data,
+      ...response.data,
       profile: {
         avatar: null,
         description: null,
@@ -124,8 +124,8 @@ describe('bots.apply', () => {
   it('exactly one of several concurrent bots.apply calls with the same username succeeds', async () => {
     const tenants = await Promise.all(Array.from({ length: 8 }, () => newTenant(server)))
     const username = `wanted_${serial()}`
-    const answers = await Promise.all(tenants.map(({ console }) => console(bots.apply, botBody({ username }))))
-    expect(answers.map((it) => it.code ?? 'made').sort()).toEqual([...Array(7).fill('USERNAME_TAKEN'), 'made'])
+    const responses = await Promise.all(tenants.map(({ console }) => console(bots.apply, botBody({ username }))))
+    expect(responses.map((it) => it.code ?? 'made').sort()).toEqual([...Array(7).fill('USERNAME_TAKEN'), 'made'])
   })
 
   it('21st bot of an account is refused; a bot that reapplied after a rejection counts once', async () => {
@@ -214,16 +214,16 @@ describe('bot review', () => {
       const tenant = await newTenant(server)
       const botId = await make(tenant)
       const before = (await tenant.console(bots.list, {})).data.items[0]
-      const answer = await tenant.operator(
+      const response = await tenant.operator(
         platform[decision],
         (decision === 'rejectBot' ? { botId, note: 'no' } : { botId }) as never,
       )
       if (leadsTo !== 'a conflict') {
-        expect([answer.status, answer.data.status]).toEqual([200, leadsTo])
+        expect([response.status, response.data.status]).toEqual([200, leadsTo])
         return
       }
       const { review_status, status } = before as NonNullable<typeof before>
-      expect(answer).toMatchObject({ status: 409, code: 'BOT_STATE_CONFLICT', details: { review_status, status } })
+      expect(response).toMatchObject({ status: 409, code: 'BOT_STATE_CONFLICT', details: { review_status, status } })
       expect((await tenant.console(bots.list, {})).data.items[0]).toEqual(before)
     },
   )
@@ -340,9 +340,9 @@ describe('regeneration of a bot token', () => {
   it('regeneration of a bot token returns a new one and revokes the old one immediately', async () => {
     const tenant = await newTenant(server)
     const { id, token } = await tenant.bot()
-    const answer = await tenant.console(bots.regenerateToken, { botId: id })
-    const { one_time_token: fresh } = answer.data
-    expect([answer.status, answer.data]).toEqual([
+    const response = await tenant.console(bots.regenerateToken, { botId: id })
+    const { one_time_token: fresh } = response.data
+    expect([response.status, response.data]).toEqual([
       200,
       { bot_id: id, one_time_token: expect.stringMatching(/^sbot_/), token_prefix: fresh.slice(0, 8) },
     ])

@@ -116,8 +116,8 @@ describe('chat messages', () => {
       from: { id: 'ann', is_bot: false },
       text: 'Hello? 🎟',
     })
-    const answered = await bot.call(contract.bots.send, { chat_id: chat.id, text: 'Hello.' })
-    expect(answered.data).toEqual({
+    const sent = await bot.call(contract.bots.send, { chat_id: chat.id, text: 'Hello.' })
+    expect(sent.data).toEqual({
       message_id: 2,
       date: Math.floor(server.clock.now() / 1000),
       chat: { id: chat.id, type: 'private' },
@@ -126,7 +126,7 @@ describe('chat messages', () => {
     })
     expect((await say(tenant, other, 'x')).message_id).toBe(1)
     const { items } = (await tenant.operator(contract.platform.messages, { chatId: chat.id })).data
-    expect(items).toEqual([asked, answered.data].map((it) => ({ ...it, voucher: null })))
+    expect(items).toEqual([asked, sent.data].map((it) => ({ ...it, voucher: null })))
   })
 
   it('chat messages of the user create bot updates, messages of the bot do not', async () => {
@@ -171,13 +171,13 @@ describe('chat messages', () => {
   it('messages to a foreign, an absent and a malformed chat id get byte-identical refusals', async () => {
     const [bot, other] = [await tenant.bot(), await tenant.bot()]
     const foreign = await newChat(tenant, other)
-    const [reference, ...answers] = await Promise.all(
+    const [reference, ...responses] = await Promise.all(
       [foreign.id, UNKNOWN, 'x', '', '%', '__proto__'].map((chatId) =>
         bot.call(contract.bots.send, { chat_id: chatId, text: 'x' }),
       ),
     )
     expect([reference?.status, reference?.code]).toEqual([404, 'CHAT_NOT_FOUND'])
-    for (const answer of answers) expect(answer.sameness).toBe(reference?.sameness)
+    for (const response of responses) expect(response.sameness).toBe(reference?.sameness)
   })
 
   it('100 concurrent messages to a chat get ids 1 to 100, and their updates follow that order', async () => {
@@ -280,7 +280,7 @@ describe('update created by the operator', () => {
 
   it('operator call that creates a bot update returns the same bytes as a poll of the bot', async () => {
     const bot = await tenant.bot()
-    const answers = [
+    const responses = [
       await add(bot.id, 'ping'),
       await add(bot.id, 'ping', {}),
       await add(bot.id, 'friend_request', { from: { id: 'ann' } }),
@@ -291,7 +291,7 @@ describe('update created by the operator', () => {
     const from = { id: 'ann', is_bot: false }
     const made = expect.stringMatching(/^[0-9a-f]{20}$/)
     const date = Math.floor(server.clock.now() / 1000)
-    expect(answers.map(({ data }) => data[data.type])).toEqual([
+    expect(responses.map(({ data }) => data[data.type])).toEqual([
       {},
       {},
       { id: made, from, date },
@@ -299,7 +299,7 @@ describe('update created by the operator', () => {
       { id: made, from, query: '' },
       { id: 'q1', from, query: 'café 🎟' },
     ])
-    const texts = answers.map((it) => /"data":(.*),"requestId"/.exec(it.text)?.[1] as string)
+    const texts = responses.map((it) => /"data":(.*),"requestId"/.exec(it.text)?.[1] as string)
     const polled = await bot.call(contract.bots.updates, {})
     expect(polled.text).toContain(`"data":{"items":[${texts.join(',')}]}`)
   })

@@ -42,10 +42,10 @@ const issuedCount = async () => (await tenant.runtime(contract.templates.list, {
 
 describe('issue through a bot', () => {
   it('bot issue creates a voucher for the user of the chat and a message with its credentials', async () => {
-    const answer = await issue({ external_issue_id: 'order-1', metadata: { table: '7' } })
-    expect(answer.status).toBe(201)
-    expect(answer.headers['idempotent-replayed']).toBeUndefined()
-    const { credentials, delivery, ...voucher } = answer.data
+    const response = await issue({ external_issue_id: 'order-1', metadata: { table: '7' } })
+    expect(response.status).toBe(201)
+    expect(response.headers['idempotent-replayed']).toBeUndefined()
+    const { credentials, delivery, ...voucher } = response.data
     expect(voucher).toMatchObject({
       templateId,
       applicationId: tenant.appId,
@@ -191,11 +191,11 @@ describe('external_issue_id shared by both issue endpoints', () => {
   })
 
   it('50 concurrent issues at both endpoints create one voucher and at most one message', async () => {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 50 }, (_, index) => issue({ external_issue_id: 'order-1' }, { key: `K${index}` })),
     )
-    expect(answers.filter((it) => it.status === 201)).toHaveLength(1)
-    expect(new Set(answers.map((it) => JSON.stringify(it.data))).size).toBe(1)
+    expect(responses.filter((it) => it.status === 201)).toHaveLength(1)
+    expect(new Set(responses.map((it) => JSON.stringify(it.data))).size).toBe(1)
     expect(await transcript()).toHaveLength(1)
     expect(await issuedCount()).toBe(1)
     const mixed = await Promise.all(

@@ -35,14 +35,14 @@ describe('link of a bot to an application', () => {
         [other.id, []],
       ]),
     )
-    for (const answer of [
+    for (const response of [
       await console(apps.get, { appId }),
       await console(apps.update, { appId, name: 'Shop 2' }),
       await tenant.operator(platform.suspendApp, { appId }),
       await tenant.operator(platform.reinstateApp, { appId }),
       await tenant.operator(platform.setAppFeatures, { appId, features: ['vouchers'] }),
     ]) {
-      expect(answer.data.linkedBots).toEqual(linkedBots)
+      expect(response.data.linkedBots).toEqual(linkedBots)
     }
     await own.close()
   })
@@ -90,10 +90,10 @@ describe('link of a bot to an application', () => {
     const tenant = await newTenant(server)
     const sibling = await newTenant(server, tenant.accountId)
     const { id: botId } = await tenant.approvedBot()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [tenant, sibling].map(({ console, appId }) => console(apps.linkBot, { appId, botId })),
     )
-    const codes = answers.map((it) => it.code)
+    const codes = responses.map((it) => it.code)
     // Either link may succeed, because the check of an account's JWT is asynchronous.
     expect(codes.filter((it) => it !== null)).toEqual(['BOT_ALREADY_LINKED'])
   })

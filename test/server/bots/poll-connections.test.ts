@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { liveServer } from '../../support/server.js'
 import { type TestApp, testApp } from '../../support/server-app.js'
-import { type Answer, sendTo } from '../../support/server-client.js'
+import { type ApiResponse, sendTo } from '../../support/server-client.js'
 import { bearerLine, portOf } from '../../support/server-raw.js'
 import { newTenant, type Tenant, type TestBot } from '../../support/server-tenant.js'
 import { HOOK_URL } from '../../support/server-webhooks.js'
@@ -34,7 +34,7 @@ afterEach(async () => {
 const { method, path } = contract.bots.updates
 const body = '{"timeout":50}'
 const headers = () => ({ authorization: `Bearer ${bot.token}`, 'content-type': 'application/json' })
-const hold = (): Promise<Answer> =>
+const hold = (): Promise<ApiResponse> =>
   sendTo(`http://127.0.0.1:${port}`, agent)({ method, path, headers: headers(), body })
 const ping = () => tenant.operator(contract.platform.addUpdate, { botId: bot.id, type: 'ping' })
 const written = (extra = '') =>

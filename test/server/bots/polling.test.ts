@@ -51,17 +51,17 @@ describe('getUpdates', () => {
         yield { kind: 'run', sql, params: [index + 1, text] }
       })
     }
-    const answer = await getUpdates()
-    const requestId = answer.headers['x-request-id']
-    expect(answer.text).toBe(`{"success":true,"data":{"items":[${texts.join(',')}]},"requestId":"${requestId}"}`)
-    expect(Number(answer.headers['content-length'])).toBe(Buffer.byteLength(answer.text))
+    const response = await getUpdates()
+    const requestId = response.headers['x-request-id']
+    expect(response.text).toBe(`{"success":true,"data":{"items":[${texts.join(',')}]},"requestId":"${requestId}"}`)
+    expect(Number(response.headers['content-length'])).toBe(Buffer.byteLength(response.text))
   })
 
   it('getUpdates accepts an empty body', async () => {
     await ping()
     const { path, method } = contract.bots.updates
-    const answer = await server.send({ method, path, headers: { authorization: `Bearer ${bot.token}` } })
-    expect(idsOf((answer.data as { items: [] }).items)).toEqual([1])
+    const response = await server.send({ method, path, headers: { authorization: `Bearer ${bot.token}` } })
+    expect(idsOf((response.data as { items: [] }).items)).toEqual([1])
   })
 
   it('getUpdates permanently confirms all updates below the offset', async () => {
@@ -205,8 +205,8 @@ function slowServer(waits: (write: number) => boolean, input: PollInput = {}) {
 
 describe('held poll', () => {
   const hold = async (input: PollInput = {}, by: TestBot = bot) => {
-    const answer = getUpdates({ timeout: 50, ...input }, by)
-    return answer
+    const response = getUpdates({ timeout: 50, ...input }, by)
+    return response
   }
 
   it('held poll returns the first update of its own bot', async () => {
@@ -254,15 +254,15 @@ describe('held poll', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     try {
       const held = hold({ timeout: 50 })
-      let answered = false
+      let hasResponse = false
       void held.then(() => {
-        answered = true
+        hasResponse = true
       })
       await polls.waits(1)
       vi.advanceTimersByTime(49_999)
       polls.changed(bot.id)
       await polls.waits(2)
-      expect(answered).toBe(false)
+      expect(hasResponse).toBe(false)
       vi.advanceTimersByTime(1)
       expect((await held).data).toEqual({ items: [] })
     } finally {

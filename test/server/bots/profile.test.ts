@@ -66,8 +66,8 @@ describe('PATCH of a bot', () => {
     const { data } = await tenant.console(bots.update, { botId, ...everything })
     own.clock.advance(5)
     for (const patch of [{}, everything, { name }, { contact: everything.contact }]) {
-      const answer = await tenant.console(bots.update, { botId, ...patch })
-      expect([answer.status, answer.data]).toEqual([200, data])
+      const response = await tenant.console(bots.update, { botId, ...patch })
+      expect([response.status, response.data]).toEqual([200, data])
     }
     await own.close()
   })

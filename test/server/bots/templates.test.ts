@@ -90,8 +90,8 @@ describe('templates of a bot without an application', () => {
     const tenant = await newTenant(server)
     const { create } = botCallsOf(tenant, (await tenant.bot()).id)
     const same = { external_template_id: 'same' }
-    const answers = await Promise.all([1, 2, 3, 4].map(() => create(same)))
-    expect(answers.map((it) => it.status).sort()).toEqual([201, 409, 409, 409])
+    const responses = await Promise.all([1, 2, 3, 4].map(() => create(same)))
+    expect(responses.map((it) => it.status).sort()).toEqual([201, 409, 409, 409])
   })
 })
 

@@ -349,7 +349,7 @@ describe('stored webhook secrets', () => {
   it('no database table stores the URL path or the secret of a webhook in plain text', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
-    receiver.answer = () => 500
+    receiver.respond = () => 500
     await scene.set({ url: `${receiver.url}/secret-path` })
     await scene.set({ url: `${receiver.url}/secret-path` }, { secret_token: 'second-secret', secret_grace_seconds: 60 })
     await scene.untilStatus(await scene.ping(), 'failed')
@@ -368,7 +368,7 @@ describe('stored webhook secrets', () => {
   it('webhook set with an unchanged URL keeps the last error date and the IP address', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
-    receiver.answer = () => 500
+    receiver.respond = () => 500
     await scene.set(receiver)
     await scene.untilStatus(await scene.ping(), 'failed')
     const before = (await scene.info()).data

@@ -76,7 +76,7 @@ it('exchange of an attempt hides secrets that the application wrote into its res
 it('attempt with its response is in the log after the store holds the result', async () => {
   const scene = await DeliveryScene.open()
   const receiver = await scene.receiver()
-  receiver.answer = () => ({ status: 403, headers: { 'X-App': 'shop' }, body: 'bad signature' })
+  receiver.respond = () => ({ status: 403, headers: { 'X-App': 'shop' }, body: 'bad signature' })
   const statuses = new Promise((resolve) => {
     scene.server.deps.attempts.listen(({ updateId }) => resolve(scene.delivery(updateId).then((it) => it.status)))
   })
@@ -105,7 +105,7 @@ it('attempt with its response is in the log after the store holds the result', a
 it('attempt has the first 16 KiB of a response body that is longer', async () => {
   const scene = await DeliveryScene.open()
   const receiver = await scene.receiver()
-  receiver.answer = () => ({ status: 200, headers: {}, body: 'x'.repeat(20_000) })
+  receiver.respond = () => ({ status: 200, headers: {}, body: 'x'.repeat(20_000) })
   await scene.set(receiver)
   const { id } = await scene.untilStatus(await scene.ping(), 'delivered')
   const { response } = attemptExchange(scene.server.deps.attempts.of(id)[0] as MadeAttempt)

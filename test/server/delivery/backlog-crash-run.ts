@@ -100,7 +100,7 @@ async function run(killed: readonly KilledCall[]): Promise<void> {
 
   // The webhook receiver does not respond yet, so no update of the backlog is delivered.
   const held: (() => void)[] = []
-  receiver.answer = () => new Promise((resolve) => held.push(() => resolve(503)))
+  receiver.respond = () => new Promise((resolve) => held.push(() => resolve(503)))
   await killAfter('set', set())
   expect(await pending()).toBe(UPDATES)
   expect((await poll()).code).toBe('WEBHOOK_ACTIVE')
@@ -123,7 +123,7 @@ async function run(killed: readonly KilledCall[]): Promise<void> {
   expect(await pending()).toBe(0)
   expect([await count('pending'), await count('cancelled')]).toEqual([0, UPDATES])
 
-  receiver.answer = () => 200
+  receiver.respond = () => 200
   for (const release of held) release()
   const called = receiver.calls.length
   const made = await tenant.operator(contract.platform.addUpdate, { botId: bot.id, type: 'ping' })

@@ -5,7 +5,6 @@ import { closedPort } from '../../support/closed-port.js'
 import { listen } from '../../support/listen.js'
 import { hooksExampleCom } from './certificates.js'
 import {
-  answering,
   ended,
   httpReceiver,
   internet,
@@ -13,6 +12,7 @@ import {
   lookup,
   publicAddress,
   rawReceiver,
+  respondWith,
   senderFor,
   silent,
   tcpReceiver,
@@ -88,16 +88,16 @@ describe('slow receiver', () => {
       (socket: Socket) => trickle(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'),
       'response_timeout',
     ],
-  ])('delivery fails with response_timeout after its time limit if the receiver %s', async (_, answer, code) => {
+  ])('delivery fails with response_timeout after its time limit if the receiver %s', async (_, respond, code) => {
     vi.useFakeTimers(faked)
     let requests = 0
     const count = (socket: Socket) => {
       requests += 1
-      answer(socket)
+      respond(socket)
     }
     const { send, url, connections } = await rawReceiver(count, { timeoutMs })
     const sent = settled(send(url))
-    const bytes = answer === silent ? 0 : 5
+    const bytes = respond === silent ? 0 : 5
     await until(() => requests === 1 && (connections[0]?.bytesWritten ?? 0) >= bytes)
     vi.advanceTimersByTime(timeoutMs - 1)
     expect(await sent.isSettled()).toBe(false)
@@ -234,13 +234,13 @@ describe('invalid response', () => {
       Object.entries(rests).map(([name, rest]) => [status, name, rest] as const),
     ),
   )('delivery fails with response_invalid for the response status %s with %s', async (status, _name, rest) => {
-    const { send, url, connections } = await rawReceiver(answering(`HTTP/1.1 ${status} X\r\n${rest}\r\n`))
+    const { send, url, connections } = await rawReceiver(respondWith(`HTTP/1.1 ${status} X\r\n${rest}\r\n`))
     expect(await send(url)).toMatchObject({ statusCode: null, error: { code: 'response_invalid' } })
     await ended(connections[0])
   })
 
   it.each(['600', '999'])('delivery fails with http_status for the response status %s', async (status) => {
-    const { send, url } = await rawReceiver(answering(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`))
+    const { send, url } = await rawReceiver(respondWith(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`))
     expect(await send(url)).toMatchObject({
       statusCode: Number(status),
       error: { code: 'http_status' },
@@ -313,14 +313,14 @@ describe('concurrent deliveries', () => {
 
 describe('closing the sender', () => {
   it('close() of the sender waits for a running attempt and refuses new ones', async () => {
-    let answer = silent
+    let respond = silent
     const asked = new Promise<void>((resolve) => {
-      answer = resolve
+      respond = resolve
     })
     let finish = silent
     const { send, url, close } = await httpReceiver((_request, response) => {
       finish = () => response.end()
-      answer()
+      respond()
     })
     const running = send(url)
     await asked

@@ -52,7 +52,7 @@ describe('webhook connection', () => {
     const waiting: (() => void)[] = []
     const { send, url, connections } = await httpReceiver((_request, response) => {
       waiting.push(() => response.end())
-      if (waiting.length === 8) for (const answer of waiting.splice(0)) answer()
+      if (waiting.length === 8) for (const respond of waiting.splice(0)) respond()
     })
     await Promise.all(Array.from({ length: 8 }, () => send(url)))
     expect(connections).toHaveLength(8)

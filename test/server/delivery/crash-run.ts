@@ -28,7 +28,7 @@ export async function crashInDeliveries(
   let killing: Promise<void> | undefined
   let killAt = killedAfter[0]
   // Fail the first attempt of every hundredth update, so that retries are scheduled at each restart.
-  receiver.answer = async ({ updateId }) => {
+  receiver.respond = async ({ updateId }) => {
     const calls = receiver.calls.length
     if (killAt !== undefined && calls >= killAt) killing ??= server.kill()
     await new Promise((resolve) => setImmediate(resolve))

@@ -14,7 +14,7 @@ export const lookup = async () => [publicAddress]
 /** Connection handler that never responds. */
 export const silent = () => {}
 
-export const answering = (bytes: string) => (socket: Socket) => void socket.write(bytes, 'latin1')
+export const respondWith = (bytes: string) => (socket: Socket) => void socket.write(bytes, 'latin1')
 
 /** Creates a webhook sender that is closed at the end of the test. */
 export function senderFor(options: SenderOptions = {}) {
@@ -49,19 +49,19 @@ async function receiverOf(server: Server, scheme: string, options: SenderOptions
 }
 
 /** Starts a webhook receiver on Node's HTTP server. */
-export function httpReceiver(answer: RequestListener, options: SenderOptions = {}): Promise<Receiver> {
-  return receiverOf(createServer(answer), 'http', options)
+export function httpReceiver(respond: RequestListener, options: SenderOptions = {}): Promise<Receiver> {
+  return receiverOf(createServer(respond), 'http', options)
 }
 
-/** Starts a webhook receiver that passes each connection to `answer` when the complete request has arrived. */
-export function rawReceiver(answer: (socket: Socket) => void, options: SenderOptions = {}): Promise<Receiver> {
+/** Starts a webhook receiver that passes each connection to `respond` when the complete request has arrived. */
+export function rawReceiver(respond: (socket: Socket) => void, options: SenderOptions = {}): Promise<Receiver> {
   const server = createTcpServer((socket) => {
     let text = ''
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1')
       if (!text.endsWith('{"update_id":1}')) return
       text = ''
-      answer(socket)
+      respond(socket)
     })
   })
   return receiverOf(server, 'http', options)
@@ -72,17 +72,17 @@ export function tcpReceiver(accept: (socket: Socket) => void, options: SenderOpt
   return receiverOf(createTcpServer(accept), 'https', options)
 }
 
-const answerOk = answering('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+const respondOk = respondWith('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
 
 /** Starts a webhook receiver over TLS. */
 export function tlsReceiver(
   certificate: { key: string; cert: string },
   options: SenderOptions = {},
-  answer: (socket: Socket) => void = answerOk,
+  respond: (socket: Socket) => void = respondOk,
 ): Promise<Receiver> {
   const server = createTlsServer(certificate, (socket) => {
     socket.on('error', () => {})
-    socket.on('data', () => answer(socket))
+    socket.on('data', () => respond(socket))
   })
   return receiverOf(server, 'https', options)
 }

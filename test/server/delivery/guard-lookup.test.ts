@@ -3,12 +3,12 @@ import { getEventListeners, once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createLookup } from '../../../src/server/delivery/guard.js'
 
-type Answer = readonly string[] | 'NXDOMAIN' | 'SERVFAIL' | 'silence'
+type ApiResponse = readonly string[] | 'NXDOMAIN' | 'SERVFAIL' | 'silence'
 const codes = { SERVFAIL: 2, NXDOMAIN: 3 }
 const types: Readonly<Record<number, 'A' | 'AAAA'>> = { 1: 'A', 28: 'AAAA' }
 
 /** Starts a name server with the given A and AAAA responses that lists the queries that it receives. */
-async function nameServer(answers: (type: 'A' | 'AAAA', name: string) => Answer) {
+async function nameServer(responses: (type: 'A' | 'AAAA', name: string) => ApiResponse) {
   const socket = createSocket('udp4')
   const asked: string[] = []
   socket.on('message', (query, { port, address }) => {
@@ -21,11 +21,11 @@ async function nameServer(answers: (type: 'A' | 'AAAA', name: string) => Answer)
     const type = types[query.readUInt16BE(at + 1)] ?? 'A'
     const name = labels.join('.')
     asked.push(`${type} ${name}`)
-    const answer = answers(type, name)
-    if (answer === 'silence') return
-    const records = typeof answer === 'string' ? [] : answer
+    const response = responses(type, name)
+    if (response === 'silence') return
+    const records = typeof response === 'string' ? [] : response
     const head = Buffer.from(query.subarray(0, 12))
-    head.writeUInt16BE(0x8180 | (typeof answer === 'string' ? codes[answer] : 0), 2)
+    head.writeUInt16BE(0x8180 | (typeof response === 'string' ? codes[response] : 0), 2)
     head.writeUInt16BE(records.length, 6)
     head.writeUInt32BE(0, 8)
     const question = query.subarray(12, at + 5)

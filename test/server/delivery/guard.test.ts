@@ -246,13 +246,13 @@ it.each([
 })
 
 describe('address check after the DNS lookup', () => {
-  const lookUp = async (answer: () => Promise<readonly string[]>, url = 'https://hooks.example.com./') => {
+  const lookUp = async (respond: () => Promise<readonly string[]>, url = 'https://hooks.example.com./') => {
     const asked: string[] = []
     const checked = checkUrl(url)
     if (!checked.ok) throw new Error(checked.reason)
     const lookup = (host: string) => {
       asked.push(host)
-      return answer()
+      return respond()
     }
     return { resolved: await resolve(checked, lookup), asked }
   }
@@ -292,7 +292,7 @@ describe('address check after the DNS lookup', () => {
   it.each([
     ['returns no address', async () => []],
     ['fails', () => Promise.reject(new Error('SERVFAIL'))],
-  ])('host name stays unresolved if the DNS lookup %s', async (_, answer) => {
-    expect((await lookUp(answer)).resolved).toEqual({ ok: false, reason: 'unresolved' })
+  ])('host name stays unresolved if the DNS lookup %s', async (_, respond) => {
+    expect((await lookUp(respond)).resolved).toEqual({ ok: false, reason: 'unresolved' })
   })
 })

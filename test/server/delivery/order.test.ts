@@ -3,24 +3,24 @@ import { contract } from '../../../src/contract/index.js'
 import { applyBacklog, BACKLOG_ROWS_PER_WRITE } from '../../../src/store/delivery/backlog.js'
 import { run } from '../../../src/store/operation.js'
 import { newChat, say } from '../../support/server-chats.js'
-import { DeliveryScene, type Received, type ReceiverAnswer, until } from '../../support/server-deliveries.js'
+import { DeliveryScene, type Received, type ReceiverResponse, until } from '../../support/server-deliveries.js'
 
 /** A webhook receiver whose responses wait until the test sends them, by update. */
 function heldResponses() {
-  const waiting = new Map<number, (answer: ReceiverAnswer) => void>()
+  const waiting = new Map<number, (response: ReceiverResponse) => void>()
   return {
     waiting,
     /** The updates that wait, lowest first: their connections can be read in another order. */
     updateIds: () => [...waiting.keys()].sort((a, b) => a - b),
-    answer: ({ updateId }: Received) =>
-      new Promise<ReceiverAnswer>((resolve) => {
+    respond: ({ updateId }: Received) =>
+      new Promise<ReceiverResponse>((resolve) => {
         waiting.set(updateId, resolve)
       }),
-    release(updateId: number, answer: ReceiverAnswer = 200) {
+    release(updateId: number, response: ReceiverResponse = 200) {
       const resolve = waiting.get(updateId)
       waiting.delete(updateId)
       if (resolve === undefined) throw new Error(`update ${updateId} is not held`)
-      resolve(answer)
+      resolve(response)
     },
   }
 }
@@ -32,7 +32,7 @@ describe('order of deliveries', () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldResponses()
-    receiver.answer = (call) => (textOf(call)?.startsWith('slow') ? held.answer(call) : 200)
+    receiver.respond = (call) => (textOf(call)?.startsWith('slow') ? held.respond(call) : 200)
     await scene.set(receiver, { allowed_updates: ['message'], max_connections: 4 })
     const [slow, quick] = [await newChat(scene.tenant, scene.bot), await newChat(scene.tenant, scene.bot)]
     // Give one chat far more updates than max_connections before the other chats get any.
@@ -59,7 +59,7 @@ describe('order of deliveries', () => {
   it('failed delivery does not block later updates of its chat', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
-    receiver.answer = (call) => (textOf(call) === 'bad' ? 500 : 200)
+    receiver.respond = (call) => (textOf(call) === 'bad' ? 500 : 200)
     await scene.set(receiver, { allowed_updates: ['message'] })
     const chat = await newChat(scene.tenant, scene.bot)
     for (const text of ['bad', 'good', 'better']) await say(scene.tenant, chat, text)
@@ -73,7 +73,7 @@ describe('order of deliveries', () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldResponses()
-    receiver.answer = held.answer
+    receiver.respond = held.respond
     await scene.set(receiver, { max_connections: 3 })
     for (let n = 0; n < 12; n++) await scene.ping()
     await scene.startWorker()
@@ -91,7 +91,7 @@ describe('order of deliveries', () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldResponses()
-    receiver.answer = held.answer
+    receiver.respond = held.respond
     await scene.set(receiver, { max_connections: 4 })
     for (let n = 0; n < 12; n++) await scene.ping()
     await scene.startWorker()
@@ -113,7 +113,7 @@ describe('order of deliveries', () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldResponses()
-    receiver.answer = held.answer
+    receiver.respond = held.respond
     await scene.set(receiver, { allowed_updates: ['message'], max_connections: 2 })
     const chats = await Promise.all(Array.from({ length: 6 }, () => newChat(scene.tenant, scene.bot)))
     for (const [index, chat] of chats.entries())
@@ -121,7 +121,7 @@ describe('order of deliveries', () => {
     await scene.startWorker()
     await until(() => held.waiting.size === 2)
     expect(receiver.calls.map(textOf)).toContain('0 0')
-    receiver.answer = () => 200
+    receiver.respond = () => 200
     for (const updateId of [...held.waiting.keys()]) held.release(updateId)
     await until(() => receiver.calls.length === 36)
     await scene.untilStatus(36, 'delivered')
@@ -136,7 +136,7 @@ describe('deliveries of several bots', () => {
   it('hanging webhook does not delay deliveries of other bots', async () => {
     const scene = await DeliveryScene.open()
     const [hanging, other] = [await scene.receiver(), await scene.receiver()]
-    hanging.answer = () => new Promise(() => {})
+    hanging.respond = () => new Promise(() => {})
     await scene.set(hanging)
     const quick = await scene.tenant.bot()
     await scene.set(other, {}, quick)
@@ -170,7 +170,7 @@ describe('webhook deleted or replaced during an attempt', () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     const held = heldResponses()
-    receiver.answer = held.answer
+    receiver.respond = held.respond
     await scene.set(receiver)
     const [arriving, failing] = [await scene.ping(), await scene.ping()]
     await until(() => held.waiting.size === 2)
@@ -195,7 +195,7 @@ describe('webhook deleted or replaced during an attempt', () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldResponses()
-    receiver.answer = held.answer
+    receiver.respond = held.respond
     await scene.set(receiver, { max_connections: 1 })
     const [inFlight, waiting] = [await scene.ping(), await scene.ping()]
     await scene.server.deps.store.write(function* () {
@@ -241,7 +241,7 @@ describe('webhook deleted or replaced during an attempt', () => {
     const scene = await DeliveryScene.open()
     const [before, after] = [await scene.receiver(), await scene.receiver()]
     const held = heldResponses()
-    before.answer = held.answer
+    before.respond = held.respond
     await scene.set(before)
     const updateId = await scene.ping()
     await until(() => held.waiting.has(updateId))
@@ -251,7 +251,7 @@ describe('webhook deleted or replaced during an attempt', () => {
     await scene.untilStatus(updateId, 'failed')
     expect((await scene.info()).data).toMatchObject({ last_error_date: null, last_error_message: null })
     // A webhook marked as failing would get one delivery at a time.
-    after.answer = held.answer
+    after.respond = held.respond
     for (let n = 0; n < 3; n++) await scene.ping()
     await until(() => held.waiting.size === 3)
   })
@@ -259,12 +259,12 @@ describe('webhook deleted or replaced during an attempt', () => {
   it('webhook set after a delete restarts the cancelled deliveries under their ids', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
-    receiver.answer = () => 500
+    receiver.respond = () => 500
     await scene.set(receiver)
     const updateId = await scene.ping()
     const { id } = await scene.untilStatus(updateId, 'failed')
     await scene.tenant.console(contract.webhook.delete, { botId: scene.bot.id })
-    receiver.answer = () => 200
+    receiver.respond = () => 200
     expect((await scene.set(receiver)).data.pending_update_count).toBe(1)
     const delivered = await scene.untilStatus(updateId, 'delivered')
     expect(delivered).toMatchObject({ id, attempt_count: 1, cancel_reason: null })
@@ -277,7 +277,7 @@ describe('stopping worker', () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldResponses()
-    receiver.answer = held.answer
+    receiver.respond = held.respond
     await scene.set(receiver, { max_connections: 1 })
     await scene.ping()
     await scene.ping()
@@ -289,7 +289,7 @@ describe('stopping worker', () => {
     expect((await scene.delivery(1)).status).toBe('delivered')
     expect(await scene.delivery(2)).toMatchObject({ status: 'pending', attempts: [] })
     expect(receiver.calls).toHaveLength(1)
-    receiver.answer = () => 200
+    receiver.respond = () => 200
     await scene.startWorker()
     await scene.untilStatus(2, 'delivered')
   })
@@ -297,7 +297,7 @@ describe('stopping worker', () => {
   it('stopping delivery worker aborts attempts after its grace period; they are retried later', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
-    receiver.answer = () => new Promise(() => {})
+    receiver.respond = () => new Promise(() => {})
     await scene.set(receiver)
     const updateId = await scene.ping()
     await until(() => receiver.held.now === 1)
@@ -309,7 +309,7 @@ describe('stopping worker', () => {
     })
     // An aborted attempt is no failure of the webhook.
     expect((await scene.info()).data).toMatchObject({ last_error_date: null, last_error_message: null })
-    receiver.answer = () => 200
+    receiver.respond = () => 200
     await scene.startWorker()
     scene.server.clock.advance(60_000)
     expect(await scene.untilStatus(updateId, 'delivered')).toMatchObject({ attempt_count: 2 })

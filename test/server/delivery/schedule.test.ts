@@ -8,7 +8,7 @@ describe('retry schedule', () => {
   it('failing webhook gets an update 5 times, after 0, 60, 300, 900 and 3600 s, then no more', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
-    receiver.answer = () => 500
+    receiver.respond = () => 500
     await scene.set(receiver)
     const updateId = await scene.ping()
     let failed = await scene.untilStatus(updateId, 'failed')
@@ -18,9 +18,9 @@ describe('retry schedule', () => {
       expect(failed.next_attempt_at).toBe(new Date(scene.server.clock.now() + seconds * 1000).toISOString())
       scene.server.clock.advance(seconds * 1000 - 1)
       // When the worker delivers this later update, it would already have sent an earlier due one.
-      receiver.answer = () => 200
+      receiver.respond = () => 200
       await scene.untilStatus(await scene.ping(), 'delivered')
-      receiver.answer = () => 500
+      receiver.respond = () => 500
       expect(receiver.calls.filter((it) => it.updateId === updateId)).toHaveLength(index + 1)
       receiver.calls.splice(0, receiver.calls.length, ...receiver.calls.filter((it) => it.updateId === updateId))
       scene.server.clock.advance(1)
@@ -33,7 +33,7 @@ describe('retry schedule', () => {
       [1, 2, 3, 4, 5].map((number) => [number, false, 500, 'http_status']),
     )
     scene.server.clock.advance(29 * 86_400_000)
-    receiver.answer = () => 200
+    receiver.respond = () => 200
     const marker = await scene.ping()
     await scene.untilStatus(marker, 'delivered')
     expect(receiver.calls.filter((it) => it.updateId === updateId)).toHaveLength(5)
@@ -44,7 +44,7 @@ describe('retry schedule', () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     const target = await scene.receiver()
-    receiver.answer = () => {
+    receiver.respond = () => {
       scene.server.clock.advance(7_000)
       return { status: 307, headers: { location: target.url } }
     }
@@ -94,14 +94,14 @@ describe('manual retry', () => {
   it('manual retry sends the body with a new timestamp and does not count as a scheduled attempt', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
-    receiver.answer = () => 503
+    receiver.respond = () => 503
     await scene.set(receiver)
     const updateId = await scene.ping()
     const failed = await scene.untilStatus(updateId, 'failed')
 
     scene.trueNow += 5_000
-    const answered = await scene.retry(failed.id)
-    expect([answered.status, answered.data.status]).toEqual([200, 'pending'])
+    const retried = await scene.retry(failed.id)
+    expect([retried.status, retried.data.status]).toEqual([200, 'pending'])
     await until(() => receiver.calls.length === 2)
     const again = await scene.untilStatus(updateId, 'failed')
     expect(again).toMatchObject({ attempt_count: 1, manual_attempt_count: 1, next_attempt_at: failed.next_attempt_at })
@@ -110,7 +110,7 @@ describe('manual retry', () => {
       [2, true],
     ])
 
-    receiver.answer = () => 200
+    receiver.respond = () => 200
     scene.trueNow += 5_000
     expect((await scene.retry(String(updateId))).status).toBe(200)
     await scene.untilStatus(updateId, 'delivered')
@@ -123,7 +123,7 @@ describe('manual retry', () => {
   it('failed manual retry of a dead letter leaves it a dead letter', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
-    receiver.answer = () => 500
+    receiver.respond = () => 500
     await scene.set(receiver)
     const updateId = await scene.ping()
     await scene.untilStatus(updateId, 'failed')
@@ -140,7 +140,7 @@ describe('manual retry', () => {
       manual_attempt_count: 1,
       next_attempt_at: null,
     })
-    receiver.answer = () => 204
+    receiver.respond = () => 204
     await scene.retry(String(updateId))
     expect(await scene.untilStatus(updateId, 'delivered')).toMatchObject({ last_status_code: 204, last_error: null })
   })
@@ -157,7 +157,7 @@ describe('manual retry', () => {
       'DELIVERY_NOT_RETRYABLE',
       { status: 'delivered' },
     ])
-    receiver.answer = () => 500
+    receiver.respond = () => 500
     expect((await scene.retry(String(updateId), { force: true })).status).toBe(200)
     await until(() => receiver.calls.length === 2)
     expect(await scene.untilStatus(updateId, 'delivered')).toMatchObject({

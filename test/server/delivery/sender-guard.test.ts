@@ -68,20 +68,23 @@ describe('resolver that alternates between a public and a loopback address', () 
   it.each([
     ['public, then loopback addresses', [publicAddress, '127.0.0.1', publicAddress, '127.0.0.1']],
     ['loopback, then public addresses', ['127.0.0.1', publicAddress, '127.0.0.1', publicAddress]],
-  ])('delivery connects only to a public address of its own lookup if the resolver returns %s', async (_, answers) => {
-    const { port } = await tlsReceiver(hooksExampleCom)
-    const untouched = await untouchedListener()
-    const { dialled, options } = internet(port)
-    const left = [...answers]
-    const { send } = senderFor({ ...options, lookup: async () => [left.shift() ?? ''] })
-    const results: unknown[] = []
-    for (const _answer of answers) results.push((await send(`https://hooks.example.com:${untouched.port}/`)).error)
-    expect(results.map((error) => error === null)).toEqual(answers.map((address) => address === publicAddress))
-    expect(left).toEqual([])
-    // The sender connects once, to the checked address instead of the name, and reuses the connection.
-    expect(dialled).toEqual([`${publicAddress} ${untouched.port}`])
-    expect(untouched.connections()).toBe(0)
-  })
+  ])(
+    'delivery connects only to a public address of its own lookup if the resolver returns %s',
+    async (_, addresses) => {
+      const { port } = await tlsReceiver(hooksExampleCom)
+      const untouched = await untouchedListener()
+      const { dialled, options } = internet(port)
+      const left = [...addresses]
+      const { send } = senderFor({ ...options, lookup: async () => [left.shift() ?? ''] })
+      const results: unknown[] = []
+      for (const _address of addresses) results.push((await send(`https://hooks.example.com:${untouched.port}/`)).error)
+      expect(results.map((error) => error === null)).toEqual(addresses.map((address) => address === publicAddress))
+      expect(left).toEqual([])
+      // The sender connects once, to the checked address instead of the name, and reuses the connection.
+      expect(dialled).toEqual([`${publicAddress} ${untouched.port}`])
+      expect(untouched.connections()).toBe(0)
+    },
+  )
 
   it('webhook connection is not reused after the host name resolves to another address', async () => {
     const { port } = await tlsReceiver(hooksExampleCom)

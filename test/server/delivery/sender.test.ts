@@ -5,13 +5,13 @@ import { chunksOf } from '../../support/request-body.js'
 import { selfSigned } from '../../support/self-signed.js'
 import { expiredHooksExampleCom, hooksExampleCom } from './certificates.js'
 import {
-  answering,
   httpReceiver,
   internet,
   internetExcept,
   lookup,
   publicAddress,
   rawReceiver,
+  respondWith,
   senderFor,
   silent,
   tcpReceiver,
@@ -58,7 +58,7 @@ describe('webhook delivery', () => {
   it.each([400, 401, 404, 410, 429, 500, 503, 599, 600, 999])(
     'delivery fails with http_status for the response status %i',
     async (status) => {
-      const { send, url } = await rawReceiver(answering(`HTTP/1.1 ${status} X\r\nContent-Length: 4\r\n\r\nbusy`))
+      const { send, url } = await rawReceiver(respondWith(`HTTP/1.1 ${status} X\r\nContent-Length: 4\r\n\r\nbusy`))
       expect(await send(url)).toMatchObject({
         statusCode: status,
         error: { code: 'http_status', message: `The endpoint responded with ${status} instead of 2xx.` },
@@ -70,7 +70,7 @@ describe('webhook delivery', () => {
     'delivery that gets interim response %i waits for the final response, but fails for 100',
     async (status) => {
       const { send, url } = await rawReceiver(
-        answering(`HTTP/1.1 ${status} X\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`),
+        respondWith(`HTTP/1.1 ${status} X\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`),
       )
       // Undici 7.30 rejects a 100 response to a request without Expect.
       const expected = status === 100 ? { error: { code: 'response_invalid' } } : { error: null, statusCode: 200 }
@@ -97,7 +97,7 @@ describe('invalid response to a delivery', () => {
     ['a head that is too large', `HTTP/1.1 200 OK\r\nA: ${'b'.repeat(20_000)}\r\n\r\n`],
     ['too many headers', `HTTP/1.1 200 OK\r\n${'A: b\r\n'.repeat(10_000)}\r\n`],
   ])('delivery fails with response_invalid if the response has %s', async (_, bytes) => {
-    const { send, url } = await rawReceiver(answering(bytes))
+    const { send, url } = await rawReceiver(respondWith(bytes))
     expect(await send(url)).toMatchObject({ statusCode: null, error: { code: 'response_invalid' } })
   })
 
@@ -109,8 +109,8 @@ describe('invalid response to a delivery', () => {
   it.each([
     ['ends', (socket: Socket) => void socket.end()],
     ['is reset', (socket: Socket) => void socket.resetAndDestroy()],
-  ])('delivery fails with connection_reset if the connection %s before the response', async (_, answer) => {
-    const { send, url } = await rawReceiver(answer)
+  ])('delivery fails with connection_reset if the connection %s before the response', async (_, response) => {
+    const { send, url } = await rawReceiver(response)
     expect(await send(url)).toMatchObject({
       error: { code: 'connection_reset', message: 'The endpoint closed the connection without a response.' },
       ipAddress: '127.0.0.1',

@@ -15,7 +15,7 @@ function hangingReceivers(scene: DeliveryScene) {
     /** Creates bots of one account with pending updates and one receiver for all of them. */
     async bots(tenant: Tenant, bots: number, updates: number) {
       const receiver = await scene.receiver()
-      receiver.answer = () =>
+      receiver.respond = () =>
         new Promise((resolve) => {
           held.push({ account: tenant.accountId, release: () => resolve(200) })
         })

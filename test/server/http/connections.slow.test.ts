@@ -27,15 +27,15 @@ const slowList = (delay_ms = 100) =>
 async function responsesTo(...writes: string[]): Promise<(readonly [number, string | null])[]> {
   const connection = await RawConnection.to(server.port)
   for (const bytes of writes) connection.write(bytes)
-  const answers: (readonly [number, string | null])[] = []
+  const responses: (readonly [number, string | null])[] = []
   for (;;) {
-    const answer = await connection.answer().catch(() => null)
-    if (answer === null) break
-    answers.push([answer.status, answer.code])
+    const response = await connection.response().catch(() => null)
+    if (response === null) break
+    responses.push([response.status, response.code])
   }
   await connection.end()
   expect(connection.received).toBe('')
-  return answers
+  return responses
 }
 
 const OK = [200, null] as const
@@ -75,7 +75,7 @@ describe('malformed message after pipelined requests', () => {
   it('request with a response gets no second one when its body turns out to be malformed', async () => {
     const connection = await RawConnection.to(server.port)
     connection.write(`POST ${CREATE} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`)
-    expect((await connection.answer()).code).toBe('TOKEN_MISSING')
+    expect((await connection.response()).code).toBe('TOKEN_MISSING')
     connection.write('nonsense\r\n\r\n')
     await connection.end()
     expect(connection.received).toBe('')
@@ -87,7 +87,7 @@ it('request with a response gets no second one when its body times out', async (
   const port = await portOf(app)
   const connection = await RawConnection.to(port)
   connection.write(`POST ${CREATE} HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n{`)
-  expect((await connection.answer()).code).toBe('TOKEN_MISSING')
+  expect((await connection.response()).code).toBe('TOKEN_MISSING')
   // Earlier, the timeout of a slow connection could come before the response.
   Object.assign(app.server, { headersTimeout: 50, requestTimeout: 50 })
   await connection.end()

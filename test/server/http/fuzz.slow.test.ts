@@ -70,16 +70,16 @@ describe.each(withBody.map((it) => [it.id, it] as const))('%s', (_id, endpoint) 
     )
     await fc.assert(
       fc.asyncProperty(text, async (sent) => {
-        const answer = await scene.send({ body: sent })
-        const { envelope } = answer
+        const response = await scene.send({ body: sent })
+        const { envelope } = response
         expect(path).toBeTypeOf('string')
         if (envelope.success) {
-          expect([200, 201]).toContain(answer.status)
+          expect([200, 201]).toContain(response.status)
           return
         }
-        if (!isFailureCode(envelope.code)) throw new Error(answer.text)
-        expect(answer.status).toBe(failures[envelope.code].status)
-        expect(answer.status).toBeLessThan(500)
+        if (!isFailureCode(envelope.code)) throw new Error(response.text)
+        expect(response.status).toBe(failures[envelope.code].status)
+        expect(response.status).toBeLessThan(500)
       }),
       { numRuns: RUNS },
     )
@@ -94,8 +94,8 @@ it('list endpoint responds to any query with 200 or 400', async () => {
   await fc.assert(
     fc.asyncProperty(query, async (members) => {
       const text = members.map(([key, value]) => `${encode(key)}=${encode(value)}`).join('&')
-      const answer = await scene.send({ query: text })
-      expect([200, 400]).toContain(answer.status)
+      const response = await scene.send({ query: text })
+      expect([200, 400]).toContain(response.status)
     }),
     { numRuns: 300 },
   )
@@ -107,8 +107,8 @@ it('endpoint refuses any text as an id in its path like an unknown id', async ()
   await fc.assert(
     fc.asyncProperty(fc.string({ minLength: 1, unit: anyCharacter }), async (id) => {
       if (wellFormed(id) !== id || ['.', '..'].includes(id)) return
-      const answer = await scene.send({ input: { redemptionId: id } })
-      expect([answer.status, answer.sameness]).toEqual([404, absent.sameness])
+      const response = await scene.send({ input: { redemptionId: id } })
+      expect([response.status, response.sameness]).toEqual([404, absent.sameness])
     }),
     { numRuns: 200 },
   )
@@ -125,8 +125,8 @@ it('endpoint responds to any text as Authorization header with 401', async () =>
   )
   await fc.assert(
     fc.asyncProperty(value, async (authorization) => {
-      const answer = await scene.send({ credential: null, headers: { authorization } })
-      expect(answer.status).toBe(401)
+      const response = await scene.send({ credential: null, headers: { authorization } })
+      expect(response.status).toBe(401)
     }),
     { numRuns: 200 },
   )

@@ -79,9 +79,9 @@ it('server responds once and in order to pipelined messages, however split into 
       connection.write(bytes)
       const statuses: number[] = []
       for (let count = 0; count < until; count++) {
-        const answer = await connection.answer()
-        expect(answer.envelope.requestId).toMatch(/^req_/)
-        statuses.push(answer.status)
+        const response = await connection.response()
+        expect(response.envelope.requestId).toMatch(/^req_/)
+        statuses.push(response.status)
       }
       expect(statuses).toEqual(row.slice(0, until).map(({ status }) => status))
       await connection.end()

@@ -4,8 +4,8 @@ import { failures, isFailureCode } from '../../../src/contract/errors.js'
 import { contract } from '../../../src/contract/index.js'
 import { type LiveServer, liveServer } from '../../support/server.js'
 import { testApp } from '../../support/server-app.js'
-import type { Answer } from '../../support/server-client.js'
-import { bearerLine, getBytes, portOf, RawConnection, rawAnswer } from '../../support/server-raw.js'
+import type { ApiResponse } from '../../support/server-client.js'
+import { bearerLine, getBytes, portOf, RawConnection, rawResponse } from '../../support/server-raw.js'
 import { codeOf, newTenant, type Tenant, templateBody } from '../../support/server-tenant.js'
 
 fc.configureGlobal({ seed: 1 })
@@ -29,57 +29,57 @@ const post = (path: string, body: string, headers = '') =>
   `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 
 /** Expects the failure envelope, with a declared failure code and the status of that code. */
-function expectEnvelope(answer: Answer, code?: string): void {
-  const { envelope } = answer
-  if (envelope.success) throw new Error(`${answer.status} ${answer.text}`)
+function expectEnvelope(response: ApiResponse, code?: string): void {
+  const { envelope } = response
+  if (envelope.success) throw new Error(`${response.status} ${response.text}`)
   if (!isFailureCode(envelope.code)) throw new Error(`${envelope.code} is not in the table`)
-  expect(answer.status).toBe(failures[envelope.code].status)
-  expect(answer.status).toBeLessThan(500)
-  expect(envelope.requestId).toBe(answer.headers['x-request-id'])
-  expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+  expect(response.status).toBe(failures[envelope.code].status)
+  expect(response.status).toBeLessThan(500)
+  expect(envelope.requestId).toBe(response.headers['x-request-id'])
+  expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
   if (code !== undefined) expect(envelope.code).toBe(code)
 }
 
 describe('request headers', () => {
   it('duplicate Authorization headers are refused, even if equal', async () => {
-    expectEnvelope(await rawAnswer(server.port, get(LIST, bearer() + bearer())), 'TOKEN_INVALID')
-    expectEnvelope(await rawAnswer(server.port, get(LIST, `${bearer()}authorization: Bearer x\r\n`)), 'TOKEN_INVALID')
+    expectEnvelope(await rawResponse(server.port, get(LIST, bearer() + bearer())), 'TOKEN_INVALID')
+    expectEnvelope(await rawResponse(server.port, get(LIST, `${bearer()}authorization: Bearer x\r\n`)), 'TOKEN_INVALID')
   })
 
   it('duplicate Idempotency-Key headers are refused, even if equal', async () => {
     const body = JSON.stringify({ credential: codeOf(await tenant.issue()) })
     const twice = 'Idempotency-Key: K\r\nidempotency-key: K\r\n'
-    expectEnvelope(await rawAnswer(server.port, post(REDEEM, body, twice)), 'IDEMPOTENCY_KEY_INVALID')
-    expect((await rawAnswer(server.port, post(REDEEM, body, 'idempotency-KEY:  K \r\n'))).status).toBe(200)
+    expectEnvelope(await rawResponse(server.port, post(REDEEM, body, twice)), 'IDEMPOTENCY_KEY_INVALID')
+    expect((await rawResponse(server.port, post(REDEEM, body, 'idempotency-KEY:  K \r\n'))).status).toBe(200)
   })
 
   it.each(['a b', 'a\tb', 'caf\u00e9', '""', '', 'a,b c'])(
     'Idempotency-Key %j is refused as malformed',
     async (key) => {
       const body = JSON.stringify({ credential: { type: 'redeem_code', value: '0000-0000-0000-0000' } })
-      const answer = await rawAnswer(server.port, post(REDEEM, body, `Idempotency-Key: ${key}\r\n`))
-      expectEnvelope(answer, 'IDEMPOTENCY_KEY_INVALID')
+      const response = await rawResponse(server.port, post(REDEEM, body, `Idempotency-Key: ${key}\r\n`))
+      expectEnvelope(response, 'IDEMPOTENCY_KEY_INVALID')
     },
   )
 
   it('request with two Host headers is accepted', async () => {
-    expect((await rawAnswer(server.port, get(LIST, `Host: y\r\n${bearer()}`))).status).toBe(200)
+    expect((await rawResponse(server.port, get(LIST, `Host: y\r\n${bearer()}`))).status).toBe(200)
   })
 
   it('request without a Host header is refused in HTTP/1.1 and accepted in HTTP/1.0', async () => {
     expectEnvelope(
-      await rawAnswer(server.port, `GET ${LIST} HTTP/1.1\r\nConnection: close\r\n\r\n`),
+      await rawResponse(server.port, `GET ${LIST} HTTP/1.1\r\nConnection: close\r\n\r\n`),
       'VALIDATION_FAILED',
     )
-    expect((await rawAnswer(server.port, `GET ${LIST} HTTP/1.0\r\n${bearer()}\r\n`)).status).toBe(200)
+    expect((await rawResponse(server.port, `GET ${LIST} HTTP/1.0\r\n${bearer()}\r\n`)).status).toBe(200)
   })
 
   it('unknown Expect header is ignored', async () => {
-    const answer = await rawAnswer(
+    const response = await rawResponse(
       server.port,
       `POST ${CREATE} HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`,
     )
-    expectEnvelope(answer, 'TOKEN_MISSING')
+    expectEnvelope(response, 'TOKEN_MISSING')
   })
 
   it('Expect: 100-continue gets a 100 response', async () => {
@@ -87,15 +87,15 @@ describe('request headers', () => {
     const connection = await RawConnection.to(server.port)
     const [head = '', ...rest] = post(CREATE, body, 'Expect: 100-continue\r\n').split('\r\n\r\n')
     connection.write(`${head}\r\n\r\n`)
-    expect((await connection.answer()).status).toBe(100)
-    expect((await connection.write(rest.join('\r\n\r\n')).answer()).status).toBe(201)
+    expect((await connection.response()).status).toBe(100)
+    expect((await connection.write(rest.join('\r\n\r\n')).response()).status).toBe(201)
     connection.destroy()
   })
 
   it('request with more than 16 KiB of headers gets 413', async () => {
-    const answer = await rawAnswer(server.port, get(LIST, `${bearer()}X-Filler: ${'x'.repeat(20_000)}\r\n`))
-    expectEnvelope(answer, 'PAYLOAD_TOO_LARGE')
-    expectEnvelope(await rawAnswer(server.port, get(`/${'x'.repeat(20_000)}`)), 'PAYLOAD_TOO_LARGE')
+    const response = await rawResponse(server.port, get(LIST, `${bearer()}X-Filler: ${'x'.repeat(20_000)}\r\n`))
+    expectEnvelope(response, 'PAYLOAD_TOO_LARGE')
+    expectEnvelope(await rawResponse(server.port, get(`/${'x'.repeat(20_000)}`)), 'PAYLOAD_TOO_LARGE')
   })
 })
 
@@ -113,14 +113,17 @@ describe('request body lengths', () => {
     connection.write(
       `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n${headers}\r\n{}`,
     )
-    expectEnvelope(await connection.answer())
+    expectEnvelope(await connection.response())
     await connection.end()
   })
 
   it('request with a too large Content-Length is refused before its body is sent', async () => {
     const head = `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n`
-    expectEnvelope(await rawAnswer(server.port, `${head}Content-Length: 65537\r\n\r\n`), 'PAYLOAD_TOO_LARGE')
-    expectEnvelope(await rawAnswer(server.port, `${head}Content-Length: 9007199254740991\r\n\r\n`), 'PAYLOAD_TOO_LARGE')
+    expectEnvelope(await rawResponse(server.port, `${head}Content-Length: 65537\r\n\r\n`), 'PAYLOAD_TOO_LARGE')
+    expectEnvelope(
+      await rawResponse(server.port, `${head}Content-Length: 9007199254740991\r\n\r\n`),
+      'PAYLOAD_TOO_LARGE',
+    )
   })
 
   it('chunked body that is too long is refused before its end', async () => {
@@ -129,7 +132,7 @@ describe('request body lengths', () => {
       `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
     )
     for (let chunk = 0; chunk < 9; chunk++) connection.write(`2000\r\n${' '.repeat(0x2000)}\r\n`)
-    expectEnvelope(await connection.answer(), 'PAYLOAD_TOO_LARGE')
+    expectEnvelope(await connection.response(), 'PAYLOAD_TOO_LARGE')
     connection.destroy()
   })
 
@@ -137,7 +140,7 @@ describe('request body lengths', () => {
     const body = JSON.stringify(templateBody())
     const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
     const head = `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n`
-    expect((await rawAnswer(server.port, `${head}Transfer-Encoding: chunked\r\n\r\n${chunks}`)).status).toBe(201)
+    expect((await rawResponse(server.port, `${head}Transfer-Encoding: chunked\r\n\r\n${chunks}`)).status).toBe(201)
   })
 
   it.each(['', 'Content-Type: application/json\r\n', 'Content-Type: text/plain\r\n'])(
@@ -146,14 +149,14 @@ describe('request body lengths', () => {
       const template = await tenant.draft()
       const path = contract.templates.submit.path.replace(':templateId', template.id)
       const head = `POST ${path} HTTP/1.1\r\nHost: x\r\n${bearer()}${type}Transfer-Encoding: chunked\r\n\r\n`
-      expect((await rawAnswer(server.port, `${head}0\r\n\r\n`)).status).toBe(200)
+      expect((await rawResponse(server.port, `${head}0\r\n\r\n`)).status).toBe(200)
     },
   )
 
   it('chunked body of one byte without a content type is refused', async () => {
     const connection = await RawConnection.to(server.port)
     connection.write(`POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`)
-    expectEnvelope(await connection.answer(), 'UNSUPPORTED_MEDIA_TYPE')
+    expectEnvelope(await connection.response(), 'UNSUPPORTED_MEDIA_TYPE')
     await connection.end()
   })
 
@@ -181,19 +184,19 @@ describe('request body lengths', () => {
 
 describe('request lines', () => {
   it('request with an absolute URL as its target reaches the path of the URL', async () => {
-    expect((await rawAnswer(server.port, get(`http://anything.example${LIST}`))).status).toBe(200)
-    expectEnvelope(await rawAnswer(server.port, get('http://anything.example/nothing')), 'ROUTE_NOT_FOUND')
-    expectEnvelope(await rawAnswer(server.port, get('http://anything.example')), 'ROUTE_NOT_FOUND')
+    expect((await rawResponse(server.port, get(`http://anything.example${LIST}`))).status).toBe(200)
+    expectEnvelope(await rawResponse(server.port, get('http://anything.example/nothing')), 'ROUTE_NOT_FOUND')
+    expectEnvelope(await rawResponse(server.port, get('http://anything.example')), 'ROUTE_NOT_FOUND')
     const put = `PUT http://anything.example${LIST} HTTP/1.1\r\nHost: x\r\n\r\n`
-    const answer = await rawAnswer(server.port, put)
-    expectEnvelope(answer, 'METHOD_NOT_ALLOWED')
-    expect(answer.headers.allow).toBe('GET, HEAD, POST')
+    const response = await rawResponse(server.port, put)
+    expectEnvelope(response, 'METHOD_NOT_ALLOWED')
+    expect(response.headers.allow).toBe('GET, HEAD, POST')
   })
 
   it('repeated call with an absolute URL as its request target gets the recorded response', async () => {
     const body = JSON.stringify({ credential: codeOf(await tenant.issue()) })
-    const first = await rawAnswer(server.port, post(REDEEM, body, 'Idempotency-Key: absolute\r\n'))
-    const again = await rawAnswer(server.port, post(`http://x${REDEEM}`, body, 'Idempotency-Key: absolute\r\n'))
+    const first = await rawResponse(server.port, post(REDEEM, body, 'Idempotency-Key: absolute\r\n'))
+    const again = await rawResponse(server.port, post(`http://x${REDEEM}`, body, 'Idempotency-Key: absolute\r\n'))
     expect([first.status, again.status, again.headers['idempotent-replayed']]).toEqual([200, 200, 'true'])
   })
 
@@ -211,12 +214,12 @@ describe('request lines', () => {
     '/\\',
     '/api/v1/%zz/x',
   ])('request target %s gets a response with the failure envelope', async (target) =>
-    expectEnvelope(await rawAnswer(server.port, get(target))),
+    expectEnvelope(await rawResponse(server.port, get(target))),
   )
 
   it('malformed percent escape in the id of a path is refused as an unknown id', async () => {
-    const answer = await rawAnswer(server.port, get('/api/v1/open-platform/vouchers/redemptions/%zz'))
-    expectEnvelope(answer, 'REDEMPTION_NOT_FOUND')
+    const response = await rawResponse(server.port, get('/api/v1/open-platform/vouchers/redemptions/%zz'))
+    expectEnvelope(response, 'REDEMPTION_NOT_FOUND')
   })
 
   it.each([
@@ -233,14 +236,14 @@ describe('request lines', () => {
   ])('malformed HTTP request gets a failure envelope: %s', async (_what, bytes) => {
     const connection = await RawConnection.to(server.port)
     connection.write(bytes)
-    expectEnvelope(await connection.answer())
+    expectEnvelope(await connection.response())
     connection.destroy()
   })
 
   it('CONNECT is refused as an unknown route', async () => {
     const connection = await RawConnection.to(server.port)
     connection.write('CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n')
-    expectEnvelope(await connection.answer(), 'ROUTE_NOT_FOUND')
+    expectEnvelope(await connection.response(), 'ROUTE_NOT_FOUND')
     connection.destroy()
   })
 
@@ -248,23 +251,23 @@ describe('request lines', () => {
     const body = JSON.stringify({ name: 'x'.repeat(70_000) })
     for (const header of ['Content-Encoding: gzip\r\n', 'Content-Type: application/json; charset=latin1\r\n']) {
       const type = header.startsWith('Content-Type') ? '' : 'Content-Type: application/json\r\n'
-      const answer = await rawAnswer(
+      const response = await rawResponse(
         server.port,
         `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}${type}${header}Connection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
       )
-      expectEnvelope(answer, 'UNSUPPORTED_MEDIA_TYPE')
+      expectEnvelope(response, 'UNSUPPORTED_MEDIA_TYPE')
     }
   })
 
   it('request with an unsupported Upgrade header gets its normal response', async () => {
     const headers = `${bearer()}Connection: Upgrade\r\nUpgrade: websocket\r\n`
-    expect((await rawAnswer(server.port, get(LIST, headers))).status).toBe(200)
+    expect((await rawResponse(server.port, get(LIST, headers))).status).toBe(200)
   })
 
   it('requests pipelined on one connection get their responses in order', async () => {
     const connection = await RawConnection.to(server.port)
     connection.write(get(LIST) + get('/nothing') + get('/healthz'))
-    const statuses = [await connection.answer(), await connection.answer(), await connection.answer()].map(
+    const statuses = [await connection.response(), await connection.response(), await connection.response()].map(
       (it) => it.status,
     )
     expect(statuses).toEqual([200, 404, 200])
@@ -289,7 +292,7 @@ describe('slow clients', () => {
     slow[0]?.write('GET / HTTP/1.1\r\nHost')
     slow[1]?.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Le')
     for (const connection of slow) {
-      expectEnvelope(await connection.answer(), 'INVALID_JSON')
+      expectEnvelope(await connection.response(), 'INVALID_JSON')
       await connection.end()
     }
     await close()
@@ -322,9 +325,9 @@ it('random bytes on a connection never cause a 5xx and never stop the server', a
       const connection = await RawConnection.to(server.port)
       connection.write(parts.join('')).write('\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
       for (;;) {
-        const answer = await connection.answer().catch(() => null)
-        if (answer === null) break
-        expect(answer.status).toBeLessThan(500)
+        const response = await connection.response().catch(() => null)
+        if (response === null) break
+        expect(response.status).toBeLessThan(500)
       }
       connection.destroy()
     }),

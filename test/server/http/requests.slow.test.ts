@@ -7,7 +7,7 @@ import { onPostgres } from '../../support/engine-name.js'
 import { openTestStore } from '../../support/engines.js'
 import { allowedBy, refusedBy } from '../../support/from-schema.js'
 import { type TestApp, testApp } from '../../support/server-app.js'
-import type { Answer } from '../../support/server-client.js'
+import type { ApiResponse } from '../../support/server-client.js'
 import { Scene } from '../../support/server-scene.js'
 
 /** `VOUCHERCTL_REQUESTS` sets the number of bodies of each kind per endpoint, `VOUCHERCTL_SEED` repeats them. */
@@ -58,16 +58,16 @@ async function soundBody(scene: Scene): Promise<Members> {
   return body === undefined ? {} : (JSON.parse(String(body)) as Members)
 }
 
-async function send(scene: Scene, body: Members): Promise<Answer> {
-  const answer = await scene.send({ body: JSON.stringify(body) })
+async function send(scene: Scene, body: Members): Promise<ApiResponse> {
+  const response = await scene.send({ body: JSON.stringify(body) })
   // A generated call may have set faults, which would affect the next call.
   server.deps.faults.clear()
-  expect(answer.status).toBeLessThan(500)
-  expect(JSON.parse(answer.text)).toMatchObject({
-    success: answer.status < 400,
-    requestId: answer.headers['x-request-id'],
+  expect(response.status).toBeLessThan(500)
+  expect(JSON.parse(response.text)).toMatchObject({
+    success: response.status < 400,
+    requestId: response.headers['x-request-id'],
   })
-  return answer
+  return response
 }
 
 describe.each(withBody.map((it): [string, Endpoint] => [it.id, it]))('%s', (id, endpoint) => {
@@ -84,8 +84,8 @@ describe.each(withBody.map((it): [string, Endpoint] => [it.id, it]))('%s', (id, 
     })
     await fc.assert(
       fc.asyncProperty(body, async (drawn) => {
-        const answer = await send(scene, { ...sound, ...drawn })
-        expect([answer.code, answer.details]).not.toEqual(['VALIDATION_FAILED', expect.anything()])
+        const response = await send(scene, { ...sound, ...drawn })
+        expect([response.code, response.details]).not.toEqual(['VALIDATION_FAILED', expect.anything()])
       }),
       { numRuns, seed },
     )
@@ -107,9 +107,9 @@ describe.each(withBody.map((it): [string, Endpoint] => [it.id, it]))('%s', (id, 
     const missing = required.map((it): fc.Arbitrary<[string, Members]> => fc.constant([it, { [it]: undefined }]))
     await fc.assert(
       fc.asyncProperty(fc.oneof(wrong, extra, ...missing), async ([name, spoiled]) => {
-        const answer = await send(scene, { ...sound, ...spoiled })
-        expect([answer.status, answer.code]).toEqual([400, 'VALIDATION_FAILED'])
-        const pointers = (answer.details.errors as { pointer: string }[]).map(({ pointer }) => pointer)
+        const response = await send(scene, { ...sound, ...spoiled })
+        expect([response.status, response.code]).toEqual([400, 'VALIDATION_FAILED'])
+        const pointers = (response.details.errors as { pointer: string }[]).map(({ pointer }) => pointer)
         expect(
           pointers.some((it) => it === `/${name}` || it.startsWith(`/${name}/`)),
           `${name}: ${pointers}`,

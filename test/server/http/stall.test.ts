@@ -60,10 +60,10 @@ if (process.env.VOUCHERCTL_REQUESTS !== undefined)
         const times: number[] = []
         for (let turn = 0; turn < 3; turn++) {
           const before = process.cpuUsage()
-          const answer = await server.send(request)
+          const response = await server.send(request)
           const { user, system } = process.cpuUsage(before)
           times.push((user + system) / 1000)
-          expect(answer.status).toBeLessThan(500)
+          expect(response.status).toBeLessThan(500)
         }
         if (Math.min(...times) > 100) slow.push([endpoint.id, what, times])
       }

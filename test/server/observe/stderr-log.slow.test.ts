@@ -14,7 +14,7 @@ async function fill(port: number, count = REQUESTS): Promise<void> {
   for (let sent = 0; sent < count; sent += PER_WRITE) {
     connection.write(requests)
     const statuses = new Set<number>()
-    for (let answered = 0; answered < PER_WRITE; answered++) statuses.add((await connection.answer()).status)
+    for (let count = 0; count < PER_WRITE; count++) statuses.add((await connection.response()).status)
     expect([...statuses]).toEqual([404])
   }
   connection.destroy()

@@ -36,9 +36,9 @@ it.each([
   const before = await counted()
   server.logs.length = 0
   const connection = await RawConnection.to(server.port)
-  expect((await connection.write(bytes).answer()).status).toBe(100)
+  expect((await connection.write(bytes).response()).status).toBe(100)
   breakOff(connection)
-  if (status !== null) expect((await connection.answer()).status).toBe(status)
+  if (status !== null) expect((await connection.response()).status).toBe(status)
   await vi.waitFor(() => expect(dispatches()).toEqual([[400, 'SECURE_ENVELOPE_INVALID']]), 30_000)
   await connection.end()
   expect(dispatches()).toHaveLength(1)

@@ -6,8 +6,8 @@ import { MEDIA_TYPE, paths } from '../../../src/secure/index.js'
 import { anyCharacter } from '../../support/any-character.js'
 import { type WireSession, wireSession } from '../../support/secure-wire.js'
 import { type TestApp, testApp } from '../../support/server-app.js'
-import type { Answer } from '../../support/server-client.js'
-import { portOf, rawAnswer } from '../../support/server-raw.js'
+import type { ApiResponse } from '../../support/server-client.js'
+import { portOf, rawResponse } from '../../support/server-raw.js'
 
 fc.configureGlobal({ seed: 1 })
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 /** Expects the status `taken` of a success, or a failure envelope with a declared code and no 5xx. */
-function expectWell({ status, text, headers }: Answer, taken: number): void {
+function expectWell({ status, text, headers }: ApiResponse, taken: number): void {
   if (status === taken) return
   const { success, code, requestId } = JSON.parse(text) as Record<string, unknown>
   expect([success, isFailureCode(String(code)), requestId]).toEqual([false, true, headers['x-request-id']])
@@ -32,7 +32,7 @@ function expectWell({ status, text, headers }: Answer, taken: number): void {
 }
 
 const post = (path: string, type: string, body: Buffer, more = '') =>
-  rawAnswer(
+  rawResponse(
     port,
     Buffer.concat([
       Buffer.from(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\n${more}`, 'latin1'),
@@ -125,9 +125,9 @@ it('dispatch endpoint refuses any malformed inner request with a failure envelop
       const bytes = Buffer.from(text, 'latin1')
       const fresh = await wireSession(server.send)
       const sent = fresh.seal(bytes.length < 2 ? Buffer.from('{}') : bytes)
-      const answer = await post(sent.path, MEDIA_TYPE, Buffer.from(sent.body))
-      expect(answer.status).toBe(200)
-      const opened = fresh.open(sent, answer)
+      const response = await post(sent.path, MEDIA_TYPE, Buffer.from(sent.body))
+      expect(response.status).toBe(200)
+      const opened = fresh.open(sent, response)
       // No inner call can succeed, because none has a valid credential.
       expectWell(opened, 0)
     }),
@@ -165,8 +165,8 @@ it('secure endpoints respond to any malformed headers with a failure envelope', 
     fc.asyncProperty(method, target, fc.array(header, { maxLength: 3 }), async (verb, path, headers) => {
       const lines = headers.map((it) => `${it}\r\n`).join('')
       const text = `${verb} ${path} HTTP/1.1\r\nHost: x\r\n${lines}Content-Type: ${MEDIA_TYPE}\r\nContent-Length: ${body.length}\r\n\r\n`
-      const answer = await rawAnswer(port, text + body)
-      if (answer.status !== 100) expectWell(answer, 200)
+      const response = await rawResponse(port, text + body)
+      if (response.status !== 100) expectWell(response, 200)
     }),
     { numRuns: RUNS },
   )

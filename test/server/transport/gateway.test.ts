@@ -11,9 +11,9 @@ import { openTestStore } from '../../support/engines.js'
 import { securely } from '../../support/secure-send.js'
 import { wireSession } from '../../support/secure-wire.js'
 import { type TestApp, testApp, testDeps } from '../../support/server-app.js'
-import type { Answer } from '../../support/server-client.js'
+import type { ApiResponse } from '../../support/server-client.js'
 import { callerOf } from '../../support/server-client.js'
-import { portOf, RawConnection, rawAnswer } from '../../support/server-raw.js'
+import { portOf, RawConnection, rawResponse } from '../../support/server-raw.js'
 import { newTenant, templateBody } from '../../support/server-tenant.js'
 
 /** Tests of the bootstrap, session and dispatch endpoints: input, order of refusals, encrypted sessions. */
@@ -51,9 +51,9 @@ it('encrypted call gets the same response as a plain one', async () => {
 
 describe('bootstrap endpoint', () => {
   it('bootstrap returns the transport parameters without an envelope and forbids caching', async () => {
-    const answer = await server.send({ method: 'GET', path: paths.bootstrap })
+    const response = await server.send({ method: 'GET', path: paths.bootstrap })
     const { current } = server.deps.secure.keys
-    expect([answer.status, JSON.parse(answer.text)]).toEqual([
+    expect([response.status, JSON.parse(response.text)]).toEqual([
       200,
       {
         v: 1,
@@ -64,13 +64,13 @@ describe('bootstrap endpoint', () => {
         serverTime: server.clock.now(),
       },
     ])
-    expect(answer.headers['cache-control']).toBe('no-store')
+    expect(response.headers['cache-control']).toBe('no-store')
   })
 
   it("bootstrap response contains the time of the server's clock", async () => {
     server.clock.advance(5_000)
-    const answer = await server.send({ method: 'GET', path: paths.bootstrap })
-    expect(JSON.parse(answer.text).serverTime).toBe(server.clock.now())
+    const response = await server.send({ method: 'GET', path: paths.bootstrap })
+    expect(JSON.parse(response.text).serverTime).toBe(server.clock.now())
   })
 })
 
@@ -92,8 +92,8 @@ describe('session endpoint', () => {
     ],
     ['a query', 400, 'VALIDATION_FAILED', JSON.stringify({ clientPublicKey }), json, '?kid=1'],
   ])('secure session request with %s gets %i %s', async (_, status, code, body, headers, query) => {
-    const answer = await openWith(body, headers, query)
-    expect([answer.status, answer.code]).toEqual([status, code])
+    const response = await openWith(body, headers, query)
+    expect([response.status, response.code]).toEqual([status, code])
   })
 
   it('secure session request with an unknown member is refused with the likely name', async () => {
@@ -139,7 +139,7 @@ describe('session endpoint', () => {
     server = testApp({ limits: createLimits({}, () => now) })
     const junk = (n: number) => {
       const [body, headers, code] = malformed[n % malformed.length] as (typeof malformed)[number]
-      return openWith(body, headers).then((answer) => [answer.code, code])
+      return openWith(body, headers).then((response) => [response.code, code])
     }
     for (let n = 0; n < 30; n++) {
       const [code, expected] = await junk(n)
@@ -172,32 +172,36 @@ describe('session endpoint', () => {
     const head = `POST ${paths.session} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`
     const length = `Content-Length: ${body.length}\r\n\r\n${body}`
     const once = `Origin: ${origin}\r\n`
-    expect((await rawAnswer(port, `${head}${once}${length}`)).status).toBe(200)
-    expect((await rawAnswer(port, `${head}${once}${once}${length}`)).code).toBe('SECURE_ORIGIN_NOT_ALLOWED')
+    expect((await rawResponse(port, `${head}${once}${length}`)).status).toBe(200)
+    expect((await rawResponse(port, `${head}${once}${once}${length}`)).code).toBe('SECURE_ORIGIN_NOT_ALLOWED')
 
     const { seal } = await wireSession(server.send, { origin })
     const sent = seal({ method: 'GET', path: contract.templates.list.path })
     const sealed = `Content-Length: ${sent.body.length}\r\n\r\n${sent.body}`
-    const twice = await rawAnswer(port, `${sealedHead}${once}${once}${sealed}`)
+    const twice = await rawResponse(port, `${sealedHead}${once}${once}${sealed}`)
     expect([twice.status, twice.code]).toEqual([403, 'SECURE_SESSION_ORIGIN_MISMATCH'])
     // The refused dispatch did not mark its rid as used.
-    expect((await rawAnswer(port, `${sealedHead}${once}${sealed}`)).status).toBe(200)
+    expect((await rawResponse(port, `${sealedHead}${once}${sealed}`)).status).toBe(200)
   })
 })
 
 describe('order of refusals of a dispatch', () => {
   it('dispatch path with another method gets 405 with Allow before any other refusal', async () => {
-    const answer = await server.send({ method: 'PUT', path: paths.dispatch, headers: { 'content-type': 'text/plain' } })
-    expect([answer.status, answer.code, answer.headers.allow]).toEqual([405, 'METHOD_NOT_ALLOWED', 'POST'])
+    const response = await server.send({
+      method: 'PUT',
+      path: paths.dispatch,
+      headers: { 'content-type': 'text/plain' },
+    })
+    expect([response.status, response.code, response.headers.allow]).toEqual([405, 'METHOD_NOT_ALLOWED', 'POST'])
   })
 
   it('server checks dispatch headers before reading the body: media type (415), then size (413)', async () => {
     const port = await listening()
     const long = 'Content-Length: 900000\r\n\r\n'
     const plain = sealedHead.replace(MEDIA_TYPE, 'application/json')
-    expect((await rawAnswer(port, plain + long)).code).toBe('UNSUPPORTED_MEDIA_TYPE')
-    expect((await rawAnswer(port, `${sealedHead}Content-Encoding: identity\r\n${long}`)).status).toBe(415)
-    const large = await rawAnswer(port, sealedHead + long)
+    expect((await rawResponse(port, plain + long)).code).toBe('UNSUPPORTED_MEDIA_TYPE')
+    expect((await rawResponse(port, `${sealedHead}Content-Encoding: identity\r\n${long}`)).status).toBe(415)
+    const large = await rawResponse(port, sealedHead + long)
     expect([large.status, large.code]).toEqual([413, 'SECURE_ENVELOPE_TOO_LARGE'])
   })
 
@@ -209,8 +213,8 @@ describe('order of refusals of a dispatch', () => {
       connection.write(sealedHead + framing)
       const chunk = framing.startsWith('T') ? `${much.length.toString(16)}\r\n${much}\r\n` : much
       for (let n = 0; n < 64; n++) connection.write(chunk)
-      const answer = await connection.answer()
-      expect([answer.status, answer.code]).toEqual([413, 'SECURE_ENVELOPE_TOO_LARGE'])
+      const response = await connection.response()
+      expect([response.status, response.code]).toEqual([413, 'SECURE_ENVELOPE_TOO_LARGE'])
       connection.destroy()
     }
   })
@@ -222,8 +226,8 @@ describe('order of refusals of a dispatch', () => {
       const body = sent.body.padEnd(size)
       return `${sealedHead}Transfer-Encoding: chunked\r\n\r\n${size.toString(16)}\r\n${body}\r\n0\r\n\r\n`
     }
-    expect((await rawAnswer(port, chunked(262_145))).code).toBe('SECURE_ENVELOPE_TOO_LARGE')
-    expect((await rawAnswer(port, chunked(262_144))).status).toBe(200)
+    expect((await rawResponse(port, chunked(262_145))).code).toBe('SECURE_ENVELOPE_TOO_LARGE')
+    expect((await rawResponse(port, chunked(262_144))).status).toBe(200)
   })
 
   it('dispatch request with a query gets 400', async () => {
@@ -249,7 +253,7 @@ describe('dispatch endpoint', () => {
     const statusOf = async (target: string) => {
       const { body } = seal(call)
       const head = sealedHead.replace(paths.dispatch, target)
-      return (await rawAnswer(port, `${head}Content-Length: ${body.length}\r\n\r\n${body}`)).status
+      return (await rawResponse(port, `${head}Content-Length: ${body.length}\r\n\r\n${body}`)).status
     }
     for (const target of [
       `http://other.example${paths.dispatch}`,
@@ -268,7 +272,7 @@ describe('dispatch endpoint', () => {
       expect(await statusOf(target), target).toBe(404)
     }
     const put = `PUT ${paths.dispatch}# HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`
-    expect((await rawAnswer(port, put)).status).toBe(405)
+    expect((await rawResponse(port, put)).status).toBe(405)
   })
 
   it('dispatch request without a Host header is refused in HTTP/1.1 and accepted in HTTP/1.0', async () => {
@@ -277,9 +281,9 @@ describe('dispatch endpoint', () => {
     const { body } = seal(call)
     const rest = `Content-Length: ${body.length}\r\n\r\n${body}`
     const without = sealedHead.replace('Host: x\r\n', '')
-    const refused = await rawAnswer(port, without + rest)
+    const refused = await rawResponse(port, without + rest)
     expect([refused.status, refused.code]).toEqual([400, 'VALIDATION_FAILED'])
-    expect((await rawAnswer(port, without.replace('HTTP/1.1', 'HTTP/1.0') + rest)).status).toBe(200)
+    expect((await rawResponse(port, without.replace('HTTP/1.1', 'HTTP/1.0') + rest)).status).toBe(200)
   })
 
   it('dispatch request refused with 503 or 500 does not use its rid and can be repeated', async () => {
@@ -376,17 +380,17 @@ describe('encrypted sessions', () => {
     const sent = Array.from({ length: 300 }, (_, n) => envelopes[(n * 7) % 30] as (typeof envelopes)[0])
     // On PostgreSQL all wait for the row of the session, and a call fails that waits longer than its limit for a lock.
     const concurrent = onPostgres ? 90 : 300
-    const answers: { it: (typeof sent)[0]; answer: Answer }[] = []
+    const responses: { it: (typeof sent)[0]; response: ApiResponse }[] = []
     for (let n = 0; n < sent.length; n += concurrent) {
       const some = sent.slice(n, n + concurrent)
-      answers.push(...(await Promise.all(some.map(async (it) => ({ it, answer: await server.send(it) })))))
+      responses.push(...(await Promise.all(some.map(async (it) => ({ it, response: await server.send(it) })))))
     }
-    const accepted = answers.filter(({ answer }) => answer.status === 200)
+    const accepted = responses.filter(({ response }) => response.status === 200)
     expect(new Set(accepted.map(({ it }) => it.body)).size).toBe(30)
     expect(accepted).toHaveLength(30)
-    const others = answers.filter(({ answer }) => answer.status !== 200)
-    expect(new Set(others.map(({ answer }) => answer.code))).toEqual(new Set(['REQUEST_REPLAYED']))
-    expect(accepted.every(({ it, answer }) => open(it, answer).status === 200)).toBe(true)
+    const others = responses.filter(({ response }) => response.status !== 200)
+    expect(new Set(others.map(({ response }) => response.code))).toEqual(new Set(['REQUEST_REPLAYED']))
+    expect(accepted.every(({ it, response }) => open(it, response).status === 200)).toBe(true)
   })
 })
 
@@ -400,8 +404,8 @@ describe('disabled transport', () => {
     const bootstrap = await server.send({ method: 'GET', path: paths.bootstrap })
     expect([bootstrap.status, JSON.parse(bootstrap.text).enabled]).toEqual([200, false])
     for (const path of [paths.session, paths.dispatch]) {
-      const answer = await server.send({ method: 'POST', path, headers: { 'content-type': 'text/plain' }, body: 'x' })
-      expect([answer.status, answer.code]).toEqual([403, 'SECURE_TRANSPORT_DISABLED'])
+      const response = await server.send({ method: 'POST', path, headers: { 'content-type': 'text/plain' }, body: 'x' })
+      expect([response.status, response.code]).toEqual([403, 'SECURE_TRANSPORT_DISABLED'])
       expect((await server.send({ method: 'GET', path })).status).toBe(405)
     }
     const tenant = await newTenant(server)

@@ -63,8 +63,8 @@ describe('encrypted calls of every endpoint', () => {
       const scene = await Scene.of(server, endpoint)
       const inside = { ...server, send: securely(server.send) }
       await scene.request()
-      const answer = await scene.send({ to: inside })
-      expect([answer.status, answer.envelope.success]).toEqual([endpoint.status, true])
+      const response = await scene.send({ to: inside })
+      expect([response.status, response.envelope.success]).toEqual([endpoint.status, true])
       const refused = await scene.send({ credential: null })
       const refusedInside = await scene.send({ credential: null, to: inside })
       expect([refusedInside.status, refusedInside.sameness]).toEqual([refused.status, refused.sameness])
@@ -90,9 +90,9 @@ describe('invalid inner request', () => {
     ['members', { remoteAddress: '127.0.0.1' }],
   ])('inner request with invalid %s is refused in the inner response: %j', async (part, change) => {
     const { call } = await wireSession(server.send)
-    const answer = await call({ ...list(), ...change } as InnerCall)
-    expect([answer.status, answer.code, answer.details]).toEqual([400, 'SECURE_REQUEST_INVALID', { part }])
-    expect(answer.headers['x-request-id']).toBe(answer.envelope.requestId)
+    const response = await call({ ...list(), ...change } as InnerCall)
+    expect([response.status, response.code, response.details]).toEqual([400, 'SECURE_REQUEST_INVALID', { part }])
+    expect(response.headers['x-request-id']).toBe(response.envelope.requestId)
   })
 
   it.each([
@@ -133,8 +133,8 @@ it('text in an inner request is normalised like text in a plain request', async 
   const { call } = await wireSession(server.send)
   const body = { name: 'Cafe\u0301' }
   const path = contract.apps.create.path
-  const answer = await call({ method: 'POST', path, headers: bearer(tenant.jwt), body })
-  expect(answer.data).toMatchObject({ name: 'Caf\u00e9' })
+  const response = await call({ method: 'POST', path, headers: bearer(tenant.jwt), body })
+  expect(response.data).toMatchObject({ name: 'Caf\u00e9' })
 })
 
 describe('outer request', () => {
@@ -164,16 +164,19 @@ describe('inner response', () => {
   it('inner response has the RateLimit and Retry-After headers, the outer one has neither', async () => {
     await restart({ limits: createLimits({ reads: { calls: 1, seconds: 60 } }, () => 0) })
     const { seal, open } = await wireSession(server.send)
-    const answers = []
+    const responses = []
     for (let n = 0; n < 2; n++) {
       const sent = seal(list())
       const outer = await server.send(sent)
       expect(outer.status).toBe(200)
       expect(Object.keys(outer.headers).filter((it) => /ratelimit|retry|idempotent/.test(it))).toEqual([])
-      answers.push(open(sent, outer))
+      responses.push(open(sent, outer))
     }
-    expect(answers[0]?.headers).toMatchObject({ 'ratelimit-policy': '"reads";q=1;w=60', ratelimit: '"reads";r=0;t=60' })
-    expect([answers[1]?.status, answers[1]?.headers['retry-after']]).toEqual([429, '60'])
+    expect(responses[0]?.headers).toMatchObject({
+      'ratelimit-policy': '"reads";q=1;w=60',
+      ratelimit: '"reads";r=0;t=60',
+    })
+    expect([responses[1]?.status, responses[1]?.headers['retry-after']]).toEqual([429, '60'])
   })
 
   it('inner response has the request id of its outer response and of the log', async () => {
@@ -222,16 +225,16 @@ describe('Idempotency-Key of inner calls', () => {
     const credential = codeOf(await tenant.issue())
     const path = contract.vouchers.redeem.path
     const headers = { ...bearer(tenant.token), 'idempotency-key': 'both' }
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, (_, n) =>
         n % 2 === 0
           ? call({ method: 'POST', path, headers, body: { credential } })
           : tenant.runtime(contract.vouchers.redeem, { credential }, { key: 'both' }),
       ),
     )
-    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200))
-    expect(answers.filter(({ headers: it }) => it['idempotent-replayed'] === undefined)).toHaveLength(1)
-    expect(new Set(answers.map(({ data }) => (data as { id: string }).id)).size).toBe(1)
+    expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200))
+    expect(responses.filter(({ headers: it }) => it['idempotent-replayed'] === undefined)).toHaveLength(1)
+    expect(new Set(responses.map(({ data }) => (data as { id: string }).id)).size).toBe(1)
   })
 })
 

@@ -241,11 +241,11 @@ describe('transport keys of a live server', () => {
         const first = await startServerChild(dataDir)
         const call = callerOf(first.send, first.operatorKey)
         const rotations = Array.from({ length: 20 }, () => call(contract.platform.rotateSecureKeys, {}))
-        const answered = (await Promise.all(rotations)).map(({ data }) => data.items)
+        const responses = (await Promise.all(rotations)).map(({ data }) => data.items)
         await first.kill()
         const second = await startServerChild(dataDir)
         const { items } = (await callerOf(second.send, second.operatorKey)(contract.platform.secureKeys, {})).data
-        const known = answered.map((it) => it[0]?.kid)
+        const known = responses.map((it) => it[0]?.kid)
         expect(known).toContain(items[0]?.kid)
         expect(items.filter(({ state }) => state === 'grace')).toHaveLength(20)
         await second.kill()

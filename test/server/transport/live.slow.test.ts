@@ -73,16 +73,16 @@ describe('server process with encrypted sessions', () => {
       const tenant = await newTenant(child)
       const seen: string[] = []
       const send: typeof child.send = async (request) => {
-        const answer = await child.send(request)
-        if (!request.path.endsWith('/session')) seen.push(answer.text)
-        return answer
+        const response = await child.send(request)
+        if (!request.path.endsWith('/session')) seen.push(response.text)
+        return response
       }
       let salt = ''
       const session = await wireSession(
         async (request) => {
-          const answer = await child.send(request)
-          if (request.path === paths.session) salt = JSON.parse(answer.text).salt
-          return answer
+          const response = await child.send(request)
+          if (request.path === paths.session) salt = JSON.parse(response.text).salt
+          return response
         },
         { now: Date.now },
       )

@@ -4,7 +4,7 @@ import { contract, endpoints } from '../../../src/contract/index.js'
 import { sampleOf } from '../../support/extent.js'
 import { securely } from '../../support/secure-send.js'
 import { seededRandom, type TestApp, testApp } from '../../support/server-app.js'
-import { portOf, RawConnection, rawAnswer } from '../../support/server-raw.js'
+import { portOf, RawConnection, rawResponse } from '../../support/server-raw.js'
 import { Scene } from '../../support/server-scene.js'
 import { newTenant } from '../../support/server-tenant.js'
 
@@ -42,10 +42,10 @@ describe('server that requires encryption', () => {
     async (_, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       for (const credential of [undefined, null, 'nonsense']) {
-        const answer = await scene.send({ to: strict, ...(credential === undefined ? {} : { credential }) })
-        expect([answer.status, answer.code]).toEqual([426, 'SECURE_TRANSPORT_REQUIRED'])
-        expect(answer.headers).toMatchObject({ upgrade: 'platform-secure/1', connection: 'Upgrade' })
-        expect(answer.headers).not.toHaveProperty('www-authenticate')
+        const response = await scene.send({ to: strict, ...(credential === undefined ? {} : { credential }) })
+        expect([response.status, response.code]).toEqual([426, 'SECURE_TRANSPORT_REQUIRED'])
+        expect(response.headers).toMatchObject({ upgrade: 'platform-secure/1', connection: 'Upgrade' })
+        expect(response.headers).not.toHaveProperty('www-authenticate')
       }
       const inside = await scene.send({ to: { ...strict, send: securely(strict.send) } })
       expect(inside.status).toBe(endpoint.status)
@@ -79,8 +79,8 @@ describe('server that requires encryption', () => {
       [...names, 'via', 'x-forwarded-for', 'origin', '__proto__'].map((it) => [it, '1']),
     )
     const headers = { ...forged, authorization: `Bearer ${tenant.token}`, upgrade: 'platform-secure/1' }
-    const answer = await strict.send({ method: 'GET', path: contract.templates.list.path, headers })
-    expect(answer.status).toBe(426)
+    const response = await strict.send({ method: 'GET', path: contract.templates.list.path, headers })
+    expect(response.status).toBe(426)
     const body = JSON.stringify({ inner: { origin: '' }, origin: '' })
     const { path } = contract.vouchers.verify
     const sent = { ...headers, 'content-type': 'application/json' }
@@ -96,9 +96,9 @@ describe('application that requires encryption', () => {
       await scene.request()
       const { tenant } = scene
       await tenant.console(contract.apps.update, { appId: tenant.appId, secure_transport: 'required' })
-      const answer = await scene.send({ body: '{' })
-      expect([answer.status, answer.code]).toEqual([426, 'SECURE_TRANSPORT_REQUIRED'])
-      expect(answer.headers).toMatchObject({ upgrade: 'platform-secure/1', connection: 'Upgrade' })
+      const response = await scene.send({ body: '{' })
+      expect([response.status, response.code]).toEqual([426, 'SECURE_TRANSPORT_REQUIRED'])
+      expect(response.headers).toMatchObject({ upgrade: 'platform-secure/1', connection: 'Upgrade' })
       // The credential is checked before: a stranger must not learn that the application requires encryption.
       expect((await scene.send({ credential: null })).status).toBe(401)
       const inside = { ...server, send: securely(server.send) }
@@ -130,22 +130,22 @@ describe('426 over a socket', () => {
   it('response 426 is sent before the request body arrives, and the connection stays usable', async () => {
     const connection = await RawConnection.to(await start())
     connection.write(head('Content-Length: 2\r\n\r\n'))
-    expect((await connection.answer()).status).toBe(426)
+    expect((await connection.response()).status).toBe(426)
     connection.write(`{}${head('Content-Length: 2\r\n\r\n{}')}`)
-    expect((await connection.answer()).status).toBe(426)
+    expect((await connection.response()).status).toBe(426)
     connection.destroy()
   })
 
   it('response 426 closes the connection if the request has Connection: close', async () => {
     const connection = await RawConnection.to(await start())
     connection.write(head('Connection: close\r\nContent-Length: 2\r\n\r\n{}'))
-    const answer = await connection.answer()
-    expect([answer.status, answer.headers.connection]).toEqual([426, 'Upgrade, close'])
+    const response = await connection.response()
+    expect([response.status, response.headers.connection]).toEqual([426, 'Upgrade, close'])
     await connection.end()
   })
 
   it('plain request with an Upgrade header gets 426 like one without', async () => {
     const upgrade = 'Connection: Upgrade\r\nUpgrade: platform-secure/1\r\nContent-Length: 2\r\n\r\n{}'
-    expect((await rawAnswer(await start(), head(upgrade))).status).toBe(426)
+    expect((await rawResponse(await start(), head(upgrade))).status).toBe(426)
   })
 })

@@ -17,8 +17,8 @@ import {
 } from '../../secure/vectors.js'
 import { openTestStore } from '../../support/engines.js'
 import { seededRandom, type TestApp, testApp, testDeps } from '../../support/server-app.js'
-import type { Answer } from '../../support/server-client.js'
-import { portOf, rawAnswer } from '../../support/server-raw.js'
+import type { ApiResponse } from '../../support/server-client.js'
+import { portOf, rawResponse } from '../../support/server-raw.js'
 
 /** Sends every server case of the transport test vectors over a socket to a complete server. */
 
@@ -55,16 +55,16 @@ async function serverOf(it: PositiveCase, now: () => number, allowedOrigins = ['
 const post = (port: number, path: string, headers: Readonly<Record<string, string>>, body: Uint8Array) => {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const head = `POST ${path} HTTP/1.1\r\nHost: x\r\n${lines.join('')}Content-Length: ${body.length}\r\n\r\n`
-  return rawAnswer(port, Buffer.concat([Buffer.from(head, 'latin1'), body]))
+  return rawResponse(port, Buffer.concat([Buffer.from(head, 'latin1'), body]))
 }
 const dispatch = (port: number, request: OuterRequest) =>
   post(port, paths.dispatch, request.headers ?? {}, bodyOf(request))
 
 /** Decrypts a dispatch response with the client keys of the test vector. */
-function opened(it: PositiveCase, sent: unknown, { status, headers, text: body }: Answer): secure.HttpResponse {
-  const answer = secure.openResponse({ status, headers, body }, sent as secure.Envelope, keysOf(it))
-  if (!answer.ok) throw new Error(answer.code)
-  return answer.response
+function opened(it: PositiveCase, sent: unknown, { status, headers, text: body }: ApiResponse): secure.HttpResponse {
+  const response = secure.openResponse({ status, headers, body }, sent as secure.Envelope, keysOf(it))
+  if (!response.ok) throw new Error(response.code)
+  return response.response
 }
 
 it('transport vector file has 12 positive, 79 negative, 24 session and 55 path cases', () => {
@@ -84,17 +84,17 @@ it.each(vectors.positive.map((it) => [it.id, it] as const))(
     expect([made.status, JSON.parse(made.text)]).toEqual([200, { sid, salt, brand, origin, expiresAt }])
 
     now = vector.serverNow
-    const answer = await dispatch(port, vector.request)
-    expect([answer.status, answer.headers['content-type']]).toEqual([200, secure.MEDIA_TYPE])
-    expect(answer.headers['cache-control']).toBe('no-store')
+    const response = await dispatch(port, vector.request)
+    expect([response.status, response.headers['content-type']]).toEqual([200, secure.MEDIA_TYPE])
+    expect(response.headers['cache-control']).toBe('no-store')
     const { iv: _iv, ciphertext: _ciphertext, ...repeated } = vector.request.envelope
-    expect(JSON.parse(answer.text)).toEqual({
+    expect(JSON.parse(response.text)).toEqual({
       ...repeated,
       iv: expect.stringMatching(/^[\w-]{16}$/),
       ciphertext: expect.stringMatching(/^[\w-]+$/),
     })
     // This server does not know the token of the vector, so a plain call fails in the same way.
-    const inner = opened(vector, vector.request.envelope, answer)
+    const inner = opened(vector, vector.request.envelope, response)
     expect([inner.status, JSON.parse(inner.body)]).toEqual([401, expect.objectContaining({ code: 'TOKEN_INVALID' })])
   },
 )
@@ -109,22 +109,22 @@ it.each(vectors.negative.map((it) => [it.id, it] as const))(
       const { status, text } = await dispatch(port, { headers: base.request.headers, ...earlier })
       expect(status === 200 ? 'OK' : JSON.parse(text).code).toBe(earlier.expect)
     }
-    const answer = await dispatch(port, vector)
+    const response = await dispatch(port, vector)
     const { outerStatus, code, innerStatus, innerCode } = vector.expect
-    expect(answer.status).toBe(outerStatus)
+    expect(response.status).toBe(outerStatus)
     if (typeof code === 'string') {
-      expect(answer.code).toBe(code)
-      expect(answer.headers['x-request-id']).toBe(answer.envelope.requestId)
+      expect(response.code).toBe(code)
+      expect(response.headers['x-request-id']).toBe(response.envelope.requestId)
       return
     }
     const sent = vector.envelope ?? JSON.parse(Buffer.from(bodyOf(vector)).toString())
-    const inner = opened(base, sent, answer)
+    const inner = opened(base, sent, response)
     if (innerStatus === undefined) return
     expect([inner.status, JSON.parse(inner.body)]).toEqual([
       innerStatus,
       expect.objectContaining({ success: false, code: innerCode }),
     ])
-    expect(inner.headers['x-request-id']).toBe(answer.headers['x-request-id'])
+    expect(inner.headers['x-request-id']).toBe(response.headers['x-request-id'])
   },
 )
 
@@ -133,10 +133,10 @@ it.each(vectors.sessionRequest.map((it) => [it.id, it] as const))(
   async (_, vector) => {
     const base = positive('p01-get-no-origin')
     const port = await serverOf(base, () => base.serverNow, [...vector.allowedOrigins])
-    const answer = await post(port, paths.session, vector.headers, Buffer.from(JSON.stringify(vector.body)))
-    expect(answer.status).toBe(vector.expect.outerStatus)
-    if (vector.expect.code === null) expect(Object.keys(JSON.parse(answer.text))).toContain('salt')
-    else expect(answer.code).toBe(vector.expect.code)
+    const response = await post(port, paths.session, vector.headers, Buffer.from(JSON.stringify(vector.body)))
+    expect(response.status).toBe(vector.expect.outerStatus)
+    if (vector.expect.code === null) expect(Object.keys(JSON.parse(response.text))).toContain('salt')
+    else expect(response.code).toBe(vector.expect.code)
   },
 )
 
@@ -151,8 +151,8 @@ it.each(vectors.paths.map((it) => [JSON.stringify(it.path).slice(0, 80), it] as 
     const sealed = secure.sealRequest(plaintext, session, base.serverNow, seededRandom('client'))
     if (!sealed.ok) throw new Error(sealed.code)
     const { request, envelope } = sealed
-    const answer = await post(port, request.path, request.headers, Buffer.from(request.body ?? ''))
-    const { status, body } = opened(base, envelope, answer)
+    const response = await post(port, request.path, request.headers, Buffer.from(request.body ?? ''))
+    const { status, body } = opened(base, envelope, response)
     const { code, details } = JSON.parse(body)
     const refused = [400, 'SECURE_REQUEST_INVALID', { part: 'path' }]
     if (valid) expect(code).toMatch(/^(TOKEN_MISSING|ROUTE_NOT_FOUND|METHOD_NOT_ALLOWED)$/)

@@ -23,9 +23,9 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
 
   const application = (username: string) => ({ name: 'Coffee bot', username })
   const applied = async (id: string, accountId = 'acc'): Promise<Bot> => {
-    const answer = await store.write(() => bots.apply(accountId, id, application(id), NOW, false))
-    if ('ok' in answer) throw new Error(answer.code)
-    return answer
+    const response = await store.write(() => bots.apply(accountId, id, application(id), NOW, false))
+    if ('ok' in response) throw new Error(response.code)
+    return response
   }
   const approved = async (id: string) => {
     await applied(id)
@@ -58,7 +58,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
     await store.write(() => bots.showToken('acc', 'bot_1', token('first'), NOW))
     const before = await everything()
     const draft = templateRow({ status: 'draft' })
-    const answers = [
+    const responses = [
       await store.write(() => bots.apply('other', 'bot_3', application('bot_1'), LATER, true)),
       await store.write(() => bots.update('acc', 'bot_2', { name: 'x' }, LATER)),
       await store.write(() => bots.update('acc', 'bot_1', { name: 'Coffee bot' }, LATER)),
@@ -74,7 +74,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
       await store.write(() => botTemplates.create('acc', 'bot_1', draft)),
       await store.write(() => botTemplates.submit('acc', 'bot_1', 'tpl_1', LATER, true)),
     ]
-    expect(answers.map((it) => ('ok' in it ? it.code : 'fine'))).toEqual([
+    expect(responses.map((it) => ('ok' in it ? it.code : 'fine'))).toEqual([
       'USERNAME_TAKEN',
       'BOT_NOT_APPROVED',
       'fine',
@@ -96,10 +96,10 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
   it('exactly one of several concurrent showToken calls returns the bot token', async () => {
     await approved('bot_1')
     const seeds = ['a', 'b', 'c']
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       seeds.map((seed) => store.write(() => bots.showToken('acc', 'bot_1', token(seed), NOW))),
     )
-    const shown = answers.map((it) => ('ok' in it ? it : [it.one_time_token, it.token_prefix]))
+    const shown = responses.map((it) => ('ok' in it ? it : [it.one_time_token, it.token_prefix]))
     const first = shown.findIndex((it) => Array.isArray(it) && it[0] !== undefined)
     if (hasOneWriter) expect(first).toBe(0)
     const shownToken = token(seeds[first] as string)

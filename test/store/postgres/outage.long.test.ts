@@ -4,7 +4,7 @@ import { contract } from '../../../src/contract/index.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
 import { wireSession } from '../../support/secure-wire.js'
 import { type LiveServer, standaloneServer, temporaryFolder } from '../../support/server.js'
-import type { Answer } from '../../support/server-client.js'
+import type { ApiResponse } from '../../support/server-client.js'
 import { until } from '../../support/server-deliveries.js'
 import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
 import { tcpGate } from '../../support/tcp-gate.js'
@@ -29,10 +29,10 @@ const live = async (url: string): Promise<LiveServer> => {
 
 /** Clients that issue and redeem until stopped; each repeats a failed call with its idempotency key. */
 class Load {
-  readonly answered = new Map<string, Answer>()
-  readonly calls = new Map<string, () => Promise<Answer>>()
+  readonly responses = new Map<string, ApiResponse>()
+  readonly calls = new Map<string, () => Promise<ApiResponse>>()
   /** Responses to failed calls. */
-  readonly refusals: Answer[] = []
+  readonly refusals: ApiResponse[] = []
   #over = false
   #clerks: Promise<unknown> = Promise.resolve()
 
@@ -52,29 +52,29 @@ class Load {
       const issued = await this.#settle(`i-${key}`, () =>
         tenant.runtime(contract.vouchers.issue, input, { key: `i-${key}` }),
       )
-      const credential = codeOf((issued as Answer<Parameters<typeof codeOf>[0]>).data)
+      const credential = codeOf((issued as ApiResponse<Parameters<typeof codeOf>[0]>).data)
       await this.#settle(`r-${key}`, () =>
         tenant.runtime(contract.vouchers.redeem, { credential }, { key: `r-${key}` }),
       )
     }
   }
 
-  async #settle(key: string, call: () => Promise<Answer>): Promise<Answer> {
+  async #settle(key: string, call: () => Promise<ApiResponse>): Promise<ApiResponse> {
     this.calls.set(key, call)
     for (;;) {
-      const answer = await call()
-      if (answer.code === null) {
-        this.answered.set(key, answer)
-        return answer
+      const response = await call()
+      if (response.code === null) {
+        this.responses.set(key, response)
+        return response
       }
-      this.refusals.push(answer)
+      this.refusals.push(response)
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
 }
 
 /** Expects every refusal during an outage of PostgreSQL to be a 503 with Retry-After. */
-function expectOutage(refusals: readonly Answer[]): void {
+function expectOutage(refusals: readonly ApiResponse[]): void {
   const kinds = new Set(refusals.map((it) => `${it.status} ${it.code} ${it.headers['retry-after'] ?? 'none'}`))
   expect(kinds).toEqual(new Set(['503 SERVICE_UNAVAILABLE 1']))
 }
@@ -88,7 +88,7 @@ describe('PostgreSQL restarted under load', () => {
       const { id: templateId } = await tenant.template({ issue_limit: 100_000 })
       const load = new Load()
       load.start(tenant, templateId, 8)
-      await until(() => load.answered.size > 60)
+      await until(() => load.responses.size > 60)
 
       if (how === 'killed') postgres.kill()
       await postgres.stop()
@@ -97,18 +97,18 @@ describe('PostgreSQL restarted under load', () => {
       expect((await server.send({ method: 'GET', path: '/healthz' })).status).toBe(200)
       await postgres.start()
       expect((await tenant.runtime(contract.templates.list, {})).code).toBe(null)
-      const before = load.answered.size
-      await until(() => load.answered.size > before + 20)
+      const before = load.responses.size
+      await until(() => load.responses.size > before + 20)
       await load.stop()
 
       expectOutage(load.refusals)
       const redeemed = new Set<string>()
       for (const [key, call] of load.calls) {
         const again = await call()
-        const first = load.answered.get(key) as Answer
+        const first = load.responses.get(key) as ApiResponse
         expect([key, again.status, again.sameness]).toEqual([key, first.status, first.sameness])
         expect(again.headers['idempotent-replayed']).toBe('true')
-        if (key.startsWith('r')) redeemed.add((again as Answer<{ voucherId: string }>).data.voucherId)
+        if (key.startsWith('r')) redeemed.add((again as ApiResponse<{ voucherId: string }>).data.voucherId)
       }
       expect(redeemed.size).toBe(load.calls.size / 2)
       const [template] = (await tenant.runtime(contract.templates.list, {})).data.items
@@ -151,12 +151,12 @@ describe('PostgreSQL that does not respond', () => {
     const { id: templateId } = await tenant.template({ issue_limit: 100_000 })
     const load = new Load()
     load.start(tenant, templateId, 8)
-    await until(() => load.answered.size > 20)
+    await until(() => load.responses.size > 20)
     gate.freeze()
     await until(() => load.refusals.length >= 8)
     gate.thaw()
-    const before = load.answered.size
-    await until(() => load.answered.size > before + 20)
+    const before = load.responses.size
+    await until(() => load.responses.size > before + 20)
     await load.stop()
     expectOutage(load.refusals)
     const [template] = (await tenant.runtime(contract.templates.list, {})).data.items

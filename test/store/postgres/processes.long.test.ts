@@ -6,7 +6,7 @@ import { takeDatabase } from '../../support/postgres-database.js'
 import { temporaryFolder } from '../../support/server.js'
 import { newChat, say } from '../../support/server-chats.js'
 import { type ServerChild, startServerChild } from '../../support/server-child.js'
-import type { Answer } from '../../support/server-client.js'
+import type { ApiResponse } from '../../support/server-client.js'
 import { newReceiver, until } from '../../support/server-deliveries.js'
 import { at, serverPair, tally } from '../../support/server-pair.js'
 import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
@@ -17,10 +17,10 @@ describe('races between two processes', () => {
   it('1,000 concurrent issues against a quota of 100 create 100 vouchers', async () => {
     const tenant = await newTenant(servers.first)
     const { id } = await tenant.template({ issue_limit: 100 })
-    const answers = await servers.spread(1_000, tenant, (to, index) =>
+    const responses = await servers.spread(1_000, tenant, (to, index) =>
       to.runtime(contract.vouchers.issue, { template_id: id, external_issue_id: `o-${index}`, recipient_user_id: 'u' }),
     )
-    expect(tally(answers)).toEqual({ null: 100, TEMPLATE_QUOTA_EXHAUSTED: 900 })
+    expect(tally(responses)).toEqual({ null: 100, TEMPLATE_QUOTA_EXHAUSTED: 900 })
   })
 })
 
@@ -65,17 +65,21 @@ describe('two processes killed in turn under load', () => {
     const both = [servers.first, servers.second] as [ServerChild, ServerChild]
     const tenant = await newTenant(both[0])
     const { id: templateId } = await tenant.template({ issue_limit: 100_000 })
-    const answered = new Map<string, Answer>()
-    const calls = new Map<string, (to: Tenant) => Promise<Answer>>()
+    const responses = new Map<string, ApiResponse>()
+    const calls = new Map<string, (to: Tenant) => Promise<ApiResponse>>()
     let over = false
-    const settle = async (key: string, index: number, call: (to: Tenant) => Promise<Answer>): Promise<Answer> => {
+    const settle = async (
+      key: string,
+      index: number,
+      call: (to: Tenant) => Promise<ApiResponse>,
+    ): Promise<ApiResponse> => {
       calls.set(key, call)
       for (;;) {
         try {
-          const answer = await call(at(both[index] as ServerChild, tenant))
-          if (answer.status === 503) continue
-          answered.set(key, answer)
-          return answer
+          const response = await call(at(both[index] as ServerChild, tenant))
+          if (response.status === 503) continue
+          responses.set(key, response)
+          return response
         } catch {
           // The connection is lost: repeat the call at the restarted process.
           await setTimeout(20)
@@ -89,7 +93,7 @@ describe('two processes killed in turn under load', () => {
         const issued = await settle(`i-${key}`, index, (to) =>
           to.runtime(contract.vouchers.issue, input, { key: `i-${key}` }),
         )
-        const credential = codeOf((issued as Answer<Parameters<typeof codeOf>[0]>).data)
+        const credential = codeOf((issued as ApiResponse<Parameters<typeof codeOf>[0]>).data)
         await settle(`r-${key}`, index, (to) =>
           to.runtime(contract.vouchers.redeem, { credential }, { key: `r-${key}` }),
         )
@@ -97,8 +101,8 @@ describe('two processes killed in turn under load', () => {
     }
     const clerks = Promise.all(['a', 'b', 'c', 'd'].map((name, index) => clerk(index % 2, name)))
     for (let round = 0; round < 4; round++) {
-      const before = answered.size
-      await until(() => answered.size > before + 20)
+      const before = responses.size
+      await until(() => responses.size > before + 20)
       await both[round % 2]?.kill()
       both[round % 2] = await servers.start()
       ;[servers.first, servers.second] = both
@@ -110,9 +114,13 @@ describe('two processes killed in turn under load', () => {
       [...calls].map(async ([key, call]) => [key, await call(at(both[0], tenant))] as const),
     )
     for (const [key, again] of repeats) {
-      expect([key, again.status, again.sameness]).toEqual([key, answered.get(key)?.status, answered.get(key)?.sameness])
+      expect([key, again.status, again.sameness]).toEqual([
+        key,
+        responses.get(key)?.status,
+        responses.get(key)?.sameness,
+      ])
       expect(again.headers['idempotent-replayed']).toBe('true')
-      if (key.startsWith('r')) vouchers.add((again as Answer<{ voucherId: string }>).data.voucherId)
+      if (key.startsWith('r')) vouchers.add((again as ApiResponse<{ voucherId: string }>).data.voucherId)
     }
     expect(vouchers.size).toBe(calls.size / 2)
     const [template] = (await at(both[1], tenant).runtime(contract.templates.list, {})).data.items

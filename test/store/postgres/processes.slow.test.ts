@@ -6,7 +6,7 @@ import { wireSession } from '../../support/secure-wire.js'
 import { temporaryFolder } from '../../support/server.js'
 import { newChat, say } from '../../support/server-chats.js'
 import { type ServerChild, startServerChild } from '../../support/server-child.js'
-import { type Answer, callerOf } from '../../support/server-client.js'
+import { type ApiResponse, callerOf } from '../../support/server-client.js'
 import { until } from '../../support/server-deliveries.js'
 import { at, serverPair, tally } from '../../support/server-pair.js'
 import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
@@ -18,23 +18,23 @@ describe('races between two processes', () => {
   it('one of 100 concurrent redeems at two processes succeeds; all refusals name that redemption', async () => {
     const tenant = await newTenant(servers.first)
     const voucher = await tenant.issue()
-    const answers = await spread(100, tenant, (to, index) =>
+    const responses = await spread(100, tenant, (to, index) =>
       to.runtime(contract.vouchers.redeem, { credential: codeOf(voucher, index % 4 < 2 ? 'qr_token' : 'redeem_code') }),
     )
-    expect(tally(answers)).toEqual({ null: 1, VOUCHER_ALREADY_REDEEMED: 99 })
-    const won = answers.find((it) => it.code === null)
-    const named = new Set(answers.filter((it) => it.code !== null).map((it) => it.details.redemption_id))
+    expect(tally(responses)).toEqual({ null: 1, VOUCHER_ALREADY_REDEEMED: 99 })
+    const won = responses.find((it) => it.code === null)
+    const named = new Set(responses.filter((it) => it.code !== null).map((it) => it.details.redemption_id))
     expect(named).toEqual(new Set([won?.data.id]))
   })
 
   it('60 concurrent issues at two processes against a quota of 20 create 20 vouchers', async () => {
     const tenant = await newTenant(servers.first)
     const { id } = await tenant.template({ issue_limit: 20 })
-    const answers = await spread(60, tenant, (to, index) =>
+    const responses = await spread(60, tenant, (to, index) =>
       to.runtime(contract.vouchers.issue, { template_id: id, external_issue_id: `o-${index}`, recipient_user_id: 'u' }),
     )
-    expect(tally(answers)).toEqual({ null: 20, TEMPLATE_QUOTA_EXHAUSTED: 40 })
-    const issued = answers.filter((it) => it.code === null).map((it) => it.data)
+    expect(tally(responses)).toEqual({ null: 20, TEMPLATE_QUOTA_EXHAUSTED: 40 })
+    const issued = responses.filter((it) => it.code === null).map((it) => it.data)
     expect(new Set(issued.flatMap((it) => it.credentials.map(({ value }) => value))).size).toBe(40)
     expect((await tenant.runtime(contract.templates.list, {})).data.items[0]?.issuedCount).toBe(20)
   })
@@ -47,15 +47,15 @@ describe('races between two processes', () => {
       const voucher = await tenant.issue(templateId)
       const redemption = what === 'reverse' ? await tenant.redeem(voucher) : null
       const input = { template_id: templateId, external_issue_id: 'o-1', recipient_user_id: 'u' }
-      const answers = await spread<Answer>(100, tenant, (to) => {
+      const responses = await spread<ApiResponse>(100, tenant, (to) => {
         const extra = { key: `one-of-${what}` }
         if (what === 'issue') return to.runtime(contract.vouchers.issue, input, extra)
         if (what === 'redeem') return to.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) }, extra)
         return to.runtime(contract.vouchers.reverse, { redemptionId: redemption?.id as string }, extra)
       })
-      expect(tally(answers)).toEqual({ null: 100 })
-      expect(new Set(answers.map((it) => `${it.status} ${it.sameness}`)).size).toBe(1)
-      expect(answers.filter((it) => it.headers['idempotent-replayed'] === undefined).length).toBe(1)
+      expect(tally(responses)).toEqual({ null: 100 })
+      expect(new Set(responses.map((it) => `${it.status} ${it.sameness}`)).size).toBe(1)
+      expect(responses.filter((it) => it.headers['idempotent-replayed'] === undefined).length).toBe(1)
     },
   )
 
@@ -63,21 +63,21 @@ describe('races between two processes', () => {
     const tenant = await newTenant(servers.first)
     for (let round = 0; round < 3; round++) {
       const vouchers = [await tenant.issue(), await tenant.issue()]
-      const answers = await spread(2, tenant, (to, index) =>
+      const responses = await spread(2, tenant, (to, index) =>
         to.runtime(
           contract.vouchers.redeem,
           { credential: codeOf(vouchers[index] as (typeof vouchers)[number]) },
           { key: `two-requests-${round}` },
         ),
       )
-      expect(tally(answers)).toEqual({ null: 1, IDEMPOTENCY_KEY_REUSED: 1 })
+      expect(tally(responses)).toEqual({ null: 1, IDEMPOTENCY_KEY_REUSED: 1 })
     }
   })
 
   it('concurrent creates at two processes stop at 50 applications of an account', async () => {
     const tenant = await newTenant(servers.first)
-    const answers = await spread(60, tenant, (to) => to.console(contract.apps.create, { name: 'Shop' }))
-    expect(tally(answers)).toEqual({ null: 49, APPLICATION_LIMIT_REACHED: 11 })
+    const responses = await spread(60, tenant, (to) => to.console(contract.apps.create, { name: 'Shop' }))
+    expect(tally(responses)).toEqual({ null: 49, APPLICATION_LIMIT_REACHED: 11 })
   })
 
   it('updates of a bot have ids without gaps, whichever of two processes creates them', async () => {
@@ -156,12 +156,12 @@ describe('changes that reach the other process', () => {
     }
     for (const server of [servers.second, servers.first]) {
       const sent = session.seal(call)
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? servers.first : servers.second).send(sent)),
       )
-      const opened = answers.filter((it) => it.status === 200)
+      const opened = responses.filter((it) => it.status === 200)
       expect(opened.length).toBe(1)
-      expect(session.open(sent, opened[0] as Answer).status).toBe(200)
+      expect(session.open(sent, opened[0] as ApiResponse).status).toBe(200)
       expect((await server.send(sent)).code).toBe('REQUEST_REPLAYED')
     }
   })

@@ -8,7 +8,7 @@ import { addLaterMigration } from '../../support/later-migration.js'
 import { emptyDatabase } from '../../support/postgres-database.js'
 import { query } from '../../support/postgres-query.js'
 import { standaloneServer, temporaryFolder } from '../../support/server.js'
-import type { Answer } from '../../support/server-client.js'
+import type { ApiResponse } from '../../support/server-client.js'
 import { until } from '../../support/server-deliveries.js'
 import { codeOf, newTenant, Tenant } from '../../support/server-tenant.js'
 
@@ -45,7 +45,7 @@ it('calls at an older server all succeed while a newer version extends the schem
   const tenant = await newTenant(server)
   const { id } = await tenant.template({ issue_limit: 100_000 })
   let over = false
-  const failed: Answer[] = []
+  const failed: ApiResponse[] = []
   const redeemed: string[] = []
   const clerk = async (name: string) => {
     for (let n = 0; !over; n++) {
@@ -54,8 +54,8 @@ it('calls at an older server all succeed while a newer version extends the schem
       if (issued.code !== null) return void failed.push(issued)
       const credential = codeOf(issued.data)
       const verified = await tenant.runtime(contract.vouchers.verify, { credential })
-      const answer = await tenant.runtime(contract.vouchers.redeem, { credential })
-      for (const it of [verified, answer]) if (it.code !== null) failed.push(it)
+      const response = await tenant.runtime(contract.vouchers.redeem, { credential })
+      for (const it of [verified, response]) if (it.code !== null) failed.push(it)
       redeemed.push(input.external_issue_id)
     }
   }

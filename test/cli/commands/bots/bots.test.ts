@@ -259,9 +259,9 @@ test('the timeline of a delivery has a line for the delivery, each attempt and t
 test('the timeline of a delivery shows status or error of each attempt and marks manual attempts', () => {
   const attempt = { number: 1, manual: true, started_at: '2026-11-21T10:00:00.000Z', duration_ms: 5, status_code: null }
   const refused = { ...attempt, error: { code: 'connection_refused', message: 'The endpoint refused the connection.' } }
-  const answered = { ...attempt, manual: false, status_code: 200, error: null }
+  const delivered = { ...attempt, manual: false, status_code: 200, error: null }
   expect(
-    timeline({ attempts: [refused, answered] }, now)
+    timeline({ attempts: [refused, delivered] }, now)
       .split('\n')
       .slice(1),
   ).toEqual([

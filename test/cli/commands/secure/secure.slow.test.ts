@@ -249,8 +249,8 @@ describe('--secure required through a faulty proxy', () => {
 describe('secure bootstrap, session, pin', () => {
   test('secure bootstrap prints the members of the response, the pin and the clock offset', async () => {
     const shown = JSON.parse((await cli('secure bootstrap --json', { env: env() })).stdout)
-    const answer = await (await fetch(server.baseUrl + paths.bootstrap)).text()
-    const { serverTime: _now, ...fields } = JSON.parse(answer)
+    const response = await (await fetch(server.baseUrl + paths.bootstrap)).text()
+    const { serverTime: _now, ...fields } = JSON.parse(response)
     expect(shown).toMatchObject({ ...fields, pinned: null, pin: expect.stringMatching(/^sha256:.{43}$/) })
     expect(shown.clockOffsetMs).toBeTypeOf('number')
     expect(shown.pin.slice(7, 23)).toBe(shown.kid)

@@ -122,17 +122,17 @@ test('webhook bridge completes and confirms the delivery in flight on SIGINT and
   const { say, waiting, bridge } = await startServerWithBot()
   await say('a')
   const asked = latch()
-  const answer = latch()
+  const response = latch()
   const app = await webhookReceiver(secret, async () => {
     asked.resolve()
-    await answer.promise
+    await response.promise
     return 200
   })
   const { child, said } = bridge(app.url)
   await asked.promise
   child.kill('SIGINT')
   await said('Ending after the delivery in flight.')
-  answer.resolve()
+  response.resolve()
   expect(await ended(child)).toBe(130)
   expect(app.received).toHaveLength(1)
   expect(await waiting()).toEqual([2])

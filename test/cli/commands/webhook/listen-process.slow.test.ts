@@ -62,7 +62,7 @@ const exitOf = async (child: ChildProcess) => {
 
 test('a killed webhook listen has recorded every delivery to which it had responded', async () => {
   const home = temporaryDir()
-  const answered: number[] = []
+  const responses: number[] = []
   let id = 0
   for (let round = 0; round < 2; round++) {
     const { child, port } = await start(home)
@@ -75,8 +75,8 @@ test('a killed webhook listen has recorded every delivery to which it had respon
         } catch {
           return
         }
-        answered.push(mine)
-        if (answered.length >= 150 * (round + 1)) child.kill('SIGKILL')
+        responses.push(mine)
+        if (responses.length >= 150 * (round + 1)) child.kill('SIGKILL')
       }
     }
     const exit = exitOf(child)
@@ -86,7 +86,7 @@ test('a killed webhook listen has recorded every delivery to which it had respon
 
     const inbox = new Inbox(join(home, 'inbox'))
     const recorded = new Set(inbox.find({}).map((it) => Number(inbox.read(it.id)?.update_id)))
-    expect(answered.filter((it) => !recorded.has(it))).toEqual([])
+    expect(responses.filter((it) => !recorded.has(it))).toEqual([])
     expect([...recorded].every((it) => it >= 1 && it <= id)).toBe(true)
   }
 })

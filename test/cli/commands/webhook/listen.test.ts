@@ -75,13 +75,13 @@ const linesOf = ({ stdout }: Ran) =>
     .filter((it) => it !== '')
     .map((it) => JSON.parse(it))
 
-async function application(answer: (index: number) => number = () => 200) {
+async function application(statusOf: (index: number) => number = () => 200) {
   const got: { path: string; body: string; headers: string[] }[] = []
   const server = createServer(async (request, response) => {
     const chunks = await chunksOf(request)
     const { url: path = '', rawHeaders: headers } = request
     const index = got.push({ path, body: Buffer.concat(chunks).toString('latin1'), headers }) - 1
-    response.writeHead(answer(index), { 'X-App': 'yes' }).end(`answer ${index}`)
+    response.writeHead(statusOf(index), { 'X-App': 'yes' }).end(`response ${index}`)
   })
   return { got, url: `http://127.0.0.1:${await listen(server)}` }
 }
@@ -437,9 +437,12 @@ test('webhook inbox show prints headers, body, verdict and responses; --raw prin
   expect(shown.headers.map(([name]: [string]) => name)).toContain('X-Platform-Signature-V2')
   expect(shown.responses).toMatchObject([{ status: 500, to: expect.stringContaining('/hook'), replay: false }])
   expect(shown.responses[0].headers).toContainEqual(['X-App', 'yes'])
-  expect(shown.responses[0]).toMatchObject({ body_base64: Buffer.from('answer 1').toString('base64'), body_bytes: 8 })
+  expect(shown.responses[0]).toMatchObject({
+    body_base64: Buffer.from('response 1').toString('base64'),
+    body_bytes: 10,
+  })
   expect((await cli('webhook inbox show 1-2 --inbox inbox', { home })).stdout).toMatch(
-    /responded 500 after \d+ ms {2}by http.*\n(?:.+\n)*X-App: yes\n(?:.+\n)*\nanswer 1\n/,
+    /responded 500 after \d+ ms {2}by http.*\n(?:.+\n)*X-App: yes\n(?:.+\n)*\nresponse 1\n/,
   )
   expect(shown.body).toEqual(JSON.parse(String(updateBody(2, 'ping', 'é'))))
   const raw = await cli('webhook inbox show 2 --inbox inbox --raw', { home })

@@ -18,8 +18,8 @@ const now = Date.UTC(2026, 10, 21, 10)
 const seconds = now / 1000
 const env = { VOUCHERCTL_WEBHOOK_SECRET: secret }
 const trigger = (args: string) => cli(`webhook trigger ${args}`, { env, now })
-const receiver = (answer?: (delivery: ReceivedDelivery, index: number) => number) =>
-  webhookReceiver(secret, answer, now)
+const receiver = (respond?: (delivery: ReceivedDelivery, index: number) => number) =>
+  webhookReceiver(secret, respond, now)
 const lines = (stdout: string) =>
   stdout
     .trim()

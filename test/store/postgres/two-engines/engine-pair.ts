@@ -9,7 +9,7 @@ import { Random } from '../../../faults/random.js'
 import { exportOf, fromPostgres, fromSqlite } from '../../../support/move.js'
 import { DELETE_ALL, takeDatabase } from '../../../support/postgres-database.js'
 import { temporaryFolder } from '../../../support/server.js'
-import { Answer, type WireRequest } from '../../../support/server-client.js'
+import { ApiResponse, type WireRequest } from '../../../support/server-client.js'
 import { withRandomOf } from './call-random.js'
 import { EngineServer } from './engine-server.js'
 
@@ -26,12 +26,12 @@ export class Difference extends Error {
 }
 
 /** The failure of an encrypted session as a response. */
-const failedSession = ({ message }: Error) => new Answer(0, {}, JSON.stringify({ success: false, code: message }))
+const failedSession = ({ message }: Error) => new ApiResponse(0, {}, JSON.stringify({ success: false, code: message }))
 
 const MASKED = /"(duration_ms|seq)":[0-9.]+/g
 
 /** The response as text, without the real time. The lines of a stream are sorted: concurrent calls end in any order. */
-function textOf({ status, headers: { date: _, ...headers }, text }: Answer): string {
+function textOf({ status, headers: { date: _, ...headers }, text }: ApiResponse): string {
   const isStream = headers['content-type']?.includes('ndjson') === true
   const body = isStream ? text.replaceAll(MASKED, '"$1":0').split('\n').sort().join('\n') : text
   const shown = isStream ? { ...headers, 'content-length': undefined } : headers
@@ -75,7 +75,7 @@ export class EnginePair {
   }
 
   /** Sends a call to both servers, in plain text or encrypted. @throws Difference */
-  async send(request: WireRequest, isSealed = false): Promise<Answer> {
+  async send(request: WireRequest, isSealed = false): Promise<ApiResponse> {
     const call = ++this.#calls
     const [sqlite, postgres] = await this.#onBoth(`call ${call}`, ({ server, sealed }) =>
       isSealed ? sealed(request).catch(failedSession) : server.send(request),
@@ -84,7 +84,7 @@ export class EnginePair {
   }
 
   /** Sends a poll, and runs `meanwhile` while the poll waits on both servers. @throws Difference */
-  async poll(request: WireRequest, meanwhile: () => Promise<void>): Promise<Answer> {
+  async poll(request: WireRequest, meanwhile: () => Promise<void>): Promise<ApiResponse> {
     const call = ++this.#calls
     const polls = this.engines.map(({ server, polls }) => {
       const waits = new Promise<'waits'>((resolve) => {
@@ -96,7 +96,7 @@ export class EnginePair {
     const states = await Promise.all(polls.map(({ waits, response }) => Promise.race([waits, response])))
     if (states.every((it) => it === 'waits')) await meanwhile()
     const [sqlite, postgres] = await Promise.all(polls.map((it) => it.response))
-    return this.#equal(call, request, sqlite as Answer, postgres as Answer)
+    return this.#equal(call, request, sqlite as ApiResponse, postgres as ApiResponse)
   }
 
   /** Does background work on both engines. @throws Difference */
@@ -113,7 +113,7 @@ export class EnginePair {
     for (const { server } of this.engines) await server.close()
   }
 
-  #equal(call: number, request: WireRequest, sqlite: Answer, postgres: Answer): Answer {
+  #equal(call: number, request: WireRequest, sqlite: ApiResponse, postgres: ApiResponse): ApiResponse {
     const texts = [textOf(sqlite), textOf(postgres)] as const
     this.#latest = `call ${call}, ${request.method} ${request.path} ${request.body ?? ''}`
     if (texts[0] !== texts[1]) throw new Difference('responses', this.#latest, texts)

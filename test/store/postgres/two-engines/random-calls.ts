@@ -9,7 +9,7 @@ import {
 import { contract, endpoints } from '../../../../src/contract/index.js'
 import { Random } from '../../../faults/random.js'
 import type { Sometimes } from '../../../faults/sometimes.js'
-import { type Answer, type WireRequest, wireOf } from '../../../support/server-client.js'
+import { type ApiResponse, type WireRequest, wireOf } from '../../../support/server-client.js'
 import { botBody, templateBody } from '../../../support/server-tenant.js'
 import type { EnginePair } from './engine-pair.js'
 import { type Kind, KnownObjects } from './known-objects.js'
@@ -179,16 +179,16 @@ export class RandomCalls {
 
   async #sealed(): Promise<void> {
     const call = this.#make(this.#random.pick(runtimeEndpoints))
-    const answer = await this.pair.send(call.request, true)
-    await this.#take(call, answer)
-    if (answer.status === call.endpoint.status) this.reached.note('an encrypted call succeeded')
+    const response = await this.pair.send(call.request, true)
+    await this.#take(call, response)
+    if (response.status === call.endpoint.status) this.reached.note('an encrypted call succeeded')
   }
 
   async #repeat(): Promise<void> {
     const earlier = this.#random.pick(this.#repeatable)
     if (earlier === undefined) return
-    const answer = await this.#send(earlier)
-    if (answer.headers['idempotent-replayed'] === 'true') this.reached.note('an idempotent call was replayed')
+    const response = await this.#send(earlier)
+    if (response.headers['idempotent-replayed'] === 'true') this.reached.note('an idempotent call was replayed')
   }
 
   /** Sends reads, or calls that write to different applications: their results depend on no order. */
@@ -207,8 +207,8 @@ export class RandomCalls {
       const call = this.#make(random.pick(voucherWrites))
       if (call.appId !== undefined) byApp.set(call.appId, call)
     }
-    const answers = await this.#sendAll([...byApp.values()])
-    const applied = answers.filter(({ status }) => status < 300).length
+    const responses = await this.#sendAll([...byApp.values()])
+    const applied = responses.filter(({ status }) => status < 300).length
     if (applied > 1) this.reached.note('concurrent calls of two applications took effect')
   }
 
@@ -221,7 +221,7 @@ export class RandomCalls {
     const make = (endpoint: Endpoint, input: Record<string, unknown>, by: Caller) => this.#callOf(endpoint, input, by)
     const offset = this.#known.offsets.get(botId) ?? 1
     const poll = make(contract.bots.updates, { offset, timeout: POLL_SECONDS, allowed_updates: ['ping'] }, caller)
-    const answer = await this.pair.poll(poll.request, async () => {
+    const response = await this.pair.poll(poll.request, async () => {
       this.reached.note('a poll waited')
       if (random.chance(0.4)) {
         const url = 'https://hooks.example.com/hook'
@@ -234,7 +234,7 @@ export class RandomCalls {
       }
       await this.#send(make(contract.bots.updates, { offset, timeout: 0 }, caller))
     })
-    this.#note(poll, answer)
+    this.#note(poll, response)
   }
 
   #make(endpoint: Endpoint): Call {
@@ -315,43 +315,46 @@ export class RandomCalls {
   }
 
   /** Sends calls concurrently, and learns from their responses in the order of the calls. */
-  async #sendAll(calls: readonly Call[]): Promise<readonly Answer[]> {
-    const answers = await Promise.all(calls.map(({ request }) => this.pair.send(request)))
-    for (const [index, answer] of answers.entries()) await this.#take(calls[index] as Call, answer)
-    return answers
+  async #sendAll(calls: readonly Call[]): Promise<readonly ApiResponse[]> {
+    const responses = await Promise.all(calls.map(({ request }) => this.pair.send(request)))
+    for (const [index, response] of responses.entries()) await this.#take(calls[index] as Call, response)
+    return responses
   }
 
-  async #send(call: Call): Promise<Answer> {
-    const answer = await this.pair.send(call.request)
-    await this.#take(call, answer)
-    return answer
+  async #send(call: Call): Promise<ApiResponse> {
+    const response = await this.pair.send(call.request)
+    await this.#take(call, response)
+    return response
   }
 
   /** Counts a response and remembers what it has shown. */
-  async #take(call: Call, answer: Answer): Promise<void> {
+  async #take(call: Call, response: ApiResponse): Promise<void> {
     if (call.request.headers?.['idempotency-key'] !== undefined) {
       this.#repeatable = [...this.#repeatable, call].slice(-REMEMBERED)
     }
-    this.#note(call, answer)
-    const code = codeOf(call.endpoint, answer)
+    this.#note(call, response)
+    const code = codeOf(call.endpoint, response)
     const isUseless = code === 'TOKEN_REVOKED' || code === 'TOKEN_EXPIRED'
     if (isUseless && this.#random.chance(0.5)) this.#known.forget(call.credential ?? '')
-    await this.#learn(call, answer)
+    await this.#learn(call, response)
   }
 
-  #note({ endpoint }: Call, answer: Answer): void {
-    const code = codeOf(endpoint, answer)
+  #note({ endpoint }: Call, response: ApiResponse): void {
+    const code = codeOf(endpoint, response)
     this.reached.note(code === null ? `${endpoint.id} succeeded` : code)
     for (const status of ['dead_letter', 'cancelled', 'expired', 'suspended', 'reversed']) {
-      if (answer.text.includes(`"status":"${status}"`)) this.reached.note(`a response showed the status ${status}`)
+      if (response.text.includes(`"status":"${status}"`)) this.reached.note(`a response showed the status ${status}`)
     }
-    if (answer.text.includes('"pagination":{"page":2')) this.reached.note('a second page was read')
+    if (response.text.includes('"pagination":{"page":2')) this.reached.note('a second page was read')
   }
 
-  async #learn({ endpoint, input, accountId = '', appId = '', botId = '' }: Call, answer: Answer): Promise<void> {
-    if (answer.status < 200 || answer.status >= 300 || endpoint.streams) return
+  async #learn(
+    { endpoint, input, accountId = '', appId = '', botId = '' }: Call,
+    response: ApiResponse,
+  ): Promise<void> {
+    if (response.status < 200 || response.status >= 300 || endpoint.streams) return
     const known = this.#known
-    const data = answer.data as Record<string, unknown>
+    const data = response.data as Record<string, unknown>
     const text = (value: unknown) => (typeof value === 'string' ? value : '')
     known.learn(data, (kind, within) => {
       if (kind === 'app' || kind === 'bot') return accountId
@@ -401,7 +404,8 @@ export class RandomCalls {
 }
 
 /** The failure code; null for a success, which may be a stream. */
-const codeOf = ({ streams }: Endpoint, answer: Answer) => (streams && answer.status === 200 ? null : answer.code)
+const codeOf = ({ streams }: Endpoint, response: ApiResponse) =>
+  streams && response.status === 200 ? null : response.code
 
 /** Reads whose responses depend on their order: a token is shown once, a poll confirms updates, two count other calls. */
 const ORDERED_READS = new Set(['bots.get', 'bots.updates', 'tokens.list', 'bots.metrics'])
