@@ -9,10 +9,10 @@ import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { duration, integer, list, matching, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { writeJunit } from '../../output/junit.js'
+import { showLiveLine } from '../../output/live-line.js'
 import type { Outcome } from '../../output/outcome.js'
 import { type LinesFile, newLinesFile } from './lines-file.js'
 import { notReachable, offeredIn } from './offered.js'
-import { showProgress } from './progress.js'
 import type { ReplayReport } from './replay.js'
 import { type ConformReport, linesOf, reportOf, suitesOf } from './report.js'
 import { openResults, type ResultsFile } from './results-file.js'
@@ -178,6 +178,14 @@ async function run(
     endProgress()
   }
 }
+
+/** Shows on stderr how many probes have a result. Returns a function that ends the display. */
+const showProgress = (context: Context, results: readonly ProbeResult[], total: number) =>
+  showLiveLine(context, (columns) => {
+    const differ = results.filter((it) => it.result === 'differs').length
+    const last = results.at(-1)?.probe ?? ''
+    return `${results.length} of ${total} probes, ${differ} differ  ${last}`.slice(0, columns)
+  })
 
 async function recorderOf(file: LinesFile, options: Omit<RecorderOptions, 'recordedAt' | 'now' | 'write'>) {
   const { Recorder } = await import('../../../conform/record.js')
