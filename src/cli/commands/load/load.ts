@@ -1,5 +1,7 @@
 import { randomInt } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { parseBaseUrl } from '../../../client/base-url.js'
+import { pause } from '../../../files/pause.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failure.js'
@@ -9,7 +11,7 @@ import { numberText } from '../../output/value-text.js'
 import { adviceOf } from './advice.js'
 import { assertFlag } from './assertions.js'
 import { type Mix, mixFlag, operations } from './mix.js'
-import { monotonicClock } from './monotonic-clock.js'
+import type { LoadClock } from './open-loop.js'
 import type { LoadReport } from './report.js'
 import { headlineOf, linesOf } from './report-lines.js'
 import { callCount, type Schedule, shapes, totalsOf } from './schedule.js'
@@ -26,6 +28,11 @@ const MIX: Mix = { issue: 30, verify: 50, redeem: 20 }
 const RECIPIENT = 'load-user'
 /** Calls a second that a production profile allows without --yes. */
 const PRODUCTION_RATE_MAX = 10
+
+const monotonicClock: LoadClock = {
+  nowMs: () => performance.now(),
+  sleep: (ms, signal) => (ms <= 0 ? setImmediate() : pause(Math.ceil(ms), signal)),
+}
 
 /** True for a text that the client accepts as a base URL. */
 function isBaseUrl(text: string): boolean {
