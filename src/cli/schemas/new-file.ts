@@ -1,17 +1,19 @@
+import { realpathSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { dirname, join, relative, resolve, sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { codeOf } from '../../files/error-code.js'
 import { leaf } from '../command/leaf.js'
 import { fail } from '../failure.js'
+import type { Host } from '../host/host.js'
 import type { Outcome } from '../output/outcome.js'
-import { type SchemaName, schemaLine } from './schema-line.js'
 
 interface NewFile {
   readonly file: string
 }
 
 interface InitOptions {
-  readonly schema: SchemaName
+  readonly schema: 'templates' | 'scenario'
   /** What the file is, with its article. */
   readonly what: string
   readonly defaultFile: string
@@ -54,3 +56,24 @@ export const initLeaf = ({ schema, what, defaultFile, example, examples, next }:
       return { ok: true, printed: true }
     },
   })
+
+/**
+ * First line of a new file, which names its JSON Schema for editors. The path is relative if the package is installed
+ * in a folder above the file, so that the line holds for everybody who clones the project.
+ */
+function schemaLine({ self, cwd }: Host, name: InitOptions['schema'], path: string): string {
+  const schema = join(packageFolder(self[1] ?? ''), 'dist', 'schemas', `${name}.schema.json`)
+  const folder = dirname(resolve(cwd, path))
+  const [project] = schema.split(`${sep}node_modules${sep}`)
+  const isInstalledAbove = project !== schema && `${folder}${sep}`.startsWith(`${project}${sep}`)
+  const place = isInstalledAbove ? relative(folder, schema).replaceAll(sep, '/') : pathToFileURL(schema).href
+  return `# yaml-language-server: $schema=${isInstalledAbove && !place.startsWith('.') ? `./${place}` : place}\n`
+}
+
+function packageFolder(script: string): string {
+  try {
+    return dirname(dirname(realpathSync(script)))
+  } catch {
+    return dirname(dirname(resolve(script)))
+  }
+}
