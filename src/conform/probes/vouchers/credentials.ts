@@ -7,7 +7,6 @@ import { credentialOf, voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, Probing } from '../../probing.js'
 import { membersOrNone } from '../../wire.js'
-import { codeOf, otherSymbol, SYMBOL } from './code.js'
 import { issueCall, issued, redeemCall } from './shared.js'
 
 const probe = probesOf('credentials', {
@@ -16,11 +15,19 @@ const probe = probesOf('credentials', {
 })
 const { getRedemption, redeem, verify } = { ...contract.vouchers, getRedemption: contract.vouchers.redemption }
 
+/** The symbols of Crockford's base 32, as a character class of a pattern. */
+const SYMBOL = '[0-9A-HJKMNP-TV-Z]'
 const CODE = new RegExp(`^${SYMBOL}{4}(?:-${SYMBOL}{4}){3}$`)
 const QR_TOKEN = new RegExp(`^VQ1-${SYMBOL}{33}$`)
 
+/** A redeem code of 15 symbols, with its check symbol and dashes. */
+const redeemCodeOf = (symbols: string) => `${symbols}${checkSymbol(symbols)}`.replaceAll(/(.{4})(?=.)/g, '$1-')
+
+/** Another symbol than this one. */
+const otherSymbol = (symbol: string) => (symbol === '0' ? '1' : '0')
+
 /** Codes that no voucher has: 75 and 160 bits make one by chance impossible. */
-const UNKNOWN_CODE = codeOf('0101Z7QX1010K3W')
+const UNKNOWN_CODE = redeemCodeOf('0101Z7QX1010K3W')
 const UNKNOWN_SYMBOLS = '01Z7QX10K3WM9S34601Z7QX10K3WM9S3'
 const UNKNOWN_QR_TOKEN = `VQ1-${UNKNOWN_SYMBOLS}${checkSymbol(UNKNOWN_SYMBOLS)}`
 
