@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { ListedTemplate, Totals } from '../../../contract/platform/platform.js'
-import { type Column, Heading, Loaded } from '../components.js'
-import { count } from '../model/format.js'
+import { type Column, Heading, Loaded, Table } from '../components.js'
+import { barsOf } from '../model/bars.js'
+import { count, dateTime } from '../model/format.js'
 import { linkTo } from '../router.js'
 import type { ViewProps } from '../view.js'
-import { Chart } from './chart.js'
 import { Choice } from './choice.js'
 import { List } from './list.js'
 import { StateBadge } from './state-badge.js'
@@ -65,3 +65,39 @@ const columns: readonly Column<ListedTemplate>[] = [
     ),
   },
 ]
+
+type Period = Totals['items'][number]
+
+const series = ['issued', 'redeemed'] as const
+
+const periodColumns: readonly Column<Period>[] = [
+  { head: 'from', cell: (it) => dateTime(it.from) },
+  ...series.map((name): Column<Period> => ({ head: name, cell: (it) => count(it[name]), look: 'number' })),
+]
+
+/** Two bars for each period, and the same numbers in a table. */
+function Chart({ items, complete }: Totals) {
+  return (
+    <figure>
+      <svg viewBox="0 0 600 120" preserveAspectRatio="none" aria-hidden="true">
+        {barsOf(items, 600, 120).map((it) => (
+          <rect {...it} />
+        ))}
+      </svg>
+      <figcaption>
+        {series.map((name) => (
+          <>
+            <span class={`key ${name}`}>
+              {count(items.reduce((sum, it) => sum + it[name], 0))} {name}
+            </span>{' '}
+          </>
+        ))}
+        {!complete && 'and more, which were not counted'}
+      </figcaption>
+      <details>
+        <summary>As a table</summary>
+        <Table caption="Issued and redeemed vouchers" columns={periodColumns} rows={items} keyOf={(it) => it.from} />
+      </details>
+    </figure>
+  )
+}
