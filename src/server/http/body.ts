@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { escapePointer, type ValidationIssue } from '../../contract/envelope.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
+import { mapTexts } from '../../contract/map-texts.js'
 import { depthExceeds } from '../../secure/json.js'
 
 /** Limits of a body (DECISIONS.md#bodies). */
@@ -45,7 +46,9 @@ function checkValue(value: unknown, text: string, ascii: boolean): ParsedBody {
     return refuse('INVALID_JSON', { reason: `nested deeper than ${DEPTH_MAX} levels` })
   if (ascii && !text.includes('\\u') && !text.includes('__proto__')) return { ok: true, value }
   const problem = problemOf(value, '')
-  return problem === null ? { ok: true, value: normalise(value) } : refuse('VALIDATION_FAILED', { errors: [problem] })
+  return problem === null
+    ? { ok: true, value: mapTexts(value, toNfc) }
+    : refuse('VALIDATION_FAILED', { errors: [problem] })
 }
 
 /** More combining marks in a row than any script uses (UAX 15, Stream-Safe): NFC sorts them in quadratic time. */
@@ -74,13 +77,6 @@ function problemOf(value: unknown, pointer: string): ValidationIssue | null {
 
 function tooManyMarks(pointer: string): ValidationIssue {
   return { pointer, code: 'format', message: 'must not have more than 30 combining marks in a row' }
-}
-
-function normalise(value: unknown): unknown {
-  if (typeof value === 'string') return toNfc(value)
-  if (Array.isArray(value)) return value.map(normalise)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [toNfc(name), normalise(member)]))
 }
 
 /** Normalises to NFC, except three characters that would become ASCII (such as the Kelvin sign): ids refuse them. */

@@ -1,3 +1,4 @@
+import { mapTexts } from '../../contract/map-texts.js'
 import { HIDDEN } from '../../contract/platform/activity.js'
 import type { Schema } from '../../contract/schema.js'
 import { replaceSecretForms } from '../../contract/secret-forms.js'
@@ -87,7 +88,7 @@ export class Masking {
         member,
         rules.flatMap((it) => it.others()),
       )
-    } else if (rules.some((it) => it.isOpen)) to[hideForms(name)] = showAny(member)
+    } else if (rules.some((it) => it.isOpen)) to[hideForms(name)] = mapTexts(member, hideForms)
     else to[isWord(name) ? hideForms(name) : this.hide(name)] = this.hide(member)
   }
 }
@@ -140,12 +141,4 @@ function ruleOf(it: Keywords): Rule {
 function fits(value: unknown, { types, values }: Rule): boolean {
   if (values !== undefined && !values.includes(value)) return false
   return types === undefined || types.includes(Array.isArray(value) ? 'array' : typeof value)
-}
-
-/** Shows a value whose members no schema names, without what has the form of a secret. */
-function showAny(value: unknown): unknown {
-  if (typeof value === 'string') return hideForms(value)
-  if (Array.isArray(value)) return value.map(showAny)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [hideForms(name), showAny(member)]))
 }
