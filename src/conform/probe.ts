@@ -1,5 +1,5 @@
 import type { Need } from './group.js'
-import type { Probing } from './probing.js'
+import type { ProbeContext } from './probe-context.js'
 import type { Basis } from './result.js'
 
 /** One observable statement of a rule, and how to observe it. */
@@ -18,7 +18,7 @@ export interface Probe {
   readonly vouchers?: number
   /** Milliseconds that the probe waits for the platform. */
   readonly waitsMs?: number
-  run(probing: Probing): Promise<unknown>
+  run(context: ProbeContext): Promise<unknown>
 }
 
 /** Anchor of a probe's rule. */
@@ -40,7 +40,7 @@ export const probesOf = (rule: string, { specified = [], partly = [] }: Specifie
     name: string,
     title: string,
     needs: readonly Need[],
-    run: (probing: Probing) => Promise<unknown>,
+    run: (context: ProbeContext) => Promise<unknown>,
     options: Options = {},
   ): Probe => ({ id: `${rule}/${name}`, title, basis: basisOf(name), needs, run, ...options })
 }

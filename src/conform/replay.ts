@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { Transport } from '../client/transport.js'
 import { DAY_MS } from '../contract/duration.js'
 import type { CredentialKind } from '../contract/endpoint.js'
-import { type GradedDifference, gradeResponse } from './grade.js'
+import { compareResponses, type ResponseDifference } from './compare-responses.js'
 import type { Need } from './group.js'
 import {
   fillPlaceholders,
@@ -21,7 +21,7 @@ import {
   thingNames,
 } from './recording.js'
 import { NotApplicable, NotReachable } from './result.js'
-import { missing } from './scene.js'
+import { missing } from './run-resources.js'
 import { credentialNames } from './secrets.js'
 import { Wire, type WireRequest, type WireResponse } from './wire.js'
 
@@ -32,7 +32,7 @@ export interface ReplayedExchange {
   /** Method and path of the request as recorded, null if the recording does not hold them. */
   readonly request: string | null
   readonly result: 'same' | 'differs' | 'not_playable'
-  readonly differences: readonly GradedDifference[]
+  readonly differences: readonly ResponseDifference[]
   /** Why the exchange cannot be played. */
   readonly reason: string | null
 }
@@ -183,7 +183,7 @@ class RecordingReplay {
     for (;;) {
       const response = await this.#wire.send(request)
       this.#silent = 0
-      const differences = gradeResponse(exchange.response, response, kind)
+      const differences = compareResponses(exchange.response, response, kind)
       if (differences.length === 0 || !isPoll || now() >= deadline || signal.aborted) {
         this.#take(exchange, response)
         return { result: differences.length === 0 ? 'same' : 'differs', differences, reason: null }

@@ -1,15 +1,15 @@
 import { curlOf } from './curl.js'
 import type { Group } from './group.js'
 import { type Probe, ruleOf } from './probe.js'
-import { Difference, Probing } from './probing.js'
+import { Difference, ProbeContext } from './probe-context.js'
 import { type Leftover, NotApplicable, NotReachable, type ProbeResult } from './result.js'
-import type { Scene } from './scene.js'
+import type { RunResources } from './run-resources.js'
 import type { Wire } from './wire.js'
 
 interface RunOptions {
   readonly baseUrl: string
   readonly probes: readonly (Probe & { readonly group: Group })[]
-  readonly scene: Scene
+  readonly resources: RunResources
   readonly wire: Wire
   /** Runs only probes that send nothing that could change something. */
   readonly readOnly: boolean
@@ -24,15 +24,15 @@ const SILENT_MAX = 3
 
 /** Runs the probes in their order and removes what they made. Resolves to what is left on the platform. */
 export async function runProbes(options: RunOptions): Promise<readonly Leftover[]> {
-  const { probes, scene, wire, signal, onResult, now } = options
-  const probing = new Probing(scene, wire)
+  const { probes, resources, wire, signal, onResult, now } = options
+  const context = new ProbeContext(resources, wire)
   let silent = 0
   for (const probe of probes) {
     if (signal.aborted) break
     const startedAt = now()
     wire.probe = probe.id
     wire.last = undefined
-    const outcome = await outcomeOf(probe, probing, options, silent)
+    const outcome = await outcomeOf(probe, context, options, silent)
     // An interrupted probe has no result, so that a resumed run repeats it.
     if (signal.aborted) break
     silent = outcome.result === 'not_reachable' ? silent + 1 : outcome.result === 'not_applicable' ? silent : 0
@@ -43,34 +43,34 @@ export async function runProbes(options: RunOptions): Promise<readonly Leftover[
   }
   wire.probe = 'clean-up'
   wire.isCleaningUp = true
-  return scene.cleanUp()
+  return resources.cleanUp()
 }
 
 type Outcome = Pick<ProbeResult, 'result'> & Partial<ProbeResult>
 
-async function outcomeOf(probe: Probe, probing: Probing, options: RunOptions, silent: number): Promise<Outcome> {
-  const { baseUrl, scene } = options
-  const hide = (text: string) => scene.secrets.hide(text)
+async function outcomeOf(probe: Probe, context: ProbeContext, options: RunOptions, silent: number): Promise<Outcome> {
+  const { baseUrl, resources } = options
+  const hide = (text: string) => resources.secrets.hide(text)
   const reason = whyNot(probe, options)
   if (reason !== undefined) return { result: 'not_applicable', reason }
   if (silent >= SILENT_MAX) {
     return { result: 'not_reachable', reason: `The platform did not respond to the ${SILENT_MAX} probes before.` }
   }
   try {
-    await probe.run(probing)
+    await probe.run(context)
     return { result: 'holds' }
   } catch (error) {
     if (error instanceof Difference) {
       const { expected, observed } = error
-      const request = error.request === undefined ? null : curlOf(baseUrl, error.request, scene.secrets)
-      const variables = scene.secrets.ownersIn(request ?? '')
+      const request = error.request === undefined ? null : curlOf(baseUrl, error.request, resources.secrets)
+      const variables = resources.secrets.ownersIn(request ?? '')
       return { result: 'differs', expected: hide(expected), observed: hide(observed), request, variables }
     }
     if (error instanceof NotApplicable) return { result: 'not_applicable', reason: hide(error.message) }
     if (error instanceof NotReachable) return { result: 'not_reachable', reason: hide(error.message) }
     // A response without a member that the contract promises: the probe of the record's rule reports it.
     if (error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError) {
-      const { method, path } = probing.wire.last ?? {}
+      const { method, path } = context.wire.last ?? {}
       const response = path === undefined ? 'A response' : `The response to ${method} ${path}, or one before,`
       return { result: 'not_applicable', reason: hide(`${response} lacks what this probe reads.`) }
     }
@@ -79,13 +79,13 @@ async function outcomeOf(probe: Probe, probing: Probing, options: RunOptions, si
 }
 
 /** Why a probe cannot run; undefined if it can. */
-function whyNot(probe: Probe, { scene, wire, readOnly }: RunOptions): string | undefined {
+function whyNot(probe: Probe, { resources, wire, readOnly }: RunOptions): string | undefined {
   if (readOnly && !probe.reads) return 'Needs calls that change something: not with --read-only.'
   if (probe.plain && wire.isEncrypted) return 'The encrypted transport cannot carry its request or response.'
-  const lacking = scene.lacks(probe.needs)
+  const lacking = resources.lacks(probe.needs)
   if (lacking !== undefined) return lacking
   const { vouchers = 0, waitsMs = 0 } = probe
-  if (vouchers > scene.quotaLeft) return `Needs a --quota of ${vouchers - scene.quotaLeft} more vouchers.`
-  if (waitsMs > scene.offer.maxWaitMs) return `Needs --max-wait ${Math.ceil(waitsMs / 1000)}s.`
+  if (vouchers > resources.quotaLeft) return `Needs a --quota of ${vouchers - resources.quotaLeft} more vouchers.`
+  if (waitsMs > resources.offer.maxWaitMs) return `Needs --max-wait ${Math.ceil(waitsMs / 1000)}s.`
   return undefined
 }

@@ -5,7 +5,7 @@ import { ruleOf } from './probe.js'
 import { allProbes } from './probes/index.js'
 import type { Leftover, ProbeResult } from './result.js'
 import { runProbes } from './run.js'
-import { type Offer, Scene } from './scene.js'
+import { type Offer, RunResources } from './run-resources.js'
 import { Secrets } from './secrets.js'
 import { type Exchange, membersOrNone, Wire } from './wire.js'
 
@@ -62,7 +62,7 @@ export async function conform(options: ConformOptions): Promise<readonly Leftove
   })
   const bootstrap = await wire.send({ method: 'GET', path: '/api/v1/secure/bootstrap', headers: {}, plain: true })
   const hasSecure = membersOrNone(bootstrap.json).enabled === true
-  const scene = new Scene({ ...options, run, secrets, pause, hasSecure })
+  const resources = new RunResources({ ...options, run, secrets, pause, hasSecure })
   const probes = selectProbes(only).probes.filter((it) => !done?.has(it.id))
-  return runProbes({ baseUrl, probes, scene, wire, readOnly, signal, now, onResult })
+  return runProbes({ baseUrl, probes, resources, wire, readOnly, signal, now, onResult })
 }

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import type { GradedDifference } from '../../../conform/grade.js'
+import type { ResponseDifference } from '../../../conform/compare-responses.js'
 import type { ReplayedExchange } from '../../../conform/replay.js'
 import type { Context } from '../../command/context.js'
 import { type Failure, usage } from '../../failure.js'
@@ -110,7 +110,7 @@ function differenceLines({ exchange, probe, request, differences }: ReplayedExch
   ]
 }
 
-function inWords({ at, recorded, replayed }: GradedDifference): string {
+function inWords({ at, recorded, replayed }: ResponseDifference): string {
   const place = at === '' ? 'body' : at
   if (replayed === null) return `${place}: missing (recorded: ${recorded})`
   if (recorded === null) return `${place}: ${replayed}, not in the recording`

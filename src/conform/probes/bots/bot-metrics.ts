@@ -2,7 +2,7 @@ import type { BotMetrics } from '../../../contract/bots.js'
 import { contract } from '../../../contract/index.js'
 import { approvedBot, firstToken, userBot, waiting } from '../../bot-fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 
 const probe = probesOf('bot-metrics', { partly: ['calls', 'errors', 'quota'] })
@@ -11,14 +11,14 @@ const { bots, webhook } = contract
 /** A count may fall when a minute of yesterday leaves the 24 hours: then the probe counts once more. */
 const ATTEMPTS = 2
 
-async function metrics(it: Probing): Promise<BotMetrics> {
+async function metrics(it: ProbeContext): Promise<BotMetrics> {
   const { id: botId } = await userBot(it)
   return it.needs(await it.call(bots.metrics, { botId }), 'metrics')
 }
 
 /** Requires that a count of the metrics grows by `by` with what `act` does. */
 async function grows(
-  it: Probing,
+  it: ProbeContext,
   what: string,
   by: number,
   count: (it: BotMetrics) => number,
@@ -36,7 +36,7 @@ async function grows(
 const needs = ['jwt', 'bot', 'bot id'] as const
 
 /** Sends a call that the platform refuses. */
-async function refused(it: Probing) {
+async function refused(it: ProbeContext) {
   const response = await it.call(bots.send, { chat_id: 'chat_conform', text: 'conform' })
   if (response.status < 400) it.notApplicable('Needs a refused call.')
   return response

@@ -12,7 +12,7 @@ import {
   userBot,
 } from '../../bot-fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 
 const probe = probesOf('bot-records', {
   specified: [
@@ -74,8 +74,8 @@ const usernames = [
 ] as const
 
 /** What the regeneration of the token of the run's bot did to the old one, which holds a poll at that time. */
-function regenerated(it: Probing) {
-  return it.scene.once('regenerated token', async () => {
+function regenerated(it: ProbeContext) {
+  return it.resources.once('regenerated token', async () => {
     const { id: botId } = await approvedBot(it)
     const { first } = await firstToken(it)
     const old = first.map(({ data }) => data.one_time_token).find((token) => token !== undefined)
@@ -83,7 +83,7 @@ function regenerated(it: Probing) {
     it.needs(await it.call(webhook.info, {}, { as }), 'a bot token that works')
     const poll = it.call(bots.updates, { timeout: HELD_S }, { as })
     poll.catch(() => {})
-    await it.scene.pause(STARTED_MS)
+    await it.resources.pause(STARTED_MS)
     const response = await it.call(bots.regenerateToken, { botId })
     const request = it.wire.last
     return { as, botId, response, request, held: await poll }
@@ -91,13 +91,13 @@ function regenerated(it: Probing) {
 }
 
 /** The last calls that tell whether a PATCH changed the record. */
-async function updatedAt(it: Probing, botId: string): Promise<string> {
+async function updatedAt(it: ProbeContext, botId: string): Promise<string> {
   return (await listedBot(it, botId)).updated_at
 }
 
 const isTextOrNull = (value: unknown) => value === null || typeof value === 'string'
 
-function checkRecord(it: Probing, bot: Bot): void {
+function checkRecord(it: ProbeContext, bot: Bot): void {
   const { id, name, username, review_status, status, has_token, token_prefix } = bot
   it.holds(
     [id, name, username].every((value) => typeof value === 'string'),
@@ -163,7 +163,7 @@ export const botRecords = [
   }),
   probe('patch', 'A PATCH changes each member of the profile and the name.', ['jwt'], async (it) => {
     const botId = await editableBot(it)
-    const name = `conform-${it.scene.run} patched`
+    const name = `conform-${it.resources.run} patched`
     it.accepts(await it.call(bots.update, { botId, name, ...profile }))
     const after = it.needs(await it.call(bots.get, { botId }), 'a record of a bot')
     const observed = Object.fromEntries(Object.keys(profile).map((key) => [key, Reflect.get(after.profile, key)]))
@@ -178,7 +178,7 @@ export const botRecords = [
     const botId = await editableBot(it)
     const { name } = await listedBot(it, botId)
     const before = await updatedAt(it, botId)
-    await it.scene.pause(CLOCK_STEP_MS)
+    await it.resources.pause(CLOCK_STEP_MS)
     it.needs(await it.call(bots.update, { botId, name }), 'a PATCH')
     it.equals('updated_at', await updatedAt(it, botId), before)
   }),
@@ -214,8 +214,8 @@ export const botRecords = [
     ['jwt', 'webhook'],
     async (it) => {
       const botId = await editableBot(it)
-      const secret_token = `secret-${it.scene.name()}`
-      const url = `${it.scene.offer.receiver?.url}/${it.scene.name()}`
+      const secret_token = `secret-${it.resources.name()}`
+      const url = `${it.resources.offer.receiver?.url}/${it.resources.name()}`
       it.needs(await it.call(webhook.set, { botId, url, secret_token }), 'a webhook')
       try {
         const response = await it.call(bots.get, { botId })

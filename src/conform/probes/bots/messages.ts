@@ -1,6 +1,6 @@
 import { contract } from '../../../contract/index.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 
 const { bots } = contract
 const chatProbe = probesOf('chats')
@@ -11,10 +11,10 @@ const SECONDS_MAX = 100_000_000_000
 /** A user may write a message between two of the bot. */
 const ATTEMPTS = 3
 
-const send = (it: Probing, text: string) =>
-  it.call(bots.send, { chat_id: it.scene.offer.chat ?? it.scene.lacking('chat'), text })
+const send = (it: ProbeContext, text: string) =>
+  it.call(bots.send, { chat_id: it.resources.offer.chat ?? it.resources.lacking('chat'), text })
 
-const sent = async (it: Probing, text: string) => it.needs(await send(it, text), 'a message')
+const sent = async (it: ProbeContext, text: string) => it.needs(await send(it, text), 'a message')
 
 const needs = ['bot', 'chat'] as const
 
@@ -23,11 +23,11 @@ export const messages = [
     it.refuses(await it.call(bots.send, { chat_id: 'chat_conform', text: 'conform' }), 404)
   }),
   messageProbe('members', 'A message has message_id, date, chat, from and text.', needs, async (it) => {
-    const text = `conform ${it.scene.run}`
+    const text = `conform ${it.resources.run}`
     const message = it.accepts(await send(it, text))
     it.holds(Number.isInteger(message.message_id), 'a number in message_id', message)
     it.holds(typeof message.chat === 'object' && typeof message.from === 'object', 'objects in chat and from', message)
-    it.equals('id of the chat, and text', [message.chat.id, message.text], [it.scene.offer.chat, text])
+    it.equals('id of the chat, and text', [message.chat.id, message.text], [it.resources.offer.chat, text])
   }),
   messageProbe('date', 'The date of a message is in Unix seconds.', needs, async (it) => {
     const { date } = await sent(it, 'conform: date')

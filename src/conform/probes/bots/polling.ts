@@ -3,7 +3,7 @@ import type { Update } from '../../../contract/updates.js'
 import { listen, poll, quiet, select, waiting } from '../../bot-fixtures.js'
 import { voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 
 const probe = probesOf('polling', { partly: ['webhook-active'] })
 const { webhook } = contract
@@ -24,25 +24,25 @@ const INNER_MAX_S = 10
 const idsOf = (items: readonly Update[]) => items.map(({ update_id }) => update_id)
 
 /** Ids of the updates that wait, ascending. */
-const waitingIds = async (it: Probing, count: number) => idsOf(await waiting(it, count)).sort((a, b) => a - b)
+const waitingIds = async (it: ProbeContext, count: number) => idsOf(await waiting(it, count)).sort((a, b) => a - b)
 
 /** Ids of the updates that no poll has confirmed. */
-const unconfirmed = async (it: Probing) => idsOf(it.needs(await poll(it), 'a bot that polls').items)
+const unconfirmed = async (it: ProbeContext) => idsOf(it.needs(await poll(it), 'a bot that polls').items)
 
 /** Holds a poll, sends calls meanwhile, and returns its response. */
-async function during(it: Probing, input: Readonly<Record<string, unknown>>, run: () => Promise<unknown>) {
+async function during(it: ProbeContext, input: Readonly<Record<string, unknown>>, run: () => Promise<unknown>) {
   const older = poll(it, { timeout: OLDER_S, ...input })
   // If `run` ends the probe, nothing else handles a failure of this poll.
   older.catch(() => {})
-  await it.scene.pause(STARTED_MS)
+  await it.resources.pause(STARTED_MS)
   await run()
   return older
 }
 
 /** Sets a webhook that fails, so that no update is delivered; runs calls, and removes it. */
-async function whileWebhook(it: Probing, run: () => Promise<void>): Promise<void> {
-  const { receiver, botId } = it.scene.offer
-  const path = `/${it.scene.name()}`
+async function whileWebhook(it: ProbeContext, run: () => Promise<void>): Promise<void> {
+  const { receiver, botId } = it.resources.offer
+  const path = `/${it.resources.name()}`
   receiver?.respond(path, () => 500)
   it.needs(await it.call(webhook.set, { botId, url: `${receiver?.url}${path}` }), 'a webhook')
   try {

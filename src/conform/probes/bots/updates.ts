@@ -4,7 +4,7 @@ import type { IssuedVoucher } from '../../../contract/vouchers.js'
 import { listen, poll, select, userBot, waiting } from '../../bot-fixtures.js'
 import { credentialOf, voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 
 const updateProbe = probesOf('updates')
 const typeProbe = probesOf('update-types')
@@ -23,7 +23,12 @@ const isAbout = (update: Update, { id, externalIssueId }: IssuedVoucher) => {
 }
 
 /** Reads and confirms updates until one of a type is about a voucher, or no more arrive in time. */
-async function arrives(it: Probing, type: UpdateType, about: IssuedVoucher, seconds = ARRIVES_S): Promise<boolean> {
+async function arrives(
+  it: ProbeContext,
+  type: UpdateType,
+  about: IssuedVoucher,
+  seconds = ARRIVES_S,
+): Promise<boolean> {
   for (let offset: number | undefined; ; ) {
     const input = { timeout: seconds, ...(offset === undefined ? {} : { offset }) }
     const { items } = it.needs(await poll(it, input), 'a bot that polls')
@@ -35,7 +40,7 @@ async function arrives(it: Probing, type: UpdateType, about: IssuedVoucher, seco
 }
 
 /** Issues a voucher of an application to which the user's bot is linked. */
-async function voucherOfBot(it: Probing): Promise<IssuedVoucher> {
+async function voucherOfBot(it: ProbeContext): Promise<IssuedVoucher> {
   const { application_id } = await userBot(it)
   const issued = await voucher(it)
   if (issued.applicationId === application_id) return issued
@@ -43,7 +48,7 @@ async function voucherOfBot(it: Probing): Promise<IssuedVoucher> {
 }
 
 /** Makes an update of a type with a call about a voucher. */
-async function cause(it: Probing, type: (typeof voucherTypes)[number]): Promise<IssuedVoucher> {
+async function cause(it: ProbeContext, type: (typeof voucherTypes)[number]): Promise<IssuedVoucher> {
   const issued = await voucherOfBot(it)
   if (type === 'voucher_issued') return issued
   const input = { credential: credentialOf(it, issued) }
@@ -53,7 +58,7 @@ async function cause(it: Probing, type: (typeof voucherTypes)[number]): Promise<
 }
 
 /** The types of updates that the user's bot gets. */
-async function selected(it: Probing): Promise<string[]> {
+async function selected(it: ProbeContext): Promise<string[]> {
   return [...it.needs(await it.call(webhook.info, {}), 'settings of a bot').allowed_updates].sort()
 }
 
@@ -93,8 +98,8 @@ export const updates = [
     async (it) => {
       await waiting(it, 1)
       const { text } = await poll(it, { limit: 1 })
-      const { receiver, botId } = it.scene.offer
-      const path = `/${it.scene.name()}`
+      const { receiver, botId } = it.resources.offer
+      const path = `/${it.resources.name()}`
       it.needs(await it.call(webhook.set, { botId, url: `${receiver?.url}${path}` }), 'a webhook')
       try {
         const [arrival] = (await receiver?.wait(path, 1, DELIVERED_MS)) ?? []

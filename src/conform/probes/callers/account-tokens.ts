@@ -1,7 +1,7 @@
 import { contract } from '../../../contract/index.js'
 import { parseJson } from '../../../secure/json.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 
 const probe = probesOf('account-tokens')
@@ -11,9 +11,9 @@ const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('
 const decode = (part: string) => membersOrNone(parseJson(Buffer.from(part, 'base64url').toString('utf8')))
 
 /** The parts of the account JWT, which the platform accepts. */
-async function parts(it: Probing) {
+async function parts(it: ProbeContext) {
   it.needs(await it.call(list, {}), 'an account JWT that works')
-  const [head = '', payload = '', signature = ''] = it.scene.credential('jwt').split('.')
+  const [head = '', payload = '', signature = ''] = it.resources.credential('jwt').split('.')
   const claims = decode(payload)
   if (claims.sub === undefined) it.notApplicable('Needs an account JWT whose claims can be read.')
   return { head, payload, signature, claims }

@@ -3,7 +3,7 @@ import { contract } from '../../../contract/index.js'
 import type { CreatedToken, Token } from '../../../contract/tokens.js'
 import { application } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import { createOwnToken, fullToken, revokeAll } from './shared.js'
 
 const probe = probesOf('application-tokens', { specified: ['shown-once', 'revoked'] })
@@ -15,8 +15,8 @@ const lifetimeOf = ({ createdAt, expiresAt }: Token) =>
   expiresAt === null ? null : (Date.parse(expiresAt) - Date.parse(createdAt)) / DAY_MS
 
 /** A token that was revoked after it worked. */
-function revoked(it: Probing) {
-  return it.scene.once('revoked token', async () => {
+function revoked(it: ProbeContext) {
+  return it.resources.once('revoked token', async () => {
     const { id: appId } = await application(it)
     const created = it.needs(await createOwnToken(it), 'a token')
     const as = { credential: created.token }
@@ -27,7 +27,7 @@ function revoked(it: Probing) {
 }
 
 /** All tokens of the run's application. */
-async function listed(it: Probing): Promise<Observed<{ readonly items: Token[] }>> {
+async function listed(it: ProbeContext): Promise<Observed<{ readonly items: Token[] }>> {
   const { id: appId } = await application(it)
   const list = await it.call(tokens.list, { appId, limit: 100 })
   it.needs(list, 'a list of tokens')
@@ -105,7 +105,7 @@ export const applicationTokens = [
     async (it) => {
       const { id, token } = await fullToken(it)
       it.needs(await it.call(templates.list, {}, { as: { credential: token } }), 'a token that works')
-      await it.scene.pause(WRITTEN_AFTER_MS)
+      await it.resources.pause(WRITTEN_AFTER_MS)
       const { data } = await listed(it)
       const { lastUsedAt } =
         data.items.find((item) => item.id === id) ?? it.notApplicable('Needs the token in the list.')

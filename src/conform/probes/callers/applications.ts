@@ -4,7 +4,7 @@ import { contract } from '../../../contract/index.js'
 import { approvedBot, listedBot, pendingBot, userBot } from '../../bot-fixtures.js'
 import { application, credentialOf, templateInput } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Caller, Probing } from '../../probing.js'
+import type { Caller, ProbeContext } from '../../probe-context.js'
 import { applicationVoucher, fullToken, unknownCredential, unknownIssue } from './shared.js'
 
 const probe = probesOf('applications', {
@@ -16,7 +16,7 @@ const CLOCK_STEP_MS = 20
 const { apps, templates, vouchers } = contract
 
 /** Every runtime call, with objects that do not exist. */
-const runtimeCalls: readonly (readonly [Endpoint, (it: Probing) => Readonly<Record<string, unknown>>])[] = [
+const runtimeCalls: readonly (readonly [Endpoint, (it: ProbeContext) => Readonly<Record<string, unknown>>])[] = [
   [templates.list, () => ({})],
   [templates.create, (it) => templateInput(it)],
   [templates.submit, () => ({ templateId: 'tpl_conform' })],
@@ -28,7 +28,7 @@ const runtimeCalls: readonly (readonly [Endpoint, (it: Probing) => Readonly<Reco
 ]
 
 /** Runs calls while the run's application is disabled, and enables it again. */
-async function whileDisabled<T>(it: Probing, run: (as: Caller) => Promise<T>): Promise<T> {
+async function whileDisabled<T>(it: ProbeContext, run: (as: Caller) => Promise<T>): Promise<T> {
   const { id: appId } = await application(it)
   const { token } = await fullToken(it)
   const as = { credential: token }
@@ -43,14 +43,14 @@ async function whileDisabled<T>(it: Probing, run: (as: Caller) => Promise<T>): P
 }
 
 /** The run's application as the platform has it now. */
-async function current(it: Probing): Promise<Application> {
+async function current(it: ProbeContext): Promise<Application> {
   const { id: appId } = await application(it)
   return it.needs(await it.call(apps.get, { appId }), 'an application')
 }
 
 /** The run's application with its bot linked, and what the calls for the link returned. */
-function linked(it: Probing) {
-  return it.scene.once('linked bot', async () => {
+function linked(it: ProbeContext) {
+  return it.resources.once('linked bot', async () => {
     const { id: appId } = await application(it)
     const { id: botId } = await approvedBot(it)
     const first = it.needs(await it.call(apps.linkBot, { appId, botId }), 'a linked bot')
@@ -64,7 +64,7 @@ interface Link {
 }
 
 /** Unlinks a bot for some calls, and links it again. */
-async function whileUnlinked(it: Probing, run: (link: Link) => Promise<void>): Promise<void> {
+async function whileUnlinked(it: ProbeContext, run: (link: Link) => Promise<void>): Promise<void> {
   const { appId, botId } = await linked(it)
   it.needs(await it.call(apps.unlinkBot, { appId, botId }), 'an unlinked bot')
   try {
@@ -75,7 +75,7 @@ async function whileUnlinked(it: Probing, run: (link: Link) => Promise<void>): P
 }
 
 /** When the application and the bot of a link changed last. */
-async function timesOf(it: Probing, botId: string): Promise<string[]> {
+async function timesOf(it: ProbeContext, botId: string): Promise<string[]> {
   return [(await current(it)).updatedAt, (await listedBot(it, botId)).updated_at]
 }
 
@@ -113,7 +113,7 @@ export const applications = [
   }),
   probe('patched', 'A PATCH changes members of an application.', ['jwt'], async (it) => {
     const { id: appId } = await application(it)
-    const description = it.scene.name()
+    const description = it.resources.name()
     it.equals('description', it.accepts(await it.call(apps.update, { appId, description })).description, description)
     it.equals('description', (await current(it)).description, description)
   }),
@@ -208,7 +208,7 @@ export const applications = [
       const { appId, botId } = await linked(it)
       it.needs(await it.call(apps.unlinkBot, { appId, botId }), 'an unlinked bot')
       const [application = '', bot = ''] = await timesOf(it, botId)
-      await it.scene.pause(CLOCK_STEP_MS)
+      await it.resources.pause(CLOCK_STEP_MS)
       it.accepts(await it.call(apps.linkBot, { appId, botId }))
       const [applicationAfter = '', botAfter = ''] = await timesOf(it, botId)
       it.holds(applicationAfter > application, `updatedAt after ${application}`, applicationAfter)

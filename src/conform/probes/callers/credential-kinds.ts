@@ -2,7 +2,7 @@ import type { Endpoint } from '../../../contract/endpoint.js'
 import { contract } from '../../../contract/index.js'
 import { templateInput } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import { unknownCredential, unknownIssue } from './shared.js'
 
 const probe = probesOf('credential-kinds', {
@@ -20,7 +20,7 @@ const { apps, bots, templates, tokens, vouchers, webhook } = contract
 const url = 'https://example.com/conform'
 
 /** Members of calls that need some; objects that they name do not exist. */
-const inputs = new Map<Endpoint, (it: Probing) => Readonly<Record<string, unknown>>>([
+const inputs = new Map<Endpoint, (it: ProbeContext) => Readonly<Record<string, unknown>>>([
   [templates.create, (it) => templateInput(it)],
   [vouchers.issue, () => unknownIssue],
   [vouchers.verify, () => ({ credential: unknownCredential })],
@@ -29,7 +29,7 @@ const inputs = new Map<Endpoint, (it: Probing) => Readonly<Record<string, unknow
   [bots.send, () => ({ chat_id: 'chat_conform', text: 'conform' })],
   [webhook.set, () => ({ url })],
   [webhook.setByBot, () => ({ url })],
-  [apps.create, ({ scene }) => ({ name: `conform-${scene.run}` })],
+  [apps.create, ({ resources }) => ({ name: `conform-${resources.run}` })],
   [tokens.create, () => ({ name: 'conform', scopes: ['vouchers:read'] })],
   [bots.apply, () => ({ name: 'conform', username: 'conform' })],
   [bots.createTemplate, (it) => templateInput(it)],

@@ -3,7 +3,7 @@ import { contract } from '../../../contract/index.js'
 import { approvedBot, botToken } from '../../bot-fixtures.js'
 import { templateInput } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Caller, Observed, Probing } from '../../probing.js'
+import type { Caller, Observed, ProbeContext } from '../../probe-context.js'
 import { createOwnToken, fullToken, unknownCredential, unknownIssue, withToken } from './shared.js'
 
 const nameOf = (scope: string) => scope.replaceAll(':', '-')
@@ -13,7 +13,7 @@ const probe = probesOf('scopes', {
 })
 const { bots, templates, vouchers } = contract
 
-type Call = readonly [endpoint: Endpoint, input: (it: Probing) => Readonly<Record<string, unknown>>]
+type Call = readonly [endpoint: Endpoint, input: (it: ProbeContext) => Readonly<Record<string, unknown>>]
 
 /** The calls that a scope allows. */
 const callsOf: Readonly<Record<Scope, readonly Call[]>> = {
@@ -32,19 +32,24 @@ const callsOf: Readonly<Record<Scope, readonly Call[]>> = {
 }
 
 /** Makes the calls of a scope, and registers a template that one of them creates. */
-async function makeCalls(it: Probing, scope: Scope, as: Caller, check: (response: Observed) => void): Promise<void> {
+async function makeCalls(
+  it: ProbeContext,
+  scope: Scope,
+  as: Caller,
+  check: (response: Observed) => void,
+): Promise<void> {
   for (const [endpoint, input] of callsOf[scope]) {
     const sent = input(it)
     const response = await it.call(endpoint, sent, { as })
     if (endpoint === templates.create && response.isSuccess) {
-      it.scene.leaves('template', String(sent.external_template_id))
+      it.resources.leaves('template', String(sent.external_template_id))
     }
     check(response)
   }
 }
 
 /** Makes the calls of a scope with a token that has every other scope. */
-async function callWithout(it: Probing, scope: Scope, check: (response: Observed) => void): Promise<void> {
+async function callWithout(it: ProbeContext, scope: Scope, check: (response: Observed) => void): Promise<void> {
   const { token } = await fullToken(it)
   it.needs(await it.call(templates.list, {}, { as: { credential: token } }), 'an application that may call')
   const others = scopes.filter((one) => one !== scope)
@@ -52,7 +57,7 @@ async function callWithout(it: Probing, scope: Scope, check: (response: Observed
 }
 
 /** Checks the refusal of a call without its scope. */
-async function checkRefusal(it: Probing, check: (response: Observed) => void): Promise<void> {
+async function checkRefusal(it: ProbeContext, check: (response: Observed) => void): Promise<void> {
   await callWithout(it, 'vouchers:issue', (response) => {
     if (response.status !== 403) it.notApplicable('Needs a 403 for a missing scope.')
     check(response)
@@ -95,7 +100,7 @@ export const scopeProbes = [
     { plain: true },
   ),
   probe('bot-issue', 'A bot without vouchers:issue gets 403 for an issue.', ['jwt'], async (it) => {
-    const input = { chat_id: 'chat_conform', template_id: 'tpl_conform', external_issue_id: it.scene.name() }
+    const input = { chat_id: 'chat_conform', template_id: 'tpl_conform', external_issue_id: it.resources.name() }
     const as = { credential: await botToken(it) }
     it.refuses(await it.call(bots.issue, input, { as }), 403)
   }),

@@ -2,7 +2,7 @@ import { type Scope, scopes } from '../../../contract/endpoint.js'
 import { contract } from '../../../contract/index.js'
 import type { CreatedToken } from '../../../contract/tokens.js'
 import { activeTemplate, application, applicationToken, createToken, issueInput } from '../../fixtures.js'
-import type { Caller, Probing } from '../../probing.js'
+import type { Caller, ProbeContext } from '../../probe-context.js'
 
 const { tokens, vouchers } = contract
 
@@ -15,24 +15,26 @@ export const unknownIssue = {
 }
 
 /** A token of the run's application with every scope, the same one for all probes. */
-export function fullToken(it: Probing): Promise<CreatedToken> {
-  return it.scene.once('token with every scope', async () => applicationToken(it, (await application(it)).id, scopes))
+export function fullToken(it: ProbeContext): Promise<CreatedToken> {
+  return it.resources.once('token with every scope', async () =>
+    applicationToken(it, (await application(it)).id, scopes),
+  )
 }
 
 /** Sends the create call of a token of the run's application. */
-export async function createOwnToken(it: Probing, changes: Readonly<Record<string, unknown>> = {}) {
+export async function createOwnToken(it: ProbeContext, changes: Readonly<Record<string, unknown>> = {}) {
   return createToken(it, (await application(it)).id, { scopes: ['vouchers:read'], ...changes })
 }
 
 /** Revokes tokens that no other probe uses: an application has at most 20 active ones. */
-export async function revokeAll(it: Probing, made: readonly CreatedToken[]): Promise<void> {
+export async function revokeAll(it: ProbeContext, made: readonly CreatedToken[]): Promise<void> {
   const { id: appId } = await application(it)
   for (const { id: tokenId } of made) await it.call(tokens.revoke, { appId, tokenId })
 }
 
 /** Runs calls with a token of the run's application that has these scopes, and revokes it. */
 export async function withToken<T>(
-  it: Probing,
+  it: ProbeContext,
   granted: readonly Scope[],
   run: (as: Caller) => Promise<T>,
 ): Promise<T> {
@@ -45,16 +47,16 @@ export async function withToken<T>(
 }
 
 /** A voucher of the run's application, from a template that the platform approves, and how it was issued. */
-export function applicationVoucher(it: Probing) {
-  return it.scene.once('voucher of the application', async () => {
+export function applicationVoucher(it: ProbeContext) {
+  return it.resources.once('voucher of the application', async () => {
     const as = { credential: (await fullToken(it)).token }
     const input = await issueInput(it, { template_id: await applicationTemplate(it, as) })
-    const key = it.scene.name()
+    const key = it.resources.name()
     return { as, input, key, issued: it.needs(await it.call(vouchers.issue, input, { as, key }), 'an issued voucher') }
   })
 }
 
 /** Id of an active template of the run's application. */
-function applicationTemplate(it: Probing, as: Caller): Promise<string> {
-  return it.scene.once('template of the application', () => activeTemplate(it, {}, { as }))
+function applicationTemplate(it: ProbeContext, as: Caller): Promise<string> {
+  return it.resources.once('template of the application', () => activeTemplate(it, {}, { as }))
 }

@@ -1,6 +1,6 @@
 import { contract } from '../../../contract/index.js'
 import { probesOf } from '../../probe.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 
 const probe = probesOf('stored-secrets')
 const { templates, vouchers, webhook } = contract
@@ -9,7 +9,7 @@ const TOKEN = 'sop_ConformConformConformConformConform012345'
 const CODE = '7Q2M-conform-secret'
 
 /** Requires that a refusal does not repeat what was sent. */
-function hides(it: Probing, { fault, text, headers }: Observed, secret: string): void {
+function hides(it: ProbeContext, { fault, text, headers }: Observed, secret: string): void {
   if (fault === undefined) it.notApplicable('Needs a refusal.')
   const isHidden = ![text, JSON.stringify(headers)].some((part) => part.includes(secret))
   it.holds(isHidden, 'a refusal without the secret', text)
@@ -37,7 +37,7 @@ export const storedSecrets = [
     const secret = 'conform secret with spaces'
     const input = { url: 'https://conform.invalid/hook', secret_token: secret }
     const response = await it.call(webhook.setByBot, input)
-    if (response.isSuccess) await it.call(webhook.delete, { botId: it.scene.offer.botId ?? '' })
+    if (response.isSuccess) await it.call(webhook.delete, { botId: it.resources.offer.botId ?? '' })
     hides(it, response, secret)
   }),
 ]

@@ -18,7 +18,7 @@ export const tokenForm = [
     'A bot token is sbot_ and 36 base62 symbols.',
     ['bot'],
     async (it) => {
-      const token = it.scene.credential('bot')
+      const token = it.resources.credential('bot')
       it.needs(await it.call(contract.webhook.info, {}), 'a valid bot token')
       it.holds(
         /^sbot_[0-9A-Za-z]{36}$/.test(token),
@@ -34,7 +34,7 @@ export const tokenForm = [
       `${kind === 'bot' ? 'A bot token' : 'An application token'} with a wrong checksum is 401.`,
       [kind],
       async (it) => {
-        const token = it.scene.credential(kind)
+        const token = it.resources.credential(kind)
         const credential = `${token.slice(0, -1)}${other(token.slice(-1))}`
         const endpoint = kind === 'bot' ? contract.webhook.info : templates.list
         it.refuses(await it.call(endpoint, {}, { as: { credential } }), 401)
@@ -52,9 +52,10 @@ export const tokenForm = [
     ['jwt', 'bot', 'bot id'],
     async (it) => {
       const { items } = it.needs(await it.call(bots.list, { limit: 100 }), 'a list of bots')
-      const bot = items.find(({ id }) => id === it.scene.offer.botId) ?? it.notApplicable('Needs a bot of the account.')
+      const bot =
+        items.find(({ id }) => id === it.resources.offer.botId) ?? it.notApplicable('Needs a bot of the account.')
       if (bot.token_prefix === undefined) it.notApplicable('Needs token_prefix in the record of a bot.')
-      it.equals('token_prefix', bot.token_prefix, it.scene.credential('bot').slice(0, 8))
+      it.equals('token_prefix', bot.token_prefix, it.resources.credential('bot').slice(0, 8))
     },
     { reads: true },
   ),

@@ -1,7 +1,7 @@
 import { contract } from '../../../contract/index.js'
 import { credentialOf, tryIssue, voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import {
   anonymousRead,
   jsonType,
@@ -35,17 +35,17 @@ const malformed = [
 const withProto = (json: string, where: string) => json.replace(where, `${where}"__proto__":{"a":"b"},`)
 
 /** Reverses a new redemption. */
-async function reverse(it: Probing, headers: Readonly<Record<string, string>>, body?: string) {
+async function reverse(it: ProbeContext, headers: Readonly<Record<string, string>>, body?: string) {
   const credential = credentialOf(it, await voucher(it))
   const { id } = it.needs(await it.call(vouchers.redeem, { credential }), 'a redemption')
   const path = vouchers.reverse.path.replace(':redemptionId', id)
-  const all = { 'idempotency-key': it.scene.name(), ...headers }
+  const all = { 'idempotency-key': it.resources.name(), ...headers }
   return it.send({ method: 'POST', path, as: 'token', headers: all, ...(body === undefined ? {} : { body }) })
 }
 
 /** Observes that a reversal needs no body, on a platform that reverses with one. */
-async function reversesWithout(it: Probing, headers: Readonly<Record<string, string>>): Promise<void> {
-  needsStatus(it, await it.scene.once('calls reversal', () => reverse(it, jsonType, '{}')), '2xx')
+async function reversesWithout(it: ProbeContext, headers: Readonly<Record<string, string>>): Promise<void> {
+  needsStatus(it, await it.resources.once('calls reversal', () => reverse(it, jsonType, '{}')), '2xx')
   it.succeeds(await reverse(it, headers))
 }
 
@@ -65,7 +65,7 @@ export const bodies = [
     needsOfVerify,
     async (it) => {
       const json = await verifyJson(it, { recipient_user_id: '\xe9' })
-      const authorization = `Bearer ${it.scene.credential('token')}`
+      const authorization = `Bearer ${it.resources.credential('token')}`
       const headers = { ...jsonType, authorization, 'content-length': String(json.length), connection: 'close' }
       const { text } = await it.wire.raw(
         it.wire.bytesOf({ method: 'POST', path: vouchers.verify.path, headers, body: json }),

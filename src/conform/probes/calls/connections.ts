@@ -1,6 +1,6 @@
 import { contract } from '../../../contract/index.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import type { RawReply } from '../../wire.js'
 import { anonymousRead, needsStatus } from './shared.js'
 
@@ -13,13 +13,13 @@ const NOT_HTTP = 'conform\r\n\r\n'
 const INCOMPLETE_MS = 20_000
 
 /** Bytes of a GET without a credential. */
-const getOf = (it: Probing, path: string, headers: Readonly<Record<string, string>> = {}) =>
+const getOf = (it: ProbeContext, path: string, headers: Readonly<Record<string, string>> = {}) =>
   it.wire.bytesOf({ method: 'GET', path, headers })
 
 /** Status of each response in the bytes that a connection received. */
 const statusesOf = ({ text }: RawReply) => [...text.matchAll(/HTTP\/1\.\d (\d{3}) /g)].map((match) => Number(match[1]))
 
-function hasStatuses(it: Probing, reply: RawReply, expected: readonly number[]): void {
+function hasStatuses(it: ProbeContext, reply: RawReply, expected: readonly number[]): void {
   it.equals('statuses of the responses', statusesOf(reply), expected)
 }
 
@@ -106,7 +106,7 @@ export const connections = [
     ['token'],
     async (it) => {
       it.needs(await it.call(list, {}), 'a list')
-      const value = `Bearer ${it.scene.credential('token')}`
+      const value = `Bearer ${it.resources.credential('token')}`
       it.refuses(await it.send({ method: 'GET', path: list.path, headers: { authorization: [value, value] } }), 401)
     },
     { reads: true },

@@ -2,7 +2,7 @@ import { contract } from '../../../contract/index.js'
 import { application, applicationToken, createdApplication, createTemplate } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import {
   anonymousRead,
@@ -25,18 +25,18 @@ const SECURE = '/api/v1/secure'
 
 const isText = (value: unknown) => typeof value === 'string' && value !== ''
 
-const listed = (it: Probing) => it.call(templates.list, {})
+const listed = (it: ProbeContext) => it.call(templates.list, {})
 
 /** Defines a probe that observes the names of the members of a record. */
 const namesOf = (
   name: string,
   style: 'camelCase' | 'snake_case',
   needs: readonly Need[],
-  read: (it: Probing) => Promise<unknown>,
+  read: (it: ProbeContext) => Promise<unknown>,
   options: { readonly reads?: true } = {},
 ) => {
   const pattern = style === 'camelCase' ? /^[a-z][A-Za-z0-9]*$/ : /^[a-z][a-z0-9_]*$/
-  const run = async (it: Probing) => {
+  const run = async (it: ProbeContext) => {
     const members = Object.keys(membersOrNone(await read(it)))
     if (members.length === 0) it.notApplicable('Needs a record.')
     const others = members.filter((member) => !pattern.test(member))
@@ -51,10 +51,10 @@ const statusOf = (
   status: 200 | 201,
   what: string,
   needs: readonly Need[],
-  call: (it: Probing) => Promise<Observed>,
+  call: (it: ProbeContext) => Promise<Observed>,
   options: { readonly reads?: true } = {},
 ) => {
-  const run = async (it: Probing) => {
+  const run = async (it: ProbeContext) => {
     const response = await call(it)
     needsStatus(it, response, '2xx')
     it.equals('status', response.status, status)
@@ -147,7 +147,7 @@ export const envelope = [
     'The delivery_mode after the removal of a webhook is a member of data.',
     ['jwt', 'bot id'],
     async (it) => {
-      const response = await it.call(webhook.delete, { botId: it.scene.offer.botId })
+      const response = await it.call(webhook.delete, { botId: it.resources.offer.botId })
       needsStatus(it, response, '2xx')
       it.holds(isText(membersOrNone(response.data).delivery_mode), 'data with delivery_mode', response.text)
     },

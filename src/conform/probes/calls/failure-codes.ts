@@ -2,7 +2,7 @@ import { contract } from '../../../contract/index.js'
 import { tryIssue } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import {
   anonymousRead,
   createdTemplate,
@@ -26,10 +26,10 @@ interface Failure {
   readonly needs: readonly Need[]
   readonly reads?: true
   readonly plain?: true
-  call(it: Probing): Promise<Observed>
+  call(it: ProbeContext): Promise<Observed>
 }
 
-const unknownToken = (it: Probing) => listAs(it, 'conform')
+const unknownToken = (it: ProbeContext) => listAs(it, 'conform')
 
 /** Failures whose code only the table of failures names: the rules of their checks name the status. */
 const failures: readonly Failure[] = [

@@ -1,7 +1,7 @@
 import { createdApplication } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import { anonymousRead, createdTemplate, createdToken, issued, redeemed } from './shared.js'
 
@@ -12,10 +12,10 @@ const idOf = (
   prefix: string,
   what: string,
   needs: readonly Need[],
-  read: (it: Probing) => Promise<unknown>,
+  read: (it: ProbeContext) => Promise<unknown>,
   options: { readonly reads?: true } = {},
 ) => {
-  const run = async (it: Probing) => {
+  const run = async (it: ProbeContext) => {
     const id = await read(it)
     if (typeof id !== 'string') it.notApplicable('Needs a record with an id.')
     const isUlid = new RegExp(`^${prefix}_[0-7][0-9A-HJKMNP-TV-Z]{25}$`).test(id)

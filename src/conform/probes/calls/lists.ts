@@ -1,7 +1,7 @@
 import { contract } from '../../../contract/index.js'
 import { application, applicationToken, createTemplate } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import { createdTemplate } from './shared.js'
 
@@ -10,8 +10,8 @@ const { templates, tokens } = contract
 const { list } = templates
 
 /** Two templates of the run, the older one first. */
-const twoTemplates = (it: Probing) =>
-  it.scene.once('two templates', async () => {
+const twoTemplates = (it: ProbeContext) =>
+  it.resources.once('two templates', async () => {
     const older = it.needs(await createdTemplate(it), 'a template')
     return [older, it.needs(await createTemplate(it), 'a template')] as const
   })

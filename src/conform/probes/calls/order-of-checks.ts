@@ -2,7 +2,7 @@ import { contract } from '../../../contract/index.js'
 import { application, template, tryIssue } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import {
   anonymousRead,
   createdTemplate,
@@ -33,10 +33,10 @@ const pair = (
   name: string,
   title: string,
   needs: readonly Need[],
-  calls: (it: Probing) => Promise<{ first: Observed; second: Observed; both: () => Promise<Observed> }>,
+  calls: (it: ProbeContext) => Promise<{ first: Observed; second: Observed; both: () => Promise<Observed> }>,
   options: { readonly reads?: true; readonly plain?: true; readonly vouchers?: number } = {},
 ) => {
-  const run = async (it: Probing) => {
+  const run = async (it: ProbeContext) => {
     const { first, second, both } = await calls(it)
     needsStatus(it, first, '4xx')
     needsStatus(it, second, '4xx')
@@ -49,10 +49,10 @@ const pair = (
 }
 
 /** A call without a credential that reads another path. */
-const anonymousGet = (it: Probing, path: string) => it.send({ method: 'GET', path, headers: {} })
+const anonymousGet = (it: ProbeContext, path: string) => it.send({ method: 'GET', path, headers: {} })
 
 /** Changes the policy of the application of the run for some calls. */
-async function withPolicy<T>(it: Probing, changes: Readonly<Record<string, string>>, calls: () => Promise<T>) {
+async function withPolicy<T>(it: ProbeContext, changes: Readonly<Record<string, string>>, calls: () => Promise<T>) {
   const { id: appId } = await application(it)
   it.needs(await it.call(apps.update, { appId, ...changes }), 'an application with another policy')
   try {
@@ -204,10 +204,10 @@ export const orderOfChecks = [
       const { id } = it.needs(await createdTemplate(it), 'a draft')
       if (typeof id !== 'string') it.notApplicable('Needs a draft with an id.')
       const issue = async (template_id: string, chat_id = UNKNOWN_CHAT) =>
-        it.call(bots.issue, { template_id, chat_id, external_issue_id: it.scene.name() })
+        it.call(bots.issue, { template_id, chat_id, external_issue_id: it.resources.name() })
       return {
         first: await issue(await template(it)),
-        second: await issue(id, it.scene.offer.chat),
+        second: await issue(id, it.resources.offer.chat),
         both: () => issue(id),
       }
     },

@@ -2,7 +2,7 @@ import { contract } from '../../../contract/index.js'
 import type { Voucher } from '../../../contract/vouchers.js'
 import { activeTemplate, credentialOf, issueInput, voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import { needsStatus, redeemed, tokensOfRun, UNKNOWN_REDEMPTION, unredeemed, verifyToken } from './shared.js'
 
@@ -10,16 +10,19 @@ const probe = probesOf('order-of-checks')
 const { templates, vouchers } = contract
 
 const SOON_MS = 2_000
-const readRedemption = (it: Probing, redemptionId: string) => it.call(vouchers.redemption, { redemptionId })
+const readRedemption = (it: ProbeContext, redemptionId: string) => it.call(vouchers.redemption, { redemptionId })
 
 /** Why a voucher cannot be redeemed by its recipient, or by another one. */
-async function reasonOf(it: Probing, one: Parameters<typeof credentialOf>[1], recipient_user_id: string) {
+async function reasonOf(it: ProbeContext, one: Parameters<typeof credentialOf>[1], recipient_user_id: string) {
   const input = { credential: credentialOf(it, one), recipient_user_id }
   return it.needs(await it.call(vouchers.verify, input), 'a verification').reason
 }
 
 /** Observes that a voucher with a reason has the same reason for another recipient. */
-async function reasonIsFirst(it: Probing, one: Parameters<typeof credentialOf>[1] & Pick<Voucher, 'recipientUserId'>) {
+async function reasonIsFirst(
+  it: ProbeContext,
+  one: Parameters<typeof credentialOf>[1] & Pick<Voucher, 'recipientUserId'>,
+) {
   const reason = await reasonOf(it, one, one.recipientUserId)
   const mismatch = await reasonOf(it, await unredeemed(it), 'conform-other')
   if (reason === null || mismatch === null || reason === mismatch) it.notApplicable('Needs a reason of a verification.')
@@ -27,8 +30,8 @@ async function reasonIsFirst(it: Probing, one: Parameters<typeof credentialOf>[1
 }
 
 /** Two vouchers of a template whose validity has ended; the first one is redeemed. */
-const ended = (it: Probing) =>
-  it.scene.once('calls ended vouchers', async () => {
+const ended = (it: ProbeContext) =>
+  it.resources.once('calls ended vouchers', async () => {
     const clock = it.needs(
       await it.call(vouchers.verify, { credential: credentialOf(it, await unredeemed(it)) }),
       'a time',
@@ -41,7 +44,7 @@ const ended = (it: Probing) =>
     const second = await voucher(it, { template_id })
     it.needs(await it.call(vouchers.redeem, { credential: credentialOf(it, first) }), 'a redemption')
     const beforeEnd = await reasonOf(it, first, first.recipientUserId)
-    await it.scene.pause(SOON_MS)
+    await it.resources.pause(SOON_MS)
     return { first, second, beforeEnd }
   })
 
@@ -53,7 +56,7 @@ export const orderOfObjects = [
     async (it) => {
       const as = await verifyToken(it)
       needsStatus(it, await it.call(templates.list, {}, { as }), 403)
-      const key = it.scene.name()
+      const key = it.resources.name()
       const input = await issueInput(it)
       it.needs(await it.call(vouchers.issue, input, { key }), 'an issued voucher')
       const repeated = await it.call(vouchers.issue, input, { key })

@@ -1,7 +1,7 @@
 import { contract } from '../../../contract/index.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import { botIssued, createdTemplate, issued, needsStatus, redeemed, verification } from './shared.js'
 
 const probe = probesOf('rate-limits')
@@ -10,7 +10,7 @@ const WINDOW_S = 60
 /** More than the processes of a platform that may count separately. */
 const REFUSED_CALLS = 5
 
-const listed = (it: Probing, limit = 1) => it.call(templates.list, { limit })
+const listed = (it: ProbeContext, limit = 1) => it.call(templates.list, { limit })
 
 /** Calls and seconds of a window, from RateLimit-Policy. */
 function policyOf({ headers }: Observed) {
@@ -21,8 +21,9 @@ function policyOf({ headers }: Observed) {
 /** Calls that are left in the window, from RateLimit. */
 const remainingOf = ({ headers }: Observed) => Number(/;\s*r=(\d+)/.exec(headers.ratelimit ?? '')?.[1])
 
-const reversal = async (it: Probing) => it.call(vouchers.reverse, { redemptionId: 'rdm_00000000000000000000000000' })
-const redemption = async (it: Probing) => (await redeemed(it)).response
+const reversal = async (it: ProbeContext) =>
+  it.call(vouchers.reverse, { redemptionId: 'rdm_00000000000000000000000000' })
+const redemption = async (it: ProbeContext) => (await redeemed(it)).response
 
 interface Limit {
   readonly name: string
@@ -30,7 +31,7 @@ interface Limit {
   readonly calls: number
   readonly needs: readonly Need[]
   readonly reads?: true
-  call(it: Probing): Promise<Observed>
+  call(it: ProbeContext): Promise<Observed>
 }
 
 const limits: readonly Limit[] = [

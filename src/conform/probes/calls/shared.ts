@@ -12,7 +12,7 @@ import {
   shared,
   voucher,
 } from '../../fixtures.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 
 const { bots, templates, tokens, vouchers } = contract
 
@@ -23,53 +23,54 @@ export const UNKNOWN_TEMPLATE = 'tpl_00000000000000000000000000'
 export const jsonType = { 'content-type': 'application/json' } as const
 
 /** Ends the probe as not applicable unless the response has this status, or one of this class. */
-export function needsStatus(it: Probing, { status, code }: Observed, wanted: number | '2xx' | '4xx'): void {
+export function needsStatus(it: ProbeContext, { status, code }: Observed, wanted: number | '2xx' | '4xx'): void {
   const isWanted = typeof wanted === 'number' ? status === wanted : Math.floor(status / 100) === Number(wanted[0])
   if (!isWanted) it.notApplicable(`Needs a response with status ${wanted}: status ${status}${code ? ` ${code}` : ''}.`)
 }
 
 /** The response to the creation of the draft of the group. */
-export const createdTemplate = (it: Probing): Promise<Observed<Template>> =>
+export const createdTemplate = (it: ProbeContext): Promise<Observed<Template>> =>
   shared(it, 'calls template', () => createTemplate(it))
 
 /** The idempotency key of the first issue of the group. */
-export const issueKey = ({ scene }: Probing): string => `conform-${scene.run}-issue`
+export const issueKey = ({ resources }: ProbeContext): string => `conform-${resources.run}-issue`
 
 /** The response to the first issue of the group. */
-export const issued = (it: Probing): Promise<Observed<IssuedVoucher>> =>
+export const issued = (it: ProbeContext): Promise<Observed<IssuedVoucher>> =>
   shared(it, 'calls issue', async () => it.call(vouchers.issue, await issueInput(it), { key: issueKey(it) }))
 
 /** A voucher of the group that is never redeemed. */
-export const unredeemed = async (it: Probing): Promise<IssuedVoucher> => it.needs(await issued(it), 'an issued voucher')
+export const unredeemed = async (it: ProbeContext): Promise<IssuedVoucher> =>
+  it.needs(await issued(it), 'an issued voucher')
 
 /** A voucher of the group that is redeemed, and the response to its redemption. */
-export async function redeemed(it: Probing) {
-  const one = await it.scene.once('calls redeemed', () => voucher(it))
+export async function redeemed(it: ProbeContext) {
+  const one = await it.resources.once('calls redeemed', () => voucher(it))
   const credential = credentialOf(it, one)
   return { voucher: one, response: await shared(it, 'calls redeem', () => it.call(vouchers.redeem, { credential })) }
 }
 
 /** The response to the creation of a token of the application of the run. */
-export const createdToken = (it: Probing): Promise<Observed<CreatedToken>> =>
+export const createdToken = (it: ProbeContext): Promise<Observed<CreatedToken>> =>
   shared(it, 'calls token', async () => createToken(it, (await application(it)).id, { scopes: ['vouchers:verify'] }))
 
 /** The response to an issue by the bot of the user into the chat of the user. */
-export const botIssued = (it: Probing) =>
+export const botIssued = (it: ProbeContext) =>
   shared(it, 'calls bot issue', async () => {
     const { recipient_user_id: _, ...input } = await issueInput(it)
-    return it.call(bots.issue, { ...input, chat_id: it.scene.offer.chat })
+    return it.call(bots.issue, { ...input, chat_id: it.resources.offer.chat })
   })
 
 /** A token with the scope vouchers:verify alone, of the application that issues. */
-export const verifyToken = (it: Probing) =>
-  it.scene.once('calls verify token', async () => {
+export const verifyToken = (it: ProbeContext) =>
+  it.resources.once('calls verify token', async () => {
     const { applicationId } = await unredeemed(it)
     return { credential: (await applicationToken(it, applicationId, ['vouchers:verify'])).token }
   })
 
 /** Tokens of the application of the run: one for templates, one without that scope, and one that is revoked. */
-export const tokensOfRun = (it: Probing) =>
-  it.scene.once('calls tokens', async () => {
+export const tokensOfRun = (it: ProbeContext) =>
+  it.resources.once('calls tokens', async () => {
     const { id: appId } = await application(it)
     const reading = await applicationToken(it, appId, ['vouchers:read', 'vouchers:templates:write'])
     const narrow = await applicationToken(it, appId, ['vouchers:verify'])
@@ -79,20 +80,20 @@ export const tokensOfRun = (it: Probing) =>
   })
 
 /** JSON of a valid verify call of a voucher that is not redeemed, with other members. */
-export async function verifyJson(it: Probing, changes: Readonly<Record<string, unknown>> = {}): Promise<string> {
+export async function verifyJson(it: ProbeContext, changes: Readonly<Record<string, unknown>> = {}): Promise<string> {
   return JSON.stringify({ credential: credentialOf(it, await unredeemed(it)), ...changes })
 }
 
 /** Sends a verify call with any body. */
-export const verifyWith = (it: Probing, body: string, headers: Readonly<Record<string, string>> = jsonType) =>
+export const verifyWith = (it: ProbeContext, body: string, headers: Readonly<Record<string, string>> = jsonType) =>
   it.send({ method: 'POST', path: vouchers.verify.path, as: 'token', headers, body })
 
 /** A read without a credential. */
-export const anonymousRead = (it: Probing) => it.send({ method: 'GET', path: templates.list.path, headers: {} })
+export const anonymousRead = (it: ProbeContext) => it.send({ method: 'GET', path: templates.list.path, headers: {} })
 
 /** Lists templates with this credential. */
-export const listAs = (it: Probing, credential: string) => it.call(templates.list, {}, { as: { credential } })
+export const listAs = (it: ProbeContext, credential: string) => it.call(templates.list, {}, { as: { credential } })
 
 /** Verifies a voucher that is not redeemed. */
-export const verification = async (it: Probing) =>
+export const verification = async (it: ProbeContext) =>
   it.call(vouchers.verify, { credential: credentialOf(it, await unredeemed(it)) })

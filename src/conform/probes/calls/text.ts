@@ -1,7 +1,7 @@
 import { contract } from '../../../contract/index.js'
 import { createTemplate, tryIssue } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import { redeemed } from './shared.js'
 
 const probe = probesOf('text')
@@ -17,7 +17,7 @@ const pairs = (count: number, key = 'key', value = 'value') =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`${at}${key}`, value]))
 
 /** The name of a new template, as the platform returns it. */
-async function nameOf(it: Probing, name: string): Promise<string> {
+async function nameOf(it: ProbeContext, name: string): Promise<string> {
   const created = it.needs(await createTemplate(it, { name }), 'a template')
   return created.name ?? it.notApplicable('Needs a template with a name.')
 }
@@ -76,7 +76,7 @@ export const text = [
       `${name}-in-an-id`,
       `An external_issue_id with ${what} is refused with 400.`,
       ['token', 'template'],
-      async (it) => it.refuses(await tryIssue(it, { external_issue_id: `${it.scene.name()}${end}` }), 400),
+      async (it) => it.refuses(await tryIssue(it, { external_issue_id: `${it.resources.name()}${end}` }), 400),
     ),
   ),
   probe(
@@ -93,7 +93,7 @@ export const text = [
     it.refuses(await it.call(vouchers.redeem, { credential, reference: 'conform 1' }), 400)
   }),
   probe('case-of-ids', 'Ids of other systems are case-sensitive.', ['token'], async (it) => {
-    const external_template_id = it.scene.name()
+    const external_template_id = it.resources.name()
     it.needs(await createTemplate(it, { external_template_id }), 'a template')
     const created = await createTemplate(it, { external_template_id: external_template_id.toUpperCase() })
     it.succeeds(created)

@@ -1,6 +1,6 @@
 import { createTemplate } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import { createdTemplate, issued, redeemed } from './shared.js'
 
 const probe = probesOf('times')
@@ -8,7 +8,7 @@ const probe = probesOf('times')
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 /** Observes the members that the record has: a missing one is no deviation of this rule. */
-function areInstants(it: Probing, times: Readonly<Record<string, unknown>>): void {
+function areInstants(it: ProbeContext, times: Readonly<Record<string, unknown>>): void {
   const present = Object.entries(times).filter(([, time]) => time !== undefined)
   if (present.length === 0) it.notApplicable('Needs a record with times.')
   const others = present.filter(([, time]) => typeof time !== 'string' || !INSTANT.test(time))

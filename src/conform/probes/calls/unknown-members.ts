@@ -1,7 +1,7 @@
 import { contract } from '../../../contract/index.js'
 import { credentialOf } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import { needsStatus, unredeemed, verifyJson, verifyWith } from './shared.js'
 
@@ -10,11 +10,11 @@ const { list } = contract.templates
 const code = 'VALIDATION_FAILED'
 
 /** A verify call with more members. */
-const verified = async (it: Probing, changes: Readonly<Record<string, unknown>>) =>
+const verified = async (it: ProbeContext, changes: Readonly<Record<string, unknown>>) =>
   verifyWith(it, await verifyJson(it, changes))
 
 /** The members of each entry of details.errors. */
-function errorsOf(it: Probing, response: Observed) {
+function errorsOf(it: ProbeContext, response: Observed) {
   needsStatus(it, response, 400)
   const { errors } = response.details
   return Array.isArray(errors) ? errors.map(membersOrNone) : []

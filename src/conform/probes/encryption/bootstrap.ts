@@ -5,7 +5,7 @@ import { decodeBase64url, encodeBase64url } from '../../../secure/base64url.js'
 import { decodePublicKey, kidOf } from '../../../secure/public-key.js'
 import { PROTOCOL_VERSION, SESSION_LIFETIME_MS, SUITE } from '../../../secure/suite.js'
 import { probesOf } from '../../probe.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import {
   anyCall,
@@ -41,15 +41,15 @@ const otherReasons: readonly string[] = dispatchEndpoint.failures.filter((it) =>
 const isText = (value: unknown) => typeof value === 'string' && value !== ''
 
 /** Session call of the shared response, on which several probes look. */
-const opened = (it: Probing) =>
-  it.scene.once('session call', async () => {
+const opened = (it: ProbeContext) =>
+  it.resources.once('session call', async () => {
     const before = membersOrNone((await readsBootstrap(it)).json).serverTime
     const response = await callSession(it, { clientPublicKey: encodeBase64url(newKeyPair().publicKey) })
     const after = membersOrNone((await readsBootstrap(it)).json).serverTime
     return { response, members: membersOrNone(response.json), before, after }
   })
 
-async function openedMembers(it: Probing) {
+async function openedMembers(it: ProbeContext) {
   const { response, ...rest } = await opened(it)
   if (response.status !== 200 && response.status !== 201) it.notApplicable(`Needs a session: ${response.status}.`)
   return rest
@@ -58,7 +58,7 @@ async function openedMembers(it: Probing) {
 const invalidKey = { clientPublicKey: 'AAAA' }
 const newKey = () => ({ clientPublicKey: encodeBase64url(newKeyPair().publicKey) })
 
-const acceptsSession = (it: Probing, { status, code }: Observed) =>
+const acceptsSession = (it: ProbeContext, { status, code }: Observed) =>
   it.holds(status === 200 || status === 201, 'a session', `status ${status} ${code ?? ''}`)
 
 /** A key pair whose shared secret begins with a zero byte: one of 256 does. */
@@ -73,7 +73,7 @@ function leadingZeroPair(serverPublicKey: Uint8Array) {
   }
 }
 
-async function needsOff(it: Probing): Promise<void> {
+async function needsOff(it: ProbeContext): Promise<void> {
   const { enabled } = membersOrNone((await readsBootstrap(it)).json)
   if (enabled !== false) it.notApplicable('Needs a platform whose encrypted transport is off.')
 }
@@ -95,7 +95,7 @@ export const encryptedTransport = [
     ['secure', 'jwt'],
     async (it) => {
       const { path } = contract.apps.list
-      const headers = { accept: 'application/json', authorization: `Bearer ${it.scene.credential('jwt')}` }
+      const headers = { accept: 'application/json', authorization: `Bearer ${it.resources.credential('jwt')}` }
       it.needs(await it.call(contract.apps.list, {}), 'a list of applications')
       const inner = await inside(it, { method: 'GET', path, query: {}, headers, body: null })
       it.holds(inner.body.success === true, 'an inner success', said(inner))
@@ -224,7 +224,7 @@ export const bootstrapAndSession = [
 const UNKNOWN_KID = 'AAAAAAAAAAAAAAAA'
 
 /** Says that a session call is refused for its key; one that is accepted deviates from the rule of public keys. */
-async function refusedKey(it: Probing, members?: Readonly<Record<string, unknown>>): Promise<void> {
+async function refusedKey(it: ProbeContext, members?: Readonly<Record<string, unknown>>): Promise<void> {
   const response = await callSession(it, members)
   if (response.status < 400) it.notApplicable('Needs a platform that refuses such a key.')
   it.refuses(response, 400, 'SECURE_PUBLIC_KEY_INVALID')

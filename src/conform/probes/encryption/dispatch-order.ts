@@ -3,7 +3,7 @@ import type { Envelope, EnvelopeHead } from '../../../secure/envelope.js'
 import type { Members } from '../../../secure/json.js'
 import { MAX_ENVELOPE_BYTES, paths } from '../../../secure/suite.js'
 import { type Probe, probesOf } from '../../probe.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import { padded, replay } from './envelopes.js'
 import { anyCall, dispatch, innerOf, type Session, said, sealed, session } from './session.js'
 
@@ -35,7 +35,7 @@ function withOtherTag(envelope: Envelope): Envelope {
 
 const withShortIv = (envelope: Envelope): Envelope => ({ ...envelope, iv: encodeBase64url(Buffer.alloc(11)) })
 
-type Send = (it: Probing, through: Session) => Promise<Observed>
+type Send = (it: ProbeContext, through: Session) => Promise<Observed>
 /** The rule names no code for some statuses: the rule of failure codes does. */
 type Code = readonly [status: number, code?: string]
 

@@ -1,7 +1,7 @@
 import { decodeBase64url } from '../../../secure/base64url.js'
 import { isMediaType, MAX_ENVELOPE_BYTES, MEDIA_TYPE } from '../../../secure/suite.js'
 import { probesOf } from '../../probe.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import { anyCall, dispatch, sealed, session } from './session.js'
 
@@ -9,10 +9,10 @@ const probe = probesOf('envelopes', { specified: ['all-required', 'media-type', 
 const marks = probesOf('replay-marks', { specified: ['after-other-calls'] })
 
 /** Says that an outer request is refused; which code it gets is a statement of the dispatch order. */
-const isRefused = (it: Probing, what: string, { status }: Observed) =>
+const isRefused = (it: ProbeContext, what: string, { status }: Observed) =>
   it.holds(status >= 400 && status <= 499, `a refusal of ${what}`, `status ${status}`)
 
-const isAccepted = (it: Probing, what: string, { status, code }: Observed) =>
+const isAccepted = (it: ProbeContext, what: string, { status, code }: Observed) =>
   it.holds(status < 400, `${what} accepted`, `status ${status} ${code ?? ''}`)
 
 /** An envelope as text, with white space up to a number of bytes. */
@@ -21,7 +21,7 @@ export const padded = (envelope: object, bytes: number) => JSON.stringify(envelo
 const ridOf = (length: number) => 'r'.repeat(length - 1)
 
 /** A response to a call in the shared session, and its envelope. */
-async function exchange(it: Probing) {
+async function exchange(it: ProbeContext) {
   const through = await session(it)
   const sent = sealed(through, anyCall(it))
   const response = await dispatch(it, through, sent)
@@ -106,7 +106,7 @@ export const envelopes = [
 ]
 
 /** Sends an envelope twice and returns the second response. */
-export async function replay(it: Probing, through: Awaited<ReturnType<typeof session>>): Promise<Observed> {
+export async function replay(it: ProbeContext, through: Awaited<ReturnType<typeof session>>): Promise<Observed> {
   const envelope = sealed(through, anyCall(it))
   const first = await dispatch(it, through, envelope)
   if (first.status >= 400) it.notApplicable(`Needs an accepted call: ${first.status} ${first.code ?? ''}.`)

@@ -2,7 +2,7 @@ import { contract } from '../../../contract/index.js'
 import type { Members } from '../../../secure/json.js'
 import { issueInput } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import { anyCall, type Inner, inside, isInnerSuccess, said, TEMPLATES } from './session.js'
 
@@ -49,21 +49,21 @@ const passedHeaders = [
 ]
 
 /** A read with the application token, and other members. */
-const read = (it: Probing, changes: Members = {}) => anyCall(it, changes)
+const read = (it: ProbeContext, changes: Members = {}) => anyCall(it, changes)
 
-const headersOf = (it: Probing) => ({
+const headersOf = (it: ProbeContext) => ({
   accept: 'application/json',
-  authorization: `Bearer ${it.scene.credential('token')}`,
+  authorization: `Bearer ${it.resources.credential('token')}`,
 })
 
 /** Makes a read without a fault first, so that a refusal is due to the fault. */
-async function needsRead(it: Probing): Promise<Inner> {
+async function needsRead(it: ProbeContext): Promise<Inner> {
   const inner = await inside(it, read(it))
   return isInnerSuccess(inner) ? inner : it.notApplicable(`Needs an inner success: ${said(inner)}.`)
 }
 
 /** The plaintext of a verification whose body has white space up to a number of bytes, or a long value. */
-function verification(it: Probing, { text = '', value = '' }): string {
+function verification(it: ProbeContext, { text = '', value = '' }): string {
   const headers = { ...headersOf(it), 'content-type': 'application/json' }
   const head = JSON.stringify({ method: 'POST', path: verify.path, query: {}, headers })
   return `${head.slice(0, -1)},"body":{${text}"credential":{"type":"redeem_code","value":"${value}"}}}`
@@ -127,7 +127,7 @@ export const innerRequests = [
     ['secure', 'token', 'template'],
     async (it) => {
       const body = await issueInput(it)
-      const headers = { ...headersOf(it), 'content-type': 'application/json', 'idempotency-key': it.scene.name() }
+      const headers = { ...headersOf(it), 'content-type': 'application/json', 'idempotency-key': it.resources.name() }
       const send = () => inside(it, { method: 'POST', path: issue.path, query: {}, headers, body })
       const first = await send()
       if (!isInnerSuccess(first)) it.notApplicable(`Needs an issued voucher: ${said(first)}.`)

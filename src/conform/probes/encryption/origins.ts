@@ -2,7 +2,7 @@ import { contract } from '../../../contract/index.js'
 import { encodeBase64url } from '../../../secure/base64url.js'
 import { application, applicationToken } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import { membersOrNone, type WireRequest } from '../../wire.js'
 import {
   anyCall,
@@ -24,7 +24,7 @@ const probe = probesOf('session-origins', {
 })
 
 /** Sends a call of a session with these headers in place of its own origin, and says that it is refused. */
-async function refusedFrom(it: Probing, bound: string, headers: WireRequest['headers']): Promise<void> {
+async function refusedFrom(it: ProbeContext, bound: string, headers: WireRequest['headers']): Promise<void> {
   const through = await session(it, bound)
   const { status } = await dispatch(it, { origin: '' }, sealed(through, anyCall(it)), { headers })
   it.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)
@@ -33,9 +33,9 @@ async function refusedFrom(it: Probing, bound: string, headers: WireRequest['hea
 const needs = ['secure', 'jwt'] as const
 
 /** Makes a read with a token of an application that allows only one origin, in a session with `origin`. */
-async function readOf(it: Probing, origin: string): Promise<Inner> {
+async function readOf(it: ProbeContext, origin: string): Promise<Inner> {
   const { id: appId } = await application(it)
-  const { token } = await it.scene.once('token of an origin', () => applicationToken(it, appId, ['vouchers:read']))
+  const { token } = await it.resources.once('token of an origin', () => applicationToken(it, appId, ['vouchers:read']))
   const call = anyCall(it, { headers: { accept: 'application/json', authorization: `Bearer ${token}` } })
   const through = await session(it, origin)
   const before = await inside(it, call, { session: through })

@@ -1,7 +1,7 @@
 import { contract } from '../../../contract/index.js'
 import { application, applicationToken } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import type { WireRequest } from '../../wire.js'
 import { anyCall, inside, isInnerSuccess, said } from './session.js'
 
@@ -12,9 +12,9 @@ const { apps, templates, vouchers } = contract
  * Does something while the application of this run requires the encrypted transport. Its token goes over the wire in
  * plain text, has one scope and ends with the run.
  */
-async function whileRequired<T>(it: Probing, act: (authorization: string) => Promise<T>): Promise<T> {
+async function whileRequired<T>(it: ProbeContext, act: (authorization: string) => Promise<T>): Promise<T> {
   const { id: appId } = await application(it)
-  const { token } = await it.scene.once('token of required', () => applicationToken(it, appId, ['vouchers:read']))
+  const { token } = await it.resources.once('token of required', () => applicationToken(it, appId, ['vouchers:read']))
   it.needs(await it.call(templates.list, {}, { as: { credential: token } }), 'a list of templates')
   const changed = await it.call(apps.update, { appId, secure_transport: 'required' })
   try {
@@ -26,7 +26,10 @@ async function whileRequired<T>(it: Probing, act: (authorization: string) => Pro
 }
 
 /** The response to a call in plain text; a platform that requires encryption of everybody needs no application. */
-async function plainResponse(it: Probing, request: Pick<WireRequest, 'method' | 'path' | 'body'>): Promise<Observed> {
+async function plainResponse(
+  it: ProbeContext,
+  request: Pick<WireRequest, 'method' | 'path' | 'body'>,
+): Promise<Observed> {
   const headers = {
     accept: 'application/json',
     ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),

@@ -14,7 +14,7 @@ import { decodeBinary, type Envelope, type EnvelopeHead, open, seal } from '../.
 import { readInnerResponse } from '../../../secure/inner-response.js'
 import { type Members, parseJson } from '../../../secure/json.js'
 import { MEDIA_TYPE, paths } from '../../../secure/suite.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone, type WireRequest } from '../../wire.js'
 
 /** A session is shared for this long, and lasts 600 s. */
@@ -40,11 +40,11 @@ export interface Inner {
 
 const asHttp = ({ status, headers, text }: Observed) => ({ status, headers, body: text })
 
-export const readsBootstrap = (it: Probing): Promise<Observed> =>
+export const readsBootstrap = (it: ProbeContext): Promise<Observed> =>
   it.send({ method: 'GET', path: paths.bootstrap, headers: { accept: 'application/json' }, plain: true })
 
-export const bootstrap = (it: Probing): Promise<Server> =>
-  it.scene.once('secure bootstrap', async () => {
+export const bootstrap = (it: ProbeContext): Promise<Server> =>
+  it.resources.once('secure bootstrap', async () => {
     const startedAt = Date.now()
     const read = readBootstrap(asHttp(await readsBootstrap(it)), [])
     if (!read.ok || !read.enabled) return it.notApplicable('Needs a bootstrap response that a client can use.')
@@ -54,7 +54,11 @@ export const bootstrap = (it: Probing): Promise<Server> =>
 export const newKeyPair = () => makeClientKeyPair(randomBytes)
 
 /** Sends a session call with these members, or without a body. */
-export function callSession(it: Probing, members?: Members, headers: WireRequest['headers'] = {}): Promise<Observed> {
+export function callSession(
+  it: ProbeContext,
+  members?: Members,
+  headers: WireRequest['headers'] = {},
+): Promise<Observed> {
   return it.send({
     method: 'POST',
     path: paths.session,
@@ -70,7 +74,7 @@ interface SessionOptions {
 }
 
 /** Opens a session and derives its keys, which nothing has confirmed yet. */
-export async function openSession(it: Probing, { origin = '', keyPair = newKeyPair() }: SessionOptions = {}) {
+export async function openSession(it: ProbeContext, { origin = '', keyPair = newKeyPair() }: SessionOptions = {}) {
   const server = await bootstrap(it)
   const { offsetMs } = server
   const response = await callSession(it, { clientPublicKey: encodeBase64url(keyPair.publicKey) }, originHeader(origin))
@@ -85,12 +89,12 @@ export const ORIGIN = 'https://conform.example'
 const slot = () => Math.floor(Date.now() / SHARED_MS)
 
 /** The session of most probes before a call has confirmed its keys. */
-export const unconfirmedSession = (it: Probing, origin = ''): Promise<Session> =>
-  it.scene.once(`session ${slot()} ${origin}`, () => openSession(it, { origin }))
+export const unconfirmedSession = (it: ProbeContext, origin = ''): Promise<Session> =>
+  it.resources.once(`session ${slot()} ${origin}`, () => openSession(it, { origin }))
 
 /** A session whose calls the platform accepts, with responses that can be decrypted. */
-export const session = (it: Probing, origin = ''): Promise<Session> =>
-  it.scene.once(`confirmed session ${slot()} ${origin}`, async () => {
+export const session = (it: ProbeContext, origin = ''): Promise<Session> =>
+  it.resources.once(`confirmed session ${slot()} ${origin}`, async () => {
     const opened = await unconfirmedSession(it, origin)
     const envelope = sealed(opened, anyCall(it))
     const inner = innerOf(await dispatch(it, opened, envelope), envelope, opened)
@@ -98,8 +102,8 @@ export const session = (it: Probing, origin = ''): Promise<Session> =>
   })
 
 /** A call that changes nothing; with a credential if the user offers one. */
-export function anyCall(it: Probing, changes: Members = {}): Members {
-  const { token } = it.scene.offer.credentials
+export function anyCall(it: ProbeContext, changes: Members = {}): Members {
+  const { token } = it.resources.offer.credentials
   const headers = { accept: 'application/json', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) }
   return { method: 'GET', path: TEMPLATES, query: { limit: 1 }, headers, body: null, ...changes }
 }
@@ -119,7 +123,7 @@ interface DispatchOptions {
 
 /** Sends an envelope, or any other body, with the origin of the session. */
 export function dispatch(
-  it: Probing,
+  it: ProbeContext,
   { origin }: Pick<Session, 'origin'>,
   envelope: Members | Envelope | string,
   { headers = {}, query = '' }: DispatchOptions = {},
@@ -143,7 +147,7 @@ export function innerOf(outer: Observed, sent: Envelope, { keyS2c }: Session): I
 
 /** Sends a call inside the shared session. */
 export async function inside(
-  it: Probing,
+  it: ProbeContext,
   call: Members | string,
   options: DispatchOptions & { session?: Session } = {},
 ) {

@@ -1,7 +1,7 @@
 import { contract } from '../../../contract/index.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import { chatIssue, delivered, issueIntoChat, ownBot } from './shared.js'
 
 const probe = probesOf('bot-issue', { specified: ['private-chat', 'unlinked-bot'] })
@@ -9,8 +9,8 @@ const { issue, send } = contract.bots
 const needs: readonly Need[] = ['bot', 'chat', 'template']
 
 /** Sends a message into the user's chat; returns its id. */
-async function messageId(it: Probing): Promise<number> {
-  const chat_id = it.scene.offer.chat ?? it.scene.lacking('chat')
+async function messageId(it: ProbeContext): Promise<number> {
+  const chat_id = it.resources.offer.chat ?? it.resources.lacking('chat')
   return it.needs(await it.call(send, { chat_id, text: 'conform' }), 'a message in the chat').message_id
 }
 
@@ -25,7 +25,7 @@ export const botIssue = [
   probe('delivery', 'The issue names the chat and the message in delivery.', needs, async (it) => {
     const { delivery } = await delivered(it)
     const observed = [delivery?.chat_id, typeof delivery?.message_id]
-    it.equals('chat_id, and type of message_id', observed, [it.scene.offer.chat, 'number'])
+    it.equals('chat_id, and type of message_id', observed, [it.resources.offer.chat, 'number'])
   }),
   probe(
     'recipient',
@@ -62,9 +62,9 @@ export const botIssue = [
   }),
   probe('unlinked-bot', 'A bot that is not linked to an application cannot issue.', ['jwt', ...needs], async (it) => {
     const { template_id } = (await chatIssue(it)).input
-    const chat_id = it.scene.offer.chat
+    const chat_id = it.resources.offer.chat
     const token = (await ownBot(it)).token ?? it.notApplicable('Needs the token of a bot.')
-    const input = { chat_id, template_id, external_issue_id: it.scene.name() }
+    const input = { chat_id, template_id, external_issue_id: it.resources.name() }
     const { status } = await it.call(issue, input, { as: { credential: token } })
     it.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)
   }),

@@ -4,7 +4,7 @@ import type { Template } from '../../../contract/templates.js'
 import { application, applicationToken, templateInput, tryIssue } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
-import type { Caller, Observed, Probing } from '../../probing.js'
+import type { Caller, Observed, ProbeContext } from '../../probe-context.js'
 import { botIdOf, createByBot, keep, keptDraft, link, ownBot, submitByBot, unlink } from './shared.js'
 
 const probe = probesOf('bot-side-templates', { specified: ['listed-members', 'draft-of-the-application'] })
@@ -14,23 +14,23 @@ const ofUser: readonly Need[] = ['token', 'jwt', 'bot id']
 type TemplateList = Observed<{ readonly items: readonly Template[] }>
 
 /** Ids of the templates with an external id, even if the platform ignores the filter. */
-const idsIn = (it: Probing, list: TemplateList, externalId: string) => {
+const idsIn = (it: ProbeContext, list: TemplateList, externalId: string) => {
   const { items } = it.needs(list, 'a list of templates')
   return items.filter(({ externalTemplateId }) => externalTemplateId === externalId).map(({ id }) => id)
 }
 
 /** Ids of the templates with an external id that the list of a bot shows. */
-async function listedByBot(it: Probing, botId: string, external_template_id: string): Promise<string[]> {
+async function listedByBot(it: ProbeContext, botId: string, external_template_id: string): Promise<string[]> {
   return idsIn(it, await it.call(bots.templates, { botId, external_template_id }), external_template_id)
 }
 
 /** Ids of the templates with an external id that the list of an application shows. */
-async function listed(it: Probing, external_template_id: string, as: Caller = 'token'): Promise<string[]> {
+async function listed(it: ProbeContext, external_template_id: string, as: Caller = 'token'): Promise<string[]> {
   return idsIn(it, await it.call(templates.list, { external_template_id }, { as }), external_template_id)
 }
 
 /** Needs the user's bot to be linked to the application of the user's token. Returns a draft of that application. */
-async function draftOfLinkedApplication(it: Probing): Promise<Template> {
+async function draftOfLinkedApplication(it: ProbeContext): Promise<Template> {
   const draft = await keptDraft(it)
   const bot = it.needs(await it.call(bots.get, { botId: botIdOf(it) }), 'the bot')
   if (bot.application_id !== draft.applicationId) it.notApplicable("Needs a bot of the token's application.")
@@ -38,7 +38,7 @@ async function draftOfLinkedApplication(it: Probing): Promise<Template> {
 }
 
 /** Two drafts of the unlinked bot of this run. */
-const draftsOfBot = (it: Probing) =>
+const draftsOfBot = (it: ProbeContext) =>
   keep(it, 'drafts of a bot', async () => {
     const { id } = await ownBot(it)
     const free = it.needs(await createByBot(it, templateInput(it), id), 'a template of a bot')
@@ -47,31 +47,31 @@ const draftsOfBot = (it: Probing) =>
   })
 
 /** Links the bot to an application that uses the external id of one of its drafts. */
-const linkedBot = (it: Probing) =>
+const linkedBot = (it: ProbeContext) =>
   keep(it, 'linked bot', async () => {
     const { botId, free, taken } = await draftsOfBot(it)
     const { id: appId } = await application(it)
     const as = { credential: (await applicationToken(it, appId, scopes)).token }
     const input = { ...templateInput(it), external_template_id: taken.externalTemplateId }
-    it.scene.leaves('template', it.needs(await it.call(templates.create, input, { as }), 'a template').id)
+    it.resources.leaves('template', it.needs(await it.call(templates.create, input, { as }), 'a template').id)
     await link(it, appId, botId)
     return { botId, appId, free, taken, as }
   })
 
 /** What the application lists of the draft whose external id it does not use. */
-async function listOfApplication(it: Probing): Promise<string[]> {
+async function listOfApplication(it: ProbeContext): Promise<string[]> {
   const { free, as } = await linkedBot(it)
   return keep(it, 'list of the application', () => listed(it, free.externalTemplateId, as))
 }
 
 /** What the linked bot lists of the draft whose external id the application uses. */
-async function listWhileLinked(it: Probing): Promise<string[]> {
+async function listWhileLinked(it: ProbeContext): Promise<string[]> {
   const { botId, taken } = await linkedBot(it)
   return keep(it, 'list of the linked bot', () => listedByBot(it, botId, taken.externalTemplateId))
 }
 
 /** Ends the link after both lists are read. */
-const unlinkedBot = (it: Probing) =>
+const unlinkedBot = (it: ProbeContext) =>
   keep(it, 'unlinked bot', async () => {
     await listOfApplication(it)
     await listWhileLinked(it)

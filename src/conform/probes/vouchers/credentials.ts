@@ -5,7 +5,7 @@ import type { Verification } from '../../../contract/vouchers.js'
 import type { Members } from '../../../secure/json.js'
 import { credentialOf, voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import { issueCall, issued, redeemCall } from './shared.js'
 
@@ -31,10 +31,10 @@ const UNKNOWN_CODE = redeemCodeOf('0101Z7QX1010K3W')
 const UNKNOWN_SYMBOLS = '01Z7QX10K3WM9S34601Z7QX10K3WM9S3'
 const UNKNOWN_QR_TOKEN = `VQ1-${UNKNOWN_SYMBOLS}${checkSymbol(UNKNOWN_SYMBOLS)}`
 
-const check = (it: Probing, type: string, value: string): Promise<Observed<Verification>> =>
+const check = (it: ProbeContext, type: string, value: string): Promise<Observed<Verification>> =>
   it.call(verify, { credential: { type, value } })
 
-const valueOf = async (it: Probing, type: CredentialType) => credentialOf(it, await issued(it), type).value
+const valueOf = async (it: ProbeContext, type: CredentialType) => credentialOf(it, await issued(it), type).value
 
 /** A probe that verifies the code of a voucher in another form. */
 const normalises = (name: string, form: string, change: (code: string) => string) =>

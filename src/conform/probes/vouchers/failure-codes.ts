@@ -2,7 +2,7 @@ import { contract } from '../../../contract/index.js'
 import { credentialOf } from '../../fixtures.js'
 import type { Probe } from '../../probe.js'
 import { probesOf } from '../../probe.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import { ended, future, futureVerified, issueBeyondLimit } from './shared.js'
 
 const { redeem } = contract.vouchers
@@ -12,7 +12,7 @@ const hasCode = (
   name: string,
   what: string,
   code: string,
-  call: (it: Probing) => Promise<Observed>,
+  call: (it: ProbeContext) => Promise<Observed>,
   options: Pick<Probe, 'vouchers' | 'waitsMs'> = {},
 ): Probe =>
   probesOf('failure-codes')(

@@ -5,7 +5,7 @@ import { contract } from '../../../contract/index.js'
 import { application, applicationToken, credentialOf, tryIssue, voucher } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import {
   issueCall,
@@ -25,7 +25,7 @@ const { issue, redeem, verify } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
 
 /** The shared redemption, sent again. */
-async function again(it: Probing, options: { readonly key?: string; readonly credential?: string } = {}) {
+async function again(it: ProbeContext, options: { readonly key?: string; readonly credential?: string } = {}) {
   const first = await redeemed(it)
   const { input, key } = await redeemCall(it)
   const { credential } = options
@@ -34,12 +34,12 @@ async function again(it: Probing, options: { readonly key?: string; readonly cre
 }
 
 /** Requires a response to repeat the first redemption: without its record it would be a second one, which is refused. */
-function repeats(it: Probing, response: Observed, firstId: string): void {
+function repeats(it: ProbeContext, response: Observed, firstId: string): void {
   it.equals('id of the redemption', membersOrNone(it.accepts(response)).id, firstId)
 }
 
 /** The shared redemption as bytes, over the plain transport. */
-async function redeemRequest(it: Probing, body: string) {
+async function redeemRequest(it: ProbeContext, body: string) {
   await redeemed(it)
   const { key } = await redeemCall(it)
   const headers = { accept: 'application/json', 'content-type': 'application/json', 'idempotency-key': key }
@@ -47,14 +47,14 @@ async function redeemRequest(it: Probing, body: string) {
 }
 
 /** The shared issue, sent again under its key. */
-const replay = (it: Probing) =>
+const replay = (it: ProbeContext) =>
   keep(it, 'replay of an issue', async () => {
     await issued(it)
     const { input, key, response: first } = await issueCall(it)
     return { first, response: await it.call(issue, input, { key }) }
   })
 
-const isInvalid = (name: string, title: string, keyOf: (it: Probing) => string) =>
+const isInvalid = (name: string, title: string, keyOf: (it: ProbeContext) => string) =>
   probe(
     name,
     title,
@@ -97,7 +97,7 @@ export const idempotencyKeys = [
     'An issue by a bot accepts a key: another issue under it is refused with 409.',
     ['bot', 'chat', 'template'],
     async (it) => {
-      const key = it.scene.name()
+      const key = it.resources.name()
       it.needs((await issueIntoChat(it, {}, key)).response, 'a voucher in the chat')
       it.refuses((await issueIntoChat(it, {}, key)).response, 409)
     },
@@ -112,19 +112,23 @@ export const idempotencyKeys = [
     'key-of-255',
     'A key can have 255 visible ASCII characters.',
     needs,
-    async (it) => void it.succeeds(await tryIssue(it, {}, { key: `${it.scene.name()}!"~`.padEnd(255, 'k') })),
+    async (it) => void it.succeeds(await tryIssue(it, {}, { key: `${it.resources.name()}!"~`.padEnd(255, 'k') })),
     { vouchers: 1 },
   ),
   isInvalid('key-of-256', 'A key of 256 characters is 400 IDEMPOTENCY_KEY_INVALID.', (it) =>
-    it.scene.name().padEnd(256, 'k'),
+    it.resources.name().padEnd(256, 'k'),
   ),
-  isInvalid('key-with-a-space', 'A key with a space is 400 IDEMPOTENCY_KEY_INVALID.', (it) => `${it.scene.name()} 1`),
+  isInvalid(
+    'key-with-a-space',
+    'A key with a space is 400 IDEMPOTENCY_KEY_INVALID.',
+    (it) => `${it.resources.name()} 1`,
+  ),
   probe(
     'two-keys',
     'Two headers Idempotency-Key are 400 IDEMPOTENCY_KEY_INVALID.',
     needs,
     async (it) => {
-      const headers = { 'idempotency-key': [it.scene.name(), it.scene.name()] }
+      const headers = { 'idempotency-key': [it.resources.name(), it.resources.name()] }
       it.refuses(await tryIssue(it, {}, { key: null, headers }), 400, 'IDEMPOTENCY_KEY_INVALID')
     },
     { vouchers: 1 },
@@ -177,7 +181,7 @@ export const idempotencyKeys = [
     async (it) => {
       const { redemption: first } = await newRedemption(it)
       const { redemption: second } = await newRedemption(it)
-      const key = it.scene.name()
+      const key = it.resources.name()
       it.needs(await reverse(it, first.id, key), 'a reversal')
       const response = await reverse(it, second.id, key)
       it.refuses(response, 409, 'IDEMPOTENCY_KEY_REUSED')
@@ -229,7 +233,7 @@ export const idempotencyKeys = [
     'Of two concurrent issues under one key one is a success and the other 409 IDEMPOTENCY_KEY_REUSED.',
     needs,
     async (it) => {
-      const key = it.scene.name()
+      const key = it.resources.name()
       const both = await Promise.all([tryIssue(it, {}, { key }), tryIssue(it, {}, { key })])
       const failed = both.find(({ isSuccess }) => !isSuccess)
       const statuses = both.map(({ status }) => status)
@@ -244,8 +248,8 @@ export const idempotencyKeys = [
     needs,
     async (it) => {
       const credential = credentialOf(it, await voucher(it))
-      const key = it.scene.name()
-      const refused = await it.call(redeem, { credential, recipient_user_id: it.scene.name() }, { key })
+      const key = it.resources.name()
+      const refused = await it.call(redeem, { credential, recipient_user_id: it.resources.name() }, { key })
       if (refused.status <= 299) it.notApplicable('Needs a refusal for another recipient.')
       it.succeeds(await it.call(redeem, { credential }, { key }))
     },
@@ -296,14 +300,14 @@ export const idempotencyKeys = [
 ]
 
 /** Sends a redemption through an encrypted session of its own; resolves to its id, or to the code of a 409. */
-async function encryptedId(it: Probing, request: Awaited<ReturnType<typeof redeemRequest>>): Promise<unknown> {
+async function encryptedId(it: ProbeContext, request: Awaited<ReturnType<typeof redeemRequest>>): Promise<unknown> {
   const plain: Transport = async ({ method, path, headers, body }) => {
     const sent = { method, path, headers, plain: true, ...(body === undefined ? {} : { body }) } as const
     const { status, headers: received, text } = await it.wire.send(sent)
     return { status, headers: received, body: text }
   }
   try {
-    const authorization = `Bearer ${it.scene.credential('token')}`
+    const authorization = `Bearer ${it.resources.credential('token')}`
     const transport = withSecure(plain, { mode: 'required', trustedChannel: true })
     const { status, body } = await transport({ ...request, headers: { ...request.headers, authorization } })
     const { data, code } = membersOrNone(JSON.parse(body))

@@ -1,7 +1,7 @@
 import { contract } from '../../../contract/index.js'
 import { tryIssue } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import { delivered, ended, future, issueBeyondLimit, issueCall, issued, keep, limited } from './shared.js'
 
 const probe = probesOf('issue', {
@@ -12,7 +12,7 @@ const { issue } = contract.vouchers
 const idMembers = ['external_issue_id', 'recipient_user_id'] as const
 
 /** The shared issue, sent again under another idempotency key. */
-const repeated = (it: Probing) =>
+const repeated = (it: ProbeContext) =>
   keep(it, 'repeated issue', async () => {
     const voucher = await issued(it)
     const { input } = await issueCall(it)
@@ -20,11 +20,11 @@ const repeated = (it: Probing) =>
   })
 
 /** Members of an issue with an id of `length` symbols, unique for this run. */
-const idOf = (it: Probing, member: (typeof idMembers)[number], length: number) => ({
-  [member]: it.scene.name().padEnd(length, '~'),
+const idOf = (it: ProbeContext, member: (typeof idMembers)[number], length: number) => ({
+  [member]: it.resources.name().padEnd(length, '~'),
 })
 
-const isRefused = (name: string, title: string, changes: (it: Probing) => Readonly<Record<string, unknown>>) =>
+const isRefused = (name: string, title: string, changes: (it: ProbeContext) => Readonly<Record<string, unknown>>) =>
   probe(name, title, ['token', 'template'], async (it) => it.refuses(await tryIssue(it, changes(it)), 400), {
     vouchers: 1,
   })
@@ -113,7 +113,7 @@ export const issueProbes = [
     async (it) => {
       await issued(it)
       const { input } = await issueCall(it)
-      const again = await it.call(issue, { ...input, recipient_user_id: it.scene.name() })
+      const again = await it.call(issue, { ...input, recipient_user_id: it.resources.name() })
       it.refuses(again, 409, 'EXTERNAL_ISSUE_ID_CONFLICT')
     },
   ),

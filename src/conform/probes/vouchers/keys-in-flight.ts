@@ -13,7 +13,7 @@ export const keysInFlight = [
     ['token', 'template'],
     async (it) => {
       const credential = credentialOf(it, await voucher(it))
-      const key = it.scene.name()
+      const key = it.resources.name()
       const calls = Array.from({ length: CALLS }, () => it.call(redeem, { credential }, { key }))
       const ids = (await Promise.all(calls)).map((response) => it.succeeds(response).id)
       it.equals('different redemptions', new Set(ids).size, 1)

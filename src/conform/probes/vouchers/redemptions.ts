@@ -2,18 +2,18 @@ import { contract } from '../../../contract/index.js'
 import { credentialOf, voucher } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import { keep, redeemCall, redeemed, reversal, verify } from './shared.js'
 
 const probe = probesOf('redemptions')
 const { redeem, redemption } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
 
-const read = async (it: Probing, redemptionId: string) =>
+const read = async (it: ProbeContext, redemptionId: string) =>
   it.needs(await it.call(redemption, { redemptionId }), 'a redemption')
 
 /** Second redemption of the redeemed voucher. */
-const second = (it: Probing) =>
+const second = (it: ProbeContext) =>
   keep(it, 'second redemption', async () => {
     const first = await redeemed(it)
     const { input } = await redeemCall(it)
@@ -28,7 +28,7 @@ export const redemptions = [
     async (it) => {
       const one = await voucher(it)
       const credential = credentialOf(it, one)
-      const optional = { reference: it.scene.name(), metadata: { origin: 'conform' } }
+      const optional = { reference: it.resources.name(), metadata: { origin: 'conform' } }
       it.succeeds(await it.call(redeem, { credential, recipient_user_id: one.recipientUserId, ...optional }))
     },
     { vouchers: 1 },
@@ -39,7 +39,7 @@ export const redemptions = [
     needs,
     async (it) => {
       const credential = credentialOf(it, await voucher(it))
-      const response = await it.call(redeem, { credential, recipient_user_id: it.scene.name() })
+      const response = await it.call(redeem, { credential, recipient_user_id: it.resources.name() })
       it.refuses(response, 409, 'RECIPIENT_MISMATCH')
     },
     { vouchers: 1 },

@@ -57,7 +57,7 @@ export const reversal = [
     async (it) => {
       const { redemption: first } = await newRedemption(it)
       const path = `/api/v1/open-platform/vouchers/redemptions/${encodeURIComponent(first.id)}/reverse`
-      const headers = { accept: 'application/json', 'idempotency-key': it.scene.name() }
+      const headers = { accept: 'application/json', 'idempotency-key': it.resources.name() }
       const request = { method: 'POST', path, as: 'token' } as const
       it.needs(await it.send({ ...request, headers }), 'a reversal without a body')
       const withType = { ...headers, 'content-type': 'application/json' }

@@ -13,7 +13,7 @@ import {
   tryIssue,
   voucher,
 } from '../../fixtures.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 
 const { apps, bots, templates, vouchers } = contract
 
@@ -25,58 +25,58 @@ interface Sent<Data> {
 }
 
 /** `shared` under a name that only the probes of this group use. */
-export const keep = <R>(it: Probing, name: string, call: () => Promise<R>) => shared(it, `vouchers: ${name}`, call)
+export const keep = <R>(it: ProbeContext, name: string, call: () => Promise<R>) => shared(it, `vouchers: ${name}`, call)
 
 /** Issue of a voucher that no probe redeems. */
-export function issueCall(it: Probing): Promise<Sent<IssuedVoucher>> {
+export function issueCall(it: ProbeContext): Promise<Sent<IssuedVoucher>> {
   return keep(it, 'issue', async () => {
     const input = await issueInput(it)
-    const key = it.scene.name()
+    const key = it.resources.name()
     return { input, key, response: await it.call(vouchers.issue, input, { key }) }
   })
 }
 
 /** A voucher that no probe redeems. */
-export const issued = async (it: Probing) => it.needs((await issueCall(it)).response, 'an issued voucher')
+export const issued = async (it: ProbeContext) => it.needs((await issueCall(it)).response, 'an issued voucher')
 
 /** Redemption of a voucher by its redeem code; no probe reverses it. */
-export function redeemCall(it: Probing): Promise<Sent<Redemption> & { readonly voucher: IssuedVoucher }> {
+export function redeemCall(it: ProbeContext): Promise<Sent<Redemption> & { readonly voucher: IssuedVoucher }> {
   return keep(it, 'redeem', async () => {
     const one = await voucher(it)
     const input = { credential: credentialOf(it, one) }
-    const key = it.scene.name()
+    const key = it.resources.name()
     return { voucher: one, input, key, response: await it.call(vouchers.redeem, input, { key }) }
   })
 }
 
 /** A redemption that no probe reverses. */
-export const redeemed = async (it: Probing) => it.needs((await redeemCall(it)).response, 'a redemption')
+export const redeemed = async (it: ProbeContext) => it.needs((await redeemCall(it)).response, 'a redemption')
 
 /** Issues and redeems a voucher. */
-export async function newRedemption(it: Probing, changes: Readonly<Record<string, unknown>> = {}) {
+export async function newRedemption(it: ProbeContext, changes: Readonly<Record<string, unknown>> = {}) {
   const one = await voucher(it)
   const input = { credential: credentialOf(it, one), ...changes }
-  const key = it.scene.name()
+  const key = it.resources.name()
   const redemption = it.needs(await it.call(vouchers.redeem, input, { key }), 'a redemption')
   return { voucher: one, input, key, redemption }
 }
 
 /** Reversal of a redemption, whose voucher no probe redeems again. */
-export function reversal(it: Probing) {
+export function reversal(it: ProbeContext) {
   return keep(it, 'reversal', async () => {
     const { voucher: one, redemption } = await newRedemption(it)
-    const key = it.scene.name()
+    const key = it.resources.name()
     const response = await reverse(it, redemption.id, key)
     return { voucher: one, redemption, key, response }
   })
 }
 
 /** Reverses a redemption. The body is `{}`: that it may be absent is another statement. */
-export const reverse = (it: Probing, redemptionId: string, key: string | null = it.scene.name()) =>
+export const reverse = (it: ProbeContext, redemptionId: string, key: string | null = it.resources.name()) =>
   it.call(vouchers.reverse, { redemptionId }, { key, body: '{}' })
 
 /** A template with an issue limit of 1, and its voucher. */
-export function limited(it: Probing) {
+export function limited(it: ProbeContext) {
   return keep(it, 'limited template', async () => {
     const template_id = await activeTemplate(it, { issue_limit: 1 })
     return { template_id, voucher: await voucher(it, { template_id }) }
@@ -84,13 +84,13 @@ export function limited(it: Probing) {
 }
 
 /** Issue of a second voucher from that template, before any probe reverses a redemption of the first. */
-export async function issueBeyondLimit(it: Probing): Promise<Observed<IssuedVoucher>> {
+export async function issueBeyondLimit(it: ProbeContext): Promise<Observed<IssuedVoucher>> {
   const { template_id } = await limited(it)
   return keep(it, 'issue beyond the limit', () => tryIssue(it, { template_id }))
 }
 
 /** A voucher that is valid from tomorrow. */
-export function future(it: Probing) {
+export function future(it: ProbeContext) {
   return keep(it, 'voucher of tomorrow', async () => {
     const validity = { type: 'relative', duration_days: 1, delay_days: 1 } as const
     const template_id = await activeTemplate(it, { validity })
@@ -99,12 +99,12 @@ export function future(it: Probing) {
 }
 
 /** Its verification, before any probe tries to redeem it. */
-export const futureVerified = async (it: Probing) => {
+export const futureVerified = async (it: ProbeContext) => {
   const { voucher: one } = await future(it)
   return keep(it, 'verification of the voucher of tomorrow', () => verify(it, one))
 }
 
-export function verify(it: Probing, one: IssuedVoucher): Promise<Observed<Verification>> {
+export function verify(it: ProbeContext, one: IssuedVoucher): Promise<Observed<Verification>> {
   return it.call(vouchers.verify, { credential: credentialOf(it, one) })
 }
 
@@ -112,7 +112,7 @@ export function verify(it: Probing, one: IssuedVoucher): Promise<Observed<Verifi
 const FIXED_MS = 2_000
 
 /** Two vouchers whose fixed validity ends soon; the second one is redeemed. */
-export function ending(it: Probing) {
+export function ending(it: ProbeContext) {
   return keep(it, 'ending vouchers', async () => {
     const starts_at = await platformTime(it, -1_000)
     const ends_at = new Date(Date.parse(starts_at) + FIXED_MS + 1_000).toISOString()
@@ -126,7 +126,7 @@ export function ending(it: Probing) {
 }
 
 /** The same vouchers after their end, with a verification of the first one. */
-export function ended(it: Probing) {
+export function ended(it: ProbeContext) {
   return keep(it, 'ended vouchers', async () => {
     const vouchersBefore = await ending(it)
     const { unused, ends_at } = vouchersBefore
@@ -134,18 +134,18 @@ export function ended(it: Probing) {
   })
 }
 
-async function verifyAfterEnd(it: Probing, one: IssuedVoucher, endsAt: number): Promise<Observed<Verification>> {
+async function verifyAfterEnd(it: ProbeContext, one: IssuedVoucher, endsAt: number): Promise<Observed<Verification>> {
   for (let tries = 3; tries > 0; tries -= 1) {
     const verified = await verify(it, one)
     const leftMs = endsAt - timeOf(it, it.needs(verified, 'a verification').checkedAt)
     if (leftMs <= 0) return verified
-    if (tries > 1) await it.scene.pause(Math.min(leftMs + 50, FIXED_MS))
+    if (tries > 1) await it.resources.pause(Math.min(leftMs + 50, FIXED_MS))
   }
   return it.notApplicable('The clock of the platform stands still.')
 }
 
 /** Creation of a draft that no probe submits, and the local time of its response. */
-export function draftCall(it: Probing): Promise<{ readonly response: Observed<Template>; readonly at: number }> {
+export function draftCall(it: ProbeContext): Promise<{ readonly response: Observed<Template>; readonly at: number }> {
   return keep(it, 'draft', async () => {
     const response = await create(it, templateInput(it))
     return { response, at: Date.now() }
@@ -153,16 +153,16 @@ export function draftCall(it: Probing): Promise<{ readonly response: Observed<Te
 }
 
 /** A draft that no probe submits. */
-export const keptDraft = async (it: Probing) => it.needs((await draftCall(it)).response, 'a template')
+export const keptDraft = async (it: ProbeContext) => it.needs((await draftCall(it)).response, 'a template')
 
 /** Creates a template that the platform may refuse. */
-export async function create(it: Probing, input: Readonly<Record<string, unknown>>): Promise<Observed<Template>> {
+export async function create(it: ProbeContext, input: Readonly<Record<string, unknown>>): Promise<Observed<Template>> {
   return registered(it, await it.call(templates.create, input))
 }
 
 /** The same call of a bot. */
 export async function createByBot(
-  it: Probing,
+  it: ProbeContext,
   input: Readonly<Record<string, unknown>>,
   botId = botIdOf(it),
 ): Promise<Observed<Template>> {
@@ -170,31 +170,32 @@ export async function createByBot(
 }
 
 /** Submits a template; the body is `{}`: that it may be absent is another statement. */
-export const submit = (it: Probing, templateId: string) => it.call(templates.submit, { templateId }, { body: '{}' })
+export const submit = (it: ProbeContext, templateId: string) =>
+  it.call(templates.submit, { templateId }, { body: '{}' })
 
 /** The same call of a bot. */
-export const submitByBot = (it: Probing, botId: string, templateId: string) =>
+export const submitByBot = (it: ProbeContext, botId: string, templateId: string) =>
   it.call(bots.submitTemplate, { botId, templateId }, { body: '{}' })
 
 /** Id of the user's bot. */
-export const botIdOf = (it: Probing) => it.scene.offer.botId ?? it.scene.lacking('bot id')
+export const botIdOf = (it: ProbeContext) => it.resources.offer.botId ?? it.resources.lacking('bot id')
 
 /** Issues into the user's chat, without an idempotency key unless the options have one. */
-export async function issueIntoChat(it: Probing, changes: Readonly<Record<string, unknown>> = {}, key?: string) {
+export async function issueIntoChat(it: ProbeContext, changes: Readonly<Record<string, unknown>> = {}, key?: string) {
   const { recipient_user_id: _, ...input } = await issueInput(it, changes)
-  const chat_id = it.scene.offer.chat ?? it.scene.lacking('chat')
+  const chat_id = it.resources.offer.chat ?? it.resources.lacking('chat')
   const sent = { chat_id, ...input }
   return { input: sent, response: await it.call(bots.issue, sent, key === undefined ? {} : { key }) }
 }
 
 /** First issue into the user's chat. */
-export const chatIssue = (it: Probing) => keep(it, 'issue into the chat', () => issueIntoChat(it))
+export const chatIssue = (it: ProbeContext) => keep(it, 'issue into the chat', () => issueIntoChat(it))
 
 /** A voucher in the user's chat. */
-export const delivered = async (it: Probing) => it.needs((await chatIssue(it)).response, 'a voucher in the chat')
+export const delivered = async (it: ProbeContext) => it.needs((await chatIssue(it)).response, 'a voucher in the chat')
 
 /** Bot of this run, which the platform must approve: it is linked to no application, except within a probe. */
-export function ownBot(it: Probing): Promise<{ readonly id: string; readonly token: string | undefined }> {
+export function ownBot(it: ProbeContext): Promise<{ readonly id: string; readonly token: string | undefined }> {
   return keep(it, 'bot of the vouchers', async () => {
     const scopes = ['vouchers:read', 'vouchers:templates:write', 'vouchers:issue']
     const { id } = it.needs(await apply(it, { scopes }), 'a bot')
@@ -206,26 +207,26 @@ export function ownBot(it: Probing): Promise<{ readonly id: string; readonly tok
 }
 
 /** Links a bot until `unlink`, or the end of the run. */
-export async function link(it: Probing, appId: string, botId: string): Promise<void> {
+export async function link(it: ProbeContext, appId: string, botId: string): Promise<void> {
   it.needs(await it.call(apps.linkBot, { appId, botId }), 'a linked bot')
-  it.scene.removes('link', `${appId} ${botId}`, async () =>
+  it.resources.removes('link', `${appId} ${botId}`, async () =>
     leftAfter(await it.call(apps.unlinkBot, { appId, botId }), 'ended'),
   )
 }
 
-export async function unlink(it: Probing, appId: string, botId: string): Promise<void> {
+export async function unlink(it: ProbeContext, appId: string, botId: string): Promise<void> {
   it.needs(await it.call(apps.unlinkBot, { appId, botId }), 'an unlinked bot')
 }
 
 /** RFC 3339 time of the platform's clock, some ms from now. */
-export async function platformTime(it: Probing, plusMs: number): Promise<string> {
+export async function platformTime(it: ProbeContext, plusMs: number): Promise<string> {
   const { createdAt } = await keptDraft(it)
   const { at } = await draftCall(it)
   return new Date(timeOf(it, createdAt) + Date.now() - at + plusMs).toISOString()
 }
 
 /** Ms since the epoch. @throws NotApplicable for a time in another form, which the rule of times reports */
-export function timeOf(it: Probing, text: string): number {
+export function timeOf(it: ProbeContext, text: string): number {
   const time = Date.parse(text)
   return Number.isNaN(time) ? it.notApplicable('Needs times in the form of RFC 3339.') : time
 }

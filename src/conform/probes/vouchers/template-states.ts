@@ -2,7 +2,7 @@ import { contract } from '../../../contract/index.js'
 import { templateInput, tryIssue } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import { botIdOf, create, createByBot, draftCall, keep, keptDraft, submit, submitByBot } from './shared.js'
 
 const probe = probesOf('template-states', {
@@ -14,15 +14,15 @@ const byBot: readonly Need[] = ['jwt', 'bot id']
 const POLL_MS = 250
 
 /** A draft that is submitted, and the response. */
-const submission = (it: Probing) =>
+const submission = (it: ProbeContext) =>
   keep(it, 'submission', async () => {
     const template = it.needs(await create(it, templateInput(it)), 'a template')
     return { template, response: await submit(it, template.id) }
   })
 
-const draftByBot = (it: Probing) => keep(it, 'draft by a bot', () => createByBot(it, templateInput(it)))
+const draftByBot = (it: ProbeContext) => keep(it, 'draft by a bot', () => createByBot(it, templateInput(it)))
 
-const submissionByBot = (it: Probing) =>
+const submissionByBot = (it: ProbeContext) =>
   keep(it, 'submission by a bot', async () => {
     const { id } = it.needs(await draftByBot(it), 'a template')
     return { id, response: await submitByBot(it, botIdOf(it), id) }
@@ -55,7 +55,7 @@ export const templateStates = [
     const { template, response } = await submission(it)
     it.needs(response, 'a submitted template')
     const filter = { external_template_id: template.externalTemplateId }
-    for (let leftMs = it.scene.offer.maxWaitMs; ; leftMs -= POLL_MS) {
+    for (let leftMs = it.resources.offer.maxWaitMs; ; leftMs -= POLL_MS) {
       const { items } = it.needs(await it.call(templates.list, filter), 'a list of templates')
       const found = items.find(({ id }) => id === template.id) ?? it.notApplicable('Needs a template in the list.')
       if (found.status !== 'reviewing') {
@@ -63,7 +63,7 @@ export const templateStates = [
         return it.holds(isDecided, 'status active or rejected', `status ${found.status}`)
       }
       if (leftMs <= 0) it.notApplicable('Needs a platform that reviews a template within --max-wait.')
-      await it.scene.pause(Math.min(POLL_MS, leftMs))
+      await it.resources.pause(Math.min(POLL_MS, leftMs))
     }
   }),
   probe(

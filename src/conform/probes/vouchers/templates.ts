@@ -3,7 +3,7 @@ import { contract } from '../../../contract/index.js'
 import { credentialOf, templateInput } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import { create, createByBot, draftCall, issueBeyondLimit, keptDraft, limited, reverse } from './shared.js'
 
 const { templates, vouchers } = contract
@@ -26,7 +26,12 @@ const probe = probesOf('templates', {
 const byBot: readonly Need[] = ['jwt', 'bot id']
 
 /** A probe of a create call with changed members, which is a success or, without `accepted`, a 400. */
-const creates = (name: string, changes: (it: Probing) => Record<string, unknown>, title: string, accepted = false) =>
+const creates = (
+  name: string,
+  changes: (it: ProbeContext) => Record<string, unknown>,
+  title: string,
+  accepted = false,
+) =>
   probe(name, title, ['token'], async (it) => {
     const response = await create(it, { ...templateInput(it), ...changes(it) })
     if (accepted) it.succeeds(response)
@@ -34,9 +39,9 @@ const creates = (name: string, changes: (it: Probing) => Record<string, unknown>
   })
 
 /** An id of a template with `length` symbols, out of all that it may have. */
-const externalId = (it: Probing, length: number) => `${it.scene.name()}.AZ_az:09-`.padEnd(length, 'x')
+const externalId = (it: ProbeContext, length: number) => `${it.resources.name()}.AZ_az:09-`.padEnd(length, 'x')
 
-async function issuedCount(it: Probing): Promise<number> {
+async function issuedCount(it: ProbeContext): Promise<number> {
   const { voucher } = await limited(it)
   const filter = { external_template_id: voucher.externalTemplateId }
   const { items } = it.needs(await it.call(templates.list, filter), 'a list of templates')
@@ -117,7 +122,7 @@ export const templateProbes = [
   ),
   creates(
     'external-id-with-a-slash',
-    (it) => ({ external_template_id: `${it.scene.name()}/1` }),
+    (it) => ({ external_template_id: `${it.resources.name()}/1` }),
     'external_template_id with another character, such as a slash, is refused with 400.',
   ),
   probe(

@@ -2,7 +2,7 @@ import { DAY_MS } from '../../../contract/duration.js'
 import { contract } from '../../../contract/index.js'
 import { activate, credentialOf, templateInput, tryIssue } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import {
   create,
   ended,
@@ -24,7 +24,7 @@ const TOLERANCE_MS = 1_000
 
 const relative = (changes: object) => ({ type: 'relative', duration_days: 1, ...changes })
 
-const isAccepted = (name: string, title: string, validity: (it: Probing) => Promise<object>) =>
+const isAccepted = (name: string, title: string, validity: (it: ProbeContext) => Promise<object>) =>
   probe(name, title, ['token'], async (it) => {
     it.succeeds(await create(it, { ...templateInput(it), validity: await validity(it) }))
   })
@@ -35,7 +35,7 @@ const isRefused = (name: string, title: string, validity: object) =>
   })
 
 /** Creation of a template whose validity ended an hour ago. */
-const endedTemplate = (it: Probing) =>
+const endedTemplate = (it: ProbeContext) =>
   keep(it, 'ended template', async () => {
     const starts_at = await platformTime(it, -2 * 3_600_000)
     const ends_at = await platformTime(it, -3_600_000)

@@ -2,14 +2,14 @@ import { contract } from '../../../contract/index.js'
 import type { Verification } from '../../../contract/vouchers.js'
 import { credentialOf } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import { ended, futureVerified, issued, redeemCall, redeemed, verify as verifyVoucher } from './shared.js'
 
 const probe = probesOf('verify', { specified: ['changes-nothing'] })
 const { verify } = contract.vouchers
 
-function finds(it: Probing, verified: Observed<Verification>, reason: Verification['reason']): void {
+function finds(it: ProbeContext, verified: Observed<Verification>, reason: Verification['reason']): void {
   const data = it.succeeds(verified)
   it.equals('redeemable and reason', [data.redeemable, data.reason], [reason === null, reason])
 }
@@ -61,7 +61,7 @@ export const verifyProbes = [
     ['token', 'template'],
     async (it) => {
       const credential = credentialOf(it, await issued(it))
-      finds(it, await it.call(verify, { credential, recipient_user_id: it.scene.name() }), 'recipient_mismatch')
+      finds(it, await it.call(verify, { credential, recipient_user_id: it.resources.name() }), 'recipient_mismatch')
     },
   ),
 ]

@@ -1,16 +1,16 @@
 import { contract } from '../../../contract/index.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import { delivered, ended, issued, redeemCall, redeemed, timeOf, verify } from './shared.js'
 
 const probe = probesOf('vouchers')
 const { list } = contract.templates
 
 /** The record of the voucher that no probe redeems. */
-const record = async (it: Probing) => it.needs(await verify(it, await issued(it)), 'a verification').voucher
+const record = async (it: ProbeContext) => it.needs(await verify(it, await issued(it)), 'a verification').voucher
 
 /** The record of the redeemed voucher. */
-async function redeemedRecord(it: Probing) {
+async function redeemedRecord(it: ProbeContext) {
   await redeemed(it)
   return it.needs(await verify(it, (await redeemCall(it)).voucher), 'a verification').voucher
 }

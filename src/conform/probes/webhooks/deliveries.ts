@@ -3,7 +3,7 @@ import { deliveryStatuses } from '../../../contract/webhook.js'
 import { DEFAULT_TOLERANCE_SECONDS, signatureOf, webhookHeaders } from '../../../webhook/signature.js'
 import { voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import {
   ARRIVAL_MS,
   arrivalsWith,
@@ -29,7 +29,7 @@ const deliveries = probesOf('deliveries', { specified: ['failed'], partly: ['sta
 const one = { vouchers: 2, waitsMs: ARRIVAL_MS }
 
 /** The headers of the shared delivery. */
-async function signed(it: Probing) {
+async function signed(it: ProbeContext) {
   const { arrival } = await delivered(it)
   const valueOf = (name: keyof typeof webhookHeaders) => arrival.headers[webhookHeaders[name].toLowerCase()]
   return { arrival, signature: valueOf('signature'), timestamp: valueOf('timestamp'), updateId: valueOf('updateId') }
@@ -40,13 +40,13 @@ const FIRST_DELAY_MS = 60_000
 const ROUNDING_MS = 2_000
 
 /** Ms from the end of a failed attempt to the next one, by the record of the delivery. */
-function delayOf(it: Probing, { attempts, next_attempt_at: next }: Awaited<ReturnType<typeof settled>>): number {
+function delayOf(it: ProbeContext, { attempts, next_attempt_at: next }: Awaited<ReturnType<typeof settled>>): number {
   const last = attempts.at(-1)
   if (last === undefined || next === null) return it.notApplicable('Needs a failed delivery with a next attempt.')
   return Date.parse(next) - Date.parse(last.started_at) - last.duration_ms
 }
 
-const isFirstDelay = (it: Probing, ms: number) =>
+const isFirstDelay = (it: ProbeContext, ms: number) =>
   it.holds(Math.abs(ms - FIRST_DELAY_MS) <= ROUNDING_MS, 'the next attempt after 60 s', `after ${ms / 1000} s`)
 
 export const signatures = [

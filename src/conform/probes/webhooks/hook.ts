@@ -6,7 +6,7 @@ import { defaultUpdateTypes } from '../../../contract/updates.js'
 import type { Delivery, DeliveryMode } from '../../../contract/webhook.js'
 import { parseJson } from '../../../secure/json.js'
 import { voucher } from '../../fixtures.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import type { Arrival, Responder, WebhookReceiver } from '../../receiver.js'
 import { membersOrNone } from '../../wire.js'
 
@@ -37,10 +37,10 @@ export interface Hook extends Target {
 }
 
 /** @throws NotApplicable if the bot has a webhook already */
-export const target = (it: Probing): Promise<Target> =>
-  it.scene.once('bot of webhooks', async () => {
-    const { botId } = it.scene.offer
-    if (botId === undefined) return it.scene.lacking('bot id')
+export const target = (it: ProbeContext): Promise<Target> =>
+  it.resources.once('bot of webhooks', async () => {
+    const { botId } = it.resources.offer
+    if (botId === undefined) return it.resources.lacking('bot id')
     // Not the record of the bot alone: its first read shows the bot's token, once.
     const { items } = it.needs(await it.call(bots.list, { limit: 100 }), 'a list of bots')
     const found = items.find((one) => one.id === botId) ?? it.notApplicable('Needs a bot of the account.')
@@ -49,41 +49,41 @@ export const target = (it: Probing): Promise<Target> =>
     const { fault, data } = await removeWebhook(it, botId, true)
     const selected = fault === undefined ? data.allowed_updates : defaultUpdateTypes
     const bot = { botId, isSet: false, wasSet: false }
-    it.scene.removes('webhook', botId, () => restore(it, bot, selected))
+    it.resources.removes('webhook', botId, () => restore(it, bot, selected))
     return bot
   })
 
 /** Whether the record of a bot, whose list has no delivery_mode, says that there is no webhook. */
-async function readsNone(it: Probing, { id, has_token }: Bot): Promise<boolean> {
+async function readsNone(it: ProbeContext, { id, has_token }: Bot): Promise<boolean> {
   if (!has_token) return it.notApplicable('Needs a bot with a token.')
   const { webhook: settings } = it.needs(await it.call(bots.get, { botId: id }), 'a record of a bot')
   return settings === null
 }
 
 /** Deletes the webhook, after the update types that were selected before are selected again. */
-async function restore(it: Probing, { botId, wasSet }: Target, selected: readonly string[]) {
+async function restore(it: ProbeContext, { botId, wasSet }: Target, selected: readonly string[]) {
   if (!wasSet) return undefined
   const allowed = isDeepStrictEqual(selected, defaultUpdateTypes) ? [] : selected
-  if (it.scene.offer.receiver !== undefined) await setWebhook(it, { allowed_updates: allowed })
+  if (it.resources.offer.receiver !== undefined) await setWebhook(it, { allowed_updates: allowed })
   const { fault, status } = await removeWebhook(it, botId, true)
   return fault === undefined ? undefined : `It could not be deleted: status ${status}.`
 }
 
-export const removeWebhook = (it: Probing, botId: string, drop?: boolean): Promise<Observed<DeliveryMode>> =>
+export const removeWebhook = (it: ProbeContext, botId: string, drop?: boolean): Promise<Observed<DeliveryMode>> =>
   it.call(calls.delete, { botId, ...(drop === undefined ? {} : { drop_pending_updates: drop }) })
 
-const hook = (it: Probing): Promise<Hook> =>
-  it.scene.once('webhook', async () => {
-    const { receiver } = it.scene.offer
-    if (receiver === undefined) return it.scene.lacking('webhook')
-    const end = `/${it.scene.name()}`
+const hook = (it: ProbeContext): Promise<Hook> =>
+  it.resources.once('webhook', async () => {
+    const { receiver } = it.resources.offer
+    if (receiver === undefined) return it.resources.lacking('webhook')
+    const end = `/${it.resources.name()}`
     const secret = randomBytes(24).toString('base64url')
-    it.scene.secrets.add('WEBHOOK_SECRET', secret)
+    it.resources.secrets.add('WEBHOOK_SECRET', secret)
     return Object.assign(await target(it), { receiver, end, url: receiver.url + end, secret })
   })
 
 /** Sets the webhook of the run with changed settings. */
-export async function setWebhook(it: Probing, changes: Readonly<Record<string, unknown>> = {}) {
+export async function setWebhook(it: ProbeContext, changes: Readonly<Record<string, unknown>> = {}) {
   const own = await hook(it)
   const { botId, url, secret: secret_token } = own
   own.isSet = false
@@ -92,7 +92,7 @@ export async function setWebhook(it: Probing, changes: Readonly<Record<string, u
 }
 
 /** The webhook of the run, set. */
-export async function webhook(it: Probing): Promise<Hook> {
+export async function webhook(it: ProbeContext): Promise<Hook> {
   const own = await hook(it)
   own.receiver.respond(own.end, () => 200)
   if (own.isSet) return own
@@ -102,7 +102,7 @@ export async function webhook(it: Probing): Promise<Hook> {
 }
 
 /** The webhook of the run, deleted; no update waits. */
-export async function noWebhook(it: Probing): Promise<Hook> {
+export async function noWebhook(it: ProbeContext): Promise<Hook> {
   const own = await webhook(it)
   own.isSet = false
   it.needs(await removeWebhook(it, own.botId, true), 'a deleted webhook')
@@ -110,8 +110,8 @@ export async function noWebhook(it: Probing): Promise<Hook> {
 }
 
 /** Ends a probe unless the bot token is that of --bot. */
-export const sameBot = (it: Probing): Promise<void> =>
-  it.scene.once('token of the bot', async () => {
+export const sameBot = (it: ProbeContext): Promise<void> =>
+  it.resources.once('token of the bot', async () => {
     const { url } = await webhook(it)
     const info = it.needs(await it.call(calls.info, {}), 'getWebhookInfo')
     if (info.url !== url) it.notApplicable('Needs the token of the bot that --bot names.')
@@ -139,7 +139,11 @@ export async function arrivalsWith({ receiver, end }: Hook, text: string, count 
 }
 
 /** Issues a voucher while the webhook is set; resolves to its delivery, if one arrives. */
-export async function firstArrival(it: Probing, own: Hook, reply: Responder = () => 200): Promise<Arrival | undefined> {
+export async function firstArrival(
+  it: ProbeContext,
+  own: Hook,
+  reply: Responder = () => 200,
+): Promise<Arrival | undefined> {
   own.receiver.respond(own.end, reply)
   const { id } = await voucher(it)
   const [arrival] = await arrivalsWith(own, id)
@@ -147,16 +151,16 @@ export async function firstArrival(it: Probing, own: Hook, reply: Responder = ()
 }
 
 /** Like `firstArrival` on a platform that has delivered an update to this run before. */
-export async function newArrival(it: Probing, own: Hook, reply?: Responder): Promise<Arrival | undefined> {
+export async function newArrival(it: ProbeContext, own: Hook, reply?: Responder): Promise<Arrival | undefined> {
   await delivered(it)
   return firstArrival(it, own, reply)
 }
 
 /** Like `newArrival`. @throws NotApplicable if nothing arrives */
-export const newEvent = async (it: Probing, own: Hook, reply?: Responder): Promise<Event> =>
+export const newEvent = async (it: ProbeContext, own: Hook, reply?: Responder): Promise<Event> =>
   eventOf(it, await newArrival(it, own, reply))
 
-const eventOf = (it: Probing, arrival: Arrival | undefined): Event =>
+const eventOf = (it: ProbeContext, arrival: Arrival | undefined): Event =>
   arrival === undefined ? noArrival(it) : { arrival, updateId: updateIdOf(arrival) }
 
 /** A responder that waits for `release`, and then responds with a status. */
@@ -168,24 +172,24 @@ export function heldResponse(status: number) {
   return { reply: () => held, release }
 }
 
-export function noArrival(it: Probing): never {
+export function noArrival(it: ProbeContext): never {
   return it.notApplicable('Needs a delivery for a voucher: link the bot of --bot to the application of the token.')
 }
 
 /** A delivery to which the receiver responded with 200, shared by the probes. */
-export const delivered = (it: Probing): Promise<Event> =>
-  it.scene.once('delivered', async () => eventOf(it, await firstArrival(it, await webhook(it))))
+export const delivered = (it: ProbeContext): Promise<Event> =>
+  it.resources.once('delivered', async () => eventOf(it, await firstArrival(it, await webhook(it))))
 
 /** A delivery to which the receiver responded with 500, and its record. */
-export const failed = (it: Probing): Promise<Event & { readonly record: Delivery }> =>
-  it.scene.once('failed', async () => {
+export const failed = (it: ProbeContext): Promise<Event & { readonly record: Delivery }> =>
+  it.resources.once('failed', async () => {
     const event = await newEvent(it, await webhook(it), () => 500)
     return { ...event, record: await settled(it, event.updateId) }
   })
 
 /** The record of an update's delivery as soon as it fits, or as it is after `ms`; undefined if there is none. */
 export async function recordOf(
-  it: Probing,
+  it: ProbeContext,
   updateId: number,
   fits: (record: Delivery) => boolean = () => true,
   ms = ARRIVAL_MS,
@@ -195,12 +199,12 @@ export async function recordOf(
     const { items } = it.needs(await it.call(calls.deliveries, { botId, limit: 100 }), 'a list of deliveries')
     const record = items.find((one) => one.update_id === updateId)
     if ((record !== undefined && fits(record)) || leftMs <= 0) return record
-    await it.scene.pause(POLL_MS)
+    await it.resources.pause(POLL_MS)
   }
 }
 
 /** The record of a delivery whose attempts, at least `attempts`, have ended. */
-export async function settled(it: Probing, updateId: number, attempts = 1, ms = ARRIVAL_MS): Promise<Delivery> {
+export async function settled(it: ProbeContext, updateId: number, attempts = 1, ms = ARRIVAL_MS): Promise<Delivery> {
   const fits = (one: Delivery) => one.attempts.length >= attempts && !['pending', 'delivering'].includes(one.status)
   const record = await recordOf(it, updateId, fits, ms)
   return record !== undefined && fits(record) ? record : it.notApplicable('Needs a list with this delivery.')

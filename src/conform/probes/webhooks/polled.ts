@@ -1,5 +1,5 @@
 import { contract } from '../../../contract/index.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import { noWebhook, removeWebhook, sameBot, setWebhook } from './hook.js'
 
 const POLL_SECONDS = 2
@@ -7,8 +7,8 @@ const POLL_SECONDS = 2
 const BEGUN_MS = 400
 
 /** Responses to calls that set a webhook while a poll is held: one with a valid URL, one with a URL to refuse. */
-export const polled = (it: Probing): Promise<{ readonly goodUrl: Observed; readonly badUrl: Observed }> =>
-  it.scene.once('polled', async () => {
+export const polled = (it: ProbeContext): Promise<{ readonly goodUrl: Observed; readonly badUrl: Observed }> =>
+  it.resources.once('polled', async () => {
     await sameBot(it)
     const own = await noWebhook(it)
     let isOver = false
@@ -17,7 +17,7 @@ export const polled = (it: Probing): Promise<{ readonly goodUrl: Observed; reado
     })
     // If a call below fails, nobody waits for the poll.
     poll.catch(() => {})
-    await it.scene.pause(BEGUN_MS)
+    await it.resources.pause(BEGUN_MS)
     const badUrl = await setWebhook(it, { url: 'http://hooks.conform.example/x' })
     const goodUrl = await setWebhook(it)
     const isHeld = !isOver

@@ -1,7 +1,7 @@
 import { contract } from '../../../contract/index.js'
 import { voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import {
   ARRIVAL_MS,
   arrivalsWith,
@@ -23,9 +23,9 @@ const retries = probesOf('manual-retries')
 const { bots, webhook: calls } = contract
 
 /** Deletes the webhook while a delivery is failed, and sets it again. */
-const cancelled = (it: Probing) =>
-  it.scene.once('cancelled', async () => {
-    if (it.scene.offer.credentials.bot !== undefined) await sameBot(it)
+const cancelled = (it: ProbeContext) =>
+  it.resources.once('cancelled', async () => {
+    if (it.resources.offer.credentials.bot !== undefined) await sameBot(it)
     const own = await webhook(it)
     const { arrival, updateId } = await newEvent(it, own, () => 500)
     const { id } = await settled(it, updateId)
@@ -33,7 +33,7 @@ const cancelled = (it: Probing) =>
     it.needs(await removeWebhook(it, own.botId), 'a deleted webhook')
     const record = await recordOf(it, updateId)
     const retry = await it.call(calls.retry, { botId: own.botId, deliveryId: id })
-    const hasBot = it.scene.offer.credentials.bot !== undefined
+    const hasBot = it.resources.offer.credentials.bot !== undefined
     const poll = hasBot ? await it.call(bots.updates, {}) : undefined
     await webhook(it)
     const arrivals = await arrivalsWith(own, arrival.rawBody.toString('utf8'), 2)
@@ -41,14 +41,14 @@ const cancelled = (it: Probing) =>
   })
 
 /** Ids of the updates that a poll after the deletion returned. */
-async function polledIds(it: Probing): Promise<readonly number[]> {
+async function polledIds(it: ProbeContext): Promise<readonly number[]> {
   const { poll } = await cancelled(it)
-  const { items } = it.needs(poll ?? it.scene.lacking('bot'), 'a poll')
+  const { items } = it.needs(poll ?? it.resources.lacking('bot'), 'a poll')
   return items.map((one) => one.update_id)
 }
 
 /** Drops an update that waits, with a DELETE as given. */
-async function drops(it: Probing, remove: (botId: string) => Promise<Observed<{ pending_update_count: number }>>) {
+async function drops(it: ProbeContext, remove: (botId: string) => Promise<Observed<{ pending_update_count: number }>>) {
   await delivered(it)
   const { botId } = await noWebhook(it)
   await voucher(it)
@@ -58,7 +58,7 @@ async function drops(it: Probing, remove: (botId: string) => Promise<Observed<{ 
 }
 
 /** Sends a DELETE with a body, and perhaps a query. */
-const removeWithBody = (it: Probing, botId: string, query: string, drop: boolean) =>
+const removeWithBody = (it: ProbeContext, botId: string, query: string, drop: boolean) =>
   it.send({
     method: 'DELETE',
     path: calls.delete.path.replace(':botId', botId) + query,

@@ -1,7 +1,7 @@
 import { contract } from '../../../contract/index.js'
 import { voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import {
   ARRIVAL_MS,
   arrivalsWith,
@@ -32,11 +32,14 @@ const one = { vouchers: 2, waitsMs: ARRIVAL_MS }
 
 const bodyOf = ({ arrival }: Event) => arrival.rawBody.toString('utf8')
 
-const retried = async (it: Probing, { botId }: Hook, deliveryId: string, force?: boolean) =>
+const retried = async (it: ProbeContext, { botId }: Hook, deliveryId: string, force?: boolean) =>
   it.call(retry, { botId, deliveryId, ...(force === undefined ? {} : { force }) })
 
 /** Retries a failed delivery, which fails again; says that it was attempted. */
-async function attemptsAgain(it: Probing, idOf: (event: Awaited<ReturnType<typeof failed>>) => string): Promise<void> {
+async function attemptsAgain(
+  it: ProbeContext,
+  idOf: (event: Awaited<ReturnType<typeof failed>>) => string,
+): Promise<void> {
   const event = await failed(it)
   const own = await webhook(it)
   if ((await settled(it, event.updateId)).status !== 'failed') it.notApplicable('Needs a failed delivery.')
@@ -125,7 +128,7 @@ export const manualRetries = [
         const response = retried(it, own, id)
         const first = await Promise.race([
           response.then(() => 'response'),
-          it.scene.pause(ARRIVAL_MS).then(() => 'pause'),
+          it.resources.pause(ARRIVAL_MS).then(() => 'pause'),
         ])
         release()
         it.needs(await response, 'a manual retry')
@@ -184,7 +187,7 @@ export const deliveryOrder = [
       own.receiver.respond(own.end, reply)
       try {
         const ids = [(await voucher(it)).id, (await voucher(it)).id]
-        await it.scene.pause(QUIET_MS)
+        await it.resources.pause(QUIET_MS)
         const arrived = ids.filter((id) => own.receiver.arrivals(own.end).some(({ rawBody }) => rawBody.includes(id)))
         if (arrived.length === 0) noArrival(it)
         it.equals('deliveries in flight', arrived.length, 1)

@@ -2,7 +2,7 @@ import { contract } from '../../../contract/index.js'
 import { signatureOf, webhookHeaders } from '../../../webhook/signature.js'
 import { voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
-import type { Probing } from '../../probing.js'
+import type { ProbeContext } from '../../probe-context.js'
 import type { Arrival } from '../../receiver.js'
 import {
   ARRIVAL_MS,
@@ -37,22 +37,22 @@ const signatures = (arrival: Arrival, ...secrets: readonly string[]) => ({
 })
 
 /** The webhook of a platform that signs with its secret. */
-async function signing(it: Probing) {
+async function signing(it: ProbeContext) {
   const own = await webhook(it)
   const { received, expected } = signatures((await delivered(it)).arrival, own.secret)
   return received === expected ? own : it.notApplicable('Needs deliveries with a signature by the secret.')
 }
 
 /** Sets a webhook without a secret, twice. */
-const created = (it: Probing) =>
-  it.scene.once('created secret', async () => {
+const created = (it: ProbeContext) =>
+  it.resources.once('created secret', async () => {
     const own = await noWebhook(it)
     const first = it.needs(await setWebhook(it, { secret_token: undefined }), 'a webhook without a secret_token')
     const second = it.needs(await setWebhook(it, { secret_token: undefined }), 'a webhook without a secret_token')
     return { own, first: first.one_time_secret_token, second: second.one_time_secret_token }
   })
 
-const infoOf = async (it: Probing) => it.needs(await it.call(calls.info, {}), 'getWebhookInfo')
+const infoOf = async (it: ProbeContext) => it.needs(await it.call(calls.info, {}), 'getWebhookInfo')
 
 const refusedInputs: readonly (readonly [name: string, title: string, input: Readonly<Record<string, unknown>>])[] = [
   ['secret-of-257', 'A secret_token of 257 characters is refused with 400.', { secret_token: 'x'.repeat(257) }],
@@ -126,7 +126,7 @@ export const webhookSettings = [
   }),
   probe('grace-of-86400', 'secret_grace_seconds of 86,400 is accepted.', needs, async (it) => {
     await webhook(it)
-    it.accepts(await setWebhook(it, { secret_token: it.scene.name(), secret_grace_seconds: 86_400 }))
+    it.accepts(await setWebhook(it, { secret_token: it.resources.name(), secret_grace_seconds: 86_400 }))
   }),
   probe('max-connections', 'max_connections is 40 by default.', needs, async (it) => {
     await noWebhook(it)
@@ -173,8 +173,8 @@ export const webhookSettings = [
     deliveryNeeds,
     async (it) => {
       const own = await signing(it)
-      const secret_token = it.scene.name()
-      it.scene.secrets.add('WEBHOOK_SECRET', secret_token)
+      const secret_token = it.resources.name()
+      it.resources.secrets.add('WEBHOOK_SECRET', secret_token)
       it.needs(await setWebhook(it, { secret_token, secret_grace_seconds: 600 }), 'a webhook with another secret')
       const { received, expected } = signatures((await newEvent(it, own)).arrival, secret_token, own.secret)
       it.holds(received === expected, 'new,old', `${received.split(',').length} signatures, not both as expected`)

@@ -1,7 +1,7 @@
 import { contract } from '../../../contract/index.js'
 import { isLoopbackHost } from '../../../contract/loopback.js'
 import { probesOf } from '../../probe.js'
-import type { Observed, Probing } from '../../probing.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import { ARRIVAL_MS, deliveryNeeds, newEvent, removeWebhook, setWebhook, target, webhook } from './hook.js'
 import { polled } from './polled.js'
 
@@ -101,7 +101,7 @@ const loopback: readonly Refused[] = [
 ]
 
 /** Sets a webhook with a URL that should be refused; deletes the webhook if it is not. */
-async function trySet(it: Probing, url: string): Promise<Observed> {
+async function trySet(it: ProbeContext, url: string): Promise<Observed> {
   const bot = await target(it)
   const response = await it.call(contract.webhook.set, { botId: bot.botId, url })
   if (response.isSuccess) {
@@ -114,11 +114,11 @@ async function trySet(it: Probing, url: string): Promise<Observed> {
 }
 
 /** Ends the probe for a conflict with a poll that the platform still holds: it says nothing about the URL. */
-function needsNoPoll(it: Probing, { status }: Observed): void {
+function needsNoPoll(it: ProbeContext, { status }: Observed): void {
   if (status === 409) it.notApplicable('Needs a bot that is not polled: status 409.')
 }
 
-const refusedUrl = async (it: Probing, url: string) => it.refuses(await trySet(it, url), 400)
+const refusedUrl = async (it: ProbeContext, url: string) => it.refuses(await trySet(it, url), 400)
 
 const needs = ['jwt', 'bot id'] as const
 
@@ -136,7 +136,7 @@ export const webhookUrls = [
   }),
   ...loopback.map(([name, what, url]) =>
     probe(name, `A webhook on ${what} is refused with 400.`, needs, async (it) => {
-      const { receiver } = it.scene.offer
+      const { receiver } = it.resources.offer
       if (receiver !== undefined && isLoopbackHost(new URL(receiver.url).hostname.replace(/^\[|\]$/g, ''))) {
         it.notApplicable('Needs a platform that does not deliver to its own machine.')
       }
@@ -156,7 +156,7 @@ export const webhookUrls = [
     const bot = await target(it)
     bot.isSet = false
     bot.wasSet = true
-    const url = `https://${it.scene.name()}.invalid/x`
+    const url = `https://${it.resources.name()}.invalid/x`
     const response = await it.call(contract.webhook.set, { botId: bot.botId, url })
     it.needs(await removeWebhook(it, bot.botId, true), 'a deleted webhook')
     needsNoPoll(it, response)

@@ -4,7 +4,7 @@ import type { RecordedResponse } from './recording.js'
 import type { WireResponse } from './wire.js'
 
 /** Where a replayed response differs from the recorded one. */
-export interface GradedDifference {
+export interface ResponseDifference {
   /** `status`, the name of a header, or a JSON pointer to a member; `*` stands for the items of a list. */
   readonly at: string
   /** Status, type or value; null if there is none. */
@@ -31,12 +31,12 @@ interface RequestKind {
   readonly namesOwn: boolean
 }
 
-export function gradeResponse(
+export function compareResponses(
   recorded: RecordedResponse,
   replayed: Pick<WireResponse, 'status' | 'headers' | 'json'>,
   { namesOffer, namesOwn }: RequestKind,
-): GradedDifference[] {
-  const found: GradedDifference[] = []
+): ResponseDifference[] {
+  const found: ResponseDifference[] = []
   if (recorded.status !== replayed.status) {
     found.push({
       at: 'status',
@@ -51,7 +51,7 @@ export function gradeResponse(
     at: '',
     member: '',
     found,
-    nullFits: namesOffer,
+    ignoresNull: namesOffer,
     itemsFit: namesOwn,
     isItem: false,
   })
@@ -67,7 +67,7 @@ function inWords(status: number, body: unknown): string {
 
 type Headers = Readonly<Record<string, string>>
 
-function compareHeaders(recorded: Headers, replayed: Headers, found: GradedDifference[]): void {
+function compareHeaders(recorded: Headers, replayed: Headers, found: ResponseDifference[]): void {
   const values: Readonly<Record<string, (headers: Headers) => string | null>> = {
     'content-type': (it) => it['content-type']?.split(';')[0]?.trim().toLowerCase() ?? null,
     'idempotent-replayed': (it) => it['idempotent-replayed']?.toLowerCase() ?? null,
@@ -82,9 +82,9 @@ function compareHeaders(recorded: Headers, replayed: Headers, found: GradedDiffe
 interface Place {
   readonly at: string
   readonly member: string
-  readonly found: GradedDifference[]
-  /** Whether null fits every type: in objects of the user, and in items of a list, which may differ in what they hold. */
-  readonly nullFits: boolean
+  readonly found: ResponseDifference[]
+  /** True if null matches any type, because optional members differ between platforms. */
+  readonly ignoresNull: boolean
   /** Whether the items of lists are of the same objects. */
   readonly itemsFit: boolean
   readonly isItem: boolean
@@ -95,7 +95,7 @@ function compare(recorded: readonly unknown[], replayed: readonly unknown[], pla
   const { at, member, found } = place
   if (recorded.length === 0 || replayed.length === 0) return
   const isPair = recorded.length === 1 && replayed.length === 1
-  const [types, replayedTypes] = [typesOf(recorded, place.nullFits), typesOf(replayed, place.nullFits)]
+  const [types, replayedTypes] = [typesOf(recorded, place.ignoresNull), typesOf(replayed, place.ignoresNull)]
   if (types.length > 0 && replayedTypes.length > 0 && !types.some((it) => replayedTypes.includes(it))) {
     found.push({ at, recorded: types.join(' or '), replayed: replayedTypes.join(' or ') })
     return
@@ -105,7 +105,7 @@ function compare(recorded: readonly unknown[], replayed: readonly unknown[], pla
     found.push({ at, recorded: String(recorded[0]), replayed: String(replayed[0]) })
   }
   const lists: [unknown[], unknown[]] = [itemsOf(recorded), itemsOf(replayed)]
-  compare(...lists, { ...place, at: pointerTo(at, '*'), member: '', nullFits: true, isItem: true })
+  compare(...lists, { ...place, at: pointerTo(at, '*'), member: '', ignoresNull: true, isItem: true })
   // Counters such as by_status have a member for each value that was counted.
   if (member.startsWith('by_')) return
   compareMembers(objectsOf(recorded), objectsOf(replayed), place)

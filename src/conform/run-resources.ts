@@ -23,14 +23,14 @@ export interface Offer {
   readonly hasSecure: boolean
 }
 
-interface SceneOptions extends Offer {
+interface RunResourcesOptions extends Offer {
   /** Distinguishes the objects of this run; letters and digits. */
   readonly run: string
   readonly secrets: Secrets
   pause(ms: number): Promise<void>
 }
 
-/** How a probe whose need is missing says what it needs. */
+/** Text for each need that a run lacks. */
 export const missing: Readonly<Record<Need, string>> = {
   token: 'an application token (VOUCHERCTL_TOKEN, or in the profile)',
   bot: 'a bot token (VOUCHERCTL_BOT_TOKEN, or in the profile)',
@@ -43,17 +43,17 @@ export const missing: Readonly<Record<Need, string>> = {
 }
 
 /** The objects of a run on the platform: what the user offers, and what probes make. */
-export class Scene {
+export class RunResources {
   readonly run: string
   readonly secrets: Secrets
-  readonly #options: SceneOptions
+  readonly #options: RunResourcesOptions
   readonly #kept = new Map<string, Promise<unknown>>()
   readonly #removals: { readonly leftover: Omit<Leftover, 'reason'>; remove(): Promise<string | undefined> }[] = []
   readonly #leftovers: Leftover[] = []
   #names = 0
   #issued = 0
 
-  constructor(options: SceneOptions) {
+  constructor(options: RunResourcesOptions) {
     this.#options = options
     this.run = options.run
     this.secrets = options.secrets

@@ -4,7 +4,7 @@ import { buildRequest } from '../client/prepare.js'
 import type { CredentialKind, Endpoint, OutputOf } from '../contract/endpoint.js'
 import type { Members } from '../secure/json.js'
 import { NotApplicable } from './result.js'
-import type { Scene } from './scene.js'
+import type { RunResources } from './run-resources.js'
 import { visible } from './visible.js'
 import { membersOrNone, type Wire, type WireRequest, type WireResponse } from './wire.js'
 
@@ -50,13 +50,13 @@ export class Difference extends Error {
   }
 }
 
-/** What a probe can do: calls, things to call with, and statements about what it observed. */
-export class Probing {
+/** What a probe gets: functions for calls and statements, and the resources of the run. */
+export class ProbeContext {
   /** Whether a refusal of the platform had a code. */
   #hasCodes = false
 
   constructor(
-    readonly scene: Scene,
+    readonly resources: RunResources,
     readonly wire: Wire,
   ) {}
 
@@ -69,7 +69,7 @@ export class Probing {
     const built = buildRequest(endpoint, input)
     if (!built.ok) throw new TypeError(built.message)
     const { as = endpoint.caller as Caller, key, headers, body = built.body, timeoutMs } = options
-    const newKey = endpoint.idempotent === true && key === undefined ? this.scene.name() : key
+    const newKey = endpoint.idempotent === true && key === undefined ? this.resources.name() : key
     const response = await this.wire.send({
       method: built.method,
       path: built.path,
@@ -136,7 +136,7 @@ export class Probing {
     throw new NotApplicable(`Needs ${what}: ${this.#cut(inWords(response))}.`)
   }
 
-  /** Ends the probe: the platform has not what it needs. */
+  /** Ends the probe: the platform lacks what the probe needs. */
   notApplicable(reason: string): never {
     throw new NotApplicable(reason)
   }
@@ -147,19 +147,19 @@ export class Probing {
 
   /** Hides secrets before it cuts the text: a part of one would not be found. */
   #cut(text: string): string {
-    const hidden = this.scene.secrets.hide(text)
+    const hidden = this.resources.secrets.hide(text)
     return hidden.length > SHOWN_LENGTH ? `${hidden.slice(0, SHOWN_LENGTH)}…` : hidden
   }
 
   #authorization(as: Caller): Readonly<Record<string, string>> {
     if (as === 'none') return {}
-    const credential = typeof as === 'string' ? this.scene.credential(as) : as.credential
+    const credential = typeof as === 'string' ? this.resources.credential(as) : as.credential
     return { authorization: `Bearer ${credential}` }
   }
 
   #observed<Data>(response: WireResponse, endpoint?: Endpoint, input: Members = {}): Observed<Data> {
     const { success, data, code, details } = membersOrNone(response.json)
-    this.scene.secrets.addFrom(response.json)
+    this.resources.secrets.addFrom(response.json)
     const isSuccess = response.status >= 200 && response.status <= 299 && success === true && data !== undefined
     if (success === false && typeof code === 'string') this.#hasCodes = true
     const mismatch = isSuccess && endpoint !== undefined ? findMismatch(endpoint, input, data) : undefined
