@@ -38,7 +38,7 @@ interface Binding {
 
 const NO_QUERY = strictInput({})
 
-const noCheck = { check: undefined, passesGate: undefined }
+const noCheck = { check: undefined, bypassesGate: undefined }
 
 /**
  * Creates the route of an endpoint. Its steps, until the first refusal (DECISIONS.md#order-of-checks): credential,
@@ -46,7 +46,7 @@ const noCheck = { check: undefined, passesGate: undefined }
  * store operation of a handler replays an earlier response.
  */
 export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpoint, handler: Handler<Endpoint>): void {
-  const { check, handle, passesGate } = typeof handler === 'function' ? { ...noCheck, handle: handler } : handler
+  const { check, handle, bypassesGate } = typeof handler === 'function' ? { ...noCheck, handle: handler } : handler
   const { gate } = deps
   const query = endpoint.query ?? NO_QUERY
   let loading: Promise<EndpointCodec> | undefined
@@ -90,7 +90,7 @@ export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpo
     const codec = await loading
     const body = read.value === undefined && endpoint.bodyOptional ? {} : read.value
     // Wait only after the body has arrived: a reset must not wait for a client that sends slowly.
-    const result = await (passesGate
+    const result = await (bypassesGate
       ? runCall(request, reply, body, codec)
       : gate.run(() => runInCurrentState(request, reply, body, codec)))
     sendResult(request, reply, endpoint, result, codec)

@@ -1,17 +1,17 @@
 /**
- * Lets calls run concurrently, and a reset or restore only while no call runs. Calls that arrive meanwhile wait.
+ * Runs calls concurrently, and a reset or restore only while no call runs. Calls that arrive meanwhile wait.
  */
 export class Gate {
   #running = 0
-  /** Resolves when the gate may be open again: check again. Null while it is open. */
+  /** Resolves when the gate may be open again, so the caller checks again. Null while it is open. */
   #closed: Promise<void> | null = null
   #drained: (() => void) | undefined
   #last: Promise<unknown> = Promise.resolve()
-  #passages = 0
+  #generation = 0
 
-  /** Changes with each reset and restore; what a call read before such a change no longer holds. */
+  /** Changes with each reset and restore; data read before a change may be outdated. */
   get generation(): number {
-    return this.#passages
+    return this.#generation
   }
 
   /** Runs a call as soon as the gate is open. */
@@ -28,10 +28,10 @@ export class Gate {
 
   /**
    * Runs `work` while no call runs, after all earlier work of the gate.
-   * @param hurry called when the gate has closed, to end calls that only wait
+   * @param endWaitingCalls called when the gate has closed, to end calls that only wait
    */
-  alone<T>(work: () => Promise<T>, hurry: () => void): Promise<T> {
-    return this.queue(() => this.#pass(work, hurry))
+  runExclusive<T>(work: () => Promise<T>, endWaitingCalls: () => void): Promise<T> {
+    return this.queue(() => this.#runExclusively(work, endWaitingCalls))
   }
 
   /** Runs `work` beside calls, after all earlier work of the gate. */
@@ -41,13 +41,13 @@ export class Gate {
     return turn
   }
 
-  async #pass<T>(work: () => Promise<T>, hurry: () => void): Promise<T> {
+  async #runExclusively<T>(work: () => Promise<T>, endWaitingCalls: () => void): Promise<T> {
     let open = () => {}
     this.#closed = new Promise((resolve) => {
       open = resolve
     })
     try {
-      hurry()
+      endWaitingCalls()
       if (this.#running > 0) {
         await new Promise<void>((resolve) => {
           this.#drained = resolve
@@ -56,7 +56,7 @@ export class Gate {
       return await work()
     } finally {
       this.#drained = undefined
-      this.#passages += 1
+      this.#generation += 1
       this.#closed = null
       open()
     }

@@ -53,8 +53,8 @@ type Handle<E extends Endpoint> = (input: InputOf<E>, call: Call<E>) => Promise<
 export interface CheckedHandler<E extends Endpoint> {
   readonly check?: (body: BodyOf<E>) => ValidationIssue[]
   readonly handle: Handle<E>
-  /** Set for a call that replaces the state, which waits for all other calls (Gate). */
-  readonly passesGate?: true
+  /** Set for a call that uses the Gate itself: it replaces the state, or enters the gate for a part of its work. */
+  readonly bypassesGate?: true
 }
 
 export type Handler<E extends Endpoint> = Handle<E> | CheckedHandler<E>

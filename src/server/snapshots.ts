@@ -80,11 +80,11 @@ export class Snapshots implements ServerSnapshots {
   /** Runs `work` while neither a call nor work in the background runs, then moves the test clock to the new state. */
   #replace<T extends { readonly clock: number } | string>(work: () => Promise<T>): Promise<T> {
     const { gate, polls, faults, clock } = this.#deps
-    const hurry = () => {
+    const endWaitingCalls = () => {
       polls.hold()
       faults.hold()
     }
-    return gate.alone(async () => {
+    return gate.runExclusive(async () => {
       try {
         await Promise.all([this.#flush(), ...this.#background.map((it) => it.pause())])
         const done = await work()
@@ -95,7 +95,7 @@ export class Snapshots implements ServerSnapshots {
         faults.resume()
         for (const it of this.#background) it.resume()
       }
-    }, hurry)
+    }, endWaitingCalls)
   }
 
   /** Writes what this process counts in memory; after a failure the next flush repeats it. */

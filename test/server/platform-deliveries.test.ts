@@ -401,7 +401,7 @@ describe('replay by the operator', () => {
     receiver.respond = () => held.then(() => 200)
     const running = replay(scene, delivery.id, { mode: 'resigned' })
     await until(() => receiver.held.now === 1)
-    await scene.server.deps.gate.alone(
+    await scene.server.deps.gate.runExclusive(
       async () => scene.server.deps.attempts.clear(),
       () => {},
     )

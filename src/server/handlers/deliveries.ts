@@ -38,7 +38,7 @@ export const deliveryHandlers: MakeHandlers<'platform', DeliveryEndpoint> = (
     },
 
     replayDelivery: {
-      passesGate: true,
+      bypassesGate: true,
       handle: async ({ deliveryId, mode, body: replacement }) => {
         const bytes = replacement === undefined ? undefined : Buffer.from(replacement, 'base64')
         if (bytes !== undefined && bytes.byteLength > REPLAY_BYTES_MAX) {

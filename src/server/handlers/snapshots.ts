@@ -19,13 +19,13 @@ export const snapshotHandlers: MakeHandlers<'platform', SnapshotEndpoint> = ({ s
       ),
 
     saveSnapshot: {
-      passesGate: true,
+      bypassesGate: true,
       handle: ({ name }) =>
         unlessDamaged(async () => refuseAccess() ?? { ok: true, data: recordOf(await snapshots.save(name)) }),
     },
 
     restoreSnapshot: {
-      passesGate: true,
+      bypassesGate: true,
       handle: ({ name, shared }) =>
         unlessDamaged(async () => {
           const refusal = refuseReplacing(shared)
@@ -46,7 +46,7 @@ export const snapshotHandlers: MakeHandlers<'platform', SnapshotEndpoint> = ({ s
       }),
 
     reset: {
-      passesGate: true,
+      bypassesGate: true,
       handle: async ({ shared }) => {
         const refusal = refuseReplacing(shared)
         if (refusal !== null) return refusal
