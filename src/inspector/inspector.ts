@@ -2,7 +2,14 @@ import { type Refusal, refuse } from '../contract/errors.js'
 import { emptyResponse, fileResponse, jsonResponse, type PageResponse, packageVersion } from './assets.js'
 import type { PageFeatures } from './features.js'
 import { PageSessions } from './page-sessions.js'
-import { type PageMessage, refuseHost, refuseSite, valuesOf, type Wall, wallOf } from './wall.js'
+import {
+  type PageMessage,
+  type RequestOrigin,
+  refuseHost,
+  refuseSite,
+  requestOriginOf,
+  valuesOf,
+} from './request-origin.js'
 
 const UI = '/_platform/ui'
 
@@ -18,7 +25,7 @@ export class Inspector {
   readonly #sessions: PageSessions
   readonly #features: InspectorOptions['features']
   #baseUrl = ''
-  #wall: Wall | undefined
+  #origin: RequestOrigin | undefined
 
   constructor({ random, now, features }: InspectorOptions) {
     this.#sessions = new PageSessions(random, now)
@@ -28,7 +35,7 @@ export class Inspector {
   /** Sets the address, which is known once the port is open; until then every request is refused. */
   listen(baseUrl: string): void {
     this.#baseUrl = baseUrl
-    this.#wall = wallOf(baseUrl)
+    this.#origin = requestOriginOf(baseUrl)
   }
 
   /** A URL that opens the page once. Its secret is in the fragment, which browsers send to no server. */
@@ -39,9 +46,9 @@ export class Inspector {
 
   /** Refuses what did not come from this machine's tools or from the page. For all paths below /_platform. */
   refuse(message: PageMessage): Refusal | undefined {
-    if (this.#wall === undefined) return refuse('HOST_NOT_ALLOWED')
+    if (this.#origin === undefined) return refuse('HOST_NOT_ALLOWED')
     const fromPage = isPagePath(message.url ?? '') || this.usesSession(message)
-    return refuseHost(this.#wall, message) ?? refuseSite(this.#wall, message, fromPage)
+    return refuseHost(this.#origin, message) ?? refuseSite(this.#origin, message, fromPage)
   }
 
   /** True for a request that has the cookie of a page, and no credential of its own. */

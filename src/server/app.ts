@@ -18,7 +18,7 @@ import { Routes } from './http/routes.js'
 import type { CapturedCall } from './observe/exchange.js'
 import type { Metrics } from './observe/metrics.js'
 import { type CompletedRequest, entryOf } from './observe/request-log.js'
-import { bindPage, refuseAtWall } from './page.js'
+import { bindPage, refuseForeignRequest } from './page-routes.js'
 import { createDispatchListener, isDispatch } from './transport/dispatch.js'
 import { bindSecureGateway } from './transport/gateway.js'
 import { InnerMessage } from './transport/inner-exchange.js'
@@ -99,7 +99,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
       request.route = found.route
       request.params = found.params
     }
-    const outside = refuseAtWall(deps, request, reply)
+    const outside = refuseForeignRequest(deps, request, reply)
     if (outside !== undefined) return sendFailure(request, reply, outside)
     if (found === undefined) return respondOutsideRoutes(request, reply)
     const refusal = request.inner === null ? refuseWithoutHost(request.raw) : undefined

@@ -10,7 +10,7 @@ import * as bots from '../store/bots/bots.js'
 import * as tokens from '../store/tokens.js'
 import type { Deps } from './deps.js'
 import { headerValues } from './http/headers.js'
-import { refusePageSession } from './page.js'
+import { refusePageSession } from './page-routes.js'
 
 declare module 'fastify' {
   interface FastifyRequest {

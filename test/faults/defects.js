@@ -705,14 +705,14 @@ export const defects = [
   },
   {
     name: 'the operator API accepts every Host',
-    file: 'src/inspector/wall.ts',
+    file: 'src/inspector/request-origin.ts',
     from: 'others.length === 0 && hosts.has(host.toLowerCase())',
     to: 'others.length === 0 && hosts.size > 0',
     tests: ['test/server/page-requests.test.ts'],
   },
   {
     name: 'a page may change something without an Origin',
-    file: 'src/inspector/wall.ts',
+    file: 'src/inspector/request-origin.ts',
     from: "!fromPage || message.method === 'GET'",
     to: "!fromPage || message.method !== ''",
     tests: ['test/server/page-requests.test.ts'],

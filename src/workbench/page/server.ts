@@ -78,7 +78,7 @@ export async function startListenerPage(options: ListenerPageOptions): Promise<L
     return result
   }
 
-  /** Responds to a request that has passed the wall; undefined if it has written the response itself. */
+  /** Responds to a checked request; undefined if it has written the response itself. */
   const route = async (request: IncomingMessage, response: ServerResponse): Promise<Result | undefined> => {
     const { method } = request
     const target = request.url ?? '/'

@@ -1,16 +1,19 @@
 import { expect, test } from 'vitest'
-import { refuseHost, refuseSite, wallOf } from '../../src/inspector/wall.js'
+import { refuseHost, refuseSite, requestOriginOf } from '../../src/inspector/request-origin.js'
 
-const wall = wallOf('http://127.0.0.1:8420')
+const origin = requestOriginOf('http://127.0.0.1:8420')
 const message = (headers: readonly (readonly [string, string])[], url = '/_platform/ui/', method = 'GET') => ({
   method,
   url,
   rawHeaders: headers.flat(),
 })
 
-test.each(['127.0.0.1:8420', '[::1]:8420', 'localhost:8420', 'LOCALHOST:8420'])('wall accepts the Host %s', (host) => {
-  expect(refuseHost(wall, message([['Host', host]]))).toBeUndefined()
-})
+test.each(['127.0.0.1:8420', '[::1]:8420', 'localhost:8420', 'LOCALHOST:8420'])(
+  'host check accepts the Host %s',
+  (host) => {
+    expect(refuseHost(origin, message([['Host', host]]))).toBeUndefined()
+  },
+)
 
 test.each([
   'evil.example:8420',
@@ -29,11 +32,11 @@ test.each([
   '127.0.0.1:8420, evil.example',
   '127.0.0.1:08420',
   '',
-])('wall refuses the Host %j', (host) => {
-  expect(refuseHost(wall, message([['Host', host]]))).toMatchObject({ code: 'HOST_NOT_ALLOWED' })
+])('host check refuses the Host %j', (host) => {
+  expect(refuseHost(origin, message([['Host', host]]))).toMatchObject({ code: 'HOST_NOT_ALLOWED' })
 })
 
-test('wall refuses a missing Host, a repeated one, and a target with a host of its own', () => {
+test('host check refuses a missing Host, a repeated one, and a target with a host of its own', () => {
   const own = ['host', '127.0.0.1:8420'] as const
   for (const refused of [
     message([]),
@@ -43,14 +46,14 @@ test('wall refuses a missing Host, a repeated one, and a target with a host of i
     message([own], 'http://127.0.0.1:8420/_platform/ui/'),
     message([own], '_platform/ui/'),
   ]) {
-    expect(refuseHost(wall, refused)).toMatchObject({ code: 'HOST_NOT_ALLOWED' })
+    expect(refuseHost(origin, refused)).toMatchObject({ code: 'HOST_NOT_ALLOWED' })
   }
 })
 
-test('wall accepts the address to which the server is bound, and a name without the default port', () => {
-  expect(refuseHost(wallOf('http://127.0.0.2:9000'), message([['Host', '127.0.0.2:9000']]))).toBeUndefined()
-  expect(refuseHost(wallOf('http://[::1]:9000'), message([['Host', '[::1]:9000']]))).toBeUndefined()
-  const onDefaultPort = wallOf('http://127.0.0.1:80')
+test('host check accepts the bound address, and a name without the default port', () => {
+  expect(refuseHost(requestOriginOf('http://127.0.0.2:9000'), message([['Host', '127.0.0.2:9000']]))).toBeUndefined()
+  expect(refuseHost(requestOriginOf('http://[::1]:9000'), message([['Host', '[::1]:9000']]))).toBeUndefined()
+  const onDefaultPort = requestOriginOf('http://127.0.0.1:80')
   expect(refuseHost(onDefaultPort, message([['Host', 'localhost']]))).toBeUndefined()
   expect(refuseHost(onDefaultPort, message([['Host', 'localhost:80']]))).toBeUndefined()
 })
@@ -84,13 +87,13 @@ test.each([
   ['GET', false, ['null'], [], 'Origin'],
   ['GET', false, [], ['cross-site'], 'Sec-Fetch-Site'],
 ] as const)(
-  'wall judges %s (of a page: %s) with Origin %j and Sec-Fetch-Site %j',
+  'site check decides on %s (of a page: %s) with Origin %j and Sec-Fetch-Site %j',
   (method, fromPage, origins, sites, refused) => {
     const headers = [
       ...origins.map((it) => ['Origin', it] as const),
       ...sites.map((it) => ['Sec-Fetch-Site', it] as const),
     ]
-    const refusal = refuseSite(wall, message(headers, '/_platform/ui/', method), fromPage)
+    const refusal = refuseSite(origin, message(headers, '/_platform/ui/', method), fromPage)
     expect(refusal?.details?.header).toBe(refused)
   },
 )

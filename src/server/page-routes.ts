@@ -2,14 +2,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Refusal } from '../contract/errors.js'
 import { type PageResponse, platformHeaders } from '../inspector/assets.js'
 import { type Inspector, isPlatformPath } from '../inspector/inspector.js'
-import type { PageMessage } from '../inspector/wall.js'
+import type { PageMessage } from '../inspector/request-origin.js'
 import type { Deps } from './deps.js'
 import { sendBodyFailure, sendFailure } from './http/envelope.js'
 import { readJson } from './http/read-body.js'
 import type { Routes } from './http/routes.js'
 
 /** Refuses a request below /_platform that is for another name or from another site (DECISIONS.md#page-requests). */
-export function refuseAtWall(
+export function refuseForeignRequest(
   { inspector }: Pick<Deps, 'inspector'>,
   request: FastifyRequest,
   reply: FastifyReply,
