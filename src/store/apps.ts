@@ -12,8 +12,8 @@ import type { BotRow } from '../domain/bot/rows.js'
 import type { ApplicationRow } from '../domain/rows.js'
 import { formatInstant } from '../domain/time.js'
 import { owned as ownedBot } from './bots/bots.js'
+import { listPage, type Page, type PageRequest } from './list-page.js'
 import { all, count, inserting, interleave, lock, type Op, one, run, updating } from './operation.js'
-import { listPage, type Page, type PageRequest } from './page.js'
 import * as templates from './templates.js'
 
 const insert = inserting<ApplicationRow>('applications')

@@ -4,8 +4,8 @@ import type { Template } from '../contract/templates.js'
 import type { ApplicationRow, TemplateRow } from '../domain/rows.js'
 import { decideReview, decideSubmit, type ReviewDecision, templateRecord } from '../domain/template.js'
 import { formatInstant } from '../domain/time.js'
+import { listPage, type Page, type PageRequest } from './list-page.js'
 import { all, inserting, interleave, type Op, one, run, updating, type Value } from './operation.js'
-import { listPage, type Page, type PageRequest } from './page.js'
 
 const insert = inserting<TemplateRow>('templates')
 const write = updating<TemplateRow>(

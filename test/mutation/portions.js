@@ -41,7 +41,7 @@ export const portions = [
   },
   {
     name: 'templates',
-    sources: ['src/store/templates.ts', 'src/store/template-summary.ts', 'src/store/page.ts'],
+    sources: ['src/store/templates.ts', 'src/store/template-summary.ts', 'src/store/list-page.ts'],
     tests: ['test/store/{template-summary,templates}.test.ts'],
   },
   {

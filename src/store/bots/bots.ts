@@ -17,8 +17,8 @@ import type { BotCallerRow } from '../../domain/bot/caller.js'
 import type { BotRow, UpdateQueueRow, WebhookRow } from '../../domain/bot/rows.js'
 import { formatInstant } from '../../domain/time.js'
 import { hashToken, tokenPrefixOf } from '../../domain/tokens.js'
+import { listPage, type Page, type PageRequest } from '../list-page.js'
 import { all, count, inserting, lock, notify, type Op, one, oneCached, run, updating } from '../operation.js'
-import { listPage, type Page, type PageRequest } from '../page.js'
 
 const insert = inserting<BotRow>('bots', 'on conflict (username) do nothing')
 const insertToken = inserting('bot_tokens')
