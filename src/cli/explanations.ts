@@ -392,9 +392,9 @@ function explain(code: string): Explanation | undefined {
 /** Formats an explanation for a person. */
 export function explanationText({ code, meaning, causes: why, fix, status, exit, retryable }: Explanation): string {
   const from = status === null ? 'Found by voucherctl itself' : `HTTP status ${status}`
-  const again = retryable ? 'voucherctl repeats such calls automatically' : 'repeating it unchanged does not help'
-  const repeats = status === null ? '' : `; ${again}`
-  const end = `${from}, exit code ${exit}${repeats}.`
+  const again = retryable ? 'voucherctl retries such calls automatically' : 'repeating it unchanged does not help'
+  const retries = status === null ? '' : `; ${again}`
+  const end = `${from}, exit code ${exit}${retries}.`
   const lines = [`${code}: ${meaning}`, '', `Causes: ${why}`, `What to do: ${fix}`, '', end]
   // Keep each command on one line, so that it can be copied.
   const unbroken = lines.map((it) => it.replaceAll(/`[^`]+`/g, (command) => command.replaceAll(' ', '\u00a0')))

@@ -3,7 +3,7 @@ import { readRetryAfter } from './retry-after.js'
 import type { Transport, TransportRequest, TransportResponse } from './transport.js'
 import { isTransportError, TransportError } from './transport.js'
 
-export interface Repeat {
+export interface Retry {
   /** Number of the failed attempt, from 1. */
   readonly attempt: number
   readonly delayMs: number
@@ -24,7 +24,7 @@ export interface RetryOptions {
   readonly monotonicMs?: () => number
   /** Returns the milliseconds since 1970, to compare with a date in Retry-After. */
   readonly now?: () => number
-  readonly onRepeat?: (repeat: Repeat) => void
+  readonly onRetry?: (retry: Retry) => void
 }
 
 /** Monotonic milliseconds. `performance.now()` would load a module, which delays a command's start by a millisecond. */
@@ -41,7 +41,7 @@ const LONGEST_DELAY_MS = 5_000
  */
 export function withRetry(transport: Transport, options: RetryOptions = {}): Transport {
   const { tries = 4, random = Math.random, sleep = sleepFor, now = Date.now } = options
-  const { monotonicMs = monotonic, onRepeat } = options
+  const { monotonicMs = monotonic, onRetry } = options
   return async (request) => {
     const endsAt = request.timeoutMs === undefined ? Number.POSITIVE_INFINITY : monotonicMs() + request.timeoutMs
     let maybeProcessed = false
@@ -55,10 +55,10 @@ export function withRetry(transport: Transport, options: RetryOptions = {}): Tra
         random() * Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)),
         readRetryAfter(headersOf(outcome), now) ?? 0,
       )
-      const repeat = attempt < tries && (await isWorthRepeating(outcome, request)) && monotonicMs() + delayMs < endsAt
-      if (!repeat) return finish(outcome, maybeProcessed)
+      const isRetried = attempt < tries && (await isRetryable(outcome, request)) && monotonicMs() + delayMs < endsAt
+      if (!isRetried) return finish(outcome, maybeProcessed)
       maybeProcessed ||= wasMaybeProcessed(outcome)
-      onRepeat?.({ attempt, delayMs, ...(await describe(outcome)) })
+      onRetry?.({ attempt, delayMs, ...(await describe(outcome)) })
       try {
         await sleep(delayMs, request.signal)
       } catch (error) {
@@ -83,7 +83,7 @@ async function attemptOnce(transport: Transport, request: TransportRequest): Pro
   }
 }
 
-async function isWorthRepeating(outcome: RetryOutcome, { repeatable = false }: TransportRequest): Promise<boolean> {
+async function isRetryable(outcome: RetryOutcome, { repeatable = false }: TransportRequest): Promise<boolean> {
   if (isTransportError(outcome)) {
     const { kind, maybeProcessed, secure } = outcome
     if (kind === 'aborted' || secure?.retryable === false) return false

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Repeat, RetryOptions } from '../../src/client/retry.js'
+import type { Retry, RetryOptions } from '../../src/client/retry.js'
 import { withRetry } from '../../src/client/retry.js'
 import { readRetryAfter } from '../../src/client/retry-after.js'
 import type { TransportErrorKind, TransportRequest } from '../../src/client/transport.js'
@@ -16,7 +16,7 @@ const mutation: TransportRequest = { method: 'POST', path: '/x', headers: {}, re
 function setup(steps: Step[], options: RetryOptions = {}) {
   const sleeps: number[] = []
   const sent: TransportRequest[] = []
-  const repeats: Repeat[] = []
+  const retries: Retry[] = []
   let clock = 0
   const send = withRetry(
     async (request) => {
@@ -35,11 +35,11 @@ function setup(steps: Step[], options: RetryOptions = {}) {
       },
       monotonicMs: () => clock,
       now: () => Date.UTC(2027, 0, 1),
-      onRepeat: (repeat) => repeats.push(repeat),
+      onRetry: (retry) => retries.push(retry),
       ...options,
     },
   )
-  return { send, sent, sleeps, repeats }
+  return { send, sent, sleeps, retries }
 }
 
 const inProgress = { status: 409, body: '{"success":false,"code":"IDEMPOTENCY_KEY_IN_PROGRESS"}' }
@@ -93,7 +93,7 @@ describe('repeatable calls', () => {
   test('withRetry retries a refusal of the encrypted transport only if the refusal is retryable', async () => {
     const retried = setup([secureError(true, false), ok])
     expect(await retried.send(read)).toMatchObject(ok)
-    expect(retried.repeats).toMatchObject([{ status: 401, code: 'SECURE_SESSION_INVALID' }])
+    expect(retried.retries).toMatchObject([{ status: 401, code: 'SECURE_SESSION_INVALID' }])
     const final = setup([secureError(false, false)])
     await expect(final.send(read)).rejects.toMatchObject({ kind: 'secure' })
     expect(final.sent).toHaveLength(1)
@@ -144,10 +144,10 @@ test('withRetry does not retry a request that does not say whether it is repeata
 
 describe('attempts and delays', () => {
   test('withRetry returns the outcome of the last of 4 failed attempts', async () => {
-    const { send, sent, repeats } = setup(['refused', { status: 503 }, 'lost', { status: 502, body: 'last' }])
+    const { send, sent, retries } = setup(['refused', { status: 503 }, 'lost', { status: 502, body: 'last' }])
     expect(await send(read)).toMatchObject({ status: 502, body: 'last' })
     expect(sent).toHaveLength(4)
-    expect(repeats).toEqual([
+    expect(retries).toEqual([
       { attempt: 1, delayMs: 200, status: 0, code: 'refused' },
       { attempt: 2, delayMs: 400, status: 503, code: 'INVALID_RESPONSE' },
       { attempt: 3, delayMs: 800, status: 0, code: 'lost' },
@@ -229,7 +229,7 @@ describe('attempts and delays', () => {
       attempts += 1
       return { status: 429, headers: { 'retry-after': '600' }, body: '' }
     }
-    const send = withRetry(limited, { onRepeat: () => schedule(() => controller.abort()) })
+    const send = withRetry(limited, { onRetry: () => schedule(() => controller.abort()) })
     await expect(send({ ...read, signal: controller.signal })).rejects.toMatchObject({ kind: 'aborted' })
     expect(attempts).toBe(1)
   })

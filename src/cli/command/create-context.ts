@@ -18,7 +18,7 @@ import type { Output } from '../output/output.js'
 import { withProgress } from '../output/progress.js'
 import type { AnsweredLine } from './answered-line.js'
 import type { Context } from './context.js'
-import { openInMode, withRepeats } from './transport.js'
+import { openInMode, withRetries } from './transport.js'
 
 export function createContext(
   host: Host,
@@ -76,7 +76,7 @@ export function createContext(
       const impostor = await refuseImpostor(settings, base.value)
       if (impostor !== undefined) return impostor
       showProductionBanner(context, base.value)
-      transports[base.value] ??= openInMode(context, base.value).then((it) => withRepeats(context, it))
+      transports[base.value] ??= openInMode(context, base.value).then((it) => withRetries(context, it))
       const work = sendPrepared<OutputOf<typeof endpoint>>((await transports[base.value]) as Transport, prepared)
       const showsProgress = !globals.quiet && !globals.debug
       const text = `${options.progress ?? endpoint.summary} …`

@@ -89,9 +89,9 @@ export async function secureOptions(
 }
 
 /** Wraps a transport so that it retries transient failures; each retry makes a new envelope. */
-export function withRepeats({ globals, settings, output }: TransportContext, transport: Transport): Transport {
-  const onRepeat = ({ attempt, delayMs, code }: { attempt: number; delayMs: number; code: string }) => {
-    if (globals.debug) output.trace(`try ${attempt} failed (${code}); the next in ${Math.round(delayMs)} ms`)
+export function withRetries({ globals, settings, output }: TransportContext, transport: Transport): Transport {
+  const onRetry = ({ attempt, delayMs, code }: { attempt: number; delayMs: number; code: string }) => {
+    if (globals.debug) output.trace(`attempt ${attempt} failed (${code}); retry in ${Math.round(delayMs)} ms`)
   }
-  return withRetry(transport, { tries: settings.retries.value + 1, onRepeat })
+  return withRetry(transport, { tries: settings.retries.value + 1, onRetry })
 }

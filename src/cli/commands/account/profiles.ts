@@ -53,8 +53,8 @@ const setFlags = {
   production: withBare('on', choice(['on', 'off'], 'Whether this is a production server; alone: on')),
   codes: choice(['reference', 'any'], 'How the server forms redeem codes'),
   'default-output': choice(formats, 'Format of results'),
-  'default-timeout': duration('Time for a call with its repeats', 1),
-  'default-retries': integer('N', 'Repeats of a call that failed for now', 0, 20),
+  'default-timeout': duration('Time for a call with its retries', 1),
+  'default-retries': integer('N', 'Maximum retries of a transient failure', 0, 20),
   pin: pinsFlag,
   unset: { ...choice(unsettable, `Forget this setting: ${unsettable.join(', ')}`), value: 'SETTING' },
 }

@@ -13,7 +13,7 @@ import { confirmCall } from '../../command/confirmation.js'
 import type { Context } from '../../command/context.js'
 import { showProductionBanner, usedCredential } from '../../command/create-context.js'
 import { forbidPlaintext } from '../../command/downgrade-protection.js'
-import { openInMode, withRepeats } from '../../command/transport.js'
+import { openInMode, withRetries } from '../../command/transport.js'
 import { refuseImpostor } from '../../config/server-identity.js'
 import type { Failure } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
@@ -94,7 +94,7 @@ export async function sendAny(
 const opened = new WeakMap<Context, Promise<Transport>>()
 
 function openOnce(context: Context, baseUrl: string, mode: SecureMode): Promise<Transport> {
-  const transport = opened.get(context) ?? openInMode(context, baseUrl, mode).then((it) => withRepeats(context, it))
+  const transport = opened.get(context) ?? openInMode(context, baseUrl, mode).then((it) => withRetries(context, it))
   opened.set(context, transport)
   return transport
 }

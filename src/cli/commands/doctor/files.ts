@@ -67,7 +67,7 @@ export function checkValues({ values: problem, settings }: SettingsDiagnosis): C
   if (problem !== undefined) return ok(name, 'Right but for the base URL.')
   return ok(
     name,
-    `Output ${format.value}, timeout ${timeoutMs.value / 1000} s, ${retries.value} repeats, encryption ${secure.mode.value}.`,
+    `Output ${format.value}, timeout ${timeoutMs.value / 1000} s, ${retries.value} retries, encryption ${secure.mode.value}.`,
   )
 }
 

@@ -1,7 +1,7 @@
 import { type Call, createCall } from '../../../client/call.js'
 import type { Context } from '../../command/context.js'
 import { showProductionBanner } from '../../command/create-context.js'
-import { openInMode, openPool, withRepeats } from '../../command/transport.js'
+import { openInMode, openPool, withRetries } from '../../command/transport.js'
 import { refuseImpostor } from '../../config/server-identity.js'
 import type { Failure } from '../../failure.js'
 
@@ -41,7 +41,7 @@ export async function openTargets(
     const settings = { token: tokens[index] as string }
     targets.push({
       call: createCall(sending, settings),
-      callWithRetries: createCall(withRepeats(context, sending), settings),
+      callWithRetries: createCall(withRetries(context, sending), settings),
       close: pool.close,
     })
   }

@@ -6,7 +6,7 @@ import type { RunningServer } from '../../../../server/options.js'
 import { fromCall } from '../../../call-failure.js'
 import type { Context, Ok } from '../../../command/context.js'
 import { showProductionBanner } from '../../../command/create-context.js'
-import { openInMode, withRepeats } from '../../../command/transport.js'
+import { openInMode, withRetries } from '../../../command/transport.js'
 import { readOperatorKey } from '../../../config/local-server.js'
 import { refuseImpostor } from '../../../config/server-identity.js'
 import { type Failure, fail } from '../../../failure.js'
@@ -83,7 +83,7 @@ export async function checkServer(context: Context, baseUrl: string): Promise<Fa
 /** Opens a transport that retries only with --retries, so that assertions see the server's first response. */
 async function open(context: Context, baseUrl: string): Promise<Transport> {
   const transport = await openInMode(context, baseUrl)
-  return context.globals.retries === undefined ? transport : withRepeats(context, transport)
+  return context.globals.retries === undefined ? transport : withRetries(context, transport)
 }
 
 function bundledCredentials(transport: Transport, server: RunningServer): Fixture['credential'] {

@@ -3,7 +3,7 @@ import { readRetryAfter } from '../../../../client/retry-after.js'
 import { isTransportError, type Transport } from '../../../../client/transport.js'
 import type { Context } from '../../../command/context.js'
 import { showProductionBanner } from '../../../command/create-context.js'
-import { openInMode, openPool, withRepeats } from '../../../command/transport.js'
+import { openInMode, openPool, withRetries } from '../../../command/transport.js'
 import { refuseImpostor } from '../../../config/server-identity.js'
 import type { Failure } from '../../../failure.js'
 
@@ -36,8 +36,8 @@ export async function openCall(
   showProductionBanner(context, baseUrl)
   const pool = await openPool(context, baseUrl, connections)
   const sending = await openInMode(context, baseUrl, context.settings.secure.mode.value, pool.send)
-  const repeating = withRepeats(context, raisingTooManyCalls(sending, context.host.now))
-  return { ok: true, call: createCall(repeating, { token }), close: pool.close }
+  const retrying = withRetries(context, raisingTooManyCalls(sending, context.host.now))
+  return { ok: true, call: createCall(retrying, { token }), close: pool.close }
 }
 
 /** Throws for a 429, which bypasses the retries, so that only the throttle decides how long to wait. */
