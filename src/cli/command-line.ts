@@ -4,7 +4,7 @@ import { aliasesOf, isGroup, type Leaf, loadNode, type Node } from './command/le
 import { type Failure, usage } from './failure.js'
 import type { Flags } from './flags/flags.js'
 import { globalFlags } from './flags/globals.js'
-import { page, topics } from './program.js'
+import { entries, topics } from './program.js'
 import type { Topic } from './topics.js'
 
 /**
@@ -116,7 +116,7 @@ export class CommandLine {
   }
 
   #addEntries(parent: Command): void {
-    for (const { name, alias, load } of page) {
+    for (const { name, alias, load } of entries) {
       const aliases = alias === undefined ? [] : [alias]
       this.#addName(parent, { name, aliases }, async () => this.#enterNode(await load()))
     }
@@ -124,7 +124,7 @@ export class CommandLine {
 
   /** Enters a command of a group by a name on the first level. */
   async #enterPath([group, name]: readonly [group: string, name: string]): Promise<void> {
-    const node = await page.find((it) => it.name === group)?.load()
+    const node = await entries.find((it) => it.name === group)?.load()
     const child = node !== undefined && isGroup(node) ? node.commands.find((it) => it.name === name) : undefined
     if (child === undefined) throw new Error(`no command ${group} ${name}`)
     this.path = [group]
@@ -203,7 +203,7 @@ export class CommandLine {
     if (word === '-V') return 'Did you mean --version?'
     if (code !== 'commander.unknownCommand' || this.shows === 'help') return see
     const { commandsNamed } = await import('./command/help.js')
-    const found = (await commandsNamed(page, word)).map((it) => `\`voucherctl ${it}\``)
+    const found = (await commandsNamed(entries, word)).map((it) => `\`voucherctl ${it}\``)
     return found.length === 0 ? see : `Did you mean ${found.join(' or ')}?`
   }
 

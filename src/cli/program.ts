@@ -8,14 +8,14 @@ const console = 'Account, applications and profiles'
 const operating = 'Server and platform'
 const tooling = 'Scripts and shells'
 
-/** Loads a node only once. Nodes that list all commands get `page` as an argument: an import would be circular. */
+/** Loads a node only once. Nodes that list all commands get `entries` as an argument: an import would be circular. */
 function once(make: () => Promise<Node>): () => Promise<Node> {
   let node: Promise<Node> | undefined
   return () => (node ??= make())
 }
 
 /** Groups and commands in the order of the first help page. */
-export const page: readonly Entry[] = [
+export const entries: readonly Entry[] = [
   {
     name: 'quickstart',
     summary: 'Issue, verify, redeem and reverse a voucher on a throwaway local server',
@@ -161,13 +161,13 @@ export const page: readonly Entry[] = [
     name: 'commands',
     summary: 'List every command with its flags; --json for scripts',
     section: tooling,
-    load: once(async () => (await import('./commands/commands.js')).commands(page)),
+    load: once(async () => (await import('./commands/commands.js')).commands(entries)),
   },
   {
     name: 'completion',
     summary: 'Completion of the shell: bash, zsh, fish, powershell, install',
     section: tooling,
-    load: once(async () => (await import('./commands/completion/completion.js')).completion(page)),
+    load: once(async () => (await import('./commands/completion/completion.js')).completion(entries)),
   },
 ]
 

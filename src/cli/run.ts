@@ -5,7 +5,7 @@ import type { Host } from './host/host.js'
 import type { JqFilter } from './output/jq/jq.js'
 import { Output } from './output/output.js'
 import { suggestionsOf } from './output/suggestions.js'
-import { page, topics } from './program.js'
+import { entries, topics } from './program.js'
 
 /** Runs one command line; resolves to the exit code. */
 export async function run(argv: readonly string[], host: Host): Promise<number> {
@@ -54,7 +54,7 @@ async function dispatch(line: CommandLine, mistake: Failure | undefined, host: H
 
 /** Prints help or the version; as a JSON document if a flag or the environment requests JSON. */
 async function show(line: CommandLine, output: Output): Promise<number> {
-  if (line.shows === 'help') await (await import('./command/help.js')).showHelp(line, page, topics, output)
+  if (line.shows === 'help') await (await import('./command/help.js')).showHelp(line, entries, topics, output)
   else if (output.options.format === 'table') output.say(output.host.version())
   else await output.print({ version: output.host.version() })
   return output.filterError === undefined ? 0 : output.fail(output.filterError)

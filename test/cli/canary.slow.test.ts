@@ -1,11 +1,11 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { leavesOfPage } from '../../src/cli/command/help.js'
+import { leavesOfEntries } from '../../src/cli/command/help.js'
 import { type Entry, type Leaf, leaf } from '../../src/cli/command/leaf.js'
 import type { Flag } from '../../src/cli/flags/flags.js'
 import { formats } from '../../src/cli/flags/globals.js'
-import { page } from '../../src/cli/program.js'
+import { entries } from '../../src/cli/program.js'
 import { run as runSources } from '../../src/cli/run.js'
 import { bundle } from '../support/built-cli.js'
 import { environment, handedIn, handedOut, leaksBelow, leaksIn } from '../support/canary.js'
@@ -15,7 +15,7 @@ import { issuedVoucher, leafCalls } from '../support/cli-samples.js'
 import { closedPort } from '../support/closed-port.js'
 
 const planted = { ...handedIn, ...handedOut }
-const leaves = (await leavesOfPage(page)).map(([names, leaf]) => [names.join(' '), leaf] as const)
+const leaves = (await leavesOfEntries(entries)).map(([names, leaf]) => [names.join(' '), leaf] as const)
 
 /** Commands that print secrets on stdout, with the names of these secrets. */
 const prints: Readonly<Record<string, readonly string[]>> = {
@@ -276,11 +276,11 @@ test.each<[string, Leaf['run'], RegExp]>([
 ])('the secret search of this test finds a secret that a new command writes %s', async (where, run, report) => {
   const node = leaky('leaky', run)
   const entry: Entry = { name: 'leaky', summary: where, section: 'x', load: async () => node }
-  ;(page as Entry[]).push(entry)
+  ;(entries as Entry[]).push(entry)
   try {
     expect((await leaksOf('leaky', node, () => ({ run: runSources }))).join('\n')).toMatch(report)
   } finally {
-    ;(page as Entry[]).pop()
+    ;(entries as Entry[]).pop()
   }
 })
 

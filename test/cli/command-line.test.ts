@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { leavesOfPage } from '../../src/cli/command/help.js'
+import { leavesOfEntries } from '../../src/cli/command/help.js'
 import { CommandLine } from '../../src/cli/command-line.js'
 import { globalFlags } from '../../src/cli/flags/globals.js'
-import { page } from '../../src/cli/program.js'
+import { entries } from '../../src/cli/program.js'
 import { sampleOf } from '../support/extent.js'
 
-const leaves = (await leavesOfPage(page)).map(([path, leaf]) => ({ path, leaf }))
+const leaves = (await leavesOfEntries(entries)).map(([path, leaf]) => ({ path, leaf }))
 
 async function parse(argv: readonly string[]) {
   const line = new CommandLine()

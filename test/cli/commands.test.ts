@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { leavesOfPage } from '../../src/cli/command/help.js'
+import { leavesOfEntries } from '../../src/cli/command/help.js'
 import { globalFlags } from '../../src/cli/flags/globals.js'
-import { page, topics } from '../../src/cli/program.js'
+import { entries, topics } from '../../src/cli/program.js'
 import { cli } from '../support/cli.js'
 
 const listing = async () => JSON.parse((await cli('commands --json')).stdout)
-const leaves = (await leavesOfPage(page)).map(([names, leaf]) => ({ path: names.join(' '), leaf }))
+const leaves = (await leavesOfEntries(entries)).map(([names, leaf]) => ({ path: names.join(' '), leaf }))
 
 test('commands --json lists every command with every flag, argument and example', async () => {
   const { items, global_flags } = await listing()
@@ -71,7 +71,7 @@ test('help NAME prints the same as NAME --help for every group and command', asy
 })
 
 test('every help page fits 80 columns, except for commands, code blocks and tables', async () => {
-  const pages = ['--help', ...Object.keys(topics).map((it) => `help ${it}`), ...page.map((it) => `help ${it.name}`)]
+  const pages = ['--help', ...Object.keys(topics).map((it) => `help ${it}`), ...entries.map((it) => `help ${it.name}`)]
   for (const names of pages) {
     const text = (await cli(names)).stdout.replaceAll(/^```.*?^```$/gms, '')
     const lines = text.split('\n').filter((line) => !/^(?: {2}[$#]|\|)/.test(line))
@@ -117,6 +117,6 @@ test('templates create marks its nine required flags in help and in commands --j
   expect(needed.map((it: { unless: string }) => it.unless)).toEqual(Array(9).fill('--file'))
 })
 
-test.each(page.map((it) => it.name))('the help of %s has an example', async (name) => {
+test.each(entries.map((it) => it.name))('the help of %s has an example', async (name) => {
   expect((await cli(`${name} --help`)).stdout).toMatch(/^Examples?:\n(?: {2}# .*\n)? {2}\$ .*voucherctl /m)
 })

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { leavesOfPage } from '../../src/cli/command/help.js'
-import { page } from '../../src/cli/program.js'
+import { leavesOfEntries } from '../../src/cli/command/help.js'
+import { entries } from '../../src/cli/program.js'
 import { cli, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { leafCalls, qrToken, templateFile } from '../support/cli-samples.js'
 
@@ -41,7 +41,7 @@ const others: Readonly<Record<string, string>> = {
 /** Commands whose dry run needs more set-up; other test files test them. */
 const testedInOtherFiles = ['project allow', 'project deny', 'webhook replay', 'server migrate', 'server import']
 
-const changing = (await leavesOfPage(page)).flatMap(([names, leaf]) => (leaf.changes ? [names.join(' ')] : []))
+const changing = (await leavesOfEntries(entries)).flatMap(([names, leaf]) => (leaf.changes ? [names.join(' ')] : []))
 
 test('the dry-run tests cover every command with side effects', () => {
   const known = [...Object.keys(leafCalls), ...Object.keys(others), ...testedInOtherFiles]

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { leavesOfPage } from '../../src/cli/command/help.js'
+import { leavesOfEntries } from '../../src/cli/command/help.js'
 import { globalFlags } from '../../src/cli/flags/globals.js'
-import { page } from '../../src/cli/program.js'
+import { entries } from '../../src/cli/program.js'
 import { cli, redeemCode, refusal, secrets, stub, success } from '../support/cli.js'
 import { howToAdd, matrix } from '../support/cli-matrix.js'
 import { leafCalls } from '../support/cli-samples.js'
 import { closedPort } from '../support/closed-port.js'
 import { sampleOf } from '../support/extent.js'
 
-const leaves = (await leavesOfPage(page)).map(([names, leaf]) => [names.join(' '), leaf] as const)
+const leaves = (await leavesOfEntries(entries)).map(([names, leaf]) => [names.join(' '), leaf] as const)
 const calls = sampleOf(Object.entries(leafCalls))
 const once = '--retries 0'
 

@@ -2,15 +2,15 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { parse as parseYaml } from 'yaml'
-import { leavesOfPage } from '../../src/cli/command/help.js'
-import { page } from '../../src/cli/program.js'
+import { leavesOfEntries } from '../../src/cli/command/help.js'
+import { entries } from '../../src/cli/program.js'
 import type { Ran } from '../support/cli.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import type { Column, MatrixRow } from '../support/cli-matrix.js'
 import { columns, howToAdd, matrix } from '../support/cli-matrix.js'
 import { closedPort } from '../support/closed-port.js'
 
-const paths = (await leavesOfPage(page)).map(([names]) => names.join(' '))
+const paths = (await leavesOfEntries(entries)).map(([names]) => names.join(' '))
 
 /** One command of each kind of result: commands of one kind share the code that prints it. */
 const shapes = [

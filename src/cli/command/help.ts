@@ -20,8 +20,8 @@ const WIDTH = 80
 const SUGGESTED_MAX = 4
 
 /** Finds the commands that have a name in any group, such as `verify`; empty if there are too many to suggest. */
-export async function commandsNamed(page: readonly Entry[], name: string): Promise<readonly string[]> {
-  const leaves = await leavesOfPage(page)
+export async function commandsNamed(entries: readonly Entry[], name: string): Promise<readonly string[]> {
+  const leaves = await leavesOfEntries(entries)
   const found = leaves
     .map(([path]) => path)
     .filter((path) => path.length > 1 && path.at(-1) === name)
@@ -40,7 +40,7 @@ interface Subject {
 /** Shows the help of the program, a topic, a group or a command. */
 export async function showHelp(
   { code, topic, node, path }: Subject,
-  page: readonly Entry[],
+  entries: readonly Entry[],
   topics: Readonly<Record<Topic, string>>,
   output: Output,
 ): Promise<void> {
@@ -57,19 +57,19 @@ export async function showHelp(
     const { text, data } = (await import('../topics.js')).topicTexts[topic](output.host)
     return isForPeople ? output.say(text) : output.print(data)
   }
-  if (isForPeople) return output.say(node === undefined ? helpOfProgram(page, topics) : await helpOfNode(node, path))
+  if (isForPeople) return output.say(node === undefined ? helpOfProgram(entries, topics) : await helpOfNode(node, path))
   if (node !== undefined) {
     return output.print((await leavesOf(node)).map(([names, leaf]) => describeLeaf(leaf, [...path, ...names])))
   }
   return output.print({
     flags: describeFlags(globalFlags),
-    groups: page.map(({ name, alias, summary }) => ({ name, alias: alias ?? null, summary })),
+    groups: entries.map(({ name, alias, summary }) => ({ name, alias: alias ?? null, summary })),
   })
 }
 
-function helpOfProgram(page: readonly Entry[], topics: Readonly<Record<string, string>>): string {
-  const sections = [...new Set(page.map((it) => it.section))]
-  const width = Math.max(...page.map((it) => it.name.length))
+function helpOfProgram(entries: readonly Entry[], topics: Readonly<Record<string, string>>): string {
+  const sections = [...new Set(entries.map((it) => it.section))]
+  const width = Math.max(...entries.map((it) => it.name.length))
   return lines(
     'Issue, verify, redeem and reverse vouchers, with a server to develop against.',
     'Usage: voucherctl <group> <command> [flags]; each explains itself with --help.',
@@ -77,7 +77,7 @@ function helpOfProgram(page: readonly Entry[], topics: Readonly<Record<string, s
       '',
       `${section}:`,
       ...rows(
-        page.filter((it) => it.section === section).map((it) => [it.name, it.summary]),
+        entries.filter((it) => it.section === section).map((it) => [it.name, it.summary]),
         width,
       ),
     ]),
@@ -142,7 +142,7 @@ function helpOfLeaf(leaf: Leaf, path: readonly string[]): string {
   )
 }
 
-/** Number of examples on the page of a group. */
+/** Number of examples on the help page of a group. */
 const GROUP_EXAMPLES = 2
 
 const exampleLines = (examples: readonly Example[]) =>
@@ -235,8 +235,8 @@ async function leavesOf(node: Node, names: readonly string[] = []): Promise<Name
 }
 
 /** Lists all commands with their whole names. */
-export async function leavesOfPage(page: readonly Entry[]): Promise<NamedLeaf[]> {
-  return (await Promise.all(page.map(async (it) => leavesOf(await it.load(), [it.name])))).flat()
+export async function leavesOfEntries(entries: readonly Entry[]): Promise<NamedLeaf[]> {
+  return (await Promise.all(entries.map(async (it) => leavesOf(await it.load(), [it.name])))).flat()
 }
 
 type NamedLeaf = readonly [names: readonly string[], leaf: Leaf]

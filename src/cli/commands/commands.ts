@@ -1,9 +1,9 @@
-import { describeFlags, describeLeaf, type LeafDescription, leavesOfPage, listed } from '../command/help.js'
+import { describeFlags, describeLeaf, type LeafDescription, leavesOfEntries, listed } from '../command/help.js'
 import { type Entry, type Leaf, leaf } from '../command/leaf.js'
 import { globalFlags } from '../flags/globals.js'
 
 /** Creates the command `commands` for scripts (DECISIONS.md#commands). @param page entries of the first help page */
-export const commands = (page: readonly Entry[]): Leaf =>
+export const commands = (entries: readonly Entry[]): Leaf =>
   leaf({
     name: 'commands',
     summary: 'List every command with its flags',
@@ -17,7 +17,7 @@ export const commands = (page: readonly Entry[]): Leaf =>
     ],
     view: { body: ({ items }: { items: readonly LeafDescription[] }) => listed(items) },
     run: async () => {
-      const items = (await leavesOfPage(page)).map(([names, it]) => describeLeaf(it, names))
+      const items = (await leavesOfEntries(entries)).map(([names, it]) => describeLeaf(it, names))
       return { ok: true, data: { items, global_flags: describeFlags(globalFlags) } }
     },
   })

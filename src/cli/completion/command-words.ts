@@ -10,10 +10,10 @@ export interface CommandWords {
 }
 
 /** Lists the names of groups and commands, which the completion scripts contain. */
-export async function commandWords(page: readonly Entry[]): Promise<readonly CommandWords[]> {
-  const nodes = await Promise.all(page.map((it) => it.load()))
-  const first = { after: [''], words: [...page.map(wordOf), helpWord] }
-  const others = await Promise.all(nodes.map((node, i) => below(node, [page[i]?.name, page[i]?.alias])))
+export async function commandWords(entries: readonly Entry[]): Promise<readonly CommandWords[]> {
+  const nodes = await Promise.all(entries.map((it) => it.load()))
+  const first = { after: [''], words: [...entries.map(wordOf), helpWord] }
+  const others = await Promise.all(nodes.map((node, i) => below(node, [entries[i]?.name, entries[i]?.alias])))
   return [first, ...others.flat()]
 }
 

@@ -25,6 +25,6 @@ const writers: Readonly<Record<Shell, (commands: readonly CommandWords[]) => str
  * Builds the completion script of a shell. The script contains the names of commands; for flags, values and unknown
  * names it calls voucherctl.
  */
-export async function scriptFor(shell: Shell, page: readonly Entry[]): Promise<string> {
-  return writers[shell](await commandWords(page))
+export async function scriptFor(shell: Shell, entries: readonly Entry[]): Promise<string> {
+  return writers[shell](await commandWords(entries))
 }

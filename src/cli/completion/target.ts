@@ -3,7 +3,7 @@ import { type CommandLine, lineOf } from '../command-line.js'
 import type { Flag, Flags } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
 import { fieldNames } from '../output/fields.js'
-import { page, topics } from '../program.js'
+import { entries, topics } from '../program.js'
 import { helpWord } from './command-words.js'
 import { type IdTarget, isLocal, kindOfFlag, kindOfPositional, type LocalTarget, type ValueKind } from './kinds.js'
 import type { Word } from './word.js'
@@ -51,7 +51,7 @@ function begunFlag(word: string, flags: Flags): { readonly name: string; readonl
 /** Completes the name of a command, or the argument of the command that a group itself has. */
 async function nameTarget({ node, leaf, asksHelp }: CommandLine): Promise<CompletionTarget> {
   const choices = asksHelp ? [] : (leaf?.positional?.choices ?? [])
-  const below = node !== undefined && isGroup(node) ? await loadCommands(node) : page
+  const below = node !== undefined && isGroup(node) ? await loadCommands(node) : entries
   const names = below.map(({ name, summary }) => ({ value: name, summary }))
   const topicNames = Object.entries(topics).map(([value, summary]) => ({ value, summary }))
   const more =

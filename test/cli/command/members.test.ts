@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { leavesOfPage } from '../../../src/cli/command/help.js'
+import { leavesOfEntries } from '../../../src/cli/command/help.js'
 import type { Leaf } from '../../../src/cli/command/leaf.js'
 import { nameOfMember } from '../../../src/cli/command/members.js'
-import { page } from '../../../src/cli/program.js'
+import { entries } from '../../../src/cli/program.js'
 import { type Endpoint, membersOf } from '../../../src/contract/endpoint.js'
 
-const commands = (await leavesOfPage(page)).map(([names, leaf]) => ({ name: names.join(' '), leaf }))
+const commands = (await leavesOfEntries(entries)).map(([names, leaf]) => ({ name: names.join(' '), leaf }))
 
 const leafNamed = (name: string) => commands.find((it) => it.name === name)?.leaf as Leaf
 

@@ -1,18 +1,18 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { leavesOfPage } from '../../../src/cli/command/help.js'
+import { leavesOfEntries } from '../../../src/cli/command/help.js'
 import { kindOfFlag, kindOfPositional } from '../../../src/cli/completion/kinds.js'
 import { globalFlags } from '../../../src/cli/flags/globals.js'
-import { page } from '../../../src/cli/program.js'
+import { entries } from '../../../src/cli/program.js'
 import { InboxWriter } from '../../../src/workbench/inbox-writer.js'
 import { temporaryDir } from '../../support/cli.js'
 import { ask, complete } from '../../support/completion.js'
 
-const leaves = (await leavesOfPage(page)).map(([path, leaf]) => ({ path, leaf }))
+const leaves = (await leavesOfEntries(entries)).map(([path, leaf]) => ({ path, leaf }))
 
 test('completion offers the name of every command within its group and after help', async () => {
-  expect((await complete('')).values).toEqual([...page.map((it) => it.name), 'help'])
+  expect((await complete('')).values).toEqual([...entries.map((it) => it.name), 'help'])
   for (const { path } of leaves) {
     for (let i = 0; i < path.length; i += 1) {
       const before = path.slice(0, i).map((it) => `${it} `)
@@ -164,7 +164,7 @@ const breaks = ' \t\n"\'><=;|&(:'
 
 test.each([
   ['voucherctl vou', ['vouchers']],
-  ['voucherctl ', page.map((it) => it.name).concat('help')],
+  ['voucherctl ', entries.map((it) => it.name).concat('help')],
   ['voucherctl   apps  cre', ['create']],
   ['voucherctl "apps" cre', ['create']],
   ['voucherctl apps list --output=js', ['json', 'jsonl']],

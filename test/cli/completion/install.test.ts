@@ -14,7 +14,7 @@ import { expect, test } from 'vitest'
 import { installLocation } from '../../../src/cli/completion/install-location.js'
 import { scriptFor } from '../../../src/cli/completion/scripts.js'
 import { shellNames } from '../../../src/cli/completion/shells.js'
-import { page } from '../../../src/cli/program.js'
+import { entries } from '../../../src/cli/program.js'
 import { cli, temporaryDir } from '../../support/cli.js'
 import { bash, hasShell, nameOf } from '../../support/shells.js'
 
@@ -37,7 +37,7 @@ const files = (dir: string) =>
 test.each(shellNames)(
   'completion %s prints the script for that shell, with --json in a JSON document',
   async (shell) => {
-    const script = await scriptFor(shell, page)
+    const script = await scriptFor(shell, entries)
     expect(await cli(`completion ${shell}`)).toMatchObject({ exit: 0, stdout: script, stderr: '' })
     expect(JSON.parse((await cli(`completion ${shell} --json`)).stdout)).toEqual({ shell, script })
   },
@@ -51,7 +51,7 @@ test.each(shellNames)(
     const first = await install()
     const written = files(home)
     expect([...first.changed].sort()).toEqual(written)
-    expect(read(home, scripts[shell])).toBe(await scriptFor(shell, page))
+    expect(read(home, scripts[shell])).toBe(await scriptFor(shell, entries))
     expect(first.startup_file).toBe(shell === 'fish' ? null : join(home, startups[shell]))
     const contents = written.map((it) => read(it))
     expect((await install()).changed).toEqual([])

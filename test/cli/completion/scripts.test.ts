@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { scriptFiles, scriptFor } from '../../../src/cli/completion/scripts.js'
 import { shellNames } from '../../../src/cli/completion/shells.js'
-import { page } from '../../../src/cli/program.js'
+import { entries } from '../../../src/cli/program.js'
 
 // After a change of the command tree, -u writes the scripts.
 test.each(shellNames)('the %s script in completions/ matches the command tree', async (shell) => {
   const file = join(import.meta.dirname, '../../../completions', scriptFiles[shell])
-  await expect(await scriptFor(shell, page)).toMatchFileSnapshot(file)
+  await expect(await scriptFor(shell, entries)).toMatchFileSnapshot(file)
 })

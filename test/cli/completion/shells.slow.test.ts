@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { scriptFiles, scriptFor } from '../../../src/cli/completion/scripts.js'
 import type { shellNames } from '../../../src/cli/completion/shells.js'
-import { page } from '../../../src/cli/program.js'
+import { entries } from '../../../src/cli/program.js'
 import { built } from '../../support/built-cli.js'
 import { secrets, stub, success, temporaryDir } from '../../support/cli.js'
 import { app, pageOf } from '../../support/cli-samples.js'
@@ -32,7 +32,7 @@ printf 'ran:'; printf ' <%s>' "$@"; echo
   )
   chmodSync(program, 0o755)
   const script = join(home, scriptFiles[shell])
-  writeFileSync(script, await scriptFor(shell, page))
+  writeFileSync(script, await scriptFor(shell, entries))
   mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
   const config = { current: 'a', profiles: { a: {}, "my shop's": {} } }
   writeFileSync(join(home, '.config/voucherctl/config.json'), JSON.stringify(config))
@@ -141,7 +141,7 @@ describe.skipIf(!hasShell('fish'))(nameOf('fish'), () => {
   test('fish completes command names with summaries without starting voucherctl', async () => {
     const it = await session('fish', app)
     expect(await fish('voucherctl vou', it)).toEqual([
-      `vouchers\t${page.find((one) => one.name === 'vouchers')?.summary}`,
+      `vouchers\t${entries.find((one) => one.name === 'vouchers')?.summary}`,
     ])
     expect(await fish('voucherctl platform clock s', it)).toContain('show\tRead the test clock')
     expect(hasRun(it)).toBe(false)

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { leavesOfPage } from '../../../src/cli/command/help.js'
+import { leavesOfEntries } from '../../../src/cli/command/help.js'
 import { refuseUnknownInContract } from '../../../src/cli/output/fields.js'
-import { page } from '../../../src/cli/program.js'
+import { entries } from '../../../src/cli/program.js'
 import { cli, secrets, stub, success, temporaryDir } from '../../support/cli.js'
 import { app, leafCalls, pageOf, template, update, verification } from '../../support/cli-samples.js'
 
@@ -28,7 +28,7 @@ test.each(changing)(
 )
 
 test('the output schema of each command has every member of its sample response', async () => {
-  for (const [names, { output }] of await leavesOfPage(page)) {
+  for (const [names, { output }] of await leavesOfEntries(entries)) {
     const path = names.join(' ')
     const data = leafCalls[path]?.data
     if (output === undefined || data === undefined) continue

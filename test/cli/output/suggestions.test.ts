@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { leavesOfPage } from '../../../src/cli/command/help.js'
+import { leavesOfEntries } from '../../../src/cli/command/help.js'
 import { inherited, suggested, suggestionsOf } from '../../../src/cli/output/suggestions.js'
-import { page } from '../../../src/cli/program.js'
+import { entries } from '../../../src/cli/program.js'
 
 const given = (flags: Readonly<Record<string, string>>) =>
   new Map(Object.entries(flags).map(([name, text]) => [name, [text]]))
@@ -54,7 +54,7 @@ describe('suggestionsOf', () => {
   test.each(['data', 'inbox', 'bot'])(
     'the suggested commands that inherit --%s are exactly the commands that accept this flag',
     async (flag) => {
-      for (const [names, leaf] of await leavesOfPage(page)) {
+      for (const [names, leaf] of await leavesOfEntries(entries)) {
         const name = names.join(' ')
         // Other commands with --bot act on another bot than the one of a template.
         if (flag === 'bot' && names[0] !== 'templates') continue

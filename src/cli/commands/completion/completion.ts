@@ -22,7 +22,7 @@ const use: Readonly<Record<Shell, string>> = {
 
 const names: Readonly<Record<Shell, string>> = { bash: 'bash', zsh: 'zsh', fish: 'fish', powershell: 'PowerShell' }
 
-const print = (page: readonly Entry[], shell: Shell): Leaf =>
+const print = (entries: readonly Entry[], shell: Shell): Leaf =>
   leaf({
     name: shell,
     summary: `Print the script for ${names[shell]}`,
@@ -33,7 +33,7 @@ const print = (page: readonly Entry[], shell: Shell): Leaf =>
     ],
     examples: [{ command: `voucherctl completion ${shell}` }],
     view: { body: (it: { script: string }) => it.script.replace(/\n$/, '') },
-    run: async () => ({ ok: true, data: { shell, script: await scriptFor(shell, page) } }),
+    run: async () => ({ ok: true, data: { shell, script: await scriptFor(shell, entries) } }),
   })
 
 const flags = {
@@ -75,7 +75,7 @@ interface Change {
   readonly action: string
 }
 
-const install = (page: readonly Entry[]): Leaf =>
+const install = (entries: readonly Entry[]): Leaf =>
   leaf({
     name: 'install',
     summary: 'Put the completion where the shell finds it',
@@ -102,7 +102,7 @@ const install = (page: readonly Entry[]): Leaf =>
       const { script, startup } = chosen.location
       const before = readUserFile(script)
       if (!before.ok) return before
-      const content = bytesOf(await scriptFor(chosen.shell, page))
+      const content = bytesOf(await scriptFor(chosen.shell, entries))
       if (before.content !== undefined && !before.content.includes(MADE_HERE)) return foreign(script)
       const changes: Change[] = before.content === content ? [] : [{ path: script, content, action: `write ${script}` }]
       if (startup !== undefined) {
@@ -183,9 +183,9 @@ const torn = (path: string) =>
     'Remove the other mark and the lines that belong to it.',
   )
 
-/** The completion commands. @param page groups and commands to complete */
-export const completion = (page: readonly Entry[]): Group => ({
+/** The completion commands. @param entries groups and commands to complete */
+export const completion = (entries: readonly Entry[]): Group => ({
   name: 'completion',
   summary: 'Completion of the shell: print the script, install, uninstall',
-  commands: [...shellNames.map((shell) => print(page, shell)), install(page), uninstall],
+  commands: [...shellNames.map((shell) => print(entries, shell)), install(entries), uninstall],
 })

@@ -2,10 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { leavesOfPage } from '../../../../src/cli/command/help.js'
+import { leavesOfEntries } from '../../../../src/cli/command/help.js'
 import { knownRoutes } from '../../../../src/cli/commands/api/endpoint.js'
 import { commandOf } from '../../../../src/cli/commands/api/routes.js'
-import { page } from '../../../../src/cli/program.js'
+import { entries } from '../../../../src/cli/program.js'
 import { endpoints } from '../../../../src/contract/index.js'
 import { cli, redeemCode, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
 import { leafCalls } from '../../../support/cli-samples.js'
@@ -416,7 +416,7 @@ describe('api routes', () => {
   })
 
   test('the command that api routes prints for a route sends a request to that route', async () => {
-    const names = (await leavesOfPage(page)).map(([path]) => path.join(' '))
+    const names = (await leavesOfEntries(entries)).map(([path]) => path.join(' '))
     for (const { id, method, path } of await knownRoutes()) {
       const command = commandOf(id)
       if (command === null) continue
