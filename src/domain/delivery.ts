@@ -80,7 +80,7 @@ export function applyAttempt(
   { error }: Pick<AttemptOutcome, 'error'>,
   now: number,
 ): DeliveryTransition | null {
-  const holds = row.status === 'delivering' && row.lease_until === attempt.leaseUntil
+  const ownsLease = row.status === 'delivering' && row.lease_until === attempt.leaseUntil
   const counted = {
     cancel_reason: null,
     attempt_count: row.attempt_count + (attempt.manual ? 0 : 1),
@@ -89,16 +89,16 @@ export function applyAttempt(
     delivered_at: row.delivered_at,
   }
   if (error === null) {
-    return holds || row.status !== 'delivered' || attempt.manual
+    return ownsLease || row.status !== 'delivered' || attempt.manual
       ? { ...counted, status: 'delivered', delivered_at: row.delivered_at ?? now }
       : null
   }
   // The owner deleted the webhook during a manual retry, which already restored the earlier status.
-  const wentBack = attempt.manual && (row.status === 'dead_letter' || row.status === 'delivered')
-  if (row.status === 'cancelled' || wentBack) {
+  const wasRestored = attempt.manual && (row.status === 'dead_letter' || row.status === 'delivered')
+  if (row.status === 'cancelled' || wasRestored) {
     return { ...counted, status: row.status, cancel_reason: row.cancel_reason }
   }
-  if (!holds) return null
+  if (!ownsLease) return null
   if (row.resume_status !== null) {
     return { ...counted, status: row.resume_status, next_attempt_at: row.next_attempt_at }
   }

@@ -63,13 +63,13 @@ const LIMITS = { headersMs: 10_000, requestMs: 15_000, checkMs: 2_000 }
 /** Milliseconds that `close` waits for responses that are being sent. */
 const LAST_MS = 2_000
 const KEEP_ALIVE_MS = 65_000
-/** Maximum connections: 256 with a verified delivery (the platform opens up to 100), and UNPROVEN_MAX others. */
+/** Maximum connections: 256 with a verified delivery (the platform opens up to 100), and UNVERIFIED_MAX others. */
 const CONNECTIONS_MAX = 512
 /**
  * Maximum connections without a verified delivery; another connection closes the oldest of them. So clients that hold
  * many slow connections cannot block the platform, which sends its delivery within milliseconds of connecting.
  */
-const UNPROVEN_MAX = 256
+const UNVERIFIED_MAX = 256
 /** Milliseconds without a response (`--respond timeout`) before the connection is closed. */
 const SILENCE_MS = 60_000
 
@@ -85,7 +85,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   const silent = new Set<ServerResponse>()
   const reading = new Set<IncomingMessage>()
   /** Connections without a verified delivery, oldest first. */
-  const unproven = new Set<Socket>()
+  const unverified = new Set<Socket>()
   let events = 0
   let isClosing = false
 
@@ -137,7 +137,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       return inboxId === null ? refuse(503, 'inbox_unwritable', more) : refuse(401, reason, more)
     }
 
-    unproven.delete(request.socket)
+    unverified.delete(request.socket)
     const { updateId } = verdict
     const type = typeof verdict.body.type === 'string' ? verdict.body.type : null
     const update = { id: updateId, type, body: verdict.body }
@@ -215,10 +215,10 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   )
   server.maxConnections = CONNECTIONS_MAX
   server.on('connection', (socket) => {
-    unproven.add(socket)
-    socket.once('close', () => unproven.delete(socket))
-    const [oldest] = unproven
-    if (unproven.size > UNPROVEN_MAX) oldest?.destroy()
+    unverified.add(socket)
+    socket.once('close', () => unverified.delete(socket))
+    const [oldest] = unverified
+    if (unverified.size > UNVERIFIED_MAX) oldest?.destroy()
   })
   // Refuse a body before the client sends it if Content-Length exceeds the limit.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {

@@ -228,7 +228,7 @@ export const defects = [
     "row.status === 'delivering' && row.lease_until === attempt.leaseUntil",
     "row.status === 'delivering'",
   ),
-  defect(delivery, 'a failure without a lease counts', '  if (!holds) return null\n', ''),
+  defect(delivery, 'a failure without a lease counts', '  if (!ownsLease) return null\n', ''),
   defect(
     delivery,
     'a repeated success changes the time of delivery',
@@ -244,8 +244,8 @@ export const defects = [
   defect(
     delivery,
     'a late failure of a cancelled delivery is not counted',
-    "if (row.status === 'cancelled' || wentBack) {",
-    'if (wentBack) {',
+    "if (row.status === 'cancelled' || wasRestored) {",
+    'if (wasRestored) {',
   ),
   defect(
     delivery,

@@ -23,7 +23,7 @@ export async function askMissing(
       flag.ask !== undefined && isMissing(given[name]) && isMissing(given[flag.unless ?? name]) && !isFound(flag),
   )
   const missing = [leaf.positional, leaf.second].flatMap((it, at) =>
-    it !== undefined && isAsked(it) && operands[at] === undefined ? [{ operand: it, at }] : [],
+    it !== undefined && isRequiredPositional(it) && operands[at] === undefined ? [{ operand: it, at }] : [],
   )
   const values: Record<string, unknown> = { ...given }
   if (missing.length > 0 || flags.length > 0) {
@@ -55,12 +55,12 @@ async function findOwners(leaf: Leaf, values: Record<string, unknown>, context: 
   return undefined
 }
 
-type Asked = Positional & { readonly ask: string }
-const isAsked = (it: Positional): it is Asked => it.ask !== undefined
+type RequiredPositional = Positional & { readonly ask: string }
+const isRequiredPositional = (it: Positional): it is RequiredPositional => it.ask !== undefined
 
 /** Asks for each missing value and adds the values of flags to `values`. @param refused the failure without a terminal */
 async function askEach(
-  operands: readonly { readonly operand: Asked; readonly at: number }[],
+  operands: readonly { readonly operand: RequiredPositional; readonly at: number }[],
   flags: readonly [name: string, flag: Flag<unknown>][],
   values: Record<string, unknown>,
   context: Context,

@@ -78,7 +78,7 @@ function breakStale(path: string, isLeft = isStale): void {
 
 function isDead(content: string, takenAt: number): boolean {
   const [, pid, host, start] = /^(\d+)@(.*?)(?: (\S+ \d+))?$/.exec(content) ?? []
-  // A holder writes its name at once: a power failure left a lock without one.
+  // A lock without a name is left from a power failure: a holder writes its name immediately.
   if (pid === undefined) return isOld(takenAt)
   if (host !== hostname()) return false
   return !isAlive(Number(pid)) || (start !== undefined && processStart(Number(pid)) !== start)

@@ -81,7 +81,7 @@ function botRow(it: SeedBot, accountId: string, now: number): BotRow {
   }
 }
 
-/** Returns the row of a decision that the states of a new record always allow. */
+/** Returns the decided row; a refusal is a bug, because the record is new. */
 function accepted<R extends object>(decided: R | Refusal): R {
   if ('ok' in decided) throw new RangeError(`a new record was refused: ${decided.code}`)
   return decided
