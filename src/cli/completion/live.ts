@@ -125,10 +125,10 @@ function sourceOf({ of, line: { given, path: names } }: IdTarget): IdSource | un
     case 'chats':
       return source(platform.chats, bot === undefined ? {} : { bot_id: bot }, 'user_id', 'type')
     case 'deliveries':
-      if (path.startsWith('platform ')) return source(deliveries.listDeliveries, {}, 'update_type', 'status')
+      if (path.startsWith('platform ')) return source(deliveries.deliveries, {}, 'update_type', 'status')
       return bot === undefined ? undefined : source(webhook.deliveries, { botId: bot }, 'update_type', 'status')
     case 'faults':
-      return { ...source(controls.listFaults, {}, 'endpoint', 'kind'), input: {} }
+      return { ...source(controls.faults, {}, 'endpoint', 'kind'), input: {} }
   }
 }
 

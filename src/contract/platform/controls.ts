@@ -88,7 +88,7 @@ export type Fault = Static<typeof fault>
 export const FAULT_TIMES_MAX = 1_000_000
 export const FAULT_DELAY_MS_MAX = 60_000
 
-export const listFaults = endpoint({
+export const faults = endpoint({
   id: 'platform.faults',
   summary: 'List faults, oldest first',
   method: 'GET',

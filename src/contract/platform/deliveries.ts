@@ -114,7 +114,7 @@ export type DeliveryReplay = Static<typeof deliveryReplay>
 const byOperator = { caller: 'operator', status: 200 } as const
 const deliveryId = Type.Object({ deliveryId: Type.String() })
 
-export const listDeliveries = endpoint({
+export const deliveries = endpoint({
   ...byOperator,
   id: 'platform.deliveries',
   summary: 'List the deliveries of all bots',

@@ -140,7 +140,7 @@ export const listedTemplate = Type.Object({
 })
 export type ListedTemplate = Static<typeof listedTemplate>
 
-export const listTemplates = endpoint({
+export const templates = endpoint({
   id: 'platform.templates',
   summary: 'List the templates of all applications, with issued vouchers and quota',
   method: 'GET',

@@ -54,7 +54,7 @@ export type VoucherHistory = Static<typeof voucherHistory>
 const ofOperator = { caller: 'operator', status: 200 } as const
 const found = { output: voucherHistory, failures: ['VOUCHER_NOT_FOUND'] } as const
 
-export const listVouchers = endpoint({
+export const vouchers = endpoint({
   ...ofOperator,
   id: 'platform.vouchers',
   summary: 'List the vouchers of all applications',

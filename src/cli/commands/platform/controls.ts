@@ -101,7 +101,7 @@ export const faults: Group = {
   commands: [
     callLeaf({
       name: 'list',
-      endpoint: contract.listFaults,
+      endpoint: contract.faults,
       notes,
       examples: [{ command: 'voucherctl platform faults list' }],
       view: { members: faultMembers, empty: 'There are no faults.' },

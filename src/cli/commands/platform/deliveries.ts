@@ -28,7 +28,7 @@ export const platformDeliveries: Group = {
   commands: [
     leaf({
       name: 'list',
-      endpoint: contract.listDeliveries,
+      endpoint: contract.deliveries,
       notes,
       flags: {
         status: choice(deliveryStatuses, 'Only these'),
@@ -44,7 +44,7 @@ export const platformDeliveries: Group = {
         members: ['id', 'status', 'update_type', 'update_id', 'last_status_code', 'attempt_count', 'created_at'],
       },
       run: (context, { flags: { bot, status, ...page } }) =>
-        fetchList(context, page, contract.listDeliveries, defined({ bot_id: bot, status })),
+        fetchList(context, page, contract.deliveries, defined({ bot_id: bot, status })),
     }),
     callLeaf({
       name: 'show',

@@ -27,7 +27,7 @@ const templates: Group = {
   commands: [
     leaf({
       name: 'list',
-      endpoint: contract.listTemplates,
+      endpoint: contract.templates,
       notes,
       flags: {
         app: text('ID', 'Only those of this application, app_…'),
@@ -38,7 +38,7 @@ const templates: Group = {
       examples: [{ command: 'voucherctl platform templates list --status active' }],
       view: { members: ['id', 'name', 'applicationName', 'status', 'issuedCount', 'issueLimit'] },
       run: (context, { flags }) =>
-        fetchList(context, flags, contract.listTemplates, defined({ application_id: flags.app, status: flags.status })),
+        fetchList(context, flags, contract.templates, defined({ application_id: flags.app, status: flags.status })),
     }),
     callLeaf({
       name: 'approve',

@@ -34,7 +34,7 @@ export const platformVouchers: Group = {
   commands: [
     leaf({
       name: 'list',
-      endpoint: contract.listVouchers,
+      endpoint: contract.vouchers,
       notes,
       flags: {
         template: text('ID', 'Only those of this template, tpl_…'),
@@ -54,7 +54,7 @@ export const platformVouchers: Group = {
         fetchList(
           context,
           flags,
-          contract.listVouchers,
+          contract.vouchers,
           defined({
             template_id: flags.template,
             recipient_user_id: flags.recipient,
