@@ -11,7 +11,7 @@ export const IDEMPOTENCY_WAIT_MS = 5_000
 export interface IdempotencyKey {
   readonly value: string
   readonly fingerprint: string
-  /** Lifetime of the record; default that of the rule. */
+  /** Lifetime of the record; default that of the rule (DECISIONS.md#idempotency-keys). */
   readonly lifetimeMs?: number | undefined
 }
 

@@ -132,7 +132,7 @@ export interface ServerFile {
   data_dir: string | null
   operator_key_file: string | null
   store: string
-  /** Decisions that differ from DECISIONS.md; absent if none does. */
+  /** Decisions that differ from the rules (DECISIONS.md#differences); absent if none does. */
   differences?: readonly string[]
   started_at: string
 }

@@ -393,7 +393,7 @@ export interface Reverse extends CallSource {
   readonly metadata: Readonly<Record<string, string>>
   readonly idempotencyKey: IdempotencyKey
   readonly newDeliveryId: () => string
-  /** Ms after the redemption; default that of the rule. */
+  /** Ms after the redemption; default that of the rule (DECISIONS.md#reversal). */
   readonly windowMs?: number | undefined
   readonly now: number
 }

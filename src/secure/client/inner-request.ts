@@ -3,8 +3,8 @@ import { type InnerRefusal, invalid, isLogicalPath, isMethod, readInnerHeaders }
 import { parseJson } from '../json.js'
 
 /**
- * Encodes the plaintext of a business request. Applies the server's rules, so that a request that the server would
- * refuse fails before the client sends anything. Embeds the JSON text of the body unchanged.
+ * Encodes the plaintext of a business request. Applies the rules of the server (DECISIONS.md#inner-requests), so
+ * that a request that it would refuse fails before it is sent. Embeds the JSON text of the body unchanged.
  */
 export function encodeInnerRequest(
   request: HttpRequest,

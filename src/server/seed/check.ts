@@ -15,7 +15,7 @@ const validate = lazyValidator(seedSchema)
 
 /** Checks a value as a seed: the rules of the calls that would make its records, and fixed ids and tokens. */
 export function checkSeed(value: unknown): CheckedSeed {
-  // The rules for texts in a body hold for texts in a seed: NFC, no more than 30 combining marks in a row.
+  // The rules for texts in a body (DECISIONS.md#text) hold for texts in a seed too.
   const body = parseBody(Buffer.from(JSON.stringify(value) ?? 'null'))
   if (!body.ok) return { ok: false, issues: issuesOf(body.details) }
   const issues = validate(body.value) ?? rulesOf(body.value as Seed)
