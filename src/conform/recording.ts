@@ -41,7 +41,7 @@ interface ExchangeBase {
   readonly probe: string
 }
 
-/** An exchange that cannot be played: as much of its request as the file may hold. */
+/** An exchange that cannot be replayed: as much of its request as the file may hold. */
 interface UnplayableExchange extends ExchangeBase {
   readonly not_playable: string
   readonly request?: Pick<RecordedRequest, 'method' | 'path'>
