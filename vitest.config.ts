@@ -3,7 +3,8 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 /** What a SQLite file is, and what is proved on it alone. */
 const onlySqlite = [
   'test/store/sqlite/**/*.test.ts',
-  'test/server/{crash,lifecycle}*.test.ts',
+  'test/server/crash/*.test.ts',
+  'test/server/lifecycle.test.ts',
   'test/server/delivery/crash*.test.ts',
 ]
 
@@ -22,7 +23,8 @@ const onPostgres = 'test/store/postgres/**'
 /** Depend on the engine: transactions, locks, leases and the order of rows. */
 const byEngine = [
   'test/store/**/!(*.slow).test.ts',
-  'test/server/{idempotency,linearizable,model,races,voucher-history}.test.ts',
+  'test/server/{idempotency,linearizable,model,races}.test.ts',
+  'test/server/handlers/voucher-history.test.ts',
   'test/server/bots/polling.test.ts',
   'test/server/delivery/{backlog,leases,order,unconfirmed}.test.ts',
 ]
@@ -50,7 +52,7 @@ const sqlite = (name: string, include: string[], exclude: string[], more: Projec
     name,
     include,
     exclude: ['test/e2e/**', onPostgres, ...exclude],
-    globalSetup: 'test/support/build-setup.ts',
+    globalSetup: 'test/support/build/setup.ts',
     ...more,
   },
 })
@@ -62,7 +64,7 @@ const postgres = (name: string, include: string[], exclude: string[]): Project =
     include,
     exclude: [isolated, ...onlySqlite, ...withoutStore, ...exclude],
     env: { VOUCHERCTL_TEST_ENGINE: 'postgres' },
-    globalSetup: ['test/support/build-setup.ts', 'test/support/postgres-setup.ts'],
+    globalSetup: ['test/support/build/setup.ts', 'test/support/postgres/setup.ts'],
   },
 })
 

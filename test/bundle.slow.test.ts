@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import type { RolldownOutput } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bundle } from '../src/build/bundle.js'
-import { filesWithoutServer } from './support/files-without-server.js'
+import { filesWithoutServer } from './support/build/files-without-server.js'
 
 const lock = readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')
 const { packages } = JSON.parse(lock) as { packages: Readonly<Record<string, { readonly license?: string }>> }

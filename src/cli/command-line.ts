@@ -1,5 +1,5 @@
 import { Command, CommanderError, type ErrorOptions, Option } from 'commander'
-import { closest } from '../contract/closest.js'
+import { closest } from '../contract/values/closest.js'
 import { aliasesOf, isGroup, type Leaf, loadNode, type Node } from './command/leaf.js'
 import { type Failure, usage } from './failure.js'
 import type { Flags } from './flags/flags.js'

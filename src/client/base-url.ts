@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '../contract/loopback.js'
+import { isLoopbackHost } from '../contract/values/loopback.js'
 
 export interface BaseUrl {
   /** Such as `https://vouchers.example:8443`. */

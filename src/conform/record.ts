@@ -1,5 +1,5 @@
 import type { CredentialKind } from '../contract/endpoint.js'
-import { decodePart } from '../contract/path-part.js'
+import { decodePart } from '../contract/values/path-part.js'
 import { asMembers, parseJson } from '../secure/json.js'
 import { formOf, visitScalars } from './placeholders.js'
 import { allProbes } from './probes/index.js'

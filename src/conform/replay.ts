@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { Transport } from '../client/transport.js'
-import { DAY_MS } from '../contract/duration.js'
 import type { CredentialKind } from '../contract/endpoint.js'
+import { DAY_MS } from '../contract/values/duration.js'
 import { compareResponses, type ResponseDifference } from './compare-responses.js'
 import type { Need } from './group.js'
 import {

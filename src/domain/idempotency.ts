@@ -1,5 +1,5 @@
-import { DAY_MS } from '../contract/duration.js'
 import { type Refusal, refuse } from '../contract/errors.js'
+import { DAY_MS } from '../contract/values/duration.js'
 import type { IdempotencyRecord } from './rows.js'
 
 /** Lifetime of idempotency records, except those of redeems, which never expire (DECISIONS.md#idempotency-keys). */

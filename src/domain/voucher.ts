@@ -1,5 +1,5 @@
-import { DAY_MS } from '../contract/duration.js'
 import { type Refusal, refuse } from '../contract/errors.js'
+import { DAY_MS } from '../contract/values/duration.js'
 import type { Redemption, Verification, Voucher } from '../contract/vouchers.js'
 import type { RedemptionRow, TemplateRow, TemplateSummary, VoucherRow } from './rows.js'
 import { formatInstant, instantOrNull } from './time.js'

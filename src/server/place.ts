@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { isLoopbackHost } from '../contract/loopback.js'
+import { isLoopbackHost } from '../contract/values/loopback.js'
 import type { RandomBytes } from '../domain/ids.js'
 import { makeToken } from '../domain/tokens.js'
 import { defaultDataDir } from '../files/data-dir.js'

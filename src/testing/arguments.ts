@@ -1,5 +1,5 @@
 import { inspect, types } from 'node:util'
-import { closest } from '../contract/closest.js'
+import { closest } from '../contract/values/closest.js'
 import { parseInstant } from '../domain/time.js'
 
 const SHOWN_LENGTH_MAX = 80

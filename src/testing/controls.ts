@@ -1,6 +1,6 @@
-import { closest } from '../contract/closest.js'
-import { durationMs } from '../contract/duration.js'
 import { FAULT_DELAY_MS_MAX, FAULT_TIMES_MAX, faultKinds } from '../contract/platform/controls.js'
+import { closest } from '../contract/values/closest.js'
+import { durationMs } from '../contract/values/duration.js'
 import { type Clock, LATEST_TEST_TIME, TestClock } from '../server/clock.js'
 import { type Faults, faultable } from '../server/faults.js'
 import { readInstant, readInteger, requireMembers, wrongType, wrongValue } from './arguments.js'

@@ -1,5 +1,5 @@
-import { closest } from '../contract/closest.js'
 import type { UpdateType } from '../contract/updates.js'
+import { closest } from '../contract/values/closest.js'
 import { type MapShape, type ObjectShape, type ScalarShape, updateShape } from './synthetic-shapes.js'
 
 /** A value that replaces the sample of one member. */

@@ -23,7 +23,7 @@ export async function measureBulk({ rounds, count, rows, say }) {
   const dataDir = mkdtempSync(join(cache, 'bulk-'))
   const log = openSync(join(dataDir, 'server.log'), 'a')
   const server = startChild(await bundle('server-under-test'), [dataDir], { stderr: log })
-  const generator = startChild(fileURLToPath(new URL('load.js', import.meta.url)))
+  const generator = startChild(fileURLToPath(new URL('programs/load.js', import.meta.url)))
   const samples = { bulk: [], issue: [], peaks: [], quarters: [] }
   try {
     const { baseUrl, operatorKeyFile } = await server.nextMessage()

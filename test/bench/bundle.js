@@ -9,14 +9,14 @@ export const root = fileURLToPath(new URL('../..', import.meta.url))
 export const cache = join(root, 'node_modules', '.cache', 'bench')
 
 /**
- * Bundles a script of this folder and its TypeScript imports with the settings of the published bundle.
+ * Bundles a script of programs/ and its TypeScript imports with the settings of the published bundle.
  * @returns {Promise<string>} path of the bundle
  */
 export async function bundle(name) {
   mkdirSync(cache, { recursive: true })
   const outfile = join(cache, `${name}.mjs`)
   await build({
-    input: fileURLToPath(new URL(`${name}.js`, import.meta.url)),
+    input: fileURLToPath(new URL(`programs/${name}.js`, import.meta.url)),
     platform: 'node',
     external: ['@photostructure/sqlite'],
     transform: { target: 'node20.19' },

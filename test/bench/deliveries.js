@@ -22,7 +22,7 @@ export async function measureDeliveries({ rounds, count, profile, say }) {
   const [serverFile, posterFile] = await Promise.all([bundle('server-under-test'), bundle('poster')])
   const dataDir = mkdtempSync(join(cache, 'data-'))
   const log = openSync(join(dataDir, 'server.log'), 'a')
-  const receiver = startChild(here('receiver.js'))
+  const receiver = startChild(here('programs/receiver.js'))
   const { port } = await receiver.nextMessage()
   const server = startChild(serverFile, [dataDir, String(port)], { stderr: log })
   const poster = startChild(posterFile)

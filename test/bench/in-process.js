@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { buildPackage } from '../support/bundle.js'
+import { buildPackage } from '../support/build/bundle.js'
 import { cache, root } from './bundle.js'
 import { environment, startChild } from './child.js'
 import { median } from './median.js'
@@ -25,7 +25,7 @@ export async function measureInProcess({ rounds, say }) {
   try {
     for (let round = 0; round <= rounds; round++) {
       const serving = await runToFirstResponse(env)
-      const child = startChild(join(root, 'test/bench/in-process-under-test.js'))
+      const child = startChild(join(root, 'test/bench/programs/in-process-under-test.js'))
       const measured = { process: serving, ...(await child.ask('measure')) }
       await child.stop()
       if (round > 0) for (const [name, ms] of Object.entries(measured)) samples[name].push(ms)

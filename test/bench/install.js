@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { buildPackage } from '../support/bundle.js'
+import { buildPackage } from '../support/build/bundle.js'
 import { cache, root } from './bundle.js'
 import { rowOf } from './row.js'
 

@@ -21,10 +21,10 @@ export async function measureListener({ rounds, count, say }) {
   const { countUpdates } = await import(await bundle('inbox-count'))
   const dir = mkdtempSync(join(cache, 'listener-'))
   environment.VOUCHERCTL_WEBHOOK_SECRET = SECRET
-  const listener = startChild(here('listener-under-test.js'), [dir, join(root, 'bin', 'voucherctl.js')])
+  const listener = startChild(here('programs/listener-under-test.js'), [dir, join(root, 'bin', 'voucherctl.js')])
   delete environment.VOUCHERCTL_WEBHOOK_SECRET
-  const plain = startChild(here('plain-receiver.js'))
-  const generator = startChild(here('load.js'))
+  const plain = startChild(here('programs/plain-receiver.js'))
+  const generator = startChild(here('programs/load.js'))
   const samples = { listener: [], plain: [] }
   try {
     const ports = { listener: (await listener.nextMessage()).port, plain: (await plain.nextMessage()).port }

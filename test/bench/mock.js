@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { buildPackage } from '../support/bundle.js'
+import { buildPackage } from '../support/build/bundle.js'
 import { bundle, cache, root } from './bundle.js'
 import { environment, startChild } from './child.js'
 import { median } from './median.js'
@@ -26,7 +26,7 @@ export async function measureMock({ rounds, count, say }) {
   const server = startChild(await bundle('server-under-test'), [dataDir], {
     stderr: openSync(join(dataDir, 'server.log'), 'a'),
   })
-  const generator = startChild(fileURLToPath(new URL('load.js', import.meta.url)))
+  const generator = startChild(fileURLToPath(new URL('programs/load.js', import.meta.url)))
   const port = await freePort()
   const prism = spawn(process.execPath, [...prismArgs, '--port', String(port)], {
     env: environment,

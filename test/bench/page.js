@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import { buildPackage } from '../support/bundle.js'
+import { buildPackage } from '../support/build/bundle.js'
 import { bundle, cache, root } from './bundle.js'
 import { startChild } from './child.js'
 import { median } from './median.js'
@@ -33,8 +33,8 @@ async function measureFollowed({ rounds, count, say }) {
   const dataDir = mkdtempSync(join(cache, 'data-'))
   const log = openSync(join(dataDir, 'server.log'), 'a')
   const server = startChild(await bundle('server-under-test'), [dataDir], { stderr: log })
-  const generator = startChild(fileURLToPath(new URL('load.js', import.meta.url)))
-  const follower = startChild(fileURLToPath(new URL('follower.js', import.meta.url)))
+  const generator = startChild(fileURLToPath(new URL('programs/load.js', import.meta.url)))
+  const follower = startChild(fileURLToPath(new URL('programs/follower.js', import.meta.url)))
   const rates = { open: [], closed: [] }
   try {
     const { baseUrl, operatorKeyFile } = await server.nextMessage()

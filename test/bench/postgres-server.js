@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { embeddedPostgres } from '../support/embedded-postgres.js'
+import { embeddedPostgres } from '../support/postgres/embedded-postgres.js'
 
 /** @returns {Promise<{ url: string, port: number, password: string, stop(): Promise<void> }>} */
 export async function startPostgres() {

@@ -40,7 +40,7 @@ export async function measurePostgres({ rounds, count, say }) {
     const ready = [await servers[0].nextMessage()]
     servers.push(start())
     ready.push(await servers[1].nextMessage())
-    const generator = startChild(fileURLToPath(new URL('load.js', import.meta.url)))
+    const generator = startChild(fileURLToPath(new URL('programs/load.js', import.meta.url)))
     children.push(generator)
     const application = await prepareApplication(
       ready[0].baseUrl,

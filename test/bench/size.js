@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { bundle } from '../../src/build/bundle.js'
-import { buildPackage } from '../support/bundle.js'
-import { filesWithoutServer } from '../support/files-without-server.js'
+import { buildPackage } from '../support/build/bundle.js'
+import { filesWithoutServer } from '../support/build/files-without-server.js'
 import { cache, root } from './bundle.js'
 import { rowOf } from './row.js'
 

@@ -43,7 +43,7 @@ export async function measureStored(engine, options) {
 
 async function measure({ rounds, many, say }, { engine, databaseOf }) {
   const files = { server: await bundle('server-under-test'), fill: await bundle('fill') }
-  const generator = startChild(fileURLToPath(new URL('load.js', import.meta.url)))
+  const generator = startChild(fileURLToPath(new URL('programs/load.js', import.meta.url)))
   const stores = []
   const samples = { verify: { few: [], many: [] }, redeem: { few: [], many: [] } }
   try {

@@ -27,7 +27,7 @@ export async function measureThroughput({ rounds, count, profile, say }) {
   const log = openSync(join(dataDir, 'server.log'), 'a')
   const server = startChild(serverFile, [dataDir], { stderr: log })
   const reference = startChild(referenceFile)
-  const generator = startChild(fileURLToPath(new URL('load.js', import.meta.url)))
+  const generator = startChild(fileURLToPath(new URL('programs/load.js', import.meta.url)))
   const samples = { hello: [], issue: [], verify: [], encrypted: [], redeem: [] }
   try {
     const { baseUrl, operatorKeyFile } = await server.nextMessage()

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { exitMeanings } from '../../src/cli/topics.js'
 import { failures } from '../../src/contract/errors.js'
-import { cli, redeemCode, refusal, secrets, stub, success } from '../support/cli.js'
-import { issuedVoucher, leafCalls, pageOf, redemption, template, verification } from '../support/cli-samples.js'
+import { cli, redeemCode, refusal, secrets, stub, success } from '../support/cli/cli.js'
+import { issuedVoucher, leafCalls, pageOf, redemption, template, verification } from '../support/cli/samples.js'
 import { closedPort } from '../support/closed-port.js'
 
 const redeem = `vouchers redeem --code ${redeemCode} --json`

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { built, type Finished } from '../support/built-cli.js'
 import { environment, handedIn, leaksBelow, leaksIn, leaksInProcess } from '../support/canary.js'
-import { temporaryDir } from '../support/cli.js'
+import { built, type Finished } from '../support/cli/built-cli.js'
+import { temporaryDir } from '../support/cli/cli.js'
 
 /** Runs commands with one home folder and records their output. */
 class CommandSession {

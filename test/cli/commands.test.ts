@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { leavesOfEntries } from '../../src/cli/command/help.js'
 import { globalFlags } from '../../src/cli/flags/globals.js'
 import { entries, topics } from '../../src/cli/program.js'
-import { cli } from '../support/cli.js'
+import { cli } from '../support/cli/cli.js'
 
 const listing = async () => JSON.parse((await cli('commands --json')).stdout)
 const leaves = (await leavesOfEntries(entries)).map(([names, leaf]) => ({ path: names.join(' '), leaf }))

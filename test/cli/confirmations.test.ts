@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { built } from '../support/built-cli.js'
-import { cli, secrets, stub, success, temporaryDir } from '../support/cli.js'
-import { app, pageOf, token } from '../support/cli-samples.js'
+import { built } from '../support/cli/built-cli.js'
+import { cli, secrets, stub, success, temporaryDir } from '../support/cli/cli.js'
+import { app, pageOf, token } from '../support/cli/samples.js'
 
 const config = (home: string) => join(home, '.config', 'voucherctl', 'config.json')
 const profiles = (home: string) => JSON.parse(readFileSync(config(home), 'utf8')).profiles

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { leavesOfEntries } from '../../src/cli/command/help.js'
 import { entries } from '../../src/cli/program.js'
-import { cli, secrets, stub, success, temporaryDir } from '../support/cli.js'
-import { leafCalls, qrToken, templateFile } from '../support/cli-samples.js'
+import { cli, secrets, stub, success, temporaryDir } from '../support/cli/cli.js'
+import { leafCalls, qrToken, templateFile } from '../support/cli/samples.js'
 
 /** Arguments of commands with side effects that send no or several API calls; `{home}` is the home folder. */
 const others: Readonly<Record<string, string>> = {

@@ -3,8 +3,8 @@ import { adviceFor } from '../../src/cli/advice.js'
 import { idKinds, missingId } from '../../src/cli/ids.js'
 import { type FailureCode, failures } from '../../src/contract/errors.js'
 import type { IdPrefix } from '../../src/domain/ids.js'
-import { cli, type Given, redeemCode, refusal, secrets, stub, temporaryDir } from '../support/cli.js'
-import { unrunnable } from '../support/runnable.js'
+import { cli, type Given, redeemCode, refusal, secrets, stub, temporaryDir } from '../support/cli/cli.js'
+import { unrunnable } from '../support/cli/runnable.js'
 
 const codes = Object.keys(failures) as FailureCode[]
 

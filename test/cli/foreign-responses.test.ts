@@ -2,9 +2,9 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { Bulk, idsOf, issuer } from '../support/bulk.js'
-import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../support/cli.js'
-import { issuedVoucher, redemption, template, token } from '../support/cli-samples.js'
+import { Bulk, idsOf, issuer } from '../support/cli/bulk.js'
+import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../support/cli/cli.js'
+import { issuedVoucher, redemption, template, token } from '../support/cli/samples.js'
 import { listen } from '../support/listen.js'
 
 interface Page {

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { cli, redeemCode, secrets, stub, success } from '../support/cli.js'
-import { leafCalls, pageOf, template } from '../support/cli-samples.js'
+import { cli, redeemCode, secrets, stub, success } from '../support/cli/cli.js'
+import { leafCalls, pageOf, template } from '../support/cli/samples.js'
 import { listen } from '../support/listen.js'
 
 const read = 'templates list'

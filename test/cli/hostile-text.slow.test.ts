@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parse as parseYaml } from 'yaml'
-import { cli, secrets, stub, success } from '../support/cli.js'
-import { leafCalls, pageOf, template } from '../support/cli-samples.js'
+import { cli, secrets, stub, success } from '../support/cli/cli.js'
+import { leafCalls, pageOf, template } from '../support/cli/samples.js'
 
 /** A text with SGR, OSC and CSI sequences in 7 and 8 bits, BEL, CR, LF, bidirectional controls and U+2028. */
 const attack =

@@ -5,8 +5,8 @@ import { expect, test, vi } from 'vitest'
 import { findLocalServer, isSameProcess } from '../../src/cli/config/local-server.js'
 import type { Host } from '../../src/cli/host/host.js'
 import { withProgress } from '../../src/cli/output/progress.js'
-import { built, firstLine } from '../support/built-cli.js'
-import { cli, temporaryDir } from '../support/cli.js'
+import { built, firstLine } from '../support/cli/built-cli.js'
+import { cli, temporaryDir } from '../support/cli/cli.js'
 
 test('server start and quickstart exit 129 on SIGHUP and remove their temporary folders', async () => {
   const home = temporaryDir()

@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { startServer } from '../../src/testing/index.js'
-import { built, firstLine } from '../support/built-cli.js'
-import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../support/cli.js'
-import { pageOf, redemption, template } from '../support/cli-samples.js'
+import { built, firstLine } from '../support/cli/built-cli.js'
+import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../support/cli/cli.js'
+import { pageOf, redemption, template } from '../support/cli/samples.js'
 import { listen } from '../support/listen.js'
 
 test('--version prints the version of the package', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { cli, redeemCode, secrets, stub, success } from '../support/cli.js'
-import { template } from '../support/cli-samples.js'
+import { cli, redeemCode, secrets, stub, success } from '../support/cli/cli.js'
+import { template } from '../support/cli/samples.js'
 
 async function against(args: string, respond: Parameters<typeof stub>[0]) {
   const { baseUrl, received } = await stub(respond)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { topics } from '../../src/cli/program.js'
-import { cli, redeemCode, secrets, stub, success } from '../support/cli.js'
-import { verification, voucher } from '../support/cli-samples.js'
+import { cli, redeemCode, secrets, stub, success } from '../support/cli/cli.js'
+import { verification, voucher } from '../support/cli/samples.js'
 
 const verify = `vouchers verify --code ${redeemCode}`
 

@@ -3,9 +3,9 @@ import { createClient, createPoolTransport } from '../../src/client/index.js'
 import type { Transport } from '../../src/client/transport.js'
 import { paths, RENEW_BEFORE_MS, SESSION_LIFETIME_MS } from '../../src/secure/index.js'
 import { createInProcessTransport } from '../../src/testing/transport.js'
-import { inFolder, standaloneServer } from '../support/server.js'
-import { type TestApp, testApp } from '../support/server-app.js'
-import { codeOf, newTenant } from '../support/server-tenant.js'
+import { type TestApp, testApp } from '../support/server/app.js'
+import { inFolder, standaloneServer } from '../support/server/server.js'
+import { codeOf, newTenant } from '../support/server/tenant.js'
 
 const CALLS = 40
 

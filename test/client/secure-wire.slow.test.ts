@@ -4,10 +4,10 @@ import { createClient, createHttpTransport } from '../../src/client/index.js'
 import { createPoolTransport } from '../../src/client/pool.js'
 import type { Transport } from '../../src/client/transport.js'
 import { paths } from '../../src/secure/index.js'
-import { type CliServer, cliServer } from '../support/cli-server.js'
+import { type CliServer, cliServer } from '../support/cli/server.js'
+import { type RecordingProxy, recordingProxy } from '../support/conform/recording-proxy.js'
 import { listen } from '../support/listen.js'
-import { type RecordingProxy, recordingProxy } from '../support/recording-proxy.js'
-import { type SecureFault, secureFaults } from '../support/secure-faults.js'
+import { type SecureFault, secureFaults } from '../support/secure/faults.js'
 
 let server: CliServer
 let code: string

@@ -8,7 +8,7 @@ import type { Transport, TransportRequest } from '../../src/client/transport.js'
 import { isTransportError, TransportError } from '../../src/client/transport.js'
 import { closedPort } from '../support/closed-port.js'
 import { listen, rawServer } from '../support/listen.js'
-import { selfSigned } from '../support/self-signed.js'
+import { selfSigned } from '../support/secure/self-signed.js'
 
 const post: TransportRequest = {
   method: 'POST',

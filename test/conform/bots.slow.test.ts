@@ -1,5 +1,5 @@
-import { bots, botsInReview } from '../support/deviants/bots.js'
-import { testDeviants } from '../support/test-deviants.js'
+import { bots, botsInReview } from '../support/conform/deviants/bots.js'
+import { testDeviants } from '../support/conform/test-deviants.js'
 
 /** Rules of the group without polling, whose probes wait. */
 const rules = [

@@ -1,5 +1,5 @@
-import { callers, callersInReview } from '../support/deviants/callers.js'
-import { testDeviants } from '../support/test-deviants.js'
+import { callers, callersInReview } from '../support/conform/deviants/callers.js'
+import { testDeviants } from '../support/conform/test-deviants.js'
 
 testDeviants(['callers'], callers)
 testDeviants([], callersInReview, { autoApprove: false })

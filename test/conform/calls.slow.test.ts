@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ruleOf } from '../../src/conform/probe.js'
 import { calls } from '../../src/conform/probes/calls/index.js'
-import { type Reference, startReference } from '../support/conform.js'
-import { callDeviants } from '../support/deviants/calls.js'
+import { type Reference, startReference } from '../support/conform/conform.js'
+import { callDeviants } from '../support/conform/deviants/calls.js'
 import { isWhole, someOf } from '../support/extent.js'
 
 const deviants = someOf(callDeviants)

@@ -1,7 +1,7 @@
 import { connect, createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { calls } from '../../src/conform/probes/calls/index.js'
-import { type Reference, startReference } from '../support/conform.js'
+import { type Reference, startReference } from '../support/conform/conform.js'
 import { listen } from '../support/listen.js'
 
 /** What a proxy changes in the bytes of a connection. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { ruleOf } from '../../src/conform/probe.js'
 import { allProbes } from '../../src/conform/probes/index.js'
-import { startReference } from '../support/conform.js'
-import { deviantOf } from '../support/deviants/index.js'
+import { startReference } from '../support/conform/conform.js'
+import { deviantOf } from '../support/conform/deviants/index.js'
 
 /** Deviant servers of as many rules, by a probe that reports them. */
 const chosen = [

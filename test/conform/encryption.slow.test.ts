@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Reference, startReference } from '../support/conform.js'
-import { encryption } from '../support/deviants/encryption.js'
+import { type Reference, startReference } from '../support/conform/conform.js'
+import { encryption } from '../support/conform/deviants/encryption.js'
 
 let reference: Reference
 beforeAll(async () => {

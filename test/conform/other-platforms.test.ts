@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Transport } from '../../src/client/transport.js'
-import { type Reference, startReference } from '../support/conform.js'
+import { type Reference, startReference } from '../support/conform/conform.js'
 import {
   any,
   bodyOf,
@@ -12,7 +12,7 @@ import {
   responds,
   returns,
   returnsData,
-} from '../support/deviants.js'
+} from '../support/conform/deviants.js'
 
 let reference: Reference
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Reference, startReference } from '../support/conform.js'
+import { type Reference, startReference } from '../support/conform/conform.js'
 
 let reference: Reference
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { allProbes } from '../../src/conform/probes/index.js'
-import { type Reference, startReference } from '../support/conform.js'
+import { type Reference, startReference } from '../support/conform/conform.js'
 
 const MAX_WAIT_MS = 5_000
 /** Probes that wait longer for the platform: a run by hand with --max-wait has them. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Reference, startReference } from '../support/conform.js'
-import { newRecorder, parsed, recordedSession } from '../support/recordings.js'
+import { type Reference, startReference } from '../support/conform/conform.js'
+import { newRecorder, parsed, recordedSession } from '../support/conform/recordings.js'
 import { withOtherEnd } from '../support/with-other-end.js'
 
 let reference: Reference

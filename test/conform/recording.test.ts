@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { faultOf, parsed } from '../support/recordings.js'
+import { faultOf, parsed } from '../support/conform/recordings.js'
 
 const header = { voucherctl_recording: 1, recorded_at: '2026-11-21T10:00:00.000Z', base_url: 'http://a', run: 'a1' }
 const request = { method: 'GET', path: '/api/v1/x', headers: { accept: 'a' } }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { otherSeed, type Reference, startReference } from '../support/conform.js'
-import { newRecorder, replayed } from '../support/recordings.js'
+import { otherSeed, type Reference, startReference } from '../support/conform/conform.js'
+import { newRecorder, replayed } from '../support/conform/recordings.js'
 
 let recorded: Reference
 let other: Reference

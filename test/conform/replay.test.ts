@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Transport } from '../../src/client/transport.js'
 import { shiftTimes } from '../../src/conform/replay.js'
-import { otherSeed, type Reference, startReference } from '../support/conform.js'
-import { newRecorder, recordedSession, replayed } from '../support/recordings.js'
+import { otherSeed, type Reference, startReference } from '../support/conform/conform.js'
+import { newRecorder, recordedSession, replayed } from '../support/conform/recordings.js'
 
 let reference: Reference
 let other: Reference

@@ -4,9 +4,9 @@ import { curlOf } from '../../src/conform/curl.js'
 import { Secrets } from '../../src/conform/secrets.js'
 import type { Exchange } from '../../src/conform/wire.js'
 import { contract } from '../../src/contract/index.js'
-import { type Reference, startReference } from '../support/conform.js'
-import { responds } from '../support/deviants.js'
-import { recordingProxy } from '../support/recording-proxy.js'
+import { type Reference, startReference } from '../support/conform/conform.js'
+import { responds } from '../support/conform/deviants.js'
+import { recordingProxy } from '../support/conform/recording-proxy.js'
 
 let reference: Reference
 beforeAll(async () => {

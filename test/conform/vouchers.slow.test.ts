@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ruleOf } from '../../src/conform/probe.js'
-import { type Reference, startReference } from '../support/conform.js'
-import { vouchers } from '../support/deviants/vouchers.js'
+import { type Reference, startReference } from '../support/conform/conform.js'
+import { vouchers } from '../support/conform/deviants/vouchers.js'
 
 let reference: Reference
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Transport } from '../../src/client/transport.js'
-import { type Reference, startReference } from '../support/conform.js'
-import { type DeliveryRelay, startDeliveryRelay } from '../support/delivery-relay.js'
-import { relayed, webhooks } from '../support/deviants/webhooks.js'
+import { type Reference, startReference } from '../support/conform/conform.js'
+import { relayed, webhooks } from '../support/conform/deviants/webhooks.js'
+import { type DeliveryRelay, startDeliveryRelay } from '../support/webhook/delivery-relay.js'
 
 let reference: Reference
 let relay: DeliveryRelay

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { seal, unseal } from '../../src/domain/sealing.js'
-import { seededRandom, testKey } from '../support/server-app.js'
+import { seededRandom, testKey } from '../support/server/app.js'
 
 const ring = { current: testKey, all: [testKey] }
 const random = seededRandom('sealing')

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { templateStatuses } from '../../src/contract/templates.js'
 import type { TemplateRow } from '../../src/domain/rows.js'
 import { decideReview, decideSubmit, draftTemplate, templateRecord } from '../../src/domain/template.js'
-import { templateRow } from '../support/rows.js'
+import { templateRow } from '../support/store/rows.js'
 
 fc.configureGlobal({ seed: 1 })
 

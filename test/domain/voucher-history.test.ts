@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { eventsOf, type LoggedCall } from '../../src/domain/voucher-history.js'
-import { redeemedRow, redemptionRow, voucherRow } from '../support/rows.js'
+import { redeemedRow, redemptionRow, voucherRow } from '../support/store/rows.js'
 
 type Life = Parameters<typeof eventsOf>[0]
 

@@ -12,7 +12,7 @@ import {
   voucherRecord,
   voucherRecordAtIssue,
 } from '../../src/domain/voucher.js'
-import { redeemedRow, redemptionRow, templateRow, voucherRow } from '../support/rows.js'
+import { redeemedRow, redemptionRow, templateRow, voucherRow } from '../support/store/rows.js'
 
 fc.configureGlobal({ seed: 1 })
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hasTerminal, onTerminal } from '../support/terminal.js'
+import { hasTerminal, onTerminal } from '../support/cli/terminal.js'
 import { environment, folder, home, node, voucherctl } from './installed.js'
 import { renderPdf } from './render-pdf.js'
 

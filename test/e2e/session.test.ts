@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hasTerminal, onTerminal } from '../support/terminal.js'
+import { hasTerminal, onTerminal } from '../support/cli/terminal.js'
 import { environment, folder, home, node, voucherctl } from './installed.js'
 
 let baseUrl: string

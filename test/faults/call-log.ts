@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs'
-import type { ApiResponse } from '../support/server-client.js'
+import type { ApiResponse } from '../support/server/client.js'
 import { Sometimes } from './sometimes.js'
 
 export type Action = 'issue' | 'redeem' | 'reverse'

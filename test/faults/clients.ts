@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { contract } from '../../src/contract/index.js'
 import type { IssuedVoucher, Redemption } from '../../src/contract/vouchers.js'
-import type { ApiResponse } from '../support/server-client.js'
-import { codeOf, type Tenant } from '../support/server-tenant.js'
+import type { ApiResponse } from '../support/server/client.js'
+import { codeOf, type Tenant } from '../support/server/tenant.js'
 import type { Action, CallLog, Entry } from './call-log.js'
 import type { Random } from './random.js'
 

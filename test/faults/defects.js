@@ -45,7 +45,7 @@ export const defects = [
     file: 'src/domain/voucher.ts',
     from: 'now - redemption.redeemed_at > windowMs',
     to: 'now - redemption.redeemed_at >= windowMs',
-    tests: ['test/domain/voucher.test.ts', 'test/server/vouchers.test.ts'],
+    tests: ['test/domain/voucher.test.ts', 'test/server/handlers/vouchers.test.ts'],
   },
   {
     name: 'a redemption can be reversed twice',
@@ -94,7 +94,7 @@ export const defects = [
     file: 'src/domain/application.ts',
     from: "if (status === 'revoked') return refuse('TOKEN_REVOKED')",
     to: '',
-    tests: ['test/server/authorization.test.ts'],
+    tests: ['test/server/authorization/authorization.test.ts'],
     match: 'vouchers.verify',
   },
   {
@@ -102,7 +102,7 @@ export const defects = [
     file: 'src/domain/application.ts',
     from: "now >= row.expires_at ? 'expired'",
     to: "now > row.expires_at ? 'expired'",
-    tests: ['test/server/authorization.test.ts'],
+    tests: ['test/server/authorization/authorization.test.ts'],
     match: 'vouchers.verify',
   },
   {
@@ -110,7 +110,7 @@ export const defects = [
     file: 'src/domain/application.ts',
     from: 'if (requiredScope !== undefined && !row.scopes',
     to: "if (requiredScope === '' && !row.scopes",
-    tests: ['test/server/authorization.test.ts'],
+    tests: ['test/server/authorization/authorization.test.ts'],
     match: 'vouchers.redeem',
   },
   {
@@ -118,7 +118,7 @@ export const defects = [
     file: 'src/contract/vouchers.ts',
     from: "scope: 'vouchers:verify'",
     to: "scope: 'vouchers:read'",
-    tests: ['test/server/authorization.test.ts'],
+    tests: ['test/server/authorization/authorization.test.ts'],
     match: 'vouchers.verify',
   },
   {
@@ -134,7 +134,7 @@ export const defects = [
     file: 'src/domain/application.ts',
     from: "return row.suspended === 1 ? 'suspended' : row.status",
     to: 'return row.status',
-    tests: ['test/server/authorization.test.ts'],
+    tests: ['test/server/authorization/authorization.test.ts'],
     match: 'vouchers.issue',
   },
   {
@@ -142,7 +142,7 @@ export const defects = [
     file: 'src/domain/application.ts',
     from: "if (origin !== null && !isOriginAllowed(JSON.parse(policy.allowed_origins), origin))\n    return refuse('ORIGIN_NOT_ALLOWED')",
     to: '',
-    tests: ['test/server/authorization.test.ts'],
+    tests: ['test/server/authorization/authorization.test.ts'],
     match: 'vouchers.verify',
   },
   {
@@ -150,7 +150,7 @@ export const defects = [
     file: 'src/domain/bot/caller.ts',
     from: "if (row.bot_status !== 'active') return refuse('BOT_DISABLED')",
     to: '',
-    tests: ['test/server/authorization.test.ts'],
+    tests: ['test/server/authorization/authorization.test.ts'],
     match: 'bots.send',
   },
   {
@@ -158,7 +158,7 @@ export const defects = [
     file: 'src/store/vouchers.ts',
     from: "'select * from redemptions where application_id = $1 and id = $2'",
     to: "'select * from redemptions where id = $2'",
-    tests: ['test/server/authorization.test.ts'],
+    tests: ['test/server/authorization/authorization.test.ts'],
     match: 'vouchers.reverse',
   },
   {
@@ -166,7 +166,7 @@ export const defects = [
     file: 'src/store/bots/chats.ts',
     from: 'return chat?.bot_id === botId ? chat : undefined',
     to: 'return chat',
-    tests: ['test/server/authorization.test.ts'],
+    tests: ['test/server/authorization/authorization.test.ts'],
     match: 'bots.send',
   },
   {
@@ -174,7 +174,7 @@ export const defects = [
     file: 'src/store/bots/bots.ts',
     from: 'return row?.account_id === accountId ? row : undefined',
     to: 'return row',
-    tests: ['test/server/authorization.test.ts'],
+    tests: ['test/server/authorization/authorization.test.ts'],
     match: 'bots.get',
   },
   {
@@ -622,7 +622,7 @@ export const defects = [
     file: 'src/domain/template.ts',
     from: "if (row.status !== 'reviewing') return refuse('TEMPLATE_STATE_CONFLICT', { status: row.status })",
     to: "if (row.status !== 'reviewing') return refuse('TEMPLATE_STATE_CONFLICT')",
-    tests: ['test/server/templates.test.ts'],
+    tests: ['test/server/handlers/templates.test.ts'],
   },
   {
     name: 'a reset does not wait for calls in flight',
@@ -661,7 +661,7 @@ export const defects = [
     file: 'src/domain/voucher-history.ts',
     from: 'if (it.reversed_at === null) continue',
     to: 'if (it.reversed_at === null || it.reversed_at > 0) continue',
-    tests: ['test/server/voucher-history.test.ts'],
+    tests: ['test/server/handlers/voucher-history.test.ts'],
     match: 'every event',
   },
   {
@@ -669,7 +669,7 @@ export const defects = [
     file: 'src/domain/voucher-history.ts',
     from: '    ...logged.map((it) =>',
     to: '    ...logged.slice(0, 0).map((it) =>',
-    tests: ['test/server/voucher-history.test.ts'],
+    tests: ['test/server/handlers/voucher-history.test.ts'],
     match: 'verified event',
   },
   {

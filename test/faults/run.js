@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { buildPackage, bundleProgram } from '../support/bundle.js'
+import { buildPackage, bundleProgram } from '../support/build/bundle.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 buildPackage()

@@ -4,8 +4,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
 import process from 'node:process'
-import { type Send, sendTo } from '../support/server-client.js'
-import { type Place, Tenant } from '../support/server-tenant.js'
+import { type Send, sendTo } from '../support/server/client.js'
+import { type Place, Tenant } from '../support/server/tenant.js'
 
 const READY_MS_MAX = 60_000
 const STDERR_KEPT = 20_000

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import { expect, it } from 'vitest'
-import { axeViolations } from '../support/axe.js'
-import { REBOUND_DOMAIN, useBrowser } from '../support/browser.js'
 import { listen } from '../support/listen.js'
+import { axeViolations } from '../support/page/axe.js'
+import { REBOUND_DOMAIN, useBrowser } from '../support/page/browser.js'
 
 const browser = useBrowser()
 

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { expect, it } from 'vitest'
-import { findChromium } from '../support/chromium.js'
-import { temporaryDir } from '../support/cli.js'
+import { temporaryDir } from '../support/cli/cli.js'
+import { findChromium } from '../support/page/chromium.js'
 
 function program(path: string, mode = 0o700): string {
   writeFileSync(path, '', { mode })

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.js'
 import { defaultSeed } from '../../src/testing/seed.js'
-import { axeViolations } from '../support/axe.js'
-import { REBOUND_DOMAIN, type TestPage, useBrowser } from '../support/browser.js'
 import { listen } from '../support/listen.js'
-import { HOSTILE, newLink, type PageServer, pageServer, WEBHOOK_SECRET } from '../support/page-server.js'
-import { inFolder, standaloneServer } from '../support/server.js'
-import { codeOf } from '../support/server-tenant.js'
+import { axeViolations } from '../support/page/axe.js'
+import { REBOUND_DOMAIN, type TestPage, useBrowser } from '../support/page/browser.js'
+import { HOSTILE, newLink, type PageServer, pageServer, WEBHOOK_SECRET } from '../support/page/server.js'
+import { inFolder, standaloneServer } from '../support/server/server.js'
+import { codeOf } from '../support/server/tenant.js'
 
 /** Folder for pictures of every view, for people to look at. */
 const { VOUCHERCTL_SCREENSHOTS: pictures } = process.env

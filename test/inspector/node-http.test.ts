@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { Inspector } from '../../src/inspector/inspector.js'
 import { servePage } from '../../src/inspector/node-http.js'
 import { listen } from '../support/listen.js'
-import { seededRandom } from '../support/server-app.js'
+import { seededRandom } from '../support/server/app.js'
 
 /** A server with a page, whose own responses are the text `own`. */
 async function pageServer() {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { PageSessions } from '../../src/inspector/page-sessions.js'
-import { seededRandom } from '../support/server-app.js'
+import { seededRandom } from '../support/server/app.js'
 
 function pageSessions() {
   const clock = { now: 1_000 }

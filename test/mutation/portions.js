@@ -29,7 +29,8 @@ export const portions = [
     sources: ['src/store/vouchers.ts', 'src/store/idempotency.ts'],
     tests: [
       'test/store/*.test.ts',
-      'test/server/{apps,forecast,idempotency,templates,totals,voucher-history,vouchers}.test.ts',
+      'test/server/idempotency.test.ts',
+      'test/server/handlers/{apps,forecast,templates,totals,voucher-history,vouchers}.test.ts',
       'test/server/background/*.test.ts',
       'test/server/bots/{issue,links}.test.ts',
     ],
@@ -77,12 +78,12 @@ export const portions = [
   {
     name: 'histories',
     sources: ['src/store/voucher-history.ts'],
-    tests: ['test/store/voucher-history.test.ts', 'test/server/voucher-history.test.ts'],
+    tests: ['test/store/voucher-history.test.ts', 'test/server/handlers/voucher-history.test.ts'],
   },
   {
     name: 'counts',
     sources: ['src/store/forecast.ts', 'src/store/totals.ts'],
-    tests: ['test/store/totals.test.ts', 'test/server/{forecast,totals}.test.ts'],
+    tests: ['test/store/totals.test.ts', 'test/server/handlers/{forecast,totals}.test.ts'],
   },
   {
     name: 'shared',

@@ -68,7 +68,7 @@ function runStryker(copy, { tests, onPostgres = false }, mutate) {
     exclude: ['**/*.{slow,long,isolated}.test.ts'],
     isolate: false,
     testTimeout: 60_000,
-    ...(onPostgres && { env: { VOUCHERCTL_TEST_ENGINE: 'postgres' }, globalSetup: 'test/support/postgres-setup.ts' }),
+    ...(onPostgres && { env: { VOUCHERCTL_TEST_ENGINE: 'postgres' }, globalSetup: 'test/support/postgres/setup.ts' }),
   }
   rmSync(report, { force: true })
   writeFileSync(join(copy, 'stryker.config.json'), JSON.stringify(config))

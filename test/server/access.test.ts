@@ -2,12 +2,12 @@ import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../src/contract/endpoint.js'
 import { contract, endpoints } from '../../src/contract/index.js'
-import { accountKey, START_MS, type TestApp, testApp } from '../support/server-app.js'
-import { newChat } from '../support/server-chats.js'
-import { type ApiResponse, wireOf } from '../support/server-client.js'
-import { Scene, samples, unknownCredential } from '../support/server-scene.js'
-import { codeOf, newTenant, type Tenant } from '../support/server-tenant.js'
-import { newDelivery } from '../support/server-webhooks.js'
+import { accountKey, START_MS, type TestApp, testApp } from '../support/server/app.js'
+import { newChat } from '../support/server/chats.js'
+import { type ApiResponse, wireOf } from '../support/server/client.js'
+import { Scene, samples, unknownCredential } from '../support/server/scene.js'
+import { codeOf, newTenant, type Tenant } from '../support/server/tenant.js'
+import { newDelivery } from '../support/server/webhooks.js'
 
 let server: TestApp
 beforeAll(() => {
@@ -331,5 +331,5 @@ describe('account tokens', () => {
   })
 })
 
-it('every endpoint has a sample call in test/support/server-scene.ts', () =>
+it('every endpoint has a sample call in test/support/server/scene.ts', () =>
   expect(Object.keys(samples).sort()).toEqual(endpoints.map((it) => it.id).sort()))

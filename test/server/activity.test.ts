@@ -3,12 +3,12 @@ import { contract } from '../../src/contract/index.js'
 import type { ActivityLine } from '../../src/contract/platform/activity.js'
 import { Activity } from '../../src/server/observe/activity.js'
 import { leaksIn } from '../support/canary.js'
-import { securely } from '../support/secure-send.js'
-import { type LiveServer, liveServer, standaloneServer } from '../support/server.js'
-import { START_MS, type TestApp, testApp } from '../support/server-app.js'
-import { callerOf } from '../support/server-client.js'
-import { DeliveryScene, SECRET } from '../support/server-deliveries.js'
-import { codeOf, newTenant, type Tenant } from '../support/server-tenant.js'
+import { securely } from '../support/secure/send.js'
+import { START_MS, type TestApp, testApp } from '../support/server/app.js'
+import { callerOf } from '../support/server/client.js'
+import { DeliveryScene, SECRET } from '../support/server/deliveries.js'
+import { type LiveServer, liveServer, standaloneServer } from '../support/server/server.js'
+import { codeOf, newTenant, type Tenant } from '../support/server/tenant.js'
 
 const parse = (text: string) =>
   text.split('\n').flatMap((line) => (line === '' ? [] : (JSON.parse(line) as ActivityLine)))

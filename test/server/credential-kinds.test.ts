@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { botScopes, scopes } from '../../src/contract/endpoint.js'
 import { endpoints } from '../../src/contract/index.js'
 import { makeToken } from '../../src/domain/tokens.js'
-import { seededRandom, type TestApp, testApp } from '../support/server-app.js'
-import { Scene } from '../support/server-scene.js'
-import { newTenant, type Tenant } from '../support/server-tenant.js'
+import { seededRandom, type TestApp, testApp } from '../support/server/app.js'
+import { Scene } from '../support/server/scene.js'
+import { newTenant, type Tenant } from '../support/server/tenant.js'
 
 let server: TestApp
 let tenant: Tenant

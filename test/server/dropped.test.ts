@@ -1,9 +1,9 @@
 import { expect, it, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import type { RequestLogEntry } from '../../src/contract/platform/platform.js'
-import { liveServer } from '../support/server.js'
-import { bearerLine, getBytes, RawConnection } from '../support/server-raw.js'
-import { codeOf, newTenant } from '../support/server-tenant.js'
+import { bearerLine, getBytes, RawConnection } from '../support/server/raw.js'
+import { liveServer } from '../support/server/server.js'
+import { codeOf, newTenant } from '../support/server/tenant.js'
 
 it('server logs and counts a call even if a fault drops its response', async () => {
   const live = await liveServer()

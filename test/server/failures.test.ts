@@ -13,8 +13,7 @@ import { Snapshots } from '../../src/server/snapshots.js'
 import { SnapshotsDamaged } from '../../src/store/snapshots.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
 import { isRest } from '../support/extent.js'
-import { holdWrites } from '../support/held-writes.js'
-import { securely } from '../support/secure-send.js'
+import { securely } from '../support/secure/send.js'
 import {
   START_MS,
   seededRandom,
@@ -23,13 +22,14 @@ import {
   testDeps,
   testFaultSources,
   testInspector,
-} from '../support/server-app.js'
-import { newChat } from '../support/server-chats.js'
-import type { ApiResponse } from '../support/server-client.js'
-import { Scene, samples, unknownCredential } from '../support/server-scene.js'
-import { codeOf, type TestBot } from '../support/server-tenant.js'
-import { plantWebhook } from '../support/server-webhooks.js'
-import { WatchedPolls } from '../support/watched-polls.js'
+} from '../support/server/app.js'
+import { newChat } from '../support/server/chats.js'
+import type { ApiResponse } from '../support/server/client.js'
+import { Scene, samples, unknownCredential } from '../support/server/scene.js'
+import { codeOf, type TestBot } from '../support/server/tenant.js'
+import { WatchedPolls } from '../support/server/watched-polls.js'
+import { plantWebhook } from '../support/server/webhooks.js'
+import { holdWrites } from '../support/store/held-writes.js'
 
 type Produce = (scene: Scene) => Promise<ApiResponse>
 

@@ -2,11 +2,11 @@ import process from 'node:process'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { Faults } from '../../src/server/faults.js'
-import { standaloneServer } from '../support/server.js'
-import { testFaultSources } from '../support/server-app.js'
-import { callerOf } from '../support/server-client.js'
-import { bearerLine, getBytes, RawConnection } from '../support/server-raw.js'
-import { newTenant } from '../support/server-tenant.js'
+import { testFaultSources } from '../support/server/app.js'
+import { callerOf } from '../support/server/client.js'
+import { bearerLine, getBytes, RawConnection } from '../support/server/raw.js'
+import { standaloneServer } from '../support/server/server.js'
+import { newTenant } from '../support/server/tenant.js'
 
 it('fault with a rate affects the calls whose random number is below it, and is not used up', async () => {
   const shares = [0.1, 0.2499, 0.25, 0.9, 0]

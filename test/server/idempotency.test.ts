@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
 import { createLimits } from '../../src/server/limits.js'
-import { holdWrites } from '../support/held-writes.js'
-import { type TestApp, testApp } from '../support/server-app.js'
-import { Scene } from '../support/server-scene.js'
-import { codeOf, newTenant } from '../support/server-tenant.js'
+import { type TestApp, testApp } from '../support/server/app.js'
+import { Scene } from '../support/server/scene.js'
+import { codeOf, newTenant } from '../support/server/tenant.js'
+import { holdWrites } from '../support/store/held-writes.js'
 
 const DAY_MS = 86_400_000
 

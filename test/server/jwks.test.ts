@@ -2,8 +2,8 @@ import http from 'node:http'
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
-import { type StandaloneServer, standaloneServer } from '../support/server.js'
-import { callerOf } from '../support/server-client.js'
+import { callerOf } from '../support/server/client.js'
+import { type StandaloneServer, standaloneServer } from '../support/server/server.js'
 
 let published: Record<string, unknown>[] = []
 let status = 200

@@ -5,9 +5,9 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { startServer } from '../../src/server/listen.js'
 import { closedPort } from '../support/closed-port.js'
-import { inFolder, type StandaloneServer, standaloneServer } from '../support/server.js'
-import { RawConnection } from '../support/server-raw.js'
-import { codeOf, newTenant, Tenant } from '../support/server-tenant.js'
+import { RawConnection } from '../support/server/raw.js'
+import { inFolder, type StandaloneServer, standaloneServer } from '../support/server/server.js'
+import { codeOf, newTenant, Tenant } from '../support/server/tenant.js'
 
 const opened: StandaloneServer[] = []
 async function open(...options: Parameters<typeof standaloneServer>): Promise<StandaloneServer> {

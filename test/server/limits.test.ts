@@ -4,10 +4,10 @@ import { contract, endpoints } from '../../src/contract/index.js'
 import { defaultRateLimits, type RateLimitName } from '../../src/contract/rate-limits.js'
 import { createClientAddresses } from '../../src/server/http/client-address.js'
 import { createLimits } from '../../src/server/limits.js'
-import { type TestApp, testApp } from '../support/server-app.js'
-import { wireOf } from '../support/server-client.js'
-import { Scene, unknownCredential } from '../support/server-scene.js'
-import { codeOf, newTenant } from '../support/server-tenant.js'
+import { type TestApp, testApp } from '../support/server/app.js'
+import { wireOf } from '../support/server/client.js'
+import { Scene, unknownCredential } from '../support/server/scene.js'
+import { codeOf, newTenant } from '../support/server/tenant.js'
 
 /** Rate limit windows follow the clock of the machine, so tests replace it. */
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'Date', 'setTimeout', 'clearTimeout'] }))

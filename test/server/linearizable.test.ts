@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
-import { onPostgres } from '../support/engine-name.js'
 import { isRest } from '../support/extent.js'
-import { History, isLinearizable } from '../support/linearizable.js'
-import { seededRandom, type TestApp, testApp } from '../support/server-app.js'
-import { codeOf, newTenant } from '../support/server-tenant.js'
+import { seededRandom, type TestApp, testApp } from '../support/server/app.js'
+import { codeOf, newTenant } from '../support/server/tenant.js'
+import { onPostgres } from '../support/store/engine-name.js'
+import { History, isLinearizable } from '../support/store/linearizable.js'
 
 /** Default number of histories: few on PostgreSQL, where each call takes several round trips. */
 const usual = onPostgres ? 6 : isRest ? 40 : 20

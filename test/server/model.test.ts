@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
-import { onPostgres } from '../support/engine-name.js'
-import { openTestStore } from '../support/engines.js'
 import { isRest } from '../support/extent.js'
-import { testApp } from '../support/server-app.js'
-import { audit } from '../support/voucher-audit.js'
-import { commands, setUp } from '../support/voucher-steps.js'
+import { testApp } from '../support/server/app.js'
+import { onPostgres } from '../support/store/engine-name.js'
+import { openTestStore } from '../support/store/engines.js'
+import { audit } from '../support/store/voucher-audit.js'
+import { commands, setUp } from '../support/store/voucher-steps.js'
 
 /** `VOUCHERCTL_MODEL=5000x50` runs 5,000 sequences of up to 50 commands; `VOUCHERCTL_SEED` repeats a run. */
 /** Default number of sequences: fewer on PostgreSQL, where each command takes several round trips. */

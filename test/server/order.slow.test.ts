@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { botScopes, type Endpoint, scopes } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
 import { createLimits } from '../../src/server/limits.js'
-import { type TestApp, testApp } from '../support/server-app.js'
-import { Scene, type Sent, unknownCredential } from '../support/server-scene.js'
+import { type TestApp, testApp } from '../support/server/app.js'
+import { Scene, type Sent, unknownCredential } from '../support/server/scene.js'
 
 /**
  * One reason to refuse a call. DECISIONS.md#order-of-checks defines the order: 404/405, 426 of the server, 401, 403 of

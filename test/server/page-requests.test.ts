@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveServer, liveServer } from '../support/server.js'
-import { rawResponse } from '../support/server-raw.js'
+import { rawResponse } from '../support/server/raw.js'
+import { type LiveServer, liveServer } from '../support/server/server.js'
 
 let server: LiveServer
 /** Name and value of the cookie of a page's session. */

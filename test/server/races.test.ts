@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
-import { type StandaloneServer, standaloneServer, temporaryFolder } from '../support/server.js'
-import { codeOf, newTenant, templateBody } from '../support/server-tenant.js'
+import { type StandaloneServer, standaloneServer, temporaryFolder } from '../support/server/server.js'
+import { codeOf, newTenant, templateBody } from '../support/server/tenant.js'
 
 /** A server with real sockets and a real database file. */
 let server: StandaloneServer

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest'
 import { startServer } from '../../src/server/listen.js'
-import { inFolder } from '../support/server.js'
+import { inFolder } from '../support/server/server.js'
 
 /** Makes every commit of the real SQLite database fail with "disk is full". */
 vi.mock(import('../../src/store/sqlite/open.js'), async (original) => {

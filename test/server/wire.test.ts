@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract, endpoints } from '../../src/contract/index.js'
 import { sampleOf } from '../support/extent.js'
-import { type TestApp, testApp } from '../support/server-app.js'
-import { wireOf } from '../support/server-client.js'
-import { Scene } from '../support/server-scene.js'
-import { newTenant, type Tenant, templateBody } from '../support/server-tenant.js'
+import { type TestApp, testApp } from '../support/server/app.js'
+import { wireOf } from '../support/server/client.js'
+import { Scene } from '../support/server/scene.js'
+import { newTenant, type Tenant, templateBody } from '../support/server/tenant.js'
 
 let server: TestApp
 let tenant: Tenant

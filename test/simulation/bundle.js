@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { bundleProgram } from '../support/bundle.js'
+import { bundleProgram } from '../support/build/bundle.js'
 import { replaceOnce, root } from '../support/planting.js'
 
 /** Smaller bounds than those of the server: the few updates of a simulation then need several transactions. */

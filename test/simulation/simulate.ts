@@ -1,7 +1,7 @@
 import { botScopes, scopes } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
 import { Random } from '../faults/random.js'
-import type { ApiResponse } from '../support/server-client.js'
+import type { ApiResponse } from '../support/server/client.js'
 import {
   type Actor,
   Cashier,

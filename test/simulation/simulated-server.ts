@@ -14,7 +14,7 @@ import { signWebhook } from '../../src/webhook/signature.js'
 // Loaded here, because the server loads it with the first call, at an unknown moment.
 import '../../src/server/http/endpoint-codec.js'
 import type { Random } from '../faults/random.js'
-import { type ApiResponse, callerOf, injectInto, type Send } from '../support/server-client.js'
+import { type ApiResponse, callerOf, injectInto, type Send } from '../support/server/client.js'
 import { type ReceiverBehaviour, simulatedSender } from './receivers.js'
 import type { Owner, Scheduler } from './scheduler.js'
 import { type StoreBehaviour, simulatedStore, type WriteCheck } from './simulated-store.js'

@@ -3,8 +3,8 @@ import { PROCESS_CLOCK_SKEW_MS_MAX } from '../../src/domain/time.js'
 import { isPolled, takePoll } from '../../src/store/bots/open-polls.js'
 import { runWorkerPass } from '../../src/store/delivery/worker-pass.js'
 import { hasEnded, memorySessions } from '../../src/store/sessions.js'
-import { onPostgres } from '../support/engine-name.js'
-import { DeliveryScene } from '../support/server-deliveries.js'
+import { DeliveryScene } from '../support/server/deliveries.js'
+import { onPostgres } from '../support/store/engine-name.js'
 
 const DAY = 86_400_000
 const HOUR = 3_600_000

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { DELETED_PER_WRITE, ExpirySweeper } from '../../src/server/background/expiry-sweeper.js'
 import { all, type Op, run } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
-import { beforeEachStore, engines } from '../support/engines.js'
+import { beforeEachStore, engines } from '../support/store/engines.js'
 
 const NOW = 1_000_000
 

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { hasNoKeys, lockKeys, registerKeys, unknownKeys } from '../../src/store/keys.js'
 import { all } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
-import { openTestStore } from '../support/engines.js'
-import { locksOf } from '../support/store-steps.js'
+import { openTestStore } from '../support/store/engines.js'
+import { locksOf } from '../support/store/store-steps.js'
 
 let store: Store
 beforeEach(() => {

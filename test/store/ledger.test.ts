@@ -6,9 +6,9 @@ import type { RedemptionRow, TemplateRow, VoucherRow } from '../../src/domain/ro
 import { deleteExpiredRecords } from '../../src/store/idempotency.js'
 import type { Store } from '../../src/store/store.js'
 import * as vouchers from '../../src/store/vouchers.js'
-import { onPostgres } from '../support/engine-name.js'
-import { beforeEachStore, voucherEngines } from '../support/engines.js'
-import { hashedOf, keys, Ledger } from '../support/ledger.js'
+import { onPostgres } from '../support/store/engine-name.js'
+import { beforeEachStore, voucherEngines } from '../support/store/engines.js'
+import { hashedOf, keys, Ledger } from '../support/store/ledger.js'
 
 fc.configureGlobal({ seed: 1 })
 /** Runs of each property test: fewer on PostgreSQL, because each run has up to 50 transactions. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Store } from '../../src/store/store.js'
-import { beforeEachStore, voucherEngines } from '../support/engines.js'
-import { Ledger } from '../support/ledger.js'
+import { beforeEachStore, voucherEngines } from '../support/store/engines.js'
+import { Ledger } from '../support/store/ledger.js'
 
 const NOW = Date.UTC(2027, 2, 1)
 const METADATA = { till: '1', shift: 'early' }

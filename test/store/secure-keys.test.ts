@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { load, replace } from '../../src/store/secure-keys.js'
 import type { Store } from '../../src/store/store.js'
-import { onPostgres } from '../support/engine-name.js'
-import { openTestStore } from '../support/engines.js'
-import { noticesOf } from '../support/store-steps.js'
+import { onPostgres } from '../support/store/engine-name.js'
+import { openTestStore } from '../support/store/engines.js'
+import { noticesOf } from '../support/store/store-steps.js'
 
 // Only on PostgreSQL: a server on SQLite has its transport keys in a file.
 describe.runIf(onPostgres)('stored transport keys', () => {

@@ -11,10 +11,10 @@ import type { Store } from '../../src/store/store.js'
 import * as templates from '../../src/store/templates.js'
 import * as tokens from '../../src/store/tokens.js'
 import { type Issue, issueNow } from '../../src/store/vouchers.js'
-import { beforeEachStore, engines } from '../support/engines.js'
-import { seed, seedBotToken, seedToken } from '../support/seed.js'
-import { testKey } from '../support/server-app.js'
-import { stepsOf } from '../support/store-steps.js'
+import { testKey } from '../support/server/app.js'
+import { seed, seedBotToken, seedToken } from '../support/server/seed.js'
+import { beforeEachStore, engines } from '../support/store/engines.js'
+import { stepsOf } from '../support/store/store-steps.js'
 
 const NOW = Date.UTC(2027, 2, 1)
 const page = { page: 1, limit: 20 }

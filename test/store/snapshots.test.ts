@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { stateTables } from '../../src/store/move/tables.js'
 import { all, inserting, type Op, type Row, run } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
-import { beforeEachStore, engines } from '../support/engines.js'
-import { templateRow, voucherRow } from '../support/rows.js'
+import { beforeEachStore, engines } from '../support/store/engines.js'
+import { templateRow, voucherRow } from '../support/store/rows.js'
 
 const insertVoucher = inserting<object>('vouchers')
 const insertTemplate = inserting<object>('templates')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { all, notify, type Op, one, run } from '../../src/store/operation.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
-import { beforeEachStore, closingEngines } from '../support/engines.js'
+import { beforeEachStore, closingEngines } from '../support/store/engines.js'
 
 /** Writes a row to a small table of the schema, which these tests use for arbitrary data. */
 function* note(id: string, text = 'x'): Op<string> {

@@ -3,9 +3,9 @@ import type { TemplateSummary } from '../../src/domain/rows.js'
 import type { Store } from '../../src/store/store.js'
 import { templateSummary } from '../../src/store/template-summary.js'
 import * as templates from '../../src/store/templates.js'
-import { openTestStore } from '../support/engines.js'
-import { templateRow } from '../support/rows.js'
-import { stepsOf } from '../support/store-steps.js'
+import { openTestStore } from '../support/store/engines.js'
+import { templateRow } from '../support/store/rows.js'
+import { stepsOf } from '../support/store/store-steps.js'
 
 let store: Store
 beforeEach(async () => {

@@ -3,9 +3,9 @@ import type { TemplateRow } from '../../src/domain/rows.js'
 import * as apps from '../../src/store/apps.js'
 import type { Store } from '../../src/store/store.js'
 import * as templates from '../../src/store/templates.js'
-import { openTestStore } from '../support/engines.js'
-import { templateRow } from '../support/rows.js'
-import { locksOf, stepsOf } from '../support/store-steps.js'
+import { openTestStore } from '../support/store/engines.js'
+import { templateRow } from '../support/store/rows.js'
+import { locksOf, stepsOf } from '../support/store/store-steps.js'
 
 const NOW = 10_000
 const LATER = 20_000

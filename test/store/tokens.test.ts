@@ -5,8 +5,8 @@ import { hashToken } from '../../src/domain/tokens.js'
 import * as apps from '../../src/store/apps.js'
 import type { Store } from '../../src/store/store.js'
 import * as tokens from '../../src/store/tokens.js'
-import { openTestStore } from '../support/engines.js'
-import { locksOf, stepsOf } from '../support/store-steps.js'
+import { openTestStore } from '../support/store/engines.js'
+import { locksOf, stepsOf } from '../support/store/store-steps.js'
 
 const NOW = 10_000
 const LATER = 20_000

@@ -6,9 +6,9 @@ import * as apps from '../../src/store/apps.js'
 import { inserting, type Op } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
 import { totals } from '../../src/store/totals.js'
-import { openTestStore } from '../support/engines.js'
-import { redemptionRow, voucherRow } from '../support/rows.js'
-import { seededRandom } from '../support/server-app.js'
+import { seededRandom } from '../support/server/app.js'
+import { openTestStore } from '../support/store/engines.js'
+import { redemptionRow, voucherRow } from '../support/store/rows.js'
 
 const START_MS = Date.UTC(2027, 2, 1, 12)
 const request = { from: START_MS, until: START_MS + 100, buckets: 7 }

@@ -7,10 +7,10 @@ import type { Store } from '../../src/store/store.js'
 import * as templates from '../../src/store/templates.js'
 import * as tokens from '../../src/store/tokens.js'
 import { history, list, SHOWN_REDEMPTIONS_MAX } from '../../src/store/voucher-history.js'
-import { openTestStore } from '../support/engines.js'
-import { redeemedRow, redemptionRow, templateRow, voucherRow } from '../support/rows.js'
-import { plantBot } from '../support/server-webhooks.js'
-import { stepsOf } from '../support/store-steps.js'
+import { plantBot } from '../support/server/webhooks.js'
+import { openTestStore } from '../support/store/engines.js'
+import { redeemedRow, redemptionRow, templateRow, voucherRow } from '../support/store/rows.js'
+import { stepsOf } from '../support/store/store-steps.js'
 
 const NOW = 1_900
 

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { deleteExpiredRecords, findReplay, saveRecord } from '../../src/store/idempotency.js'
 import { type Op, type Step, Superseded } from '../../src/store/operation.js'
 import { type Issue, issueGroup, issueNow, redeem, redeemGroup, redemption, reverse } from '../../src/store/vouchers.js'
-import { templateRow } from '../support/rows.js'
-import { testKey } from '../support/server-app.js'
-import { statementsOf } from '../support/store-steps.js'
+import { testKey } from '../support/server/app.js'
+import { templateRow } from '../support/store/rows.js'
+import { statementsOf } from '../support/store/store-steps.js'
 
 /** Tests of statements without an engine: SQLite ignores locks, and collisions of credentials never happen. */
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startServer } from '../../src/testing/index.js'
 import { defaultSeed } from '../../src/testing/seed.js'
 import type { StartOptions, TestServer } from '../../src/testing/types.js'
-import { inFolder } from '../support/server.js'
+import { inFolder } from '../support/server/server.js'
 
 /** Wrong options with the kind and the beginning of the error. */
 const wrong: readonly (readonly [options: object | string | null, kind: typeof TypeError, text: string])[] = [

@@ -12,12 +12,12 @@ import { startServer } from '../../src/testing/index.js'
 import { defaultSeed } from '../../src/testing/seed.js'
 import type { NewFault, StartOptions } from '../../src/testing/types.js'
 import { verifyWebhook } from '../../src/webhook/index.js'
-import { built, firstLine } from '../support/built-cli.js'
-import { onPostgres } from '../support/engine-name.js'
-import { takeDatabase } from '../support/postgres-database.js'
-import { chunksOf } from '../support/request-body.js'
-import { temporaryFolder } from '../support/server.js'
-import { until } from '../support/server-deliveries.js'
+import { built, firstLine } from '../support/cli/built-cli.js'
+import { takeDatabase } from '../support/postgres/database.js'
+import { until } from '../support/server/deliveries.js'
+import { chunksOf } from '../support/server/request-body.js'
+import { temporaryFolder } from '../support/server/server.js'
+import { onPostgres } from '../support/store/engine-name.js'
 
 /** A server to which the scenarios send their calls: from startServer() or the process of `server start`. */
 interface Subject {

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../../src/testing/index.js'
 import type { StartOptions, TestServer } from '../../src/testing/types.js'
 import { listen } from '../support/listen.js'
-import { seed } from '../support/seed.js'
-import { until } from '../support/server-deliveries.js'
+import { until } from '../support/server/deliveries.js'
+import { seed } from '../support/server/seed.js'
 
 let server: TestServer
 beforeAll(async () => {

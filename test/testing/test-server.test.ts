@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../../src/client/index.js'
 import { startServer } from '../../src/testing/index.js'
 import type { StartOptions, TestServer } from '../../src/testing/types.js'
-import { seed, seedToken } from '../support/seed.js'
+import { seed, seedToken } from '../support/server/seed.js'
 
 let server: TestServer
 beforeAll(async () => {

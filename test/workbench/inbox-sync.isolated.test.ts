@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import type { RecordedDelivery } from '../../src/workbench/inbox.js'
 import { InboxWriter } from '../../src/workbench/inbox-writer.js'
-import { temporaryDir } from '../support/cli.js'
+import { temporaryDir } from '../support/cli/cli.js'
 
 /** Size of the inbox file in bytes at each fdatasync; `fails` makes the next ones fail. */
 const disk = { synced: [] as number[], fails: false }

@@ -18,7 +18,7 @@ import type { RecordedDelivery, RecordedResponse } from '../../src/workbench/inb
 import { clearInbox, decodeLine, encodeLine, Inbox, VERSION, writersIn } from '../../src/workbench/inbox.js'
 import { InboxWriter } from '../../src/workbench/inbox-writer.js'
 import { anyCharacter } from '../support/any-character.js'
-import { temporaryDir } from '../support/cli.js'
+import { temporaryDir } from '../support/cli/cli.js'
 
 const delivery = (id: number, more: Partial<RecordedDelivery> = {}): RecordedDelivery => ({
   at: 1_800_000_000_000 + id,

@@ -8,11 +8,11 @@ import type { AppResponse } from '../../src/workbench/forwarding.js'
 import { endToEnd, Forwarder } from '../../src/workbench/forwarding.js'
 import { Inbox } from '../../src/workbench/inbox.js'
 import { emptyResponse } from '../../src/workbench/listener.js'
-import { newAuthority } from '../support/certificates.js'
 import { closedPort } from '../support/closed-port.js'
 import { listen } from '../support/listen.js'
-import { chunksOf } from '../support/request-body.js'
-import { deliver, gate, listening, nowSeconds, secret, signed, updateBody } from '../support/webhook-listener.js'
+import { newAuthority } from '../support/secure/certificates.js'
+import { chunksOf } from '../support/server/request-body.js'
+import { deliver, gate, listening, nowSeconds, secret, signed, updateBody } from '../support/webhook/listener.js'
 
 const post = (url: string, body: Buffer, headers: Readonly<Record<string, string>>) =>
   fetch(url, { method: 'POST', body, headers })

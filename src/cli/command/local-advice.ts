@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseBaseUrl } from '../../client/base-url.js'
-import { isLoopbackHost } from '../../contract/loopback.js'
+import { isLoopbackHost } from '../../contract/values/loopback.js'
 import { advice } from '../advice.js'
 import { dataDirOf, findLocalServer, findRunningServers, isAddressOf } from '../config/local-server.js'
 import { isSilent } from '../config/server-identity.js'

@@ -1,6 +1,6 @@
 import { parseBaseUrl } from '../../client/base-url.js'
 import type { CredentialKind } from '../../contract/endpoint.js'
-import { isLoopbackHost } from '../../contract/loopback.js'
+import { isLoopbackHost } from '../../contract/values/loopback.js'
 import { changeProfile, checkConfigWritable, configFile, type Profile } from '../config/config.js'
 import type { Failure } from '../failure.js'
 import { credentialNames, redact } from '../host/secrets.js'

@@ -3,7 +3,7 @@ import { createHttpTransport } from '../../client/http.js'
 import { withRetry } from '../../client/retry.js'
 import type { SecureOptions } from '../../client/secure.js'
 import { type Transport, TransportError } from '../../client/transport.js'
-import { isLoopbackHost } from '../../contract/loopback.js'
+import { isLoopbackHost } from '../../contract/values/loopback.js'
 import type { Context } from './context.js'
 
 /** The members of a command's context that transports need. */

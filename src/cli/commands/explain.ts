@@ -1,4 +1,4 @@
-import { closest } from '../../contract/closest.js'
+import { closest } from '../../contract/values/closest.js'
 import { leaf } from '../command/leaf.js'
 import { type Explanation, explainedCodes, explanationOf, explanationText } from '../explanations.js'
 import { usage } from '../failure.js'

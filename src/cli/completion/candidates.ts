@@ -1,4 +1,4 @@
-import { durationMs } from '../../contract/duration.js'
+import { durationMs } from '../../contract/values/duration.js'
 import type { Host } from '../host/host.js'
 import { isShell, shells } from './shells.js'
 import { completionTargetAt } from './target.js'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseBaseUrl } from '../../client/base-url.js'
-import { isLoopbackHost } from '../../contract/loopback.js'
+import { isLoopbackHost } from '../../contract/values/loopback.js'
 import { defaultDataDir, serverRegistryDir } from '../../files/data-dir.js'
 import { isAlive, processStart } from '../../files/process-alive.js'
 import { type Failure, fail } from '../failure.js'

@@ -1,5 +1,5 @@
 import { parseBaseUrl } from '../../client/base-url.js'
-import { isLoopbackHost } from '../../contract/loopback.js'
+import { isLoopbackHost } from '../../contract/values/loopback.js'
 import { type Failure, fail } from '../failure.js'
 import type { Config, Profile } from './config.js'
 import type { ProjectFile } from './project-file.js'

@@ -1,6 +1,6 @@
 import { parseBaseUrl } from '../../client/base-url.js'
-import { durationMs } from '../../contract/duration.js'
-import { isLoopbackHost } from '../../contract/loopback.js'
+import { durationMs } from '../../contract/values/duration.js'
+import { isLoopbackHost } from '../../contract/values/loopback.js'
 import { type Failure, usage } from '../failure.js'
 import { type Format, formatIn, formats, type Globals } from '../flags/globals.js'
 import type { Host } from '../host/host.js'

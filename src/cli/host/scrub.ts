@@ -1,5 +1,5 @@
-import { mapTexts } from '../../contract/map-texts.js'
-import { replaceSecretForms } from '../../contract/secret-forms.js'
+import { mapTexts } from '../../contract/values/map-texts.js'
+import { replaceSecretForms } from '../../contract/values/secret-forms.js'
 import type { Host } from './host.js'
 import { credentialVariables, redact, redactCode, webhookSecretVariable } from './secrets.js'
 

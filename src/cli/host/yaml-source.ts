@@ -1,4 +1,4 @@
-import { closest } from '../../contract/closest.js'
+import { closest } from '../../contract/values/closest.js'
 import { type Path, type Place, type Yaml, YamlDocument } from '../../files/yaml-document.js'
 import { asMembers, type Members } from '../../secure/json.js'
 

@@ -1,4 +1,4 @@
-import { mapTexts } from '../../contract/map-texts.js'
+import { mapTexts } from '../../contract/values/map-texts.js'
 import { plain } from './plain.js'
 
 /** Characters that JSON does not escape but a terminal interprets. */

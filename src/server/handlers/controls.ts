@@ -1,5 +1,5 @@
-import { closest } from '../../contract/closest.js'
 import { refuse } from '../../contract/errors.js'
+import { closest } from '../../contract/values/closest.js'
 import { formatInstant, parseInstant } from '../../domain/time.js'
 import { forecast } from '../../store/forecast.js'
 import { LATEST_TEST_TIME, TestClock } from '../clock.js'

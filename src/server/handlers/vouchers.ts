@@ -1,6 +1,6 @@
-import { DAY_MS } from '../../contract/duration.js'
 import type { ValidationIssue } from '../../contract/envelope.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
+import { DAY_MS } from '../../contract/values/duration.js'
 import type { Credential } from '../../contract/vouchers.js'
 import { indexCredential, parseCredential } from '../../domain/credentials.js'
 import type { Keyring } from '../../domain/keyring.js'

@@ -1,5 +1,5 @@
-import { closest } from '../../contract/closest.js'
 import { escapePointer, type ValidationIssue } from '../../contract/envelope.js'
+import { closest } from '../../contract/values/closest.js'
 
 /** Maximum of validation issues in a response; the client sees further issues after correcting these. */
 export const ISSUES_MAX = 20

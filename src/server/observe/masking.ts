@@ -1,7 +1,7 @@
-import { mapTexts } from '../../contract/map-texts.js'
 import { HIDDEN } from '../../contract/platform/activity.js'
 import type { Schema } from '../../contract/schema.js'
-import { replaceSecretForms } from '../../contract/secret-forms.js'
+import { mapTexts } from '../../contract/values/map-texts.js'
+import { replaceSecretForms } from '../../contract/values/secret-forms.js'
 
 /** Keywords of a schema that decide what is shown. */
 interface Keywords {

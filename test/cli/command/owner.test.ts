@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { cli, refusal, secrets, stub, success } from '../../support/cli.js'
-import { app, bot, delivery, pageOf, template, token } from '../../support/cli-samples.js'
+import { cli, refusal, secrets, stub, success } from '../../support/cli/cli.js'
+import { app, bot, delivery, pageOf, template, token } from '../../support/cli/samples.js'
 
 const { VOUCHERCTL_JWT } = secrets
 const env = { VOUCHERCTL_JWT }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { explainedCodes, explanationOf, explanationText } from '../../../src/cli/explanations.js'
 import { failures } from '../../../src/contract/errors.js'
-import { cli } from '../../support/cli.js'
-import { unrunnable } from '../../support/runnable.js'
+import { cli } from '../../support/cli/cli.js'
+import { unrunnable } from '../../support/cli/runnable.js'
 
 test('every code of both tables has a meaning, causes and a fix whose commands can be run', async () => {
   expect(explainedCodes).toEqual(expect.arrayContaining(Object.keys(failures)))

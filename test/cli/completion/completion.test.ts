@@ -6,8 +6,8 @@ import { kindOfFlag, kindOfPositional } from '../../../src/cli/completion/kinds.
 import { globalFlags } from '../../../src/cli/flags/globals.js'
 import { entries } from '../../../src/cli/program.js'
 import { InboxWriter } from '../../../src/workbench/inbox-writer.js'
-import { temporaryDir } from '../../support/cli.js'
-import { ask, complete } from '../../support/completion.js'
+import { temporaryDir } from '../../support/cli/cli.js'
+import { ask, complete } from '../../support/cli/completion.js'
 
 const leaves = (await leavesOfEntries(entries)).map(([path, leaf]) => ({ path, leaf }))
 

@@ -15,8 +15,8 @@ import { installLocation } from '../../../src/cli/completion/install-location.js
 import { scriptFor } from '../../../src/cli/completion/scripts.js'
 import { shellNames } from '../../../src/cli/completion/shells.js'
 import { entries } from '../../../src/cli/program.js'
-import { cli, temporaryDir } from '../../support/cli.js'
-import { bash, hasShell, nameOf } from '../../support/shells.js'
+import { cli, temporaryDir } from '../../support/cli/cli.js'
+import { bash, hasShell, nameOf } from '../../support/cli/shells.js'
 
 const scripts = {
   bash: '.local/share/bash-completion/completions/voucherctl',

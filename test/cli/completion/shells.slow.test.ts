@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest'
 import { scriptFiles, scriptFor } from '../../../src/cli/completion/scripts.js'
 import type { shellNames } from '../../../src/cli/completion/shells.js'
 import { entries } from '../../../src/cli/program.js'
-import { built } from '../../support/built-cli.js'
-import { secrets, stub, success, temporaryDir } from '../../support/cli.js'
-import { app, pageOf } from '../../support/cli-samples.js'
-import { patient } from '../../support/completion.js'
-import type { Session } from '../../support/shells.js'
-import { bash, fish, hasShell, nameOf, zsh } from '../../support/shells.js'
+import { built } from '../../support/cli/built-cli.js'
+import { secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
+import { patient } from '../../support/cli/completion.js'
+import { app, pageOf } from '../../support/cli/samples.js'
+import type { Session } from '../../support/cli/shells.js'
+import { bash, fish, hasShell, nameOf, zsh } from '../../support/cli/shells.js'
 
 const hostile = {
   ...app,

@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import process from 'node:process'
 import { expect, test, vi } from 'vitest'
-import { cli, temporaryDir } from '../../support/cli.js'
+import { cli, temporaryDir } from '../../support/cli/cli.js'
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8)
 

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { built } from '../../support/built-cli.js'
-import { cli, stub, success, temporaryDir } from '../../support/cli.js'
+import { built } from '../../support/cli/built-cli.js'
+import { cli, stub, success, temporaryDir } from '../../support/cli/cli.js'
 
 const config = (home: string) => join(home, '.config', 'voucherctl', 'config.json')
 const profiles = (home: string) => JSON.parse(readFileSync(config(home), 'utf8')).profiles

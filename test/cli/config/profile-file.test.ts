@@ -11,9 +11,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { built } from '../../support/built-cli.js'
-import { cli, secrets, stub, success, temporaryDir } from '../../support/cli.js'
-import { pageOf } from '../../support/cli-samples.js'
+import { built } from '../../support/cli/built-cli.js'
+import { cli, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
+import { pageOf } from '../../support/cli/samples.js'
 
 const folder = (home: string) => join(home, '.config', 'voucherctl')
 const config = (home: string) => join(folder(home), 'config.json')

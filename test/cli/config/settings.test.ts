@@ -4,8 +4,8 @@ import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { withoutSecrets } from '../../../src/cli/commands/server/detach.js'
-import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../../support/cli.js'
-import { pageOf, token, verification } from '../../support/cli-samples.js'
+import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
+import { pageOf, token, verification } from '../../support/cli/samples.js'
 
 const config = (home: string) => join(home, '.config', 'voucherctl', 'config.json')
 

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { matching } from '../../../src/cli/host/questions.js'
 import { InboxWriter } from '../../../src/workbench/inbox-writer.js'
-import { cli, redeemCode, refusal, secrets, stub, success, temporaryDir } from '../../support/cli.js'
-import { app, bot, chat, delivery, pageOf, template, token, verification } from '../../support/cli-samples.js'
+import { cli, redeemCode, refusal, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
+import { app, bot, chat, delivery, pageOf, template, token, verification } from '../../support/cli/samples.js'
 
 const env = { ...secrets, NO_COLOR: '1' }
 

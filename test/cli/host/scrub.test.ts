@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { remember, scrub, scrubAll } from '../../../src/cli/host/scrub.js'
-import { cli, redeemCode, refusal, secrets, stub, success } from '../../support/cli.js'
-import { app, qrToken, token } from '../../support/cli-samples.js'
+import { cli, redeemCode, refusal, secrets, stub, success } from '../../support/cli/cli.js'
+import { app, qrToken, token } from '../../support/cli/samples.js'
 
 const host = () => ({ env: {} })
 

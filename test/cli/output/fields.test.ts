@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { leavesOfEntries } from '../../../src/cli/command/help.js'
 import { refuseUnknownInContract } from '../../../src/cli/output/fields.js'
 import { entries } from '../../../src/cli/program.js'
-import { cli, secrets, stub, success, temporaryDir } from '../../support/cli.js'
-import { app, leafCalls, pageOf, template, update, verification } from '../../support/cli-samples.js'
+import { cli, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
+import { app, leafCalls, pageOf, template, update, verification } from '../../support/cli/samples.js'
 
 async function against(args: string, data: unknown) {
   const { baseUrl, received } = await stub(() => success(data))

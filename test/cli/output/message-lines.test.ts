@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { cli, stub, success } from '../../support/cli.js'
+import { cli, stub, success } from '../../support/cli/cli.js'
 
 const text = 'first line\n\tsecond line'
 const message = { message_id: 1, date: 1_800_000_000, chat: { id: 'chat_1', type: 'private' }, text }

@@ -4,8 +4,8 @@ import { parse as parseYaml } from 'yaml'
 import { plain } from '../../../src/cli/output/plain.js'
 import { widthOf } from '../../../src/cli/output/show.js'
 import { InboxWriter } from '../../../src/workbench/inbox-writer.js'
-import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../../support/cli.js'
-import { app, pageOf, template, verification } from '../../support/cli-samples.js'
+import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
+import { app, pageOf, template, verification } from '../../support/cli/samples.js'
 
 const second = { ...template, id: 'tpl_02', name: 'Tea, "black"', status: 'active' }
 

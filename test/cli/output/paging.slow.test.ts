@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { cli, secrets, stub, success } from '../../support/cli.js'
-import { template } from '../../support/cli-samples.js'
+import { cli, secrets, stub, success } from '../../support/cli/cli.js'
+import { template } from '../../support/cli/samples.js'
 
 const pageIn = (path: string) => Number(new URL(path, 'http://x').searchParams.get('page'))
 

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { parse as parseYaml } from 'yaml'
-import type { Given } from '../../support/cli.js'
-import { cli, refusal, secrets, stub, success, temporaryDir } from '../../support/cli.js'
-import { pageOf, template } from '../../support/cli-samples.js'
+import type { Given } from '../../support/cli/cli.js'
+import { cli, refusal, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
+import { pageOf, template } from '../../support/cli/samples.js'
 
 const LIMIT = 100
 const relative = template.validity

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
-import { bash, manyTemplates } from '../../support/bash.js'
-import { stub, success } from '../../support/cli.js'
-import { issuedVoucher, pageOf, template } from '../../support/cli-samples.js'
+import { bash, manyTemplates } from '../../support/cli/bash.js'
+import { stub, success } from '../../support/cli/cli.js'
+import { issuedVoucher, pageOf, template } from '../../support/cli/samples.js'
 
 vi.setConfig({ testTimeout: 120_000 })
 

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { decode as decodePng } from 'fast-png'
 import decodeQr from 'qr/decode.js'
 import { expect, test } from 'vitest'
-import { cli, secrets, stub, success, temporaryDir } from '../../support/cli.js'
-import { issuedVoucher, qrToken } from '../../support/cli-samples.js'
+import { cli, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
+import { issuedVoucher, qrToken } from '../../support/cli/samples.js'
 
 const issue = 'vouchers issue --template tpl_01 --external-id order-1 --recipient user-1'
 const SCALE = 4

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { built } from '../../support/built-cli.js'
-import { secrets, stub, success, temporaryDir } from '../../support/cli.js'
-import { app, pageOf } from '../../support/cli-samples.js'
-import { hasTerminal, onTerminal } from '../../support/terminal.js'
+import { built } from '../../support/cli/built-cli.js'
+import { secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
+import { app, pageOf } from '../../support/cli/samples.js'
+import { hasTerminal, onTerminal } from '../../support/cli/terminal.js'
 
 /** Runs a command on a terminal and prints the terminal settings (stty) before and after it. */
 function run(args: string, env: Record<string, string> = {}) {

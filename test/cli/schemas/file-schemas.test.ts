@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { defaultSeed } from '../../../src/testing/seed.js'
-import { cli } from '../../support/cli.js'
+import { cli } from '../../support/cli/cli.js'
 
 const schemaOf = (name: string) =>
   Compile(JSON.parse(readFileSync(new URL(`../../../dist/schemas/${name}.schema.json`, import.meta.url), 'utf8')))

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { contract } from '../../../src/contract/index.js'
-import { newTenant } from '../../support/server-tenant.js'
+import { newTenant } from '../../support/server/tenant.js'
 import { CallLog } from '../call-log.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
 import { clerks, retryUnresolved, send } from '../clients.js'

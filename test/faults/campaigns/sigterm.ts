@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { newTenant } from '../../support/server-tenant.js'
+import { newTenant } from '../../support/server/tenant.js'
 import { CallLog } from '../call-log.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
 import { clerk } from '../clients.js'

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { inFolder } from '../../support/server.js'
+import { inFolder } from '../../support/server/server.js'
 import { type DiskEvent, readTrace } from './trace.js'
 
 const hex = (text: string) => [...Buffer.from(text)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('')

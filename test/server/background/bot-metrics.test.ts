@@ -6,10 +6,10 @@ import { deleteOldCalls } from '../../../src/store/bots/calls.js'
 import { addUpdate } from '../../../src/store/delivery/outbox.js'
 import { all, run } from '../../../src/store/operation.js'
 import { type Store, StoreUnavailable } from '../../../src/store/store.js'
-import { inFolder, standaloneServer } from '../../support/server.js'
-import { DAY_MS, type TestApp, testApp } from '../../support/server-app.js'
-import { callerOf } from '../../support/server-client.js'
-import { newTenant, type Tenant } from '../../support/server-tenant.js'
+import { DAY_MS, type TestApp, testApp } from '../../support/server/app.js'
+import { callerOf } from '../../support/server/client.js'
+import { inFolder, standaloneServer } from '../../support/server/server.js'
+import { newTenant, type Tenant } from '../../support/server/tenant.js'
 
 const { bots } = contract
 

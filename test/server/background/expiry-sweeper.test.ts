@@ -2,10 +2,10 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { liveServer } from '../../support/server.js'
-import { newChat, say } from '../../support/server-chats.js'
-import { until } from '../../support/server-deliveries.js'
-import { newTenant } from '../../support/server-tenant.js'
+import { newChat, say } from '../../support/server/chats.js'
+import { until } from '../../support/server/deliveries.js'
+import { liveServer } from '../../support/server/server.js'
+import { newTenant } from '../../support/server/tenant.js'
 
 it('updates queued behind a hanging delivery expire when the test clock advances a day', async () => {
   let called = () => {}

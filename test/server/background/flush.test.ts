@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { BotCalls } from '../../../src/server/background/bot-calls.js'
 import { TokenUses } from '../../../src/server/background/token-uses.js'
 import type { Store } from '../../../src/store/store.js'
-import { openTestStore } from '../../support/engines.js'
+import { openTestStore } from '../../support/store/engines.js'
 
 /** A store whose first write waits until `finish`. */
 function slowStore(): { readonly store: Store; readonly finish: () => void } {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { all } from '../../../src/store/operation.js'
-import { type TestApp, testApp } from '../../support/server-app.js'
-import { wireOf } from '../../support/server-client.js'
-import { botBody, newTenant, serial, type Tenant, templateBody } from '../../support/server-tenant.js'
+import { type TestApp, testApp } from '../../support/server/app.js'
+import { wireOf } from '../../support/server/client.js'
+import { botBody, newTenant, serial, type Tenant, templateBody } from '../../support/server/tenant.js'
 
 let server: TestApp
 beforeAll(() => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { START_MS, type TestApp, testApp } from '../../support/server-app.js'
-import { idsOf, newChat, pollOf, say } from '../../support/server-chats.js'
-import { newTenant, type Tenant } from '../../support/server-tenant.js'
+import { START_MS, type TestApp, testApp } from '../../support/server/app.js'
+import { idsOf, newChat, pollOf, say } from '../../support/server/chats.js'
+import { newTenant, type Tenant } from '../../support/server/tenant.js'
 
 let server: TestApp
 let tenant: Tenant

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Chat } from '../../../src/contract/chats.js'
 import type { InputOf } from '../../../src/contract/endpoint.js'
 import { contract } from '../../../src/contract/index.js'
-import { type TestApp, testApp } from '../../support/server-app.js'
-import { newChat, pollOf } from '../../support/server-chats.js'
-import type { Extra } from '../../support/server-client.js'
-import { codeOf, newTenant, serial, type Tenant, type TestBot } from '../../support/server-tenant.js'
+import { type TestApp, testApp } from '../../support/server/app.js'
+import { newChat, pollOf } from '../../support/server/chats.js'
+import type { Extra } from '../../support/server/client.js'
+import { codeOf, newTenant, serial, type Tenant, type TestBot } from '../../support/server/tenant.js'
 
 let server: TestApp
 let tenant: Tenant

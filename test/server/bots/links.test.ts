@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import type { Store } from '../../../src/store/store.js'
-import { type TestApp, testApp } from '../../support/server-app.js'
-import { callerOf } from '../../support/server-client.js'
-import { codeOf, newTenant } from '../../support/server-tenant.js'
+import { type TestApp, testApp } from '../../support/server/app.js'
+import { callerOf } from '../../support/server/client.js'
+import { codeOf, newTenant } from '../../support/server/tenant.js'
 
 let server: TestApp
 beforeAll(() => {

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { onPostgres } from '../../support/engine-name.js'
-import { holdWrites } from '../../support/held-writes.js'
-import { DAY_MS, type TestApp, testApp } from '../../support/server-app.js'
-import { idsOf, newChat, type PollInput, pollOf, say } from '../../support/server-chats.js'
-import { callerOf } from '../../support/server-client.js'
-import { newTenant, type Tenant, type TestBot } from '../../support/server-tenant.js'
-import { plantWebhook } from '../../support/server-webhooks.js'
-import { WatchedPolls } from '../../support/watched-polls.js'
+import { DAY_MS, type TestApp, testApp } from '../../support/server/app.js'
+import { idsOf, newChat, type PollInput, pollOf, say } from '../../support/server/chats.js'
+import { callerOf } from '../../support/server/client.js'
+import { newTenant, type Tenant, type TestBot } from '../../support/server/tenant.js'
+import { WatchedPolls } from '../../support/server/watched-polls.js'
+import { plantWebhook } from '../../support/server/webhooks.js'
+import { onPostgres } from '../../support/store/engine-name.js'
+import { holdWrites } from '../../support/store/held-writes.js'
 
 let polls: WatchedPolls
 let server: TestApp

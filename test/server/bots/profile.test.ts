@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { type TestApp, testApp } from '../../support/server-app.js'
-import { newTenant } from '../../support/server-tenant.js'
+import { type TestApp, testApp } from '../../support/server/app.js'
+import { newTenant } from '../../support/server/tenant.js'
 
 let server: TestApp
 beforeAll(() => {

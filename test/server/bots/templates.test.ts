@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type BotScope, botScopes } from '../../../src/contract/endpoint.js'
 import { contract } from '../../../src/contract/index.js'
 import type { TemplateInput } from '../../../src/contract/templates.js'
-import { type TestApp, testApp } from '../../support/server-app.js'
-import { newTenant, serial, type Tenant, templateBody } from '../../support/server-tenant.js'
+import { type TestApp, testApp } from '../../support/server/app.js'
+import { newTenant, serial, type Tenant, templateBody } from '../../support/server/tenant.js'
 
 let server: TestApp
 beforeAll(() => {

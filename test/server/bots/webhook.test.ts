@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { all, run } from '../../../src/store/operation.js'
-import { START_MS, type TestApp, testApp } from '../../support/server-app.js'
-import { DeliveryScene, SECRET } from '../../support/server-deliveries.js'
-import { newTenant } from '../../support/server-tenant.js'
+import { START_MS, type TestApp, testApp } from '../../support/server/app.js'
+import { DeliveryScene, SECRET } from '../../support/server/deliveries.js'
+import { newTenant } from '../../support/server/tenant.js'
 
 const URL_OF = 'https://hooks.example.com:8443/a-secret-path'
 

@@ -10,7 +10,7 @@ import {
   type MadeAttempt,
 } from '../../../src/server/delivery/attempt-log.js'
 import { webhookHeaders } from '../../../src/webhook/signature.js'
-import { DeliveryScene, SECRET } from '../../support/server-deliveries.js'
+import { DeliveryScene, SECRET } from '../../support/server/deliveries.js'
 
 const made = (members: Partial<MadeAttempt> = {}): MadeAttempt => ({
   deliveryId: 'dlv_1',

@@ -4,12 +4,12 @@ import { expect } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { BACKLOG_ROWS_PER_WRITE } from '../../../src/store/delivery/backlog.js'
 import { closeDatabase, openDatabase } from '../../../src/store/sqlite/engine.js'
-import { onPostgres } from '../../support/engine-name.js'
-import { type TestDatabase, takeDatabase } from '../../support/postgres-database.js'
-import { inFolder } from '../../support/server.js'
-import { type ServerChild, startServerChild } from '../../support/server-child.js'
-import { newReceiver, type Receiver, SECRET, until } from '../../support/server-deliveries.js'
-import { newTenant } from '../../support/server-tenant.js'
+import { type TestDatabase, takeDatabase } from '../../support/postgres/database.js'
+import { type ServerChild, startServerChild } from '../../support/server/child.js'
+import { newReceiver, type Receiver, SECRET, until } from '../../support/server/deliveries.js'
+import { inFolder } from '../../support/server/server.js'
+import { newTenant } from '../../support/server/tenant.js'
+import { onPostgres } from '../../support/store/engine-name.js'
 
 let dataDir: string
 let database: TestDatabase | undefined

@@ -4,8 +4,8 @@ import { applyBacklog, BACKLOG_ROWS_PER_WRITE } from '../../../src/store/deliver
 import { deleteOldUpdates } from '../../../src/store/delivery/updates.js'
 import { runWorkerPass } from '../../../src/store/delivery/worker-pass.js'
 import { all, type Op, run, runEach } from '../../../src/store/operation.js'
-import { DAY_MS, START_MS, type TestApp, testApp } from '../../support/server-app.js'
-import { newTenant } from '../../support/server-tenant.js'
+import { DAY_MS, START_MS, type TestApp, testApp } from '../../support/server/app.js'
+import { newTenant } from '../../support/server/tenant.js'
 
 const URL_OF = 'https://hooks.example.com/hook'
 const SECRET = 'a-secret-that-signs'

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { closeDatabase, openDatabase } from '../../../src/store/sqlite/engine.js'
-import { startServerChild } from '../../support/server-child.js'
-import { newReceiver, SECRET, until } from '../../support/server-deliveries.js'
-import { newTenant } from '../../support/server-tenant.js'
+import { startServerChild } from '../../support/server/child.js'
+import { newReceiver, SECRET, until } from '../../support/server/deliveries.js'
+import { newTenant } from '../../support/server/tenant.js'
 
 /**
  * Kills a server while it sends webhook deliveries and compares what the receiver got with the database.

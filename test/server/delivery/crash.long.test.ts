@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { inFolder } from '../../support/server.js'
+import { inFolder } from '../../support/server/server.js'
 import { crashInDeliveries } from './crash-run.js'
 
 it('server killed 3 times during 1,000 deliveries delivers every update and continues retries', async () => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { deleteOldDeliveries } from '../../../src/store/delivery/deliveries.js'
 import { runWorkerPass } from '../../../src/store/delivery/worker-pass.js'
 import { all } from '../../../src/store/operation.js'
-import { DeliveryScene } from '../../support/server-deliveries.js'
+import { DeliveryScene } from '../../support/server/deliveries.js'
 
 it('delivery attempt with an expired lease counts as failed; its late result is still recorded', async () => {
   const scene = await DeliveryScene.open({ started: false })

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { applyBacklog, BACKLOG_ROWS_PER_WRITE } from '../../../src/store/delivery/backlog.js'
 import { run } from '../../../src/store/operation.js'
-import { newChat, say } from '../../support/server-chats.js'
-import { DeliveryScene, type Received, type ReceiverResponse, until } from '../../support/server-deliveries.js'
+import { newChat, say } from '../../support/server/chats.js'
+import { DeliveryScene, type Received, type ReceiverResponse, until } from '../../support/server/deliveries.js'
 
 /** A webhook receiver whose responses wait until the test sends them, by update. */
 function heldResponses() {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { DeliveryScene, SECRET, until } from '../../support/server-deliveries.js'
+import { DeliveryScene, SECRET, until } from '../../support/server/deliveries.js'
 
 const at = (call: { headers: Record<string, unknown> }) => Number(call.headers['x-platform-timestamp'])
 

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { closedPort } from '../../support/closed-port.js'
-import { chunksOf } from '../../support/request-body.js'
-import { selfSigned } from '../../support/self-signed.js'
+import { selfSigned } from '../../support/secure/self-signed.js'
+import { chunksOf } from '../../support/server/request-body.js'
 import { expiredHooksExampleCom, hooksExampleCom } from './certificates.js'
 import {
   httpReceiver,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { all } from '../../../src/store/operation.js'
-import { DeliveryScene, until } from '../../support/server-deliveries.js'
-import { newTenant, type Tenant } from '../../support/server-tenant.js'
+import { DeliveryScene, until } from '../../support/server/deliveries.js'
+import { newTenant, type Tenant } from '../../support/server/tenant.js'
 
 const SLOTS = 8
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import type { WorkerPassResult } from '../../../src/store/delivery/worker-pass.js'
 import { StoreUnavailable } from '../../../src/store/store.js'
-import { DeliveryScene, until } from '../../support/server-deliveries.js'
+import { DeliveryScene, until } from '../../support/server/deliveries.js'
 
 /**
  * Makes the first write whose result satisfies `wanted` reject although its commit took effect.

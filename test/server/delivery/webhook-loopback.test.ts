@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { startServer } from '../../../src/server/listen.js'
-import { standaloneServer } from '../../support/server.js'
-import { newReceiver, until } from '../../support/server-deliveries.js'
-import { newTenant } from '../../support/server-tenant.js'
+import { newReceiver, until } from '../../support/server/deliveries.js'
+import { standaloneServer } from '../../support/server/server.js'
+import { newTenant } from '../../support/server/tenant.js'
 
 it('--dev-webhook-loopback is refused unless the server listens on the loopback', async () => {
   const options = { memory: true, port: 0, webhookLoopbackPorts: [8787] }

@@ -1,10 +1,10 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { type LiveServer, liveServer } from '../../support/server.js'
-import { testApp } from '../../support/server-app.js'
-import { bearerLine, getBytes, portOf, RawConnection } from '../../support/server-raw.js'
-import { newTenant, type Tenant } from '../../support/server-tenant.js'
+import { testApp } from '../../support/server/app.js'
+import { bearerLine, getBytes, portOf, RawConnection } from '../../support/server/raw.js'
+import { type LiveServer, liveServer } from '../../support/server/server.js'
+import { newTenant, type Tenant } from '../../support/server/tenant.js'
 
 let server: LiveServer
 let tenant: Tenant

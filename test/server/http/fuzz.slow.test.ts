@@ -4,8 +4,8 @@ import { type Endpoint, membersOf } from '../../../src/contract/endpoint.js'
 import { failures, isFailureCode } from '../../../src/contract/errors.js'
 import { endpoints } from '../../../src/contract/index.js'
 import { anyCharacter } from '../../support/any-character.js'
-import { type TestApp, testApp } from '../../support/server-app.js'
-import { Scene, samples } from '../../support/server-scene.js'
+import { type TestApp, testApp } from '../../support/server/app.js'
+import { Scene, samples } from '../../support/server/scene.js'
 
 fc.configureGlobal({ seed: 1 })
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { type LiveServer, liveServer } from '../../support/server.js'
-import { bearerLine, RawConnection } from '../../support/server-raw.js'
-import { newTenant, type Tenant, templateBody } from '../../support/server-tenant.js'
+import { bearerLine, RawConnection } from '../../support/server/raw.js'
+import { type LiveServer, liveServer } from '../../support/server/server.js'
+import { newTenant, type Tenant, templateBody } from '../../support/server/tenant.js'
 
 fc.configureGlobal({ seed: 1 })
 

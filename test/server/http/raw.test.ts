@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { failures, isFailureCode } from '../../../src/contract/errors.js'
 import { contract } from '../../../src/contract/index.js'
-import { type LiveServer, liveServer } from '../../support/server.js'
-import { testApp } from '../../support/server-app.js'
-import type { ApiResponse } from '../../support/server-client.js'
-import { bearerLine, getBytes, portOf, RawConnection, rawResponse } from '../../support/server-raw.js'
-import { codeOf, newTenant, type Tenant, templateBody } from '../../support/server-tenant.js'
+import { testApp } from '../../support/server/app.js'
+import type { ApiResponse } from '../../support/server/client.js'
+import { bearerLine, getBytes, portOf, RawConnection, rawResponse } from '../../support/server/raw.js'
+import { type LiveServer, liveServer } from '../../support/server/server.js'
+import { codeOf, newTenant, type Tenant, templateBody } from '../../support/server/tenant.js'
 
 fc.configureGlobal({ seed: 1 })
 

@@ -3,12 +3,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { type Endpoint, membersOf } from '../../../src/contract/endpoint.js'
 import { endpoints } from '../../../src/contract/index.js'
 import type { Store } from '../../../src/store/store.js'
-import { onPostgres } from '../../support/engine-name.js'
-import { openTestStore } from '../../support/engines.js'
 import { allowedBy, refusedBy } from '../../support/from-schema.js'
-import { type TestApp, testApp } from '../../support/server-app.js'
-import type { ApiResponse } from '../../support/server-client.js'
-import { Scene } from '../../support/server-scene.js'
+import { type TestApp, testApp } from '../../support/server/app.js'
+import type { ApiResponse } from '../../support/server/client.js'
+import { Scene } from '../../support/server/scene.js'
+import { onPostgres } from '../../support/store/engine-name.js'
+import { openTestStore } from '../../support/store/engines.js'
 
 /** `VOUCHERCTL_REQUESTS` sets the number of bodies of each kind per endpoint, `VOUCHERCTL_SEED` repeats them. */
 const numRuns = Number(process.env.VOUCHERCTL_REQUESTS ?? 15)

@@ -3,9 +3,9 @@ import { contract, endpoints } from '../../../src/contract/index.js'
 import * as tokens from '../../../src/contract/tokens.js'
 import { parseBody } from '../../../src/server/http/body.js'
 import { lazyValidator } from '../../../src/server/http/validation.js'
-import { testApp } from '../../support/server-app.js'
-import { Scene } from '../../support/server-scene.js'
-import { newTenant } from '../../support/server-tenant.js'
+import { testApp } from '../../support/server/app.js'
+import { Scene } from '../../support/server/scene.js'
+import { newTenant } from '../../support/server/tenant.js'
 
 /** True if validators would check uniqueItems: they ignore what is under x-openapi, which only the document uses. */
 const uniqueItems = (schema: unknown): boolean =>

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { StderrLog } from '../../../src/server/observe/stderr-log.js'
-import { inFolder } from '../../support/server.js'
-import { startServerChild } from '../../support/server-child.js'
-import { RawConnection } from '../../support/server-raw.js'
+import { startServerChild } from '../../support/server/child.js'
+import { RawConnection } from '../../support/server/raw.js'
+import { inFolder } from '../../support/server/server.js'
 
 const PER_WRITE = 50
 /** Each request logs about 250 bytes, so this many fill the log buffer (1 MiB) and the pipe (64 KiB). */

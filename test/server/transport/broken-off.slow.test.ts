@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import type { RequestLogEntry } from '../../../src/contract/platform/platform.js'
 import { MEDIA_TYPE, paths } from '../../../src/secure/index.js'
-import { type LiveServer, liveServer } from '../../support/server.js'
-import { RawConnection } from '../../support/server-raw.js'
+import { RawConnection } from '../../support/server/raw.js'
+import { type LiveServer, liveServer } from '../../support/server/server.js'
 
 let server: LiveServer
 beforeAll(async () => {

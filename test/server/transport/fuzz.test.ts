@@ -4,10 +4,10 @@ import { isFailureCode } from '../../../src/contract/errors.js'
 import { contract } from '../../../src/contract/index.js'
 import { MEDIA_TYPE, paths } from '../../../src/secure/index.js'
 import { anyCharacter } from '../../support/any-character.js'
-import { type WireSession, wireSession } from '../../support/secure-wire.js'
-import { type TestApp, testApp } from '../../support/server-app.js'
-import type { ApiResponse } from '../../support/server-client.js'
-import { portOf, rawResponse } from '../../support/server-raw.js'
+import { type WireSession, wireSession } from '../../support/secure/wire.js'
+import { type TestApp, testApp } from '../../support/server/app.js'
+import type { ApiResponse } from '../../support/server/client.js'
+import { portOf, rawResponse } from '../../support/server/raw.js'
 
 fc.configureGlobal({ seed: 1 })
 

@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../../src/contract/endpoint.js'
 import { contract, endpoints } from '../../../src/contract/index.js'
 import { sampleOf } from '../../support/extent.js'
-import { securely } from '../../support/secure-send.js'
-import { seededRandom, type TestApp, testApp } from '../../support/server-app.js'
-import { portOf, RawConnection, rawResponse } from '../../support/server-raw.js'
-import { Scene } from '../../support/server-scene.js'
-import { newTenant } from '../../support/server-tenant.js'
+import { securely } from '../../support/secure/send.js'
+import { seededRandom, type TestApp, testApp } from '../../support/server/app.js'
+import { portOf, RawConnection, rawResponse } from '../../support/server/raw.js'
+import { Scene } from '../../support/server/scene.js'
+import { newTenant } from '../../support/server/tenant.js'
 
 /** Ids of the endpoints that a server or application that requires encryption must refuse in plain text. */
 const runtimeCalls = [

@@ -7,7 +7,7 @@ import { notify, run } from '../../../src/store/operation.js'
 import { load, SUBJECT } from '../../../src/store/secure-keys.js'
 import { openSqliteStore } from '../../../src/store/sqlite/store.js'
 import type { Store } from '../../../src/store/store.js'
-import { keys } from '../../support/ledger.js'
+import { keys } from '../../support/store/ledger.js'
 
 test('shared keys stay rotated when a key read that began before the rotation ends after it', async () => {
   const store = openSqliteStore(':memory:')

@@ -15,10 +15,10 @@ import {
   sessionOf,
   vectors,
 } from '../../secure/vectors.js'
-import { openTestStore } from '../../support/engines.js'
-import { seededRandom, type TestApp, testApp, testDeps } from '../../support/server-app.js'
-import type { ApiResponse } from '../../support/server-client.js'
-import { portOf, rawResponse } from '../../support/server-raw.js'
+import { seededRandom, type TestApp, testApp, testDeps } from '../../support/server/app.js'
+import type { ApiResponse } from '../../support/server/client.js'
+import { portOf, rawResponse } from '../../support/server/raw.js'
+import { openTestStore } from '../../support/store/engines.js'
 
 /** Sends every server case of the transport test vectors over a socket to a complete server. */
 

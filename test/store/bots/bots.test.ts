@@ -6,11 +6,11 @@ import * as bots from '../../../src/store/bots/bots.js'
 import * as botTemplates from '../../../src/store/bots/templates.js'
 import { all, run } from '../../../src/store/operation.js'
 import type { Store } from '../../../src/store/store.js'
-import { beforeEachStore, engines } from '../../support/engines.js'
-import { templateRow } from '../../support/rows.js'
-import { seededRandom } from '../../support/server-app.js'
-import { plantWebhook } from '../../support/server-webhooks.js'
-import { locksOf, noticesOf, stepsOf } from '../../support/store-steps.js'
+import { seededRandom } from '../../support/server/app.js'
+import { plantWebhook } from '../../support/server/webhooks.js'
+import { beforeEachStore, engines } from '../../support/store/engines.js'
+import { templateRow } from '../../support/store/rows.js'
+import { locksOf, noticesOf, stepsOf } from '../../support/store/store-steps.js'
 
 const NOW = 1_000
 const LATER = 2_000

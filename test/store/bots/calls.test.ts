@@ -3,8 +3,8 @@ import { METRICS_MS, minuteOf } from '../../../src/domain/bot/metrics.js'
 import { add, type BotCallBucket, deleteOldCalls } from '../../../src/store/bots/calls.js'
 import { all } from '../../../src/store/operation.js'
 import type { Store } from '../../../src/store/store.js'
-import { openTestStore } from '../../support/engines.js'
-import { locksOf, stepsOf } from '../../support/store-steps.js'
+import { openTestStore } from '../../support/store/engines.js'
+import { locksOf, stepsOf } from '../../support/store/store-steps.js'
 
 const HOUR_MS = 3_600_000
 const NOW = 100 * HOUR_MS

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import * as bots from '../../../src/store/bots/bots.js'
 import { list, sendAsBot, sendAsUser, setBlocked, start } from '../../../src/store/bots/chats.js'
 import type { Store } from '../../../src/store/store.js'
-import { openTestStore } from '../../support/engines.js'
-import { locksOf, stepsOf } from '../../support/store-steps.js'
+import { openTestStore } from '../../support/store/engines.js'
+import { locksOf, stepsOf } from '../../support/store/store-steps.js'
 
 const NOW = 10_000
 const newDeliveryId = () => 'dlv_1'

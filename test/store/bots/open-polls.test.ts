@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { PROCESS_CLOCK_SKEW_MS_MAX } from '../../../src/domain/time.js'
 import { endOlder, endPoll, holdsPoll, isPolled, takePoll } from '../../../src/store/bots/open-polls.js'
 import type { Store } from '../../../src/store/store.js'
-import { onPostgres } from '../../support/engine-name.js'
-import { openTestStore } from '../../support/engines.js'
-import { noticesOf } from '../../support/store-steps.js'
+import { onPostgres } from '../../support/store/engine-name.js'
+import { openTestStore } from '../../support/store/engines.js'
+import { noticesOf } from '../../support/store/store-steps.js'
 
 const NOW = 1_000_000
 const older = { botId: 'bot_1', holder: 'older', until: NOW + 1 }

@@ -14,9 +14,9 @@ import {
 import { runWorkerPass } from '../../../src/store/delivery/worker-pass.js'
 import { all, type Op, run } from '../../../src/store/operation.js'
 import type { Store } from '../../../src/store/store.js'
-import { openTestStore } from '../../support/engines.js'
-import { plantBot, plantUpdates, plantWebhook } from '../../support/server-webhooks.js'
-import { locksOf, noticesOf, stepsOf } from '../../support/store-steps.js'
+import { plantBot, plantUpdates, plantWebhook } from '../../support/server/webhooks.js'
+import { openTestStore } from '../../support/store/engines.js'
+import { locksOf, noticesOf, stepsOf } from '../../support/store/store-steps.js'
 
 const BOT = 'bot_1'
 const NOW = 10_000

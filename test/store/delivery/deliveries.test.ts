@@ -5,9 +5,9 @@ import { INSERT_DELIVERY } from '../../../src/store/delivery/backlog.js'
 import * as deliveries from '../../../src/store/delivery/deliveries.js'
 import { all, type Op, run } from '../../../src/store/operation.js'
 import type { Store } from '../../../src/store/store.js'
-import { openTestStore } from '../../support/engines.js'
-import { plantBot, plantUpdates, plantWebhook } from '../../support/server-webhooks.js'
-import { locksOf, noticesOf, stepsOf } from '../../support/store-steps.js'
+import { plantBot, plantUpdates, plantWebhook } from '../../support/server/webhooks.js'
+import { openTestStore } from '../../support/store/engines.js'
+import { locksOf, noticesOf, stepsOf } from '../../support/store/store-steps.js'
 
 const NOW = 10_000
 const states = ['pending', 'failed', 'delivered', 'dead_letter'] as const

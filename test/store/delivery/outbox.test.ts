@@ -4,9 +4,9 @@ import * as apps from '../../../src/store/apps.js'
 import { addUpdate, notifyLinkedBots } from '../../../src/store/delivery/outbox.js'
 import { all, run } from '../../../src/store/operation.js'
 import type { Store } from '../../../src/store/store.js'
-import { openTestStore } from '../../support/engines.js'
-import { plantBot, plantWebhook } from '../../support/server-webhooks.js'
-import { locksOf, noticesOf } from '../../support/store-steps.js'
+import { plantBot, plantWebhook } from '../../support/server/webhooks.js'
+import { openTestStore } from '../../support/store/engines.js'
+import { locksOf, noticesOf } from '../../support/store/store-steps.js'
 
 const NOW = 10_000
 

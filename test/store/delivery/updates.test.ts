@@ -4,10 +4,10 @@ import { addUpdate } from '../../../src/store/delivery/outbox.js'
 import { deleteOldUpdates, firstOfLast, poll, recheckPoll } from '../../../src/store/delivery/updates.js'
 import { all, run } from '../../../src/store/operation.js'
 import type { Store } from '../../../src/store/store.js'
-import { beforeEachStore, engines } from '../../support/engines.js'
-import { DAY_MS, START_MS } from '../../support/server-app.js'
-import { plantBot, plantUpdates, plantWebhook } from '../../support/server-webhooks.js'
-import { locksOf, stepsOf } from '../../support/store-steps.js'
+import { DAY_MS, START_MS } from '../../support/server/app.js'
+import { plantBot, plantUpdates, plantWebhook } from '../../support/server/webhooks.js'
+import { beforeEachStore, engines } from '../../support/store/engines.js'
+import { locksOf, stepsOf } from '../../support/store/store-steps.js'
 
 let store: Store
 let made = 0

@@ -3,9 +3,9 @@ import { LEASE_MS, RETRY_DELAY_MS_MAX } from '../../../src/domain/delivery.js'
 import { PROCESS_CLOCK_SKEW_MS_MAX } from '../../../src/domain/time.js'
 import { BACKLOG_ROWS_PER_WRITE } from '../../../src/store/delivery/backlog.js'
 import type { EndedAttempt } from '../../../src/store/delivery/worker-pass.js'
-import { openTestStore } from '../../support/engines.js'
-import { statementsOf } from '../../support/store-steps.js'
-import { ended, failure, NOW, SYSTEM_NOW, success, WorkerPasses } from '../../support/worker-passes.js'
+import { openTestStore } from '../../support/store/engines.js'
+import { statementsOf } from '../../support/store/store-steps.js'
+import { ended, failure, NOW, SYSTEM_NOW, success, WorkerPasses } from '../../support/webhook/worker-passes.js'
 
 const LEASE_UNTIL = SYSTEM_NOW + LEASE_MS
 const ownFailure = { statusCode: null, error: { code: 'aborted', message: 'The server stopped.' }, durationMs: 1 }

@@ -3,9 +3,9 @@ import { LEASE_MS } from '../../../src/domain/delivery.js'
 import { UNCONFIRMED_UPDATE_RETENTION_MS } from '../../../src/domain/update.js'
 import { BACKLOG_ROWS_PER_WRITE } from '../../../src/store/delivery/backlog.js'
 import { type Attempt, botsWithWork } from '../../../src/store/delivery/worker-pass.js'
-import { openTestStore } from '../../support/engines.js'
-import { statementsOf } from '../../support/store-steps.js'
-import { NOW, SYSTEM_NOW, WorkerPasses } from '../../support/worker-passes.js'
+import { openTestStore } from '../../support/store/engines.js'
+import { statementsOf } from '../../support/store/store-steps.js'
+import { NOW, SYSTEM_NOW, WorkerPasses } from '../../support/webhook/worker-passes.js'
 
 let passes: WorkerPasses
 beforeEach(() => {

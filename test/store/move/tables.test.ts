@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { columnOverrides, exportedTables, headerTables, transientTables } from '../../../src/store/move/tables.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { openSqliteFile } from '../../../src/store/sqlite/open.js'
-import { onPostgres } from '../../support/engine-name.js'
-import { takeDatabase } from '../../support/postgres-database.js'
+import { takeDatabase } from '../../support/postgres/database.js'
+import { onPostgres } from '../../support/store/engine-name.js'
 
 interface Column {
   readonly table: string

@@ -1,9 +1,9 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, it } from 'vitest'
-import { cli, temporaryDir } from '../../support/cli.js'
-import { emptyDatabase, takeDatabase } from '../../support/postgres-database.js'
-import { query } from '../../support/postgres-query.js'
+import { cli, temporaryDir } from '../../support/cli/cli.js'
+import { emptyDatabase, takeDatabase } from '../../support/postgres/database.js'
+import { query } from '../../support/postgres/query.js'
 
 /** Tests messages about a real database; test/cli/commands/server/database-url.test.ts tests the flags. */
 

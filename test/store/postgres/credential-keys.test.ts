@@ -2,11 +2,11 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
-import { cli, temporaryDir } from '../../support/cli.js'
-import { takeDatabase } from '../../support/postgres-database.js'
-import { query } from '../../support/postgres-query.js'
-import { type LiveServer, standaloneServer } from '../../support/server.js'
-import { until } from '../../support/server-deliveries.js'
+import { cli, temporaryDir } from '../../support/cli/cli.js'
+import { takeDatabase } from '../../support/postgres/database.js'
+import { query } from '../../support/postgres/query.js'
+import { until } from '../../support/server/deliveries.js'
+import { type LiveServer, standaloneServer } from '../../support/server/server.js'
 
 /** Tests the rotation of the credential key on servers that share a PostgreSQL database. */
 

@@ -4,10 +4,10 @@ import { contract } from '../../../src/contract/index.js'
 import type { Op, Statement } from '../../../src/store/operation.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import type { Store } from '../../../src/store/store.js'
-import { runtimeTables } from '../../support/partitioned.js'
-import { type TestDatabase, takeDatabase } from '../../support/postgres-database.js'
-import { testApp } from '../../support/server-app.js'
-import { codeOf, newTenant } from '../../support/server-tenant.js'
+import { type TestDatabase, takeDatabase } from '../../support/postgres/database.js'
+import { runtimeTables } from '../../support/postgres/partitioned.js'
+import { testApp } from '../../support/server/app.js'
+import { codeOf, newTenant } from '../../support/server/tenant.js'
 
 /** Tests that tables can be distributed by application as store/README.md says, against the catalogue of a database. */
 let database: TestDatabase

@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { all, one } from '../../../src/store/operation.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
-import { count, counter, counterValue, holdLock } from '../../support/postgres-counters.js'
-import { takeDatabase } from '../../support/postgres-database.js'
+import { count, counter, counterValue, holdLock } from '../../support/postgres/counters.js'
+import { takeDatabase } from '../../support/postgres/database.js'
 
 /** Tests timeouts that the database enforces; test/store/postgres/driver.test.ts tests that connections set them. */
 

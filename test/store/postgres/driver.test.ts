@@ -4,10 +4,10 @@ import { deleteExpiredRecords } from '../../../src/store/idempotency.js'
 import { all, change, lock, notify, type Op, one, run, Superseded } from '../../../src/store/operation.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { type Store, StoreUnavailable } from '../../../src/store/store.js'
-import { count, counter, counterValue, holdLock } from '../../support/postgres-counters.js'
-import { DELETE_ALL, type TestDatabase, takeDatabase } from '../../support/postgres-database.js'
-import { query } from '../../support/postgres-query.js'
-import { until } from '../../support/server-deliveries.js'
+import { count, counter, counterValue, holdLock } from '../../support/postgres/counters.js'
+import { DELETE_ALL, type TestDatabase, takeDatabase } from '../../support/postgres/database.js'
+import { query } from '../../support/postgres/query.js'
+import { until } from '../../support/server/deliveries.js'
 
 let database: TestDatabase
 let store: Store

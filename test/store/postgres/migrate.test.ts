@@ -4,8 +4,8 @@ import { migratePostgres } from '../../../src/store/postgres/migrate.js'
 import { migrations } from '../../../src/store/postgres/migrations.js'
 import { connectionOf } from '../../../src/store/postgres/settings.js'
 import { migrations as sqliteMigrations } from '../../../src/store/sqlite/migrations.js'
-import { emptyDatabase } from '../../support/postgres-database.js'
-import { query } from '../../support/postgres-query.js'
+import { emptyDatabase } from '../../support/postgres/database.js'
+import { query } from '../../support/postgres/query.js'
 
 const migrate = async (url: string, dryRun = false) => {
   const { config, name } = await connectionOf({ url, env: {} })

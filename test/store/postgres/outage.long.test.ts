@@ -1,13 +1,13 @@
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
-import { wireSession } from '../../support/secure-wire.js'
-import { type LiveServer, standaloneServer, temporaryFolder } from '../../support/server.js'
-import type { ApiResponse } from '../../support/server-client.js'
-import { until } from '../../support/server-deliveries.js'
-import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
-import { tcpGate } from '../../support/tcp-gate.js'
+import { type PostgresServer, startPostgres } from '../../support/postgres/server.js'
+import { wireSession } from '../../support/secure/wire.js'
+import type { ApiResponse } from '../../support/server/client.js'
+import { until } from '../../support/server/deliveries.js'
+import { type LiveServer, standaloneServer, temporaryFolder } from '../../support/server/server.js'
+import { tcpGate } from '../../support/server/tcp-gate.js'
+import { codeOf, newTenant, type Tenant } from '../../support/server/tenant.js'
 
 /** A separate PostgreSQL server with fsync on, which the tests stop and kill. */
 let postgres: PostgresServer

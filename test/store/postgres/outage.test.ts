@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs'
 import { expect, it, onTestFinished } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { takeDatabase } from '../../support/postgres-database.js'
-import { standaloneServer, temporaryFolder } from '../../support/server.js'
-import { newTenant } from '../../support/server-tenant.js'
-import { tcpGate } from '../../support/tcp-gate.js'
+import { takeDatabase } from '../../support/postgres/database.js'
+import { standaloneServer, temporaryFolder } from '../../support/server/server.js'
+import { tcpGate } from '../../support/server/tcp-gate.js'
+import { newTenant } from '../../support/server/tenant.js'
 
 it('call whose commit result is lost gets 503; its repeat returns the committed result', async () => {
   const database = takeDatabase()

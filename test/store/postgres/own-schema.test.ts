@@ -3,9 +3,9 @@ import { notify } from '../../../src/store/operation.js'
 import { createSchema } from '../../../src/store/postgres/schema.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { startServer } from '../../../src/testing/index.js'
-import { emptyDatabase } from '../../support/postgres-database.js'
-import { query } from '../../support/postgres-query.js'
-import { until } from '../../support/server-deliveries.js'
+import { emptyDatabase } from '../../support/postgres/database.js'
+import { query } from '../../support/postgres/query.js'
+import { until } from '../../support/server/deliveries.js'
 
 const schemasOf = async (url: string) =>
   (await query(url, "select nspname from pg_namespace where nspname like 'voucherctl%'")) as { nspname: string }[]

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { DatabaseFailure } from '../../../src/store/postgres/errors.js'
 import { Connections } from '../../../src/store/postgres/pool.js'
 import { listen } from '../../support/listen.js'
-import { authenticationOk, postgresError, readyForQuery } from '../../support/postgres-wire.js'
+import { authenticationOk, postgresError, readyForQuery } from '../../support/postgres/wire.js'
 
 const ends = postgresError('57P01', 'terminating connection due to administrator command')
 

@@ -3,8 +3,8 @@ import { type Op, one, run } from '../../../src/store/operation.js'
 import type { SessionLimits } from '../../../src/store/sessions.js'
 import { sharedSessions } from '../../../src/store/shared-sessions.js'
 import type { Store } from '../../../src/store/store.js'
-import { openTestStore } from '../../support/engines.js'
-import { locksOf } from '../../support/store-steps.js'
+import { openTestStore } from '../../support/store/engines.js'
+import { locksOf } from '../../support/store/store-steps.js'
 
 const sealing = { seal: () => 'x', open: (sid: string) => ({ sid, expiresAt: 0 }) }
 

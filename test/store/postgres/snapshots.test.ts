@@ -1,11 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { takeDatabase } from '../../support/postgres-database.js'
-import { query } from '../../support/postgres-query.js'
-import { seed, seedBotToken, seedToken } from '../../support/seed.js'
-import { inFolder, standaloneServer } from '../../support/server.js'
-import { callerOf } from '../../support/server-client.js'
-import { until } from '../../support/server-deliveries.js'
+import { takeDatabase } from '../../support/postgres/database.js'
+import { query } from '../../support/postgres/query.js'
+import { callerOf } from '../../support/server/client.js'
+import { until } from '../../support/server/deliveries.js'
+import { seed, seedBotToken, seedToken } from '../../support/server/seed.js'
+import { inFolder, standaloneServer } from '../../support/server/server.js'
 
 it('a reset by one process ends the polls of another, which then serves the new state', async () => {
   await inFolder(async (dataDir) => {

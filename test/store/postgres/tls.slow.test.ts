@@ -5,9 +5,9 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { one } from '../../../src/store/operation.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
-import { type Certificate, newAuthority } from '../../support/certificates.js'
-import { cli } from '../../support/cli.js'
-import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
+import { cli } from '../../support/cli/cli.js'
+import { type PostgresServer, startPostgres } from '../../support/postgres/server.js'
+import { type Certificate, newAuthority } from '../../support/secure/certificates.js'
 
 /** Issues the certificates of a separate PostgreSQL server with TLS. */
 const authority = newAuthority('voucherctl test authority')

@@ -15,8 +15,8 @@ import { all, inserting, type Op, run } from '../../../src/store/operation.js'
 import { closeDatabase, openDatabase } from '../../../src/store/sqlite/engine.js'
 import { openSqliteStore } from '../../../src/store/sqlite/store.js'
 import { type Store, StoreUnavailable } from '../../../src/store/store.js'
-import { templateRow } from '../../support/rows.js'
-import { inFolder } from '../../support/server.js'
+import { inFolder } from '../../support/server/server.js'
+import { templateRow } from '../../support/store/rows.js'
 
 const insertTemplate = inserting<object>('templates')
 const at = (name: string) => ({ name, saved_at: 1, clock: 1 })

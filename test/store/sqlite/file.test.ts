@@ -7,8 +7,8 @@ import { openDatabase } from '../../../src/store/sqlite/engine.js'
 import { isSafeWithTwoConnections } from '../../../src/store/sqlite/open.js'
 import { openSqliteStore } from '../../../src/store/sqlite/store.js'
 import { type Store, StoreUnavailable, StoreUnusable } from '../../../src/store/store.js'
-import { everything, Ledger } from '../../support/ledger.js'
-import { temporaryFolder } from '../../support/server.js'
+import { temporaryFolder } from '../../support/server/server.js'
+import { everything, Ledger } from '../../support/store/ledger.js'
 
 const PAGE_BYTES = 4096
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Op, one, oneCached, run } from '../../../src/store/operation.js'
 import { Memo } from '../../../src/store/sqlite/memo.js'
 import type { Store } from '../../../src/store/store.js'
-import { beforeEachStore, engines } from '../../support/engines.js'
+import { beforeEachStore, engines } from '../../support/store/engines.js'
 
 const READ = 'select t.name from tokens t join applications a on a.id = t.application_id where t.id = $1'
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { all, inserting, run } from '../../../src/store/operation.js'
 import { openSqliteStore } from '../../../src/store/sqlite/store.js'
 import type { Store } from '../../../src/store/store.js'
-import { templateRow } from '../../support/rows.js'
+import { templateRow } from '../../support/store/rows.js'
 
 const insertTemplate = inserting<object>('templates')
 const at = (name: string, saved_at = 1) => ({ name, saved_at, clock: 1 })

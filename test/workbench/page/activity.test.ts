@@ -4,9 +4,9 @@ import type { ActivityLine } from '../../../src/contract/platform/activity.js'
 import { Inbox } from '../../../src/workbench/inbox.js'
 import type { RequestEvent } from '../../../src/workbench/listener.js'
 import { ActivityFeed } from '../../../src/workbench/page/activity.js'
-import { temporaryDir } from '../../support/cli.js'
+import { temporaryDir } from '../../support/cli/cli.js'
 import { listen } from '../../support/listen.js'
-import { secret, updateBody } from '../../support/webhook-listener.js'
+import { secret, updateBody } from '../../support/webhook/listener.js'
 
 const event = (index: number): RequestEvent => ({
   at: index,

@@ -10,8 +10,8 @@ import { Inbox } from '../../../src/workbench/inbox.js'
 import { emptyResponse, type ListenerOptions } from '../../../src/workbench/listener.js'
 import { type ListenerPage, startListenerPage } from '../../../src/workbench/page/server.js'
 import { listen } from '../../support/listen.js'
-import { type PageClient, pageClient } from '../../support/page-client.js'
-import { chunksOf } from '../../support/request-body.js'
+import { type PageClient, pageClient } from '../../support/page/client.js'
+import { chunksOf } from '../../support/server/request-body.js'
 import {
   deliver,
   listening,
@@ -20,7 +20,7 @@ import {
   secret,
   signed,
   updateBody,
-} from '../../support/webhook-listener.js'
+} from '../../support/webhook/listener.js'
 
 interface Application {
   readonly url: URL

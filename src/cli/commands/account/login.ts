@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { parseBaseUrl } from '../../../client/base-url.js'
 import type { CredentialKind } from '../../../contract/endpoint.js'
-import { isLoopbackHost } from '../../../contract/loopback.js'
+import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { defaultDataDir } from '../../../files/data-dir.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'

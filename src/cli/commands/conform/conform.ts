@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { WebhookReceiver } from '../../../conform/receiver.js'
 import type { RecorderOptions } from '../../../conform/record.js'
 import type { ProbeResult } from '../../../conform/result.js'
-import { isLoopbackHost } from '../../../contract/loopback.js'
+import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
@@ -74,7 +74,7 @@ export const conform = leaf({
     const only = flags.only.flatMap((it) => it.split(','))
     const { probes, unknown } = selectProbes(only)
     if (unknown.length > 0) {
-      const { closest } = await import('../../../contract/closest.js')
+      const { closest } = await import('../../../contract/values/closest.js')
       const near = closest(unknown[0] ?? '', selectable())
       return usage(
         `--only names no group, rule or probe: ${unknown.join(', ')}.`,

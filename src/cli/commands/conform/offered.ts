@@ -1,5 +1,5 @@
 import type { CredentialKind } from '../../../contract/endpoint.js'
-import { isLoopbackHost } from '../../../contract/loopback.js'
+import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import type { Context } from '../../command/context.js'
 import { openInMode, openPlain } from '../../command/transport.js'
 import { findCredential } from '../../config/credentials.js'

@@ -1,4 +1,4 @@
-import { UNITS_MS } from '../../../contract/duration.js'
+import { UNITS_MS } from '../../../contract/values/duration.js'
 import type { Flag, ParseResult } from '../../flags/flags.js'
 import { isOperation, type Operation, operations } from './mix.js'
 import type { OperationReport } from './operation-report.js'

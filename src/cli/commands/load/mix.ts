@@ -1,4 +1,4 @@
-import { closest } from '../../../contract/closest.js'
+import { closest } from '../../../contract/values/closest.js'
 import { one, type ParseResult } from '../../flags/flags.js'
 
 /** Calls that a load makes. */

@@ -1,5 +1,5 @@
-import { durationMs } from '../../../contract/duration.js'
 import * as contract from '../../../contract/platform/controls.js'
+import { durationMs } from '../../../contract/values/duration.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'

@@ -1,5 +1,5 @@
-import { durationMs } from '../../../contract/duration.js'
 import * as contract from '../../../contract/platform/platform.js'
+import { durationMs } from '../../../contract/values/duration.js'
 import { callLeaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { integer, one } from '../../flags/flags.js'

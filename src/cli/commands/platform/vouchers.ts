@@ -1,5 +1,5 @@
-import { durationMs } from '../../../contract/duration.js'
 import * as contract from '../../../contract/platform/voucher-history.js'
+import { durationMs } from '../../../contract/values/duration.js'
 import type { Group } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'

@@ -1,6 +1,6 @@
 import { isTransportError } from '../../../client/transport.js'
-import { closest } from '../../../contract/closest.js'
 import { requestLogEntry, requests } from '../../../contract/platform/platform.js'
+import { closest } from '../../../contract/values/closest.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { brokenOff, openStream, untilBroken } from '../../command/stream-lines.js'

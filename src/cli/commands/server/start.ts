@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '../../../contract/loopback.js'
+import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { defaultDataDir, serverRegistryDir } from '../../../files/data-dir.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { ServerOptions } from '../../../server/options.js'

@@ -1,6 +1,6 @@
 import { appendFile, chmod } from 'node:fs/promises'
 import * as bots from '../../../contract/bots.js'
-import { isLoopbackHost } from '../../../contract/loopback.js'
+import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
 import { signWebhook } from '../../../webhook/signature.js'
 import type { BridgeLine, BridgeOptions, ConnectionLine } from '../../../workbench/bridge.js'

@@ -1,5 +1,5 @@
-import { closest } from '../../../contract/closest.js'
 import { updateTypes } from '../../../contract/updates.js'
+import { closest } from '../../../contract/values/closest.js'
 import { readUpdate } from '../../../webhook/signature.js'
 import type { FaultName, UnsignedUpdate } from '../../../workbench/faults.js'
 import { faultRules, faults, sendOrder, signWithFault, updatesNeeded } from '../../../workbench/faults.js'

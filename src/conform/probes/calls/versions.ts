@@ -1,5 +1,5 @@
-import { DAY_MS } from '../../../contract/duration.js'
 import { contract } from '../../../contract/index.js'
+import { DAY_MS } from '../../../contract/values/duration.js'
 import { probesOf } from '../../probe.js'
 
 const probe = probesOf('versions')

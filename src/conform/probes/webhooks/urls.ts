@@ -1,5 +1,5 @@
 import { contract } from '../../../contract/index.js'
-import { isLoopbackHost } from '../../../contract/loopback.js'
+import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import { ARRIVAL_MS, deliveryNeeds, newEvent, removeWebhook, setWebhook, target, webhook } from './hook.js'

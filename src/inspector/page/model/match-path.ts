@@ -1,4 +1,4 @@
-import { decodePart } from '../../../contract/path-part.js'
+import { decodePart } from '../../../contract/values/path-part.js'
 
 /** Values of the parts of a path that begin with a colon in the pattern; null if the path is another one. */
 export function matchPath(pattern: string, path: string): Record<string, string> | null {

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
-import { app, pageOf, token } from '../../../support/cli-samples.js'
+import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
+import { app, pageOf, token } from '../../../support/cli/samples.js'
 
 const stored = (home: string) => JSON.parse(readFileSync(join(home, '.config', 'voucherctl', 'config.json'), 'utf8'))
 const jwt = secrets.VOUCHERCTL_JWT

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startServer } from '../../../../src/testing/index.js'
 import type { TestServer } from '../../../../src/testing/types.js'
-import { Bulk, idsOf, issuer } from '../../../support/bulk.js'
-import { cli, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
+import { Bulk, idsOf, issuer } from '../../../support/cli/bulk.js'
+import { cli, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
 
 /** The same server under an address that voucherctl treats as remote. */
 const remote = (baseUrl: string) => baseUrl.replace('127.0.0.1', '0.0.0.0')

@@ -7,11 +7,11 @@ import { knownRoutes } from '../../../../src/cli/commands/api/endpoint.js'
 import { commandOf } from '../../../../src/cli/commands/api/routes.js'
 import { entries } from '../../../../src/cli/program.js'
 import { endpoints } from '../../../../src/contract/index.js'
-import { cli, redeemCode, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
-import { leafCalls } from '../../../support/cli-samples.js'
-import { type CliServer, cliServer } from '../../../support/cli-server.js'
+import { cli, redeemCode, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
+import { leafCalls } from '../../../support/cli/samples.js'
+import { type CliServer, cliServer } from '../../../support/cli/server.js'
+import { recordingProxy } from '../../../support/conform/recording-proxy.js'
 import { listen } from '../../../support/listen.js'
-import { recordingProxy } from '../../../support/recording-proxy.js'
 
 let server: CliServer
 let env: CliServer['env']

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { shellWord } from '../../../../src/cli/host/shell.js'
-import { cli, type Received, redeemCode, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
-import { type CliServer, cliServer } from '../../../support/cli-server.js'
+import { cli, type Received, redeemCode, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
+import { type CliServer, cliServer } from '../../../support/cli/server.js'
 
 const has = (program: string) => {
   try {

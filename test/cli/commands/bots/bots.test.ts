@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { chart } from '../../../../src/cli/commands/bots/metrics.js'
 import { timeline } from '../../../../src/cli/commands/webhook/deliveries.js'
-import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
+import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import {
   bot,
   botDetail,
@@ -13,7 +13,7 @@ import {
   issuedVoucher,
   template,
   update,
-} from '../../../support/cli-samples.js'
+} from '../../../support/cli/samples.js'
 
 const stored = (home: string) => JSON.parse(readFileSync(join(home, '.config', 'voucherctl', 'config.json'), 'utf8'))
 const env = secrets

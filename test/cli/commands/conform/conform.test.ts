@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { cli, stub, temporaryDir } from '../../../support/cli.js'
-import { type CliServer, cliServer } from '../../../support/cli-server.js'
+import { cli, stub, temporaryDir } from '../../../support/cli/cli.js'
+import { type CliServer, cliServer } from '../../../support/cli/server.js'
 import { closedPort } from '../../../support/closed-port.js'
 
 let server: CliServer

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { cli, stub } from '../../../support/cli.js'
-import { type CliServer, cliServer } from '../../../support/cli-server.js'
+import { cli, stub } from '../../../support/cli/cli.js'
+import { type CliServer, cliServer } from '../../../support/cli/server.js'
 import { closedPort } from '../../../support/closed-port.js'
 
 let server: CliServer

@@ -17,11 +17,11 @@ import {
 import { clockOf } from '../../../../src/cli/commands/doctor/server.js'
 import { checkTls } from '../../../../src/cli/commands/doctor/tls.js'
 import { expiredHooksExampleCom } from '../../../server/delivery/certificates.js'
-import { cli, type Given, type Ran, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
-import { type CliServer, cliServer } from '../../../support/cli-server.js'
+import { cli, type Given, type Ran, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
+import { type CliServer, cliServer } from '../../../support/cli/server.js'
 import { closedPort } from '../../../support/closed-port.js'
 import { listen, rawServer } from '../../../support/listen.js'
-import { selfSigned } from '../../../support/self-signed.js'
+import { selfSigned } from '../../../support/secure/self-signed.js'
 
 let server: CliServer
 beforeAll(async () => {

@@ -10,11 +10,11 @@ import {
   stub,
   success,
   temporaryDir,
-} from '../../../support/cli.js'
-import { issuedVoucher, redemption, verification } from '../../../support/cli-samples.js'
-import { type CliServer, cliServer } from '../../../support/cli-server.js'
+} from '../../../support/cli/cli.js'
+import { issuedVoucher, redemption, verification } from '../../../support/cli/samples.js'
+import { type CliServer, cliServer } from '../../../support/cli/server.js'
 import { closedPort } from '../../../support/closed-port.js'
-import { serial } from '../../../support/server-tenant.js'
+import { serial } from '../../../support/server/tenant.js'
 
 let server: CliServer
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ConnectionQueue } from '../../../../src/cli/commands/load/connection-queue.js'
 import { runOpenLoop } from '../../../../src/cli/commands/load/open-loop.js'
-import { VirtualClock } from '../../../support/virtual-clock.js'
+import { VirtualClock } from '../../../support/server/virtual-clock.js'
 
 interface Simulation {
   readonly dueMs: readonly number[]

@@ -4,7 +4,7 @@ import type { Call } from '../../../../src/client/call.js'
 import type { CallFailure } from '../../../../src/client/result.js'
 import type { CallOptions } from '../../../../src/client/settings.js'
 import type { Endpoint } from '../../../../src/contract/endpoint.js'
-import { VirtualClock } from '../../../support/virtual-clock.js'
+import { VirtualClock } from '../../../support/server/virtual-clock.js'
 
 interface Observed {
   readonly atMs: number

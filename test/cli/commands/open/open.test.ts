@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openerOf } from '../../../../src/cli/commands/open/browser.js'
-import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
-import { type CliServer, cliServer } from '../../../support/cli-server.js'
+import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
+import { type CliServer, cliServer } from '../../../support/cli/server.js'
 import { closedPort } from '../../../support/closed-port.js'
 
 let server: CliServer

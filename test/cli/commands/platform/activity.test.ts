@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { expect, test } from 'vitest'
 import type { ActivityLine } from '../../../../src/contract/platform/activity.js'
-import { cli, secrets } from '../../../support/cli.js'
+import { cli, secrets } from '../../../support/cli/cli.js'
 import { listen } from '../../../support/listen.js'
 
 const at = '2026-11-21T10:00:00.000Z'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { cli, type Given, refusal, secrets, stub, success } from '../../../support/cli.js'
-import { deliveryDetail, deliveryReplay } from '../../../support/cli-samples.js'
+import { cli, type Given, refusal, secrets, stub, success } from '../../../support/cli/cli.js'
+import { deliveryDetail, deliveryReplay } from '../../../support/cli/samples.js'
 
 const body = '{"update_id":1}'
 const run = async (args: readonly string[], data: object, given: Given = {}) => {

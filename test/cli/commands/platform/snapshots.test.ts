@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { cli, secrets, stub, success } from '../../../support/cli.js'
-import { leafCalls } from '../../../support/cli-samples.js'
+import { cli, secrets, stub, success } from '../../../support/cli/cli.js'
+import { leafCalls } from '../../../support/cli/samples.js'
 
 test.each(['list', 'save seeded', 'restore seeded', 'remove seeded'])(
   'platform snapshots %s prints the name alone with -q',

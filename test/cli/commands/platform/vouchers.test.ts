@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { cli, type Received, redeemCode, refusal, secrets, stub, success } from '../../../support/cli.js'
-import { delivery, pageOf, voucher, voucherHistory } from '../../../support/cli-samples.js'
+import { cli, type Received, redeemCode, refusal, secrets, stub, success } from '../../../support/cli/cli.js'
+import { delivery, pageOf, voucher, voucherHistory } from '../../../support/cli/samples.js'
 
 const lookup = '/_platform/v1/voucher-lookup'
 const find = { method: 'POST', path: lookup, body: { credential: { type: 'redeem_code', value: redeemCode } } }

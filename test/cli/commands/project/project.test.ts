@@ -3,11 +3,11 @@ import { chmodSync, chownSync, mkdirSync, readFileSync, symlinkSync, writeFileSy
 import { join } from 'node:path'
 import process from 'node:process'
 import { expect, test } from 'vitest'
-import { built } from '../../../support/built-cli.js'
-import { cli, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
-import { matrix } from '../../../support/cli-matrix.js'
-import { pageOf, verification } from '../../../support/cli-samples.js'
-import { patient } from '../../../support/completion.js'
+import { built } from '../../../support/cli/built-cli.js'
+import { cli, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
+import { patient } from '../../../support/cli/completion.js'
+import { matrix } from '../../../support/cli/matrix.js'
+import { pageOf, verification } from '../../../support/cli/samples.js'
 
 const isRoot = process.geteuid?.() === 0
 const NOBODY = 65_534

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { paths } from '../../../../src/secure/index.js'
 import { startServer } from '../../../../src/testing/index.js'
-import { cli, stub, success, temporaryDir } from '../../../support/cli.js'
-import { type CliServer, cliServer } from '../../../support/cli-server.js'
+import { cli, stub, success, temporaryDir } from '../../../support/cli/cli.js'
+import { type CliServer, cliServer } from '../../../support/cli/server.js'
 import { closedPort } from '../../../support/closed-port.js'
-import { recordingProxy } from '../../../support/recording-proxy.js'
-import { secureFaults } from '../../../support/secure-faults.js'
+import { recordingProxy } from '../../../support/conform/recording-proxy.js'
+import { secureFaults } from '../../../support/secure/faults.js'
 
 let server: CliServer
 let code: string

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { cli } from '../../../support/cli.js'
+import { cli } from '../../../support/cli/cli.js'
 import { closedPort } from '../../../support/closed-port.js'
 
 const errorOf = (stderr: string) =>

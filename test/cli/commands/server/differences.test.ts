@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { cli, temporaryDir } from '../../../support/cli.js'
+import { cli, temporaryDir } from '../../../support/cli/cli.js'
 
 test('server start refuses unknown differences with their line, the list and no server', async () => {
   const cwd = temporaryDir()

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, vi } from 'vitest'
 import { closeSqliteFile, openSqliteFile } from '../../../../src/store/sqlite/open.js'
-import { built } from '../../../support/built-cli.js'
+import { built } from '../../../support/cli/built-cli.js'
 
 interface KilledImport {
   readonly home: string

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { cli, secrets, temporaryDir } from '../../../support/cli.js'
+import { cli, secrets, temporaryDir } from '../../../support/cli/cli.js'
 import { listen } from '../../../support/listen.js'
 
 const request = { time: 'T', method: 'GET', path: '/healthz', status: 200, code: null, duration_ms: 1.25 }

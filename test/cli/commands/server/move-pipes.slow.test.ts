@@ -3,10 +3,10 @@ import { existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync 
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { built } from '../../../support/built-cli.js'
-import { rowLinesOf } from '../../../support/move.js'
-import { fillMoveFolders } from '../../../support/move-source.js'
-import { temporaryFolder } from '../../../support/server.js'
+import { built } from '../../../support/cli/built-cli.js'
+import { temporaryFolder } from '../../../support/server/server.js'
+import { rowLinesOf } from '../../../support/store/move.js'
+import { fillMoveFolders } from '../../../support/store/move-source.js'
 import { expectNothingOfKilledImport } from './killed-import.js'
 
 const home = temporaryFolder()

@@ -14,8 +14,8 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { run } from '../../../../src/store/operation.js'
 import { closeSqliteFile, openSqliteFile } from '../../../../src/store/sqlite/open.js'
 import { openSqliteStore } from '../../../../src/store/sqlite/store.js'
-import { cli, type Given, temporaryDir } from '../../../support/cli.js'
-import { rowLinesOf } from '../../../support/move.js'
+import { cli, type Given, temporaryDir } from '../../../support/cli/cli.js'
+import { rowLinesOf } from '../../../support/store/move.js'
 
 let home: string
 const inHome = (args: string, given: Given = {}) => cli(args, { home, ...given })

@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
-import { pageOf } from '../../../support/cli-samples.js'
+import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
+import { pageOf } from '../../../support/cli/samples.js'
 import { closedPort } from '../../../support/closed-port.js'
 
 const INSTANCE = 'instance-of-the-test'

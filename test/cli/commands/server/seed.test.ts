@@ -1,10 +1,10 @@
 import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { built } from '../../../support/built-cli.js'
-import { cli, type Given, secrets, temporaryDir } from '../../../support/cli.js'
-import { seed, seedBotToken, seedToken } from '../../../support/seed.js'
-import { temporaryFolder } from '../../../support/server.js'
+import { built } from '../../../support/cli/built-cli.js'
+import { cli, type Given, secrets, temporaryDir } from '../../../support/cli/cli.js'
+import { seed, seedBotToken, seedToken } from '../../../support/server/seed.js'
+import { temporaryFolder } from '../../../support/server/server.js'
 
 function writeSeed(home: string, value: unknown = seed, mode = 0o600): void {
   const path = join(home, 'seed.json')

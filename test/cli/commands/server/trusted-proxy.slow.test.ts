@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { describe, expect, it } from 'vitest'
 import { paths } from '../../../../src/secure/index.js'
-import { built } from '../../../support/built-cli.js'
-import { cli, temporaryDir } from '../../../support/cli.js'
+import { built } from '../../../support/cli/built-cli.js'
+import { cli, temporaryDir } from '../../../support/cli/cli.js'
 
 /** Runs the built server while `use` runs; resolves with the warnings that the server logged. */
 async function withServer(flags: readonly string[], use: (baseUrl: string) => Promise<void>): Promise<string[]> {

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { built } from '../../../support/built-cli.js'
-import { secrets, stub, success, temporaryDir } from '../../../support/cli.js'
-import { pageOf, template } from '../../../support/cli-samples.js'
+import { built } from '../../../support/cli/built-cli.js'
+import { secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
+import { pageOf, template } from '../../../support/cli/samples.js'
 
 /** Hides both SQLite libraries, as on Node 20 without the optional dependency. */
 const hidden = `

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { cli, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
-import { pageOf, template, templateFile } from '../../../support/cli-samples.js'
+import { cli, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
+import { pageOf, template, templateFile } from '../../../support/cli/samples.js'
 
 const active = { ...template, status: 'active' }
 const env = { VOUCHERCTL_TOKEN: secrets.VOUCHERCTL_TOKEN }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { cli, redeemCode, secrets, stub, success } from '../../../support/cli.js'
-import { verification } from '../../../support/cli-samples.js'
+import { cli, redeemCode, secrets, stub, success } from '../../../support/cli/cli.js'
+import { verification } from '../../../support/cli/samples.js'
 
 const qrToken = `VQ1-${'0123456789ABCDEFGHJKMNPQRSTVWXYZ'}0`
 

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { expect, test, vi } from 'vitest'
 import { Random } from '../../../faults/random.js'
-import { built } from '../../../support/built-cli.js'
-import { activeTemplate, IssueManyRun, issuedCount } from '../../../support/issue-many.js'
-import { standaloneServer, temporaryFolder } from '../../../support/server.js'
-import { startServerChild } from '../../../support/server-child.js'
-import { newTenant } from '../../../support/server-tenant.js'
+import { built } from '../../../support/cli/built-cli.js'
+import { activeTemplate, IssueManyRun, issuedCount } from '../../../support/cli/issue-many.js'
+import { startServerChild } from '../../../support/server/child.js'
+import { standaloneServer, temporaryFolder } from '../../../support/server/server.js'
+import { newTenant } from '../../../support/server/tenant.js'
 
 const patient = { timeout: 60_000, interval: 1 }
 

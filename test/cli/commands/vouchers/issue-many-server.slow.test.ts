@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { contract } from '../../../../src/contract/index.js'
-import { built } from '../../../support/built-cli.js'
-import { cli, temporaryDir } from '../../../support/cli.js'
-import { activeTemplate, IssueManyRun, issuedCount } from '../../../support/issue-many.js'
-import { type LiveServer, liveServer } from '../../../support/server.js'
-import { newTenant } from '../../../support/server-tenant.js'
+import { built } from '../../../support/cli/built-cli.js'
+import { cli, temporaryDir } from '../../../support/cli/cli.js'
+import { activeTemplate, IssueManyRun, issuedCount } from '../../../support/cli/issue-many.js'
+import { type LiveServer, liveServer } from '../../../support/server/server.js'
+import { newTenant } from '../../../support/server/tenant.js'
 
 let server: LiveServer
 beforeAll(async () => {

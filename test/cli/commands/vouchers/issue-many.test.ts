@@ -2,9 +2,9 @@ import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'no
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { Bulk, codeOf, idsOf, issuer } from '../../../support/bulk.js'
-import { cli, refusal, secrets, temporaryDir } from '../../../support/cli.js'
-import { voucher } from '../../../support/cli-samples.js'
+import { Bulk, codeOf, idsOf, issuer } from '../../../support/cli/bulk.js'
+import { cli, refusal, secrets, temporaryDir } from '../../../support/cli/cli.js'
+import { voucher } from '../../../support/cli/samples.js'
 import { closedPort } from '../../../support/closed-port.js'
 
 const errorOf = (stderr: string) => JSON.parse(stderr).error

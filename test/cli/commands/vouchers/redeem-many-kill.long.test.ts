@@ -3,10 +3,10 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { contract } from '../../../../src/contract/index.js'
-import { built } from '../../../support/built-cli.js'
-import { activeTemplate, IssueManyRun } from '../../../support/issue-many.js'
-import { standaloneServer, temporaryFolder } from '../../../support/server.js'
-import { newTenant } from '../../../support/server-tenant.js'
+import { built } from '../../../support/cli/built-cli.js'
+import { activeTemplate, IssueManyRun } from '../../../support/cli/issue-many.js'
+import { standaloneServer, temporaryFolder } from '../../../support/server/server.js'
+import { newTenant } from '../../../support/server/tenant.js'
 
 const patient = { timeout: 60_000, interval: 1 }
 const ROWS = 1_000

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createClient } from '../../../../src/client/index.js'
-import { cli, redeemCode, refusal, secrets, stub, success } from '../../../support/cli.js'
-import { issuedVoucher, redemption } from '../../../support/cli-samples.js'
-import { cliServer } from '../../../support/cli-server.js'
+import { cli, redeemCode, refusal, secrets, stub, success } from '../../../support/cli/cli.js'
+import { issuedVoucher, redemption } from '../../../support/cli/samples.js'
+import { cliServer } from '../../../support/cli/server.js'
 
 const replayed = { 'idempotent-replayed': 'true' }
 

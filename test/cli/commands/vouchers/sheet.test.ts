@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { decodePDFRawStream, PDFArray, PDFDocument, PDFRawStream } from '@pdfme/pdf-lib'
 import decodeQr from 'qr/decode.js'
 import { expect, test } from 'vitest'
-import { Bulk, issuer } from '../../../support/bulk.js'
-import { cli, redeemCode, temporaryDir } from '../../../support/cli.js'
-import { qrToken } from '../../../support/cli-samples.js'
+import { Bulk, issuer } from '../../../support/cli/bulk.js'
+import { cli, redeemCode, temporaryDir } from '../../../support/cli/cli.js'
+import { qrToken } from '../../../support/cli/samples.js'
 
 const head = 'external_issue_id,recipient_user_id,redeem_code,qr_token,valid_from,valid_until,name,issuer_name'
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')

@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
-import { built } from '../../../support/built-cli.js'
-import { cli, temporaryDir } from '../../../support/cli.js'
-import { type ReceivedDelivery, webhookReceiver } from '../../../support/webhook-receiver.js'
+import { built } from '../../../support/cli/built-cli.js'
+import { cli, temporaryDir } from '../../../support/cli/cli.js'
+import { type ReceivedDelivery, webhookReceiver } from '../../../support/webhook/receiver.js'
 
 const secret = 'whsec_test_secret_0123456789abcdef'
 

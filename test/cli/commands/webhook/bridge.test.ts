@@ -1,10 +1,10 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
-import { update } from '../../../support/cli-samples.js'
+import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
+import { update } from '../../../support/cli/samples.js'
 import { closedPort } from '../../../support/closed-port.js'
-import { webhookReceiver } from '../../../support/webhook-receiver.js'
+import { webhookReceiver } from '../../../support/webhook/receiver.js'
 
 const secret = 'whsec_test_secret_0123456789abcdef'
 const env = { ...secrets, VOUCHERCTL_WEBHOOK_SECRET: secret }

@@ -7,12 +7,12 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { Inbox } from '../../../../src/workbench/inbox.js'
-import { built } from '../../../support/built-cli.js'
-import { cli, temporaryDir } from '../../../support/cli.js'
+import { built } from '../../../support/cli/built-cli.js'
+import { cli, temporaryDir } from '../../../support/cli/cli.js'
 import { listen } from '../../../support/listen.js'
-import type { RawResponse } from '../../../support/raw-responses.js'
-import { invalidResponses, rawApp } from '../../../support/raw-responses.js'
-import { secret, signed, updateBody } from '../../../support/webhook-listener.js'
+import type { RawResponse } from '../../../support/server/raw-responses.js'
+import { invalidResponses, rawApp } from '../../../support/server/raw-responses.js'
+import { secret, signed, updateBody } from '../../../support/webhook/listener.js'
 
 const env = { VOUCHERCTL_WEBHOOK_SECRET: secret }
 

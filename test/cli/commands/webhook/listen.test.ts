@@ -7,13 +7,13 @@ import { verifyWebhook } from '../../../../src/webhook/index.js'
 import { pairsOf } from '../../../../src/workbench/header-pairs.js'
 import { Inbox } from '../../../../src/workbench/inbox.js'
 import { InboxWriter } from '../../../../src/workbench/inbox-writer.js'
-import type { Given, Ran } from '../../../support/cli.js'
-import { cli, temporaryDir } from '../../../support/cli.js'
+import type { Given, Ran } from '../../../support/cli/cli.js'
+import { cli, temporaryDir } from '../../../support/cli/cli.js'
 import { closedPort } from '../../../support/closed-port.js'
 import { listen } from '../../../support/listen.js'
-import { pageClient } from '../../../support/page-client.js'
-import { chunksOf } from '../../../support/request-body.js'
-import { secret, signed, updateBody } from '../../../support/webhook-listener.js'
+import { pageClient } from '../../../support/page/client.js'
+import { chunksOf } from '../../../support/server/request-body.js'
+import { secret, signed, updateBody } from '../../../support/webhook/listener.js'
 
 const env = { VOUCHERCTL_WEBHOOK_SECRET: secret }
 

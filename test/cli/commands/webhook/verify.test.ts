@@ -6,7 +6,7 @@ import type { MismatchCause } from '../../../../src/webhook/index.js'
 import { signWebhook } from '../../../../src/webhook/index.js'
 import { mismatchCauses } from '../../../../src/webhook/mismatch-causes.js'
 import { InboxWriter } from '../../../../src/workbench/inbox-writer.js'
-import { cli, temporaryDir } from '../../../support/cli.js'
+import { cli, temporaryDir } from '../../../support/cli/cli.js'
 
 const secret = 'whsec_test_secret_0123456789abcdef'
 const seconds = 1_795_255_200

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { cli, secrets, stub, success } from '../../../support/cli.js'
-import { app, issuedVoucher, pageOf, template, token } from '../../../support/cli-samples.js'
+import { cli, secrets, stub, success } from '../../../support/cli/cli.js'
+import { app, issuedVoucher, pageOf, template, token } from '../../../support/cli/samples.js'
 
 async function against(args: readonly string[], data: unknown, given: Parameters<typeof cli>[1] = {}) {
   const { baseUrl, received } = await stub(() => success(data))

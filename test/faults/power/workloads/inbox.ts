@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { signWebhook } from '../../../../src/webhook/signature.js'
 import { Inbox } from '../../../../src/workbench/inbox.js'
 import { InboxWriter } from '../../../../src/workbench/inbox-writer.js'
-import { sendTo } from '../../../support/server-client.js'
+import { sendTo } from '../../../support/server/client.js'
 import { Random } from '../../random.js'
 import { loadCommands, type Workload } from '../workload.js'
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder } from '../../../../src/files/sync-folder.js'
-import { newTenant } from '../../../support/server-tenant.js'
+import { newTenant } from '../../../support/server/tenant.js'
 import { startServer } from '../../server.js'
 import { loadCommands, mustRun, type Place, type Workload } from '../workload.js'
 

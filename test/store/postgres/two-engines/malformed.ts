@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../../../src/contract/endpoint.js'
 import type { Random } from '../../../faults/random.js'
-import type { WireRequest } from '../../../support/server-client.js'
+import type { WireRequest } from '../../../support/server/client.js'
 
 type Change = (request: WireRequest, random: Random, endpoint: Endpoint) => WireRequest
 

@@ -1,8 +1,8 @@
 import type { Endpoint } from '../../../../src/contract/endpoint.js'
 import { membersOf, pathParameters } from '../../../../src/contract/endpoint.js'
 import type { Random } from '../../../faults/random.js'
-import { DAY_MS } from '../../../support/server-app.js'
-import { HOOK_URL } from '../../../support/server-webhooks.js'
+import { DAY_MS } from '../../../support/server/app.js'
+import { HOOK_URL } from '../../../support/server/webhooks.js'
 import type { KnownObjects } from './known-objects.js'
 
 /** What the values of a call depend on. */

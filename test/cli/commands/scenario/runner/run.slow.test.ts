@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { create } from '../../../../../src/contract/apps.js'
-import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../../support/cli.js'
+import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../../support/cli/cli.js'
 
 /** Scenario steps that create an application, a token and an active template. */
 const shop = `

@@ -10,8 +10,8 @@ import {
   stub,
   success,
   temporaryDir,
-} from '../../../../support/cli.js'
-import { redemption, verification, voucher } from '../../../../support/cli-samples.js'
+} from '../../../../support/cli/cli.js'
+import { redemption, verification, voucher } from '../../../../support/cli/samples.js'
 import { closedPort } from '../../../../support/closed-port.js'
 
 const errorOf = (stderr: string) => JSON.parse(stderr).error

@@ -2,7 +2,7 @@ import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { loadJournal } from '../../../../../src/cli/commands/vouchers/bulk/journal.js'
 import { withSum } from '../../../../../src/files/summed-lines.js'
-import { Bulk, idsOf, issuer } from '../../../../support/bulk.js'
+import { Bulk, idsOf, issuer } from '../../../../support/cli/bulk.js'
 
 const ids = idsOf(4)
 

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { built } from '../../../../support/built-cli.js'
-import { secrets, temporaryDir } from '../../../../support/cli.js'
+import { built } from '../../../../support/cli/built-cli.js'
+import { secrets, temporaryDir } from '../../../../support/cli/cli.js'
 
 /** Invalid input files, each with the message and the hint that the built command must print. */
 const mistakes: [what: string, name: string, contents: string | Buffer, message: RegExp, hint: RegExp][] = [

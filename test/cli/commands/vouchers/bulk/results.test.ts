@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { Appender } from '../../../../../src/cli/commands/vouchers/bulk/appender.js'
 import type { InputRow } from '../../../../../src/cli/commands/vouchers/bulk/input/row.js'
 import { Results } from '../../../../../src/cli/commands/vouchers/bulk/results.js'
-import { temporaryDir } from '../../../../support/cli.js'
+import { temporaryDir } from '../../../../support/cli/cli.js'
 
 const row = (line: number) => ({ line, values: { external_issue_id: `id-${line}`, recipient_user_id: 'u' } })
 

@@ -1,0 +1,67 @@
+// The reference of P5, the maximum of Fastify for a call like verify: the same Fastify options, the same body schema
+// compiled by the same validator, and a response of the same schema and size written by fast-json-stringify, without a
+// check of a credential, a store, a log and metrics.
+import fastify from 'fastify'
+import * as Type from 'typebox'
+import { Compile } from 'typebox/compile'
+import { verify } from '../../../src/contract/vouchers.js'
+import { underTest } from './under-test.js'
+
+const app = fastify({
+  logger: false,
+  requestIdHeader: false,
+  bodyLimit: 65_536,
+  requestTimeout: 15_000,
+  keepAliveTimeout: 65_000,
+  http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 },
+})
+app.setValidatorCompiler(({ schema }) => {
+  const validator = Compile(schema)
+  return (value) => validator.Check(value)
+})
+
+const instant = '2027-01-31T12:00:00.000Z'
+const data = {
+  redeemable: true,
+  reason: null,
+  voucher: {
+    id: 'vch_01KAJ3XQ8Y7M2N4P6R8T0V2W4X',
+    templateId: 'tpl_01KAJ3XQ8Y7M2N4P6R8T0V2W4X',
+    externalTemplateId: 'bench',
+    applicationId: 'app_01KAJ3XQ8Y7M2N4P6R8T0V2W4X',
+    externalIssueId: 'order-1234567',
+    recipientUserId: 'user-1234567',
+    status: 'issued',
+    redeemable: true,
+    type: 'exchange',
+    name: 'One coffee',
+    issuerName: 'Corner Cafe',
+    fulfillerName: 'Corner Cafe',
+    fulfillmentCategory: 'offline_service',
+    validFrom: instant,
+    validUntil: instant,
+    codeHint: 'T4FJ',
+    channel: 'direct',
+    botId: null,
+    issuedAt: instant,
+    redeemedAt: null,
+    redemptionId: null,
+    metadata: {},
+    updatedAt: instant,
+  },
+  checkedAt: instant,
+}
+
+app.post(
+  verify.path,
+  {
+    schema: {
+      body: verify.body,
+      response: { 200: Type.Object({ success: Type.Boolean(), data: verify.output, requestId: Type.String() }) },
+    },
+  },
+  async (request) => ({ success: true, data, requestId: request.id }),
+)
+
+const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 })
+underTest({ baseUrl }, () => app.close())

@@ -1,0 +1,407 @@
+import { setImmediate } from 'node:timers/promises'
+import { inject } from 'light-my-request'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Endpoint } from '../../../src/contract/endpoint.js'
+import { contract, endpoints } from '../../../src/contract/index.js'
+import type { RequestLogEntry } from '../../../src/contract/platform/platform.js'
+import { TokenUses } from '../../../src/server/background/token-uses.js'
+import { Faults } from '../../../src/server/faults.js'
+import { createMetrics } from '../../../src/server/observe/metrics.js'
+import { type Store, StoreUnavailable } from '../../../src/store/store.js'
+import { START_MS, type TestApp, testApp, testFaultSources } from '../../support/server/app.js'
+import { callerOf, wireOf } from '../../support/server/client.js'
+import { type LiveServer, liveServer } from '../../support/server/server.js'
+import { codeOf, newTenant } from '../../support/server/tenant.js'
+import { storeName } from '../../support/store/engine-name.js'
+
+let server: TestApp
+beforeAll(() => {
+  server = testApp()
+})
+afterAll(() => server.close())
+
+describe('operator API', () => {
+  it('operator API returns 404 for every method if it is switched off', async () => {
+    const off = testApp({ operatorKeyHash: null })
+    for (const endpoint of endpoints.filter((it) => it.caller === 'operator')) {
+      const path = endpoint.path.replaceAll(/:[A-Za-z]+/g, 'x')
+      for (const method of [endpoint.method, 'OPTIONS', 'PUT']) {
+        const headers = { authorization: `Bearer ${server.operatorKey}` }
+        const response = await off.send({ method, path, headers })
+        expect([path, response.status, response.code]).toEqual([path, 404, 'ROUTE_NOT_FOUND'])
+      }
+    }
+    await off.close()
+  })
+})
+
+describe('test clock', () => {
+  const iso = (ms: number) => new Date(ms).toISOString()
+
+  it('test clock moves forward by seconds or to an instant, never back', async () => {
+    const own = testApp()
+    const operator = callerOf(own.send, own.operatorKey)
+    const { getClock, setClock, advanceClock } = contract.platform
+    expect((await operator(getClock, {})).data).toEqual({ now: iso(START_MS), test_clock: true })
+    expect((await operator(advanceClock, { seconds: 1.5 })).data.now).toBe(iso(START_MS + 1_500))
+    expect((await operator(setClock, { now: '2027-03-02T00:00:00+00:00' })).data.now).toBe('2027-03-02T00:00:00.000Z')
+    for (const now of [
+      '2027-03-01T23:59:59.999Z',
+      '2027-02-30T00:00:00Z',
+      '9999-12-31T00:00:00Z',
+      'tomorrow',
+      '2027-03-03',
+    ]) {
+      expect([now, (await operator(setClock, { now })).code]).toEqual([now, 'VALIDATION_FAILED'])
+    }
+    for (const seconds of [-1, 1e12]) expect((await operator(advanceClock, { seconds })).code).toBe('VALIDATION_FAILED')
+    expect((await operator(getClock, {})).data.now).toBe('2027-03-02T00:00:00.000Z')
+    await own.close()
+  })
+
+  it('test clock governs the expiry of account tokens', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const operator = callerOf(own.send, own.operatorKey)
+    const made = await operator(contract.platform.issueAccountToken, {
+      accountId: tenant.accountId,
+      expires_in_seconds: 60,
+    })
+    const short = callerOf(own.send, made.data.jwt)
+    expect((await short(contract.apps.list, {})).status).toBe(200)
+    await operator(contract.platform.advanceClock, { seconds: 60 })
+    expect((await short(contract.apps.list, {})).code).toBe('TOKEN_EXPIRED')
+    await own.close()
+  })
+})
+
+describe('lists of the operator', () => {
+  it('lists of applications and templates have those of all accounts, with bots and names', async () => {
+    const own = testApp()
+    const [one, two] = [await newTenant(own), await newTenant(own)]
+    await one.linkedBot()
+    const template = await one.template({ issue_limit: 5 })
+    await one.issue(template.id)
+    await two.draft()
+    const { applications, templates } = contract.platform
+    const apps = (await one.operator(applications, {})).data.items
+    const ofOne = (await one.console(contract.apps.get, { appId: one.appId })).data
+    expect(apps.find((it) => it.id === one.appId)).toEqual(ofOne)
+    expect([apps.length, ofOne.linkedBots.length]).toEqual([2, 1])
+    const all = (await one.operator(templates, {})).data
+    expect([all.pagination.total, all.items.map((it) => it.applicationName)]).toEqual([2, ['Shop', 'Shop']])
+    const filter = { application_id: one.appId, status: 'active' } as const
+    expect((await one.operator(templates, filter)).data.items).toMatchObject([
+      { id: template.id, issuedCount: 1, issueLimit: 5, applicationName: 'Shop' },
+    ])
+    expect((await one.operator(templates, { application_id: two.appId, status: 'active' })).data.items).toEqual([])
+    await own.close()
+  })
+})
+
+describe('injected faults', () => {
+  it('error fault returns 503 without an effect for the given number of calls', async () => {
+    const tenant = await newTenant(server)
+    const voucher = await tenant.issue()
+    const added = await tenant.operator(contract.platform.addFault, {
+      endpoint: 'vouchers.redeem',
+      kind: 'error',
+      times: 2,
+    })
+    expect(added.data).toMatchObject({ endpoint: 'vouchers.redeem', kind: 'error', times: 2, left: 2, rate: null })
+    const redeem = () => tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) })
+    for (let time = 0; time < 2; time++) {
+      const response = await redeem()
+      expect([response.status, response.code, response.headers['retry-after']]).toEqual([
+        503,
+        'SERVICE_UNAVAILABLE',
+        '1',
+      ])
+    }
+    expect((await redeem()).status).toBe(200)
+  })
+
+  it('delay fault delays the response of the next call by the given number of milliseconds', async () => {
+    const order: unknown[] = []
+    const delay = async (ms: number) => {
+      order.push(`a delay of ${ms} ms begins`)
+      await setImmediate()
+      order.push('the delay ends')
+    }
+    const own = testApp({ faults: Object.assign(new Faults(testFaultSources), { delay }) })
+    const tenant = await newTenant(own)
+    await tenant.operator(contract.platform.addFault, { endpoint: 'apps.list', kind: 'delay', times: 1, delay_ms: 30 })
+    order.push((await tenant.console(contract.apps.list, {})).status)
+    expect(order).toEqual(['a delay of 30 ms begins', 'the delay ends', 200])
+    await own.close()
+  })
+
+  it('faults apply in the order in which they were added, until they are removed', async () => {
+    const tenant = await newTenant(server)
+    const add = (kind: 'error' | 'delay') =>
+      tenant.operator(contract.platform.addFault, { endpoint: 'apps.list', kind, times: 1, delay_ms: 0 })
+    await add('error')
+    await add('delay')
+    const list = async () => (await tenant.console(contract.apps.list, {})).status
+    expect([await list(), await list()]).toEqual([503, 200])
+    await add('error')
+    await add('error')
+    expect((await tenant.operator(contract.platform.clearFaults, {})).data).toEqual({ removed: 2 })
+    expect(await list()).toBe(200)
+    expect((await tenant.operator(contract.platform.clearFaults, {})).data).toEqual({ removed: 0 })
+  })
+
+  it('faults are listed with the calls that are left, and removed one by one', async () => {
+    const tenant = await newTenant(server)
+    const fault = { endpoint: 'apps.list', kind: 'error', times: 2, rate: 1 } as const
+    const one = (await tenant.operator(contract.platform.addFault, fault)).data
+    const two = (await tenant.operator(contract.platform.addFault, { ...fault, kind: 'delay', delay_ms: 0 })).data
+    const list = async () => (await tenant.operator(contract.platform.faults, {})).data.items
+    expect((await tenant.console(contract.apps.list, {})).status).toBe(503)
+    expect(await list()).toEqual([{ ...one, left: 1 }, two])
+    expect((await tenant.operator(contract.platform.removeFault, { faultId: one.id })).data).toEqual({
+      ...one,
+      left: 1,
+    })
+    expect((await tenant.console(contract.apps.list, {})).status).toBe(200)
+    expect(await list()).toEqual([{ ...two, left: 1 }])
+    await tenant.operator(contract.platform.clearFaults, {})
+  })
+
+  it.each([
+    [
+      { endpoint: 'vouchers.redem', kind: 'error', times: 1 },
+      { pointer: '/endpoint', suggestion: 'did you mean vouchers.redeem?' },
+    ],
+    [{ endpoint: 'platform.addFault', kind: 'error', times: 1 }, { pointer: '/endpoint' }],
+    [{ endpoint: 'apps.list', kind: 'delay', times: 1 }, { pointer: '/delay_ms' }],
+    [{ endpoint: 'apps.list', kind: 'explode', times: 1 }, { pointer: '/kind' }],
+    [{ endpoint: 'apps.list', kind: 'error', times: 0 }, { pointer: '/times' }],
+    [{ endpoint: 'apps.list', kind: 'error' }, { pointer: '/times' }],
+    [{ endpoint: 'apps.list', kind: 'error', rate: 0 }, { pointer: '/rate' }],
+    [{ endpoint: 'apps.list', kind: 'error', rate: 1.5 }, { pointer: '/rate' }],
+    [{ endpoint: 'apps.list', kind: 'delay', times: 1, delay_ms: 60_001 }, { pointer: '/delay_ms' }],
+  ])('invalid fault %j is refused', async (input, issue) => {
+    const operator = callerOf(server.send, server.operatorKey)
+    const response = await operator(contract.platform.addFault, input as never)
+    expect(response.status).toBe(400)
+    expect(response.details.errors).toMatchObject([issue])
+  })
+})
+
+describe('operator API over a real socket', () => {
+  let live: LiveServer
+  beforeAll(async () => {
+    live = await liveServer()
+  })
+  afterAll(() => live.close())
+
+  it.each(['issue', 'redeem', 'reverse'] as const)(
+    'retry of %s after a dropped response gets the same response and has no further effect',
+    async (name) => {
+      const tenant = await newTenant(live)
+      const voucher = await tenant.issue()
+      const redemption = name === 'reverse' ? await tenant.redeem(voucher) : undefined
+      const call = () => {
+        if (name === 'redeem')
+          return tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) }, { key: 'K' })
+        if (redemption !== undefined) {
+          return tenant.runtime(contract.vouchers.reverse, { redemptionId: redemption.id }, { key: 'K' })
+        }
+        const input = { template_id: voucher.templateId, external_issue_id: 'dropped', recipient_user_id: 'user-1' }
+        return tenant.runtime(contract.vouchers.issue, input, { key: 'K' })
+      }
+      await tenant.operator(contract.platform.addFault, {
+        endpoint: `vouchers.${name}`,
+        kind: 'drop_response',
+        times: 1,
+      })
+      await expect(call()).rejects.toMatchObject({ code: 'ECONNRESET' })
+      const retry = await call()
+      expect(retry.headers['idempotent-replayed']).toBe('true')
+      expect(retry.status).toBe(name === 'issue' ? 201 : 200)
+      expect((await call()).sameness).toBe(retry.sameness)
+      const [template] = (await tenant.runtime(contract.templates.list, {})).data.items
+      expect(template?.issuedCount).toBe(name === 'issue' ? 2 : 1)
+    },
+  )
+
+  it('request log contains routes and codes, never values of a request', async () => {
+    const tenant = await newTenant(live)
+    await tenant.operator(contract.platform.addFault, { endpoint: 'apps.list', kind: 'error', times: 1 })
+    await tenant.console(contract.apps.list, {})
+    const voucher = await tenant.issue(undefined, { key: 'secret-key' })
+    const input = {
+      template_id: voucher.templateId,
+      external_issue_id: voucher.externalIssueId,
+      recipient_user_id: 'user-1',
+    }
+    await tenant.runtime(contract.vouchers.issue, input, { key: 'secret-key' })
+    await tenant.runtime(contract.templates.list, { external_template_id: 'secret-query' })
+    await tenant.runtime(contract.vouchers.redemption, { redemptionId: 'secret-id' })
+    await live.send({ method: 'GET', path: '/secret/path?a=b' })
+    const response = await live.send({
+      method: 'GET',
+      path: contract.platform.requests.path,
+      headers: { authorization: `Bearer ${live.operatorKey}` },
+    })
+    expect(response.headers['content-type']).toBe('application/x-ndjson')
+    expect(response.text).not.toContain('secret')
+    const entries = response.text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as RequestLogEntry)
+    const last = entries.slice(-5)
+    const entry = {
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      request_id: expect.stringMatching(/^req_/),
+      application_id: tenant.appId,
+      voucher_id: null,
+      duration_ms: expect.any(Number),
+      code: null,
+      replayed: false,
+      method: 'GET',
+      status: 200,
+    }
+    const { issue } = contract.vouchers
+    const voucherId = expect.stringMatching(/^vch_/)
+    const issued = { endpoint: issue.id, method: 'POST', path: issue.path, status: 201, voucher_id: voucherId }
+    expect(last).toEqual([
+      { ...entry, ...issued },
+      { ...entry, ...issued, replayed: true },
+      { ...entry, endpoint: 'templates.list', path: contract.templates.list.path },
+      {
+        ...entry,
+        endpoint: 'vouchers.redemption',
+        path: contract.vouchers.redemption.path,
+        status: 404,
+        code: 'REDEMPTION_NOT_FOUND',
+      },
+      { ...entry, endpoint: null, path: null, status: 404, code: 'ROUTE_NOT_FOUND', application_id: null },
+    ])
+    const failed = entries.filter((it) => it.endpoint === 'apps.list').at(-1)
+    expect(failed).toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE', application_id: null })
+  })
+
+  it('request log can be streamed while calls are made', async () => {
+    const tenant = await newTenant(live)
+    const response = await fetch(`${live.baseUrl}${contract.platform.requests.path}?follow=true`, {
+      headers: { authorization: `Bearer ${live.operatorKey}` },
+    })
+    const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
+    const marked = await live.send({ method: 'GET', path: '/a-marked-request' })
+    let text = ''
+    while (!text.includes(marked.headers['x-request-id'] as string) || !text.includes('\n')) {
+      const { value, done } = await reader.read()
+      if (done) throw new Error('the log ended')
+      text += value
+    }
+    // The last chunk may end within a line.
+    const lines = text.slice(0, text.lastIndexOf('\n')).split('\n')
+    expect(lines.every((line) => typeof JSON.parse(line) === 'object')).toBe(true)
+    await reader.cancel()
+    expect(tenant.appId).toMatch(/^app_/)
+  })
+
+  it('request log does not support HEAD', async () => {
+    const headers = { authorization: `Bearer ${live.operatorKey}` }
+    const response = await live.send({ method: 'HEAD', path: contract.platform.requests.path, headers })
+    expect([response.status, response.headers.allow]).toEqual([405, 'GET'])
+  })
+})
+
+describe('health and readiness', () => {
+  it('healthz and readyz return 200 while the store is readable', async () => {
+    for (const [path, data] of [
+      ['/healthz', { status: 'ok', instanceId: 'instance' }],
+      ['/readyz', { status: 'ready' }],
+    ] as const) {
+      const response = await server.send({ method: 'GET', path })
+      expect([response.status, response.data]).toEqual([200, data])
+      expect((await server.send({ method: 'HEAD', path })).status).toBe(200)
+    }
+  })
+
+  it('readyz returns 503 while the store is unreadable, but healthz still returns 200', async () => {
+    const own = testApp()
+    await own.deps.store.close()
+    const ready = await own.send({ method: 'GET', path: '/readyz' })
+    expect([ready.status, ready.code, ready.headers['retry-after']]).toEqual([503, 'SERVICE_UNAVAILABLE', '1'])
+    expect((await own.send({ method: 'GET', path: '/healthz' })).status).toBe(200)
+    await own.close()
+  })
+
+  it('/metrics counts calls by endpoint, status and failure code in the text format', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    await tenant.runtime(contract.vouchers.redemption, { redemptionId: 'rdm_secret' })
+    await own.send({ method: 'GET', path: '/secret-path' })
+    const { text, headers } = await own.send({ method: 'GET', path: '/metrics' })
+    expect(headers['content-type']).toContain('text/plain')
+    const counted = text.split('\n').filter((line) => line.startsWith('voucherctl_http_requests_total{'))
+    expect(counted).toContain(
+      `voucherctl_http_requests_total{endpoint="vouchers.redemption",method="GET",status="404",code="REDEMPTION_NOT_FOUND",store="${storeName}"} 1`,
+    )
+    expect(counted).toContain(
+      `voucherctl_http_requests_total{endpoint="none",method="GET",status="404",code="ROUTE_NOT_FOUND",store="${storeName}"} 1`,
+    )
+    expect(text).toContain('voucherctl_http_request_duration_seconds_bucket{')
+    expect(text).toContain('process_cpu_seconds_total')
+    expect(text).not.toContain('secret')
+    await own.close()
+  })
+})
+
+describe('metrics', () => {
+  const scrape = async (headers: Readonly<Record<string, string>> = {}, remoteAddress = '127.0.0.1') => {
+    await server.app.ready()
+    return inject(server.app.respond, { method: 'GET', url: '/metrics', headers, remoteAddress })
+  }
+
+  it('/metrics is available to loopback clients and the operator; others get 404', async () => {
+    const operator = { authorization: `Bearer ${server.operatorKey}` }
+    const refused = [await scrape({}, '192.0.2.1'), await scrape({ 'x-forwarded-for': '192.0.2.1' })]
+    for (const response of refused)
+      expect([response.statusCode, response.json().code]).toEqual([404, 'ROUTE_NOT_FOUND'])
+    for (const response of [await scrape(), await scrape({}, '::1'), await scrape(operator, '192.0.2.1')]) {
+      expect([response.statusCode, response.headers['content-type']]).toEqual([
+        200,
+        expect.stringContaining('text/plain'),
+      ])
+    }
+  })
+
+  it('/metrics text is computed at most once a second and shared by concurrent callers', async () => {
+    let now = 0
+    const metrics = createMetrics('memory', () => now)
+    const count = (text: Buffer) => /_requests_total\{.*\} (\d+)/.exec(text.toString())?.[1]
+    const call = { endpoint: 'vouchers.verify', method: 'POST', status: 200, code: null, seconds: 0.001 }
+    metrics.observe(call)
+    const [first, second] = await Promise.all([metrics.text(), metrics.text()])
+    metrics.observe(call)
+    now = 999
+    expect([await metrics.text(), second]).toEqual([first, first])
+    expect((await metrics.text()) === first).toBe(true)
+    expect(count(first)).toBe('1')
+    now = 1_000
+    expect(count(await metrics.text())).toBe('2')
+  })
+
+  it('/metrics names end in _total exactly if they are counters', async () => {
+    const { body } = await scrape()
+    const types = [...body.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type]) => ({ name, type }))
+    expect(types.length).toBeGreaterThan(20)
+    expect(types.filter(({ name, type }) => name.endsWith('_total') !== (type === 'counter'))).toEqual([])
+  })
+})
+
+it('list of application tokens is readable while the store cannot write', async () => {
+  const tenant = await newTenant(server)
+  const store: Store = { ...server.deps.store, write: () => Promise.reject(new StoreUnavailable('disk full')) }
+  const full = testApp({ store, tokenUses: new TokenUses(store) })
+  const inFull = (endpoint: Endpoint, credential: string, input = {}) =>
+    full.send({ ...wireOf(endpoint, input), headers: { authorization: `Bearer ${credential}` } })
+  expect((await inFull(contract.templates.list, tenant.token)).status).toBe(200)
+  expect((await inFull(contract.tokens.list, tenant.jwt, { appId: tenant.appId })).status).toBe(200)
+  await full.close()
+})

@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ruleOf } from '../../../src/conform/probe.js'
+import { isWhole, someOf } from '../extent.js'
+import { type Reference, startReference } from './conform.js'
+import type { Deviant } from './deviants.js'
+
+/**
+ * Tests that each probe reports its deviant server. In the long project the probes of all rules run with the first one
+ * of a rule, and those of the other rules report nothing. Each rule has a reference of its own, because an account has at most 20 bots.
+ */
+export function testDeviants(
+  rules: readonly string[],
+  deviants: readonly Deviant[],
+  options: { readonly autoApprove?: boolean } = {},
+): void {
+  const byRule = new Map<string, Deviant[]>()
+  for (const it of someOf(deviants))
+    byRule.set(ruleOf({ id: it[0] }), [...(byRule.get(ruleOf({ id: it[0] })) ?? []), it])
+  describe.each([...byRule])('rule %s', (rule, own) => {
+    let reference: Reference
+    beforeAll(async () => {
+      reference = await startReference(options)
+    })
+    afterAll(() => reference.close())
+
+    test.each(own)('reports the deviant server of %s', async (id, deviate) => {
+      const only = isWhole && id === own[0]?.[0] ? [rule, ...rules] : [rule]
+      const { results } = await reference.run({ only, deviate })
+      const reported = results.filter(({ result }) => result === 'differs')
+      expect(reported.map(({ probe }) => probe)).toContain(id)
+      expect(reported.filter((it) => it.rule !== rule)).toEqual([])
+    })
+  })
+}

@@ -1,0 +1,35 @@
+import type { Op, Statement, Step } from '../../../src/store/operation.js'
+import type { Store } from '../../../src/store/store.js'
+
+/** Runs a write operation on a store and returns the steps that it yielded: SQLite itself ignores locks. */
+export async function stepsOf(store: Store, op: () => Op<unknown>): Promise<readonly Step[]> {
+  return store.write(function* () {
+    const steps: Step[] = []
+    const running = op()
+    let step = running.next()
+    while (!step.done) {
+      steps.push(step.value)
+      step = running.next(yield step.value)
+    }
+    return steps
+  })
+}
+
+/** The statements of a step: one, or those of a batch. */
+export const statementsOf = (step: Step): readonly Statement[] =>
+  step.kind === 'several' ? step.statements : 'sql' in step ? [step] : []
+
+/** The locks of an operation in order, such as `row applications` or `subject seed`. */
+export async function locksOf(store: Store, op: () => Op<unknown>): Promise<readonly string[]> {
+  return (await stepsOf(store, op)).flatMap((step) => {
+    if (step.kind === 'lock') return [`subject ${step.subject}`]
+    return statementsOf(step).flatMap(({ lock, sql }) =>
+      lock === undefined ? [] : [`${typeof lock === 'string' ? lock : 'skip'} ${/\bfrom (\w+)/.exec(sql)?.[1]}`],
+    )
+  })
+}
+
+/** The subjects that an operation notifies. */
+export async function noticesOf(store: Store, op: () => Op<unknown>): Promise<readonly string[]> {
+  return (await stepsOf(store, op)).flatMap((step) => (step.kind === 'notify' ? [step.subject] : []))
+}
