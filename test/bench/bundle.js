@@ -16,7 +16,7 @@ export async function bundle(name) {
   mkdirSync(cache, { recursive: true })
   const outfile = join(cache, `${name}.mjs`)
   await build({
-    input: fileURLToPath(new URL(`programs/${name}.js`, import.meta.url)),
+    input: fileURLToPath(new URL(`programs/${name}`, import.meta.url)),
     platform: 'node',
     external: ['@photostructure/sqlite'],
     transform: { target: 'node20.19' },

@@ -11,14 +11,15 @@ import { run } from '../../../src/store/operation.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { openDatabase } from '../../../src/store/sqlite/engine.js'
 import { openSqliteStore } from '../../../src/store/sqlite/store.js'
-import { issue, issueGroup, redeem, redeemGroup } from '../../../src/store/vouchers.js'
+import type { Store } from '../../../src/store/store.js'
+import { type HashedCredential, issue, issueGroup, redeem, redeemGroup } from '../../../src/store/vouchers.js'
 
 const ALONE_SECONDS = 10
 const PER_SECOND = 100
 /** Number of vouchers: enough for all redeems of a run. */
 const VOUCHERS = 40_000
 
-const [, , records, place] = process.argv
+const [, , records, place = ''] = process.argv
 const onPostgres = place.startsWith('postgres:')
 const open = () => (onPostgres ? openPostgresStore({ url: place, env: {} }) : openSqliteStore(place))
 const key = { id: 'key', derive: randomBytes(32), index: randomBytes(32) }
@@ -26,6 +27,7 @@ const keys = { current: key, all: [key] }
 const applicationId = 'app_expiry'
 const templateId = 'tpl_expiry'
 const now = Date.now()
+const source = { requestId: 'req_expiry', calledBy: 'tok_expiry' }
 
 process.once('message', async () => {
   await (await open()).close()
@@ -41,7 +43,7 @@ process.once('message', async () => {
       [applicationId, templateId],
     ),
   )
-  const codes = []
+  const codes: string[] = []
   for (let n = 0; n < VOUCHERS; n += 500) {
     codes.push(...(await Promise.all(Array.from({ length: 500 }, (_, it) => issued(store, n + it)))))
   }
@@ -56,7 +58,7 @@ process.once('message', async () => {
   over = false
   const startedAt = performance.now()
   const beside = paced(redeems, () => over)
-  let failure
+  let failure: unknown
   const sweeper = new ExpirySweeper(store, (error) => {
     failure = error
   })
@@ -64,14 +66,17 @@ process.once('message', async () => {
   if (failure !== undefined) throw failure
   const seconds = (performance.now() - startedAt) / 1000
   over = true
-  process.send({ alone: before, beside: await beside, seconds })
+  process.send?.({ alone: before, beside: await beside, seconds })
   await store.close()
 })
 process.once('disconnect', () => process.exit())
 
 /** Stores expired idempotency records of a hundred other applications. */
-async function storeRecords(count) {
-  const insert = (id, text) => `insert into idempotency_keys (application_id, idempotency_key, fingerprint, status,
+async function storeRecords(count: number) {
+  const insert = (
+    id: string,
+    text: string,
+  ) => `insert into idempotency_keys (application_id, idempotency_key, fingerprint, status,
     subject_id, data, created_at, expires_at) select 'app_' || (n % 100), ${text}, '${'f'.repeat(43)}', 201,
     'vch_01KAJ3XQ8Y7M2N4P6R8T0V' || n, null, 0, ${now} - n from ${id}`
   if (onPostgres) {
@@ -89,10 +94,11 @@ async function storeRecords(count) {
   db.close()
 }
 
-async function issued(store, n) {
+async function issued(store: Store, n: number): Promise<string> {
   const call = {
     applicationId,
     templateId,
+    ...source,
     externalIssueId: `order-${n}`,
     recipientUserId: 'user',
     metadata: {},
@@ -104,31 +110,32 @@ async function issued(store, n) {
   }
   const response = await store.write(() => issue(call), issueGroup(applicationId, templateId, call.externalIssueId))
   if (!response.ok) throw new Error(response.code)
-  return response.data.credentials[0].value
+  return response.data.credentials[0]?.value ?? ''
 }
 
 /** A generator whose every step redeems the next voucher. */
-function* redeemsOf(store, codes) {
+function* redeemsOf(store: Store, codes: readonly string[]) {
   for (const code of codes) {
     const hashes = [indexCredential(key.index, 'redeem_code', code.replaceAll('-', ''))]
+    const credential: HashedCredential = { type: 'redeem_code', hashes }
     const call = {
       applicationId,
-      hashes,
-      credentialType: 'redeem_code',
+      ...source,
+      credential,
       metadata: {},
       idempotencyKey: { value: randomUUID(), fingerprint: 'f' },
       redemptionId: newId('rdm', now, randomBytes),
       newDeliveryId: () => newId('dlv', now, randomBytes),
       now,
     }
-    yield () => store.write(() => redeem(call), redeemGroup(applicationId, hashes))
+    yield () => store.write(() => redeem(call), redeemGroup(applicationId, credential))
   }
 }
 
 /** Starts redeems on schedule, even while earlier ones run; measures each from its scheduled time, in milliseconds. */
-async function paced(redeems, isOver) {
-  const durations = []
-  const running = []
+async function paced(redeems: ReturnType<typeof redeemsOf>, isOver: () => boolean) {
+  const durations: number[] = []
+  const running: Promise<void>[] = []
   const startedAt = performance.now()
   for (let n = 0; !isOver(); ) {
     for (; startedAt + (n * 1000) / PER_SECOND <= performance.now(); n++) {
@@ -146,6 +153,6 @@ async function paced(redeems, isOver) {
   }
   await Promise.all(running)
   durations.sort((a, b) => a - b)
-  const at = (share) => durations[Math.min(durations.length - 1, Math.floor(durations.length * share))]
+  const at = (share: number) => durations[Math.min(durations.length - 1, Math.floor(durations.length * share))]
   return { count: durations.length, p50: at(0.5), p99: at(0.99), max: durations.at(-1) }
 }

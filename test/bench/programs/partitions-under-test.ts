@@ -8,12 +8,12 @@ import { indexCredential } from '../../../src/domain/credentials.js'
 import { newId } from '../../../src/domain/ids.js'
 import { run } from '../../../src/store/operation.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
-import { issue, issueGroup, redeem, redeemGroup, verify } from '../../../src/store/vouchers.js'
+import { type HashedCredential, issue, issueGroup, redeem, redeemGroup, verify } from '../../../src/store/vouchers.js'
 import { createPartitioned } from '../../support/postgres/partitioned.js'
 
 const CONCURRENCY = 32
 
-const [, , url, partitions, options] = process.argv
+const [, , url = '', partitions, options] = process.argv
 if (Number(partitions) > 0) await createPartitioned(url, Number(partitions))
 const store = await openPostgresStore({ url, env: { PGOPTIONS: options || undefined } })
 const key = { id: 'key', derive: randomBytes(32), index: randomBytes(32) }
@@ -21,9 +21,9 @@ const keys = { current: key, all: [key] }
 const summaries = new Map()
 let made = 0
 
-const nameOf = (n) => [`app_${String(n).padStart(26, '0')}`, `tpl_${String(n).padStart(26, '0')}`]
+const nameOf = (n: number) => [`app_${String(n).padStart(26, '0')}`, `tpl_${String(n).padStart(26, '0')}`] as const
 
-async function prepare(applications) {
+async function prepare(applications: number) {
   for (; made < applications; made++) {
     await store.write(() =>
       run(
@@ -38,11 +38,17 @@ async function prepare(applications) {
   }
 }
 
+interface Job {
+  readonly applications: number
+  readonly count: number
+}
+
 /** @returns issue, verify and redeem calls per second */
-async function runAll({ applications, count }) {
+async function runAll({ applications, count }: Job) {
   const now = Date.now()
-  const issued = []
-  const common = { metadata: {}, newDeliveryId: () => newId('dlv', now, randomBytes), now }
+  const issued: { readonly applicationId: string; readonly credential: HashedCredential }[] = []
+  const source = { requestId: 'req_partitions', calledBy: 'tok_partitions' }
+  const common = { ...source, metadata: {}, newDeliveryId: () => newId('dlv', now, randomBytes), now }
   const issuing = await timed(count, async (n) => {
     const [applicationId, templateId] = nameOf(randomInt(applications))
     const externalIssueId = `order-${now}-${n}`
@@ -60,35 +66,35 @@ async function runAll({ applications, count }) {
     const { data } = succeeded(
       await store.write(() => issue(call), issueGroup(applicationId, templateId, externalIssueId)),
     )
-    const [{ value }] = data.credentials
-    issued.push({ applicationId, hashes: [indexCredential(key.index, 'redeem_code', value.replaceAll('-', ''))] })
+    const code = data.credentials[0]?.value ?? ''
+    const hashes = [indexCredential(key.index, 'redeem_code', code.replaceAll('-', ''))]
+    issued.push({ applicationId, credential: { type: 'redeem_code', hashes } })
   })
   const verifying = await timed(count, async (n) => {
-    const { applicationId, hashes } = issued[n]
-    succeeded(await store.read(() => verify(applicationId, hashes, undefined, now, summaries)))
+    const { applicationId, credential } = issued[n] as (typeof issued)[0]
+    succeeded(await store.read(() => verify(applicationId, credential, undefined, now, summaries)))
   })
   const redeeming = await timed(count, async (n) => {
-    const { applicationId, hashes } = issued[n]
+    const { applicationId, credential } = issued[n] as (typeof issued)[0]
     const call = {
       ...common,
       applicationId,
-      hashes,
-      credentialType: 'redeem_code',
+      credential,
       idempotencyKey: { value: randomUUID(), fingerprint: 'f' },
       redemptionId: newId('rdm', now, randomBytes),
     }
-    succeeded(await store.write(() => redeem(call), redeemGroup(applicationId, hashes)))
+    succeeded(await store.write(() => redeem(call), redeemGroup(applicationId, credential)))
   })
   return { issue: issuing, verify: verifying, redeem: redeeming }
 }
 
-function succeeded(response) {
+function succeeded<T extends { readonly ok: boolean }>(response: T): Extract<T, { readonly ok: true }> {
   if (!response.ok) throw new Error(JSON.stringify(response))
-  return response
+  return response as Extract<T, { readonly ok: true }>
 }
 
 /** Makes `count` calls, CONCURRENCY at a time; returns calls per second. */
-async function timed(count, call) {
+async function timed(count: number, call: (n: number) => Promise<void>) {
   let begun = 0
   const startedAt = performance.now()
   const one = async () => {
@@ -98,12 +104,12 @@ async function timed(count, call) {
   return (count * 1000) / (performance.now() - startedAt)
 }
 
-process.on('message', async (job) => {
-  if (job.prepare !== undefined) process.send(await prepare(job.prepare).then(() => 'prepared'))
-  else process.send(await runAll(job))
+process.on('message', async (job: Job | { readonly prepare: number }) => {
+  if ('prepare' in job) process.send?.(await prepare(job.prepare).then(() => 'prepared'))
+  else process.send?.(await runAll(job))
 })
 process.once('disconnect', async () => {
   await store.close()
   process.exit()
 })
-process.send('ready')
+process.send?.('ready')
