@@ -1,6 +1,10 @@
 import { hasCheckSymbol, readRedeemCode } from '../credential-symbols.js'
 
-const TOKEN = /(?:sop|sbot|opk)_[\w-]{16,}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/gi
+const TOKEN = /(?:sop|sbot|opk)_[\w-]{16,}/gi
+/** Parts with a dot between them. A match begins only where a word does: otherwise a long word takes quadratic time. */
+const DOTTED = /(?<![\w-])[\w-]{11,}\.[\w-]{8,}(?:\.[\w-]*)*/g
+/** Beginning of a JWT, and minimum length of what follows it in the first part. */
+const JWT_BEGINNING = /eyJ[\w-]{8}/i
 const QR_TOKEN = /VQ1-[0-9A-Z]{20,}/gi
 /** Four groups of four symbols, with what people type between them. */
 const CODE =
@@ -19,6 +23,10 @@ export function replaceSecretForms(
   if (text.length < SHORTEST) return text
   return text
     .replace(TOKEN, tokenText)
+    .replace(DOTTED, (it) => {
+      const at = it.search(JWT_BEGINNING)
+      return at === -1 ? it : `${it.slice(0, at)}${tokenText(it.slice(at))}`
+    })
     .replace(QR_TOKEN, codeText)
     .replace(CODE, (it) => (isCode(it) ? codeText(it) : it))
     .replace(CODE_IN_NAME, (it) => (hasCode(it) ? codeText(it) : it))

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { replaceSecretForms } from '../../../src/contract/values/secret-forms.js'
+
+const shown = (text: string) =>
+  replaceSecretForms(
+    text,
+    () => '[token]',
+    () => '[code]',
+  )
+
+const jwt = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl'
+
+test.each([
+  [`Bearer ${jwt}`, 'Bearer [token]'],
+  [`a-long-name.${jwt}`, 'a-long-name.[token]'],
+  [`key_${jwt}, then`, 'key_[token], then'],
+  ['eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.', '[token]'],
+  ['sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ.', '[token].'],
+  ['M9S3-46Q3-D25V-T4FJ', '[code]'],
+  ['m9s3 46q3\u200bd25v\u2013t4fj', '[code]'],
+  ['redeem-M9S346Q3D25VT4FJ-1', 'redeem-[code]-1'],
+])('replaceSecretForms() replaces the secret in %j', (text, expected) => expect(shown(text)).toBe(expected))
+
+test.each([
+  'eyJ is how a JWT begins',
+  'profiles list --json',
+  'm9s3 46q3 d25v t4fk',
+  'a-word-of-eleven.and-another-word',
+  'vch_01KAJ3XQ8Y7M2N4P6R8T0V2W4X',
+])('replaceSecretForms() does not change %j', (text) => expect(shown(text)).toBe(text))
+
+// With quadratic time each of these texts would take minutes.
+test.each(['eyJ', 'eyJ-', 'aaaaaaaaaaa', 'aaa1-', 'aaa1 ', 'a.', 'VQ1-', 'sop_', '\u200b'])(
+  'replaceSecretForms() takes linear time for a megabyte of "%s"',
+  (part) => {
+    const text = part.repeat(1_000_000 / part.length)
+    expect(shown(`${text} M9S3-46Q3-D25V-T4FJ`)).toMatch(/\[code\]$/)
+  },
+)
