@@ -3,8 +3,11 @@ export function wrap(text: string, width: number, indent = ''): string[] {
   return wrapWords(text.split(' '), width, indent)
 }
 
-/** Matches the spaces that are not in a suggested command, which stays on one line so that it can be copied. */
-const SPACES = / (?=(?:[^`]*`[^`]*`)*[^`]*$)/
+/** Splits a text at spaces, except in a suggested command, which stays on one line so that it can be copied. */
+function wordsOf(text: string): string[] {
+  const words = text.replace(/`[^`]*`/g, (command) => command.replaceAll(' ', '\0')).split(' ')
+  return words.map((it) => it.replaceAll('\0', ' '))
+}
 
 /** Matches what the further lines of a message are indented by: its own indent, and the label of its first line. */
 const START = /^ *(?:(?:error|hint|warning|note): )?/
@@ -18,7 +21,7 @@ export function wrapMessage(message: string, width: number): string {
   const broken = message.split('\n').flatMap((line) => {
     if (lengthOf(line) <= width) return [line]
     const [start] = START.exec(line.replaceAll(COLOURS, '')) ?? ['']
-    const [first = '', ...words] = line.trimStart().split(SPACES)
+    const [first = '', ...words] = wordsOf(line.trimStart())
     const own = line.slice(0, line.length - line.trimStart().length)
     return wrapWords([own + first, ...words], width, ' '.repeat(start.length))
   })

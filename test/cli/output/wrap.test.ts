@@ -19,4 +19,11 @@ describe('wrapMessage', () => {
     expect(wrapMessage(coloured, 14)).toBe(coloured)
     expect(wrapMessage(coloured, 13)).toBe('\u001b[31merror:\u001b[39m one\n       two')
   })
+
+  // With quadratic time this text would take minutes.
+  test('takes linear time for a megabyte of words and backticks', () => {
+    const lines = wrapMessage(' `a` b'.repeat(160_000), 80).split('\n')
+    expect(lines.every((it) => it.length <= 80)).toBe(true)
+    expect(lines.length).toBeGreaterThan(10_000)
+  })
 })
