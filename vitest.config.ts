@@ -12,7 +12,7 @@ const onlySqlite = [
 const withoutStore = [
   'test/store/{sessions,move/read}.test.ts',
   'test/server/{credential-kinds,faults,jwks,limits,order,stop,wire}*.test.ts',
-  'test/server/http/{connections,fuzz,pipelining,raw,refused,stall}*.test.ts',
+  'test/server/http/{connections,fuzz,pipelining,raw,stall}*.test.ts',
   'test/server/observe/*.test.ts',
   'test/server/delivery/{bounds,connections,guard*,sender*}.test.ts',
   'test/server/transport/{broken-off,fuzz,inner,keys,required,vectors}*.test.ts',

@@ -11,7 +11,7 @@ import { bundle } from './bundle.js'
 
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)))
 const bundleOnly = process.argv.includes('--bundle')
-// The build writes this file last.
+// The build sets the time of this file when it has finished.
 const stamp = bundleOnly ? 'dist/schemas/differences.schema.json' : 'dist/types/client/index.d.ts'
 
 // Test runs, fault campaigns and npm ci all start a build, although sources have rarely changed.

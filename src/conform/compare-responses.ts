@@ -83,7 +83,7 @@ interface Place {
   readonly at: string
   readonly member: string
   readonly found: ResponseDifference[]
-  /** True if null matches any type, because optional members differ between platforms. */
+  /** True if null is ignored when types are compared: these objects may differ in optional members. */
   readonly ignoresNull: boolean
   /** Whether the items of lists are of the same objects. */
   readonly itemsFit: boolean

@@ -64,13 +64,17 @@ export class Recorder {
 
   /** Records that a probe sends bytes that a recording does not hold. */
   raw(probe: string): void {
-    this.#write({ probe, not_playable: 'A recording does not hold bytes that a probe sends over its own connection.' })
+    this.#write({
+      probe,
+      not_replayable: 'A recording does not hold bytes that a probe sends over its own connection.',
+    })
   }
 
   record({ probe, request, response, sentAt, pausedMs, isConcurrent }: Exchange): void {
     const { method, path } = request
-    const unplayable = (why: string) => this.#write({ probe, not_playable: why, request: { method, path } })
-    if (encryptedPaths.test(path)) return unplayable('A recording does not hold messages of the encrypted transport.')
+    const notReplayable = (why: string) => this.#write({ probe, not_replayable: why, request: { method, path } })
+    if (encryptedPaths.test(path))
+      return notReplayable('A recording does not hold messages of the encrypted transport.')
     const recorded = this.#request(request)
     this.#secrets.addFrom(response.json)
     const number = this.#count + 1
@@ -78,7 +82,7 @@ export class Recorder {
     if (recorded === undefined) {
       const shown = this.#secrets.hasPart(path) ? '/…' : this.#secrets.hide(path)
       const why = 'It sends a part of a secret, which a recording does not hold.'
-      return this.#write({ probe, not_playable: why, request: { method, path: shown } })
+      return this.#write({ probe, not_replayable: why, request: { method, path: shown } })
     }
     const { path: shown } = recorded
     const why = this.#receiving.has(probe)
@@ -86,7 +90,7 @@ export class Recorder {
       : isConcurrent
         ? 'It was sent at the same time as another call, so that its result depends on their order.'
         : undefined
-    if (why !== undefined) return this.#write({ probe, not_playable: why, request: { method, path: shown } })
+    if (why !== undefined) return this.#write({ probe, not_replayable: why, request: { method, path: shown } })
     this.#write({
       probe,
       at_ms: Math.max(0, Math.round(sentAt - this.#startedAt)),

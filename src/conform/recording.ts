@@ -42,12 +42,12 @@ interface ExchangeBase {
 }
 
 /** An exchange that cannot be replayed: as much of its request as the file may hold. */
-interface UnplayableExchange extends ExchangeBase {
-  readonly not_playable: string
+interface SkippedExchange extends ExchangeBase {
+  readonly not_replayable: string
   readonly request?: Pick<RecordedRequest, 'method' | 'path'>
 }
 
-export interface PlayableExchange extends ExchangeBase {
+export interface ReplayableExchange extends ExchangeBase {
   readonly request: RecordedRequest
   readonly response: RecordedResponse
   /** When the call began, after `recorded_at` of the header. */
@@ -56,7 +56,7 @@ export interface PlayableExchange extends ExchangeBase {
   readonly pause_ms?: number
 }
 
-export type RecordedExchange = PlayableExchange | UnplayableExchange
+export type RecordedExchange = ReplayableExchange | SkippedExchange
 
 export interface Recording {
   readonly header: RecordingHeader
@@ -104,7 +104,8 @@ const isOptionalText = (value: unknown) => value === undefined || isText(value)
 function exchangeFault(it: Members, number: number): string | undefined {
   if (it.exchange !== number) return `is not exchange ${number}: a line is missing, or was moved or added`
   if (!isText(it.probe)) return 'has no probe'
-  if (it.not_playable !== undefined) return isText(it.not_playable) ? undefined : 'has a not_playable that is no text'
+  if (it.not_replayable !== undefined)
+    return isText(it.not_replayable) ? undefined : 'has a not_replayable that is no text'
   const request = asMembers(it.request)
   if (request === undefined) return 'has no request'
   return (

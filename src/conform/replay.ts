@@ -14,10 +14,10 @@ import {
   visitScalars,
 } from './placeholders.js'
 import {
-  type PlayableExchange,
   type RecordedExchange,
   type RecordedRequest,
   type Recording,
+  type ReplayableExchange,
   thingNames,
 } from './recording.js'
 import { NotApplicable, NotReachable } from './result.js'
@@ -31,7 +31,7 @@ export interface ReplayedExchange {
   readonly probe: string
   /** Method and path of the request as recorded, null if the recording does not hold them. */
   readonly request: string | null
-  readonly result: 'same' | 'differs' | 'not_playable'
+  readonly result: 'same' | 'differs' | 'not_replayable'
   readonly differences: readonly ResponseDifference[]
   /** Why the exchange cannot be played. */
   readonly reason: string | null
@@ -84,7 +84,7 @@ export async function replayRecording(options: ReplayOptions): Promise<void> {
 
 type Outcome = Pick<ReplayedExchange, 'result' | 'differences' | 'reason'>
 
-const notPlayable = (reason: string): Outcome => ({ result: 'not_playable', differences: [], reason })
+const notPlayable = (reason: string): Outcome => ({ result: 'not_replayable', differences: [], reason })
 
 /** Exchanges in a row without a response, after which the platform counts as not reachable. */
 const SILENT_MAX = 3
@@ -147,10 +147,10 @@ class RecordingReplay {
     const outcome = await this.#play(exchange, isPoll).catch((error) => this.#unplayed(error))
     this.#repeated.length = 0
     if (blocked !== undefined) return notPlayable(blocked)
-    if (whyNot !== undefined && outcome.result !== 'not_playable') return notPlayable(whyNot)
+    if (whyNot !== undefined && outcome.result !== 'not_replayable') return notPlayable(whyNot)
     if (isIndependent(probe)) return outcome
-    if (outcome.result === 'not_playable') {
-      this.#blocked.set(probe, 'It follows a call of its probe that is not playable.')
+    if (outcome.result === 'not_replayable') {
+      this.#blocked.set(probe, 'It follows a call of its probe that is not replayable.')
     } else if (exchange.request?.method !== 'GET' && outcome.differences.some((it) => it.at === 'status')) {
       this.#blocked.set(probe, 'It follows a call of its probe whose status differs.')
     }
@@ -168,7 +168,7 @@ class RecordingReplay {
   }
 
   async #play(exchange: RecordedExchange, isPoll: boolean): Promise<Outcome> {
-    if ('not_playable' in exchange) return notPlayable(exchange.not_playable)
+    if ('not_replayable' in exchange) return notPlayable(exchange.not_replayable)
     const { at_ms, pause_ms = 0, request: recorded } = exchange
     const { maxWaitMs, pause, now, signal } = this.#options
     if (pause_ms > maxWaitMs) return notPlayable(`Needs --max-wait ${Math.ceil(pause_ms / 1000)}s.`)
@@ -193,7 +193,7 @@ class RecordingReplay {
   }
 
   /** When the probe began. Its requests share these times: the same body must be sent again with an idempotency key. */
-  #timesOf({ probe, at_ms }: PlayableExchange): ProbeTimes {
+  #timesOf({ probe, at_ms }: ReplayableExchange): ProbeTimes {
     const { recording, now, startedAt } = this.#options
     const recordedAt = Date.parse(recording.header.recorded_at) + at_ms
     const times: ProbeTimes = this.#times.get(probe) ?? [recordedAt, startedAt + now() - this.#startedAt]
@@ -202,7 +202,7 @@ class RecordingReplay {
   }
 
   /** Keeps what later requests may use of a response. */
-  #take({ exchange, response }: PlayableExchange, { json }: WireResponse): void {
+  #take({ exchange, response }: ReplayableExchange, { json }: WireResponse): void {
     for (const number of [...this.#repeated, exchange]) this.#responses.set(number, json)
     visitScalars(response.body, (text, pointer) => {
       const name = /^\$\{([A-Z][A-Z_0-9]*)\}$/.exec(String(text))?.[1]
@@ -268,7 +268,7 @@ const deliveryCall = /\/(?:getUpdates|getWebhookInfo|setWebhook|deleteWebhook|we
 
 /** Why the response of a call is not compared: it depends on calls that no replay repeats. */
 function notCompared(exchange: RecordedExchange): string | undefined {
-  if ('not_playable' in exchange) return undefined
+  if ('not_replayable' in exchange) return undefined
   if (exchange.probe === 'clean-up') return 'It removes what the run made.'
   const isSuccess = exchange.response.status < 300
   if (!isSuccess || !deliveryCall.test(exchange.request.path)) return undefined
@@ -277,7 +277,7 @@ function notCompared(exchange: RecordedExchange): string | undefined {
 
 /** True if the next exchange is the same call again: after a refusal for a time, or as the next one of a poll. */
 function isRepeated(exchange: RecordedExchange, next: RecordedExchange | undefined): boolean {
-  if ('not_playable' in exchange || next === undefined || 'not_playable' in next) return false
+  if ('not_replayable' in exchange || next === undefined || 'not_replayable' in next) return false
   if (next.probe !== exchange.probe || JSON.stringify(next.request) !== JSON.stringify(exchange.request)) return false
   const { status } = exchange.response
   const { method, path } = exchange.request

@@ -30,7 +30,7 @@ interface RunResourcesOptions extends Offer {
   pause(ms: number): Promise<void>
 }
 
-/** Text for each need that a run lacks. */
+/** What a user must supply, for each need that a run lacks. */
 export const missing: Readonly<Record<Need, string>> = {
   token: 'an application token (VOUCHERCTL_TOKEN, or in the profile)',
   bot: 'a bot token (VOUCHERCTL_BOT_TOKEN, or in the profile)',

@@ -3,11 +3,11 @@ import { emptyResponse, fileResponse, jsonResponse, type PageResponse, packageVe
 import type { PageFeatures } from './features.js'
 import { PageSessions } from './page-sessions.js'
 import {
+  type AllowedOrigin,
+  allowedOriginOf,
   type PageMessage,
-  type RequestOrigin,
   refuseHost,
   refuseSite,
-  requestOriginOf,
   valuesOf,
 } from './request-origin.js'
 
@@ -25,7 +25,7 @@ export class Inspector {
   readonly #sessions: PageSessions
   readonly #features: InspectorOptions['features']
   #baseUrl = ''
-  #origin: RequestOrigin | undefined
+  #origin: AllowedOrigin | undefined
 
   constructor({ random, now, features }: InspectorOptions) {
     this.#sessions = new PageSessions(random, now)
@@ -35,7 +35,7 @@ export class Inspector {
   /** Sets the address, which is known once the port is open; until then every request is refused. */
   listen(baseUrl: string): void {
     this.#baseUrl = baseUrl
-    this.#origin = requestOriginOf(baseUrl)
+    this.#origin = allowedOriginOf(baseUrl)
   }
 
   /** A URL that opens the page once. Its secret is in the fragment, which browsers send to no server. */

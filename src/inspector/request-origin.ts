@@ -10,12 +10,12 @@ export interface PageMessage {
 }
 
 /** Host names and origin that requests to a port may have (DECISIONS.md#page-requests). */
-export interface RequestOrigin {
+export interface AllowedOrigin {
   readonly origin: string
   readonly hosts: ReadonlySet<string>
 }
 
-export function requestOriginOf(baseUrl: string): RequestOrigin {
+export function allowedOriginOf(baseUrl: string): AllowedOrigin {
   const { origin, hostname, port } = new URL(baseUrl)
   const names = ['127.0.0.1', '[::1]', 'localhost', hostname]
   // Clients leave out the default port.
@@ -29,7 +29,7 @@ export function valuesOf({ rawHeaders }: PageMessage, name: string): string[] {
 }
 
 /** Refuses a request to another name, such as one that an attacker's DNS resolves to this machine. */
-export function refuseHost({ hosts }: RequestOrigin, message: PageMessage): Refusal<'HOST_NOT_ALLOWED'> | undefined {
+export function refuseHost({ hosts }: AllowedOrigin, message: PageMessage): Refusal<'HOST_NOT_ALLOWED'> | undefined {
   const [host, ...others] = valuesOf(message, 'host')
   const isOwn = host !== undefined && others.length === 0 && hosts.has(host.toLowerCase())
   // An absolute target names a host of its own.
@@ -42,7 +42,7 @@ export function refuseHost({ hosts }: RequestOrigin, message: PageMessage): Refu
  * requests that a browser could send for a user.
  */
 export function refuseSite(
-  { origin }: RequestOrigin,
+  { origin }: AllowedOrigin,
   message: PageMessage,
   fromPage: boolean,
 ): Refusal<'CROSS_SITE_REQUEST'> | undefined {

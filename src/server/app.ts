@@ -99,8 +99,8 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
       request.route = found.route
       request.params = found.params
     }
-    const outside = refuseForeignRequest(deps, request, reply)
-    if (outside !== undefined) return sendFailure(request, reply, outside)
+    const foreign = refuseForeignRequest(deps, request, reply)
+    if (foreign !== undefined) return sendFailure(request, reply, foreign)
     if (found === undefined) return respondOutsideRoutes(request, reply)
     const refusal = request.inner === null ? refuseWithoutHost(request.raw) : undefined
     if (refusal !== undefined) return sendFailure(request, reply, refusal)

@@ -42,7 +42,7 @@ const noCheck = { check: undefined, bypassesGate: undefined }
 
 /**
  * Creates the route of an endpoint. Its steps, until the first refusal (DECISIONS.md#order-of-checks): credential,
- * application, feature and scope (`authenticate`), rate limit, body, members, Idempotency-Key header, handler. The
+ * application, feature and scope (`authenticate`), rate limit, body, input schema, Idempotency-Key header, handler. The
  * store operation of a handler replays an earlier response.
  */
 export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpoint, handler: Handler<Endpoint>): void {

@@ -31,7 +31,7 @@ export class Gate {
    * @param endWaitingCalls called when the gate has closed, to end calls that only wait
    */
   runExclusive<T>(work: () => Promise<T>, endWaitingCalls: () => void): Promise<T> {
-    return this.queue(() => this.#runExclusively(work, endWaitingCalls))
+    return this.queue(() => this.#closeAndRun(work, endWaitingCalls))
   }
 
   /** Runs `work` beside calls, after all earlier work of the gate. */
@@ -41,7 +41,7 @@ export class Gate {
     return turn
   }
 
-  async #runExclusively<T>(work: () => Promise<T>, endWaitingCalls: () => void): Promise<T> {
+  async #closeAndRun<T>(work: () => Promise<T>, endWaitingCalls: () => void): Promise<T> {
     let open = () => {}
     this.#closed = new Promise((resolve) => {
       open = resolve

@@ -49,7 +49,7 @@ export interface Call<E extends Endpoint> {
 
 type Handle<E extends Endpoint> = (input: InputOf<E>, call: Call<E>) => Promise<Reply<E>>
 
-/** A handler with a check (the issues of a body that is valid by its schema), or with another exception. */
+/** A handler with a check (the issues of a body that is valid by its schema), or one that bypasses the gate. */
 export interface CheckedHandler<E extends Endpoint> {
   readonly check?: (body: BodyOf<E>) => ValidationIssue[]
   readonly handle: Handle<E>

@@ -5,7 +5,7 @@ import type { Seed } from './seed/schema.js'
 
 type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** Decisions that a server takes over from another platform; absent ones are its own (DECISIONS.md#differences). */
+/** Decisions that a server takes over from another platform; for absent ones the server decides itself (DECISIONS.md#differences). */
 export interface Differences {
   readonly rateLimits?: Partial<Record<RateLimitName, RateLimit>>
   /** Lifetime of an application token whose creation names none. */

@@ -59,9 +59,9 @@ test('a recording holds no credential, code, token or secret, in no form', async
   }
   expect(file).toContain('${WEBHOOK_SECRET:aaaaaaa-a9a9a9a9-aaaaaa-99}')
   const { exchanges } = parsed(file)
-  const parts = exchanges.filter((it) => 'not_playable' in it)
+  const parts = exchanges.filter((it) => 'not_replayable' in it)
   expect(parts.map((it) => it.exchange)).toEqual([3, 4, 8, 9])
-  expect(parts[0]).toMatchObject({ not_playable: 'It sends a part of a secret, which a recording does not hold.' })
+  expect(parts[0]).toMatchObject({ not_replayable: 'It sends a part of a secret, which a recording does not hold.' })
 })
 
 test('a recording names what the user offered, the run, and values of earlier responses', async () => {
@@ -125,6 +125,6 @@ test('a recording names what it does not hold: raw bytes, encrypted and concurre
   const { header, exchanges } = parsed(text())
   expect(header).toMatchObject({ voucherctl_recording: 1, run: 'a1b2c3d4', base_url: reference.baseUrl })
   expect(header.not_recorded).toEqual([expect.stringContaining('bytes'), expect.stringContaining('encrypted')])
-  expect(exchanges.map((it) => 'not_playable' in it)).toEqual([true, true, true])
+  expect(exchanges.map((it) => 'not_replayable' in it)).toEqual([true, true, true])
   expect(text()).not.toMatch(/(?:secret|salt)-of-a-session/)
 })

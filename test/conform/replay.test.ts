@@ -134,24 +134,24 @@ test.each([
   expect(results.find((it) => it.result === 'differs')?.differences).toContainEqual(difference)
 })
 
-test('after a refusal in place of a success the rest of the probe is not playable', async () => {
+test('after a refusal in place of a success the rest of the probe is not replayable', async () => {
   const refusal =
     '{"success":false,"code":"VOUCHER_EXPIRED","message":"x","retryable":false,"details":{},"requestId":"r"}'
   const results = await replayed(other, session, { deviate: changed('/vouchers/redeem', () => refusal, 409) })
-  expect(results.map((it) => it.result).slice(0, 3)).toEqual(['same', 'differs', 'not_playable'])
+  expect(results.map((it) => it.result).slice(0, 3)).toEqual(['same', 'differs', 'not_replayable'])
   expect(results[1]?.differences).toEqual([{ at: 'status', recorded: '200', replayed: '409 VOUCHER_EXPIRED' }])
   expect(results[2]?.reason).toBe('It follows a call of its probe whose status differs.')
 })
 
-test('an exchange without what the user offered is not playable, with the reason', async () => {
+test('an exchange without what the user offered is not replayable, with the reason', async () => {
   const [first, second] = await replayed(other, session, { template: undefined })
-  expect(first).toMatchObject({ result: 'not_playable', reason: expect.stringContaining('--template ID') })
-  expect(second?.reason).toBe('It follows a call of its probe that is not playable.')
+  expect(first).toMatchObject({ result: 'not_replayable', reason: expect.stringContaining('--template ID') })
+  expect(second?.reason).toBe('It follows a call of its probe that is not replayable.')
   const [withoutToken] = await replayed(other, session, { credentials: {} })
   expect(withoutToken?.reason).toContain('VOUCHERCTL_TOKEN')
 })
 
-test('an exchange that sends a value which its platform did not return is not playable', async () => {
+test('an exchange that sends a value which its platform did not return is not replayable', async () => {
   const separate = session.replace(/("exchange":3,"probe":")[^"]+/, '$1session/two')
   const hidden = changed('/vouchers/redeem', (it) => it.replace('"id":"rdm_', '"identity":"rdm_'))
   const results = await replayed(other, separate, { deviate: hidden })
@@ -179,7 +179,7 @@ test('a recorded poll is repeated until the platform responds as recorded', asyn
       return { status: 200, headers: {}, body: responseOf(calls < 4 ? 'reviewing' : 'active').text }
     },
   })
-  expect(results.map((it) => it.result)).toEqual(['not_playable', 'same'])
+  expect(results.map((it) => it.result)).toEqual(['not_replayable', 'same'])
   expect(results[0]?.reason).toBe('Exchange 2 repeats it.')
   expect(calls).toBe(4)
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { refuseHost, refuseSite, requestOriginOf } from '../../src/inspector/request-origin.js'
+import { allowedOriginOf, refuseHost, refuseSite } from '../../src/inspector/request-origin.js'
 
-const origin = requestOriginOf('http://127.0.0.1:8420')
+const origin = allowedOriginOf('http://127.0.0.1:8420')
 const message = (headers: readonly (readonly [string, string])[], url = '/_platform/ui/', method = 'GET') => ({
   method,
   url,
@@ -51,9 +51,9 @@ test('host check refuses a missing Host, a repeated one, and a target with a hos
 })
 
 test('host check accepts the bound address, and a name without the default port', () => {
-  expect(refuseHost(requestOriginOf('http://127.0.0.2:9000'), message([['Host', '127.0.0.2:9000']]))).toBeUndefined()
-  expect(refuseHost(requestOriginOf('http://[::1]:9000'), message([['Host', '[::1]:9000']]))).toBeUndefined()
-  const onDefaultPort = requestOriginOf('http://127.0.0.1:80')
+  expect(refuseHost(allowedOriginOf('http://127.0.0.2:9000'), message([['Host', '127.0.0.2:9000']]))).toBeUndefined()
+  expect(refuseHost(allowedOriginOf('http://[::1]:9000'), message([['Host', '[::1]:9000']]))).toBeUndefined()
+  const onDefaultPort = allowedOriginOf('http://127.0.0.1:80')
   expect(refuseHost(onDefaultPort, message([['Host', 'localhost']]))).toBeUndefined()
   expect(refuseHost(onDefaultPort, message([['Host', 'localhost:80']]))).toBeUndefined()
 })

@@ -78,7 +78,7 @@ describe.each(engines)('plantSeed on $name', ({ create }) => {
     expect(JSON.stringify(rows)).not.toContain(seedBotToken)
   })
 
-  it('finds a seed that the store holds after calls that change its counters, times and types', async () => {
+  it('plantSeed() finds its seed in the store after calls changed counters, times and types', async () => {
     await plantSeed(store, seed, NOW)
     await store.write(() => tokens.saveLastUses(new Map([['tok_till', NOW + 1]])))
     await store.write(() => apps.create('acme', 'app_other', { name: 'Other' }, NOW + 2))
@@ -90,7 +90,7 @@ describe.each(engines)('plantSeed on $name', ({ create }) => {
     expect(await plantSeed(store, seed, NOW + 86_400_000)).toBe('present')
   })
 
-  it('compares the lifetime of a token, which each start adds to its own time', async () => {
+  it('plantSeed() compares token lifetimes relative to the start', async () => {
     await plantSeed(store, seedWithLifetime(7), NOW)
     expect(await plantSeed(store, seedWithLifetime(7), NOW + 86_400_000)).toBe('present')
   })

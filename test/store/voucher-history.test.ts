@@ -60,7 +60,7 @@ describe('redemptions of a history', () => {
     ])
   })
 
-  it('history has older redemptions only beyond the maximum of reversed ones', async () => {
+  it('history says that it has older redemptions only above the maximum of reversed ones', async () => {
     await plantVoucher(voucherRow())
     const plant = (count: number) => plantRedemption({ id: `rdm_${count}`, ...reversed })
     for (let count = 1; count <= SHOWN_REDEMPTIONS_MAX; count++) await plant(count)

@@ -69,8 +69,8 @@ export function noServerChosen(host: Pick<Host, 'env' | 'homeDir'>, config: Pick
     )
   return fail(
     'BASE_URL_REQUIRED',
-    `No server is chosen. ${others.length === 0 ? 'A local server runs' : 'Local servers run'} on ${[first, ...others].join(' and ')}.`,
-    `Name one with --base-url URL or VOUCHERCTL_BASE_URL, which ${suggested`server env --base-url ${first}`} prints for a shell.`,
+    `No server is chosen. ${others.length === 0 ? 'A local server runs' : 'Local servers run'} on ${[first, ...others].join(', ')}.`,
+    `Use --base-url URL, or set VOUCHERCTL_BASE_URL: ${suggested`server env --base-url ${first}`} prints the line for a shell.`,
   )
 }
 

@@ -202,7 +202,7 @@ const fileOf = (project: ProjectFile | undefined) => `project file ${project?.pa
 
 function localBaseUrl(server: LocalServer | undefined): Setting<string | undefined> {
   return server === undefined
-    ? { value: undefined, source: 'nowhere: none is chosen' }
+    ? { value: undefined, source: 'nowhere: no server is chosen' }
     : { value: server.base_url, source: `the local server of ${server.data_dir}` }
 }
 

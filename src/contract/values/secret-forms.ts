@@ -3,7 +3,7 @@ import { hasCheckSymbol, readRedeemCode } from '../credential-symbols.js'
 const TOKEN = /(?:sop|sbot|opk)_[\w-]{16,}/gi
 /** Parts with a dot between them. A match begins only where a word does: otherwise a long word takes quadratic time. */
 const DOTTED = /(?<![\w-])[\w-]{11,}\.[\w-]{8,}(?:\.[\w-]*)*/g
-/** Beginning of a JWT, and minimum length of what follows it in the first part. */
+/** Beginning of a JWT, in any part, and the fewest characters after it. */
 const JWT_BEGINNING = /eyJ[\w-]{8}/i
 const QR_TOKEN = /VQ1-[0-9A-Z]{20,}/gi
 /** Four groups of four symbols, with what people type between them. */
@@ -12,7 +12,7 @@ const CODE =
 /** A code between other parts of a name, such as the idempotency key `redeem-CODE-1`. */
 const CODE_IN_NAME = /(?<![0-9A-Za-z])(?:[0-9A-Za-z]{4}(?:-[0-9A-Za-z]{4}){3,}|[0-9A-Za-z]{16})(?![0-9A-Za-z])/g
 const ISSUED_CODE = /^[0-9A-Z]{4}(?:-[0-9A-Z]{4}){3}$/
-const SHORTEST = 16
+const SECRET_LENGTH_MIN = 16
 
 /** Replaces what has the form of a token or JWT, and of a redeem code or QR token in any spelling. */
 export function replaceSecretForms(
@@ -20,7 +20,7 @@ export function replaceSecretForms(
   tokenText: (token: string) => string,
   codeText: (code: string) => string,
 ): string {
-  if (text.length < SHORTEST) return text
+  if (text.length < SECRET_LENGTH_MIN) return text
   return text
     .replace(TOKEN, tokenText)
     .replace(DOTTED, (it) => {
@@ -32,7 +32,7 @@ export function replaceSecretForms(
     .replace(CODE_IN_NAME, (it) => (hasCode(it) ? codeText(it) : it))
 }
 
-/** True for the issued form of a code, and for a spelling with a right check symbol. Words have no digit. */
+/** True for the issued form of a code, and for a spelling with a right check symbol. Text without a digit is words. */
 function isCode(text: string): boolean {
   if (ISSUED_CODE.test(text)) return true
   const symbols = /\d/.test(text) ? readRedeemCode(text) : null

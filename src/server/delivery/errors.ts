@@ -21,7 +21,7 @@ const messages = {
   tls_failed: 'The TLS handshake with the endpoint failed.',
   tls_timeout: 'The endpoint did not finish the TLS handshake in time.',
   response_timeout: 'The endpoint took the delivery and did not respond in time.',
-  response_invalid: 'The endpoint sent something else than HTTP/1.1, too long a head, or half a head.',
+  response_invalid: 'The response is not HTTP/1.1, or its head is too long or incomplete.',
   redirect: 'The endpoint responded with a redirect, which is not followed.',
   aborted: 'The server stopped before the endpoint responded.',
 } as const

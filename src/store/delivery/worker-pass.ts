@@ -30,7 +30,7 @@ export interface Attempt {
   readonly webhook: WebhookRow
 }
 
-/** Result of an attempt, which may be that its lease expired. */
+/** Result of an attempt that ended, or whose lease expired. */
 interface AttemptResult {
   readonly attempt: Omit<Attempt, 'accountId' | 'body' | 'webhook'>
   readonly outcome: AttemptOutcome

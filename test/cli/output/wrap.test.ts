@@ -21,7 +21,7 @@ describe('wrapMessage', () => {
   })
 
   // With quadratic time this text would take minutes.
-  test('takes linear time for a megabyte of words and backticks', () => {
+  test('wrapMessage() takes linear time for a megabyte of words and backticks', () => {
     const lines = wrapMessage(' `a` b'.repeat(160_000), 80).split('\n')
     expect(lines.every((it) => it.length <= 80)).toBe(true)
     expect(lines.length).toBeGreaterThan(10_000)

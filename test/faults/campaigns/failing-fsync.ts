@@ -84,7 +84,7 @@ export const failingFsync: Campaign = {
           if (responses === injectAfter) injecting = inject()
           if (response.status < 500) return
           seen += 1
-          if (response.status !== 503) broken.push(`a failed fsync got ${response.status} ${response.text}`)
+          if (response.status !== 503) broken.push(`a write whose fsync failed got ${response.status} ${response.text}`)
         },
       })
       await injecting

@@ -84,7 +84,7 @@ export const fullDisk: Campaign = {
           seen += 1
           sometimes.note('a write was refused on the full disk')
           if (response.status !== 503 || response.code !== 'SERVICE_UNAVAILABLE' || !response.headers['retry-after']) {
-            broken.push(`a full disk got ${response.status} ${response.text}`)
+            broken.push(`a write on the full disk got ${response.status} ${response.text}`)
           }
         }
         const name = `f${round}`

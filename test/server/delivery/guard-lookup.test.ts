@@ -3,12 +3,12 @@ import { getEventListeners, once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createLookup } from '../../../src/server/delivery/guard.js'
 
-type ApiResponse = readonly string[] | 'NXDOMAIN' | 'SERVFAIL' | 'silence'
+type DnsResponse = readonly string[] | 'NXDOMAIN' | 'SERVFAIL' | 'silence'
 const codes = { SERVFAIL: 2, NXDOMAIN: 3 }
 const types: Readonly<Record<number, 'A' | 'AAAA'>> = { 1: 'A', 28: 'AAAA' }
 
 /** Starts a name server with the given A and AAAA responses that lists the queries that it receives. */
-async function nameServer(responses: (type: 'A' | 'AAAA', name: string) => ApiResponse) {
+async function nameServer(responses: (type: 'A' | 'AAAA', name: string) => DnsResponse) {
   const socket = createSocket('udp4')
   const asked: string[] = []
   socket.on('message', (query, { port, address }) => {

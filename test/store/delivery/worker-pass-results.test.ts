@@ -133,7 +133,7 @@ describe('result of an attempt that lost its lease', () => {
     expect(await delivery()).toMatchObject({ status: 'delivered', lease_until: null })
   })
 
-  it('delivery that a late result needs is locked for the decision', async () => {
+  it('late result locks the row of its delivery', async () => {
     await passes.plant('bot_1', ['a'])
     const attempt = await passes.claim()
     await expire()
@@ -205,7 +205,7 @@ describe('health of an endpoint', () => {
     expect(await passes.webhooks()).toMatchObject([{ ...health, failing: 1, last_error_at: NOW + 3 }])
   })
 
-  it('success records no error and failure no success', async () => {
+  it('success stores no error time, and failure no success time', async () => {
     for (const botId of ['bot_1', 'bot_2']) await passes.plant(botId, ['a'])
     await record(ended(await passes.claim(), success))
     await record(ended(await passes.claim({ bots: new Map([['bot_2', null]]) }), failure))
@@ -221,7 +221,7 @@ describe('health of an endpoint', () => {
     expect(await passes.webhooks()).toMatchObject([{ failing: 0, last_error_at: null, ip_address: null }])
   })
 
-  it('result at a replaced webhook does not concern the new one', async () => {
+  it('result of a replaced webhook leaves the health of the new one unchanged', async () => {
     await passes.plant('bot_1', ['a'])
     const attempt = await passes.claim()
     await passes.sql('update webhooks set set_at = set_at + 1')
@@ -254,7 +254,7 @@ describe('claim whose commit is unconfirmed', () => {
     expect(await delivery()).toMatchObject(released)
   })
 
-  it('later attempt is due again since its claim, and the delivery shows the attempt before it', async () => {
+  it('released later attempt is due at its claim time and shows the attempt before it', async () => {
     await passes.plant('bot_1', ['a'])
     await record(ended(await passes.claim(), failure))
     const later = NOW + 100_000
@@ -336,7 +336,7 @@ describe('expired lease', () => {
     expect(await pending()).toEqual([0])
   })
 
-  it('lease that ends implausibly late is lost, but only if the pass searches for leases', async () => {
+  it('lease with an impossible end is lost, but only if the pass searches for leases', async () => {
     await passes.plant('bot_1', ['a'])
     await passes.claim()
     const before = SYSTEM_NOW - PROCESS_CLOCK_SKEW_MS_MAX

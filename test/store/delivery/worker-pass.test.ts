@@ -52,7 +52,7 @@ describe('claim of a delivery', () => {
     expect(await passes.deliveries()).toMatchObject([{ ...claimed, next_attempt_at: null }])
   })
 
-  it('manual retry is claimed as such and keeps the time of the next scheduled attempt', async () => {
+  it('manual retry is claimed as manual and keeps the time of the next scheduled attempt', async () => {
     await passes.plant('bot_1', ['a'])
     await passes.sql(`update deliveries set resume_status = 'failed', next_attempt_at = 77`)
     expect(await passes.claim()).toMatchObject({ manual: true, claimed: { next_attempt_at: 77 } })
@@ -132,7 +132,7 @@ describe('slots of an account', () => {
     ])
   })
 
-  it('bot without a free slot waits, and nothing of it is read', async () => {
+  it('bot without a free slot waits, and its webhook is not read', async () => {
     for (const botId of ['bot_1', 'bot_2']) await passes.plant(botId, ['a'])
     const both = bots(['bot_1', null], ['bot_2', 'acc'])
     expect(await passes.steps({ bots: both, room: 0 })).toHaveLength(2)
@@ -181,7 +181,7 @@ describe('expired update', () => {
     expect((await passes.deliveries()).map((it) => it.cancel_reason)).toEqual(['expired', 'expired'])
   })
 
-  it('place of an expired delivery goes to a chat without an attempt', async () => {
+  it('slot of an expired delivery goes to a chat without an attempt', async () => {
     await passes.plant('bot_1', ['a', 'b', 'a', 'c'])
     await passes.sql('update webhooks set max_connections = 2')
     await passes.sql('update updates set created_at = 0 where update_id = 2')

@@ -91,7 +91,7 @@ it('number of replay marks equal to the limit evicts no session', async () => {
   expect(await sessions.find('a')).toBeDefined()
 })
 
-it('eviction at the limit of sessions makes room for the next hundredth of the limit', async () => {
+it('eviction at the limit of sessions removes a hundredth of the limit', async () => {
   const store = openStore()
   // One percent of the limit, rounded up: 2 sessions.
   const sessions = sharedSessions(store, sealing, { sessions: 101, ridsOfSession: 10, rids: 100 })

@@ -71,7 +71,7 @@ interface ReplayChanges extends Partial<ReplayOptions> {
   readonly deviate?: (reference: Transport) => Transport
 }
 
-/** Plays a recording against a reference. */
+/** Replays a recording against a reference. */
 export async function replayed(
   { baseUrl, offer }: Pick<Reference, 'baseUrl' | 'offer'>,
   text: string,

@@ -20,7 +20,7 @@ export const SYSTEM_NOW = 5_000_000
 export const success: AttemptOutcome = { statusCode: 200, error: null, durationMs: 5 }
 export const failure: AttemptOutcome = {
   statusCode: 503,
-  error: { code: 'http_status', message: 'The endpoint responded 503.' },
+  error: { code: 'http_status', message: 'The endpoint responded with 503 instead of 2xx.' },
   durationMs: 7,
 }
 

@@ -73,7 +73,8 @@ export const login = leaf({
       return usage('--with-token and --token-file both name the credential.', 'Give one of them.')
     const path = flags['with-token'] ?? tokenFile
     if (!local && (account !== undefined || data !== undefined)) return usage('--account and --data go with --local.')
-    if (local && path !== undefined) return usage('--local gets a credential by itself; it goes without --with-token.')
+    if (local && path !== undefined)
+      return usage('--local gets a credential automatically; it goes without --with-token.')
     return local ? loginLocal(context, account, data) : loginWith(context, path)
   },
 })

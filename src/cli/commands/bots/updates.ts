@@ -23,7 +23,7 @@ export const updates = leaf({
   ],
   flags: {
     offset: integer('N', 'The first update to return; negative: the last N', -1_000_000_000_000, 1_000_000_000_000),
-    limit: integer('N', 'At most N, 1 to 100', 1, 100),
+    limit: integer('N', 'Maximum number of updates, 1 to 100', 1, 100),
     follow: toggle('Go on until Ctrl-C, one update a line'),
     'allowed-update': list('TYPE', `Only these types from now on: ${updateTypes.join(', ')}`, updateTypes),
   },

@@ -80,7 +80,7 @@ const install = (entries: readonly Entry[]): Leaf =>
     name: 'install',
     summary: 'Put the completion where the shell finds it',
     notes: [
-      'bash, zsh and PowerShell get the script and, between two marks, lines in their startup file that read it; fish gets the script. Doing it again changes nothing; do it after an update, so that new commands are known at once.',
+      'bash, zsh and PowerShell get the script and, between two marks, lines in their startup file that read it; fish gets the script. Doing it again changes nothing; do it after an update, so that new commands are known immediately.',
     ],
     flags,
     examples: [

@@ -32,7 +32,7 @@ const flags = {
   out: text('FILE', 'Append each result to a file, for --resume'),
   resume: toggle('Continue the run of --out'),
   record: text('FILE', 'Record all calls and responses, without secrets'),
-  replay: text('FILE', 'Play a recording and compare the responses, in place of the probes'),
+  replay: text('FILE', 'Replay a recording and compare the responses, in place of the probes'),
 }
 type ConformFlags = ValuesOf<typeof flags>
 
@@ -62,7 +62,8 @@ export const conform = leaf({
       const other = notForReplay.find(
         (name) => flags[name] !== undefined && flags[name] !== false && !isEmpty(flags[name]),
       )
-      if (other !== undefined) return usage(`--replay plays all of a recording: it cannot be combined with --${other}.`)
+      if (other !== undefined)
+        return usage(`--replay replays a whole recording: it cannot be combined with --${other}.`)
       const { replayFile } = await import('./replay.js')
       return replayFile(context, flags.replay, flags)
     }

@@ -20,7 +20,7 @@ export interface ReplayReport {
   readonly interrupted: boolean
   readonly same: number
   readonly differs: number
-  readonly not_playable: number
+  readonly not_replayable: number
   readonly items: readonly ReplayedExchange[]
 }
 
@@ -84,7 +84,7 @@ async function replay(
   }
   const count = (result: ReplayedExchange['result']) => items.filter((it) => it.result === result).length
   const differs = count('differs')
-  const counts = { same: count('same'), differs, not_playable: count('not_playable') }
+  const counts = { same: count('same'), differs, not_replayable: count('not_replayable') }
   const { base_url: recorded, recorded_at } = recording.header
   const source = { base_url: recorded, recorded_at }
   return { ok: differs === 0, base_url, recording: source, interrupted: signal.aborted, ...counts, items }
@@ -92,12 +92,12 @@ async function replay(
 
 /** The report for people: each difference, then what was not played and why. */
 function linesOf(report: ReplayReport, width: number, paint: Paint): string[] {
-  const { ok, base_url, interrupted, same, differs, not_playable, items } = report
+  const { ok, base_url, interrupted, same, differs, not_replayable, items } = report
   const mark = ok ? paint.done('✓') : paint.error('✗')
-  const counts = `${same} same, ${differs} different, ${not_playable} not playable`
+  const counts = `${same} same, ${differs} different, ${not_replayable} not replayable`
   return [
     ...items.filter((it) => it.result === 'differs').flatMap((it) => [...differenceLines(it, width, paint), '']),
-    ...reasonLines(items, 'not_playable', 'Not playable', width),
+    ...reasonLines(items, 'not_replayable', 'Not playable', width),
     `${mark} ${plainLine(base_url)}: ${counts}${interrupted ? ', interrupted' : ''}.`,
   ]
 }

@@ -88,7 +88,7 @@ const check = leaf({
   notes: [
     'Bootstrap, key, clock, session, key derivation, a dispatch, then what a server must refuse (a replay, a changed tag, another origin), and the decryption of the response: each with its time, its bytes, and what was verified. Keys, salt and credentials are left out.',
     'The call inside reads one item with the credential that is there (application token, account JWT, bot token; --as names one). Without one it is sent all the same, and its refusal is what comes back encrypted.',
-    'Exit 10 when a step fails, 9 when no response came or the server is in trouble (5xx), 7 when it is asked too often. Three of the requests are refused on purpose.',
+    'Exit 10 when a step fails, 9 without a response or after 5xx, 7 after 429. Three of the requests are refused on purpose.',
   ],
   flags: { as: choice(['token', 'jwt', 'bot'], 'Credential of the call inside') },
   examples: [

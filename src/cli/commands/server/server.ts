@@ -91,7 +91,7 @@ const migrate = leaf({
   name: 'migrate',
   summary: 'Bring the schema of a PostgreSQL database up to date',
   notes: [
-    'Every start of a server does the same, one at a time however many start at once. With --dry-run it prints the SQL and changes nothing.',
+    'Every start of a server does the same, one at a time however many start concurrently. With --dry-run it prints the SQL and changes nothing.',
     `The database is named by --database-url or ${databaseUrlVariable}; what the URL leaves out comes from the PG* variables and ~/.pgpass.`,
   ],
   flags: databaseUrlFlag,

@@ -77,7 +77,7 @@ export const startFlags = {
   differences: text('FILE', 'Decisions of another platform, YAML or JSON'),
   detach: toggle('In the background, with its log in server.log'),
   'allow-reset': toggle('Let operators beyond loopback reset it'),
-  'auto-approve': toggle('Approve what is submitted at once'),
+  'auto-approve': toggle('Approve what is submitted immediately'),
   inspect: toggle('Keep bodies of calls, in memory'),
   'test-clock': toggle('Run on a clock that `platform clock` moves'),
   'rate-limit': rateLimit,

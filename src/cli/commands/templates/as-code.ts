@@ -196,7 +196,10 @@ function advice(items: readonly ApplyLine[]): string[] {
     ...(differs ? ['', 'A template cannot be changed: give the new version an external_template_id of its own.'] : []),
     ...(rejected === undefined
       ? []
-      : ['', 'A rejected template is not submitted again by itself: correct it in the file, or submit it as it is.']),
+      : [
+          '',
+          'A rejected template is not submitted again automatically: correct it in the file, or submit it as it is.',
+        ]),
   ]
 }
 

@@ -56,7 +56,7 @@ const flags = {
   metadata: pairs('Your own data'),
   ...botFlag,
   file: text('FILE|-', 'JSON with these values; flags win over it'),
-  submit: toggle('Submit it for review at once'),
+  submit: toggle('Submit it for review immediately'),
 }
 
 const members = {

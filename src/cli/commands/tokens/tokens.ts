@@ -97,7 +97,7 @@ export const tokens: Group = {
         ),
       },
       examples: [{ command: 'voucherctl tokens revoke tok_01JC…' }],
-      view: { headline: (token) => `Revoked token ${token.name}. It stops working at once.`, members },
+      view: { headline: (token) => `Revoked token ${token.name}. It stops working immediately.`, members },
       loses: ({ positional }) => positional,
       input: ({ positional, flags }) => ({ appId: flags.app, tokenId: positional }),
       check: ({ flags }) => suggested`tokens list --app ${flags.app}`,

@@ -34,7 +34,7 @@ const time = (summary: string): Flag<Time | undefined> => ({
   remark: zoneNotice,
 })
 
-export const sinceFlag = time('From this date or time on, or from a duration ago, such as 10m')
+export const sinceFlag = time('From this date or time on, or this long ago, such as 10m')
 
 /** Converts the value of a time flag to milliseconds since 1970. */
 export function timeOf({ host }: Context, it: Time | undefined): number | undefined {
@@ -50,7 +50,7 @@ const listFlags = {
   verdict: choice(['ok', 'duplicate', 'refused', 'all'], 'Only these, default ok and duplicate'),
   failed: toggle('Only those that the application failed'),
   since: sinceFlag,
-  limit: integer('N', `The newest N, default ${LIST_DEFAULT}`, 1, LIST_MAX),
+  limit: integer('N', `Number of newest deliveries, default ${LIST_DEFAULT}`, 1, LIST_MAX),
 }
 type ListFlags = ValuesOf<typeof listFlags>
 
@@ -59,7 +59,7 @@ const list = leaf({
   summary: 'Deliveries that were recorded, the newest last',
   notes: [
     'Refused deliveries are kept apart and listed only with --verdict refused or --verdict all: anybody who reaches the port can send them, so their file restarts after 1,000 deliveries or 16 MiB.',
-    'failed is what the application did not respond to with 2xx, neither at first nor later; what a running listener still waits for is not.',
+    'failed is what the application has never responded to with 2xx; what a running listener still waits for is not.',
     'A damaged line is reported on stderr and skipped; the exit code is then 11.',
   ],
   flags: listFlags,
@@ -227,7 +227,7 @@ const clear = leaf({
   name: 'clear',
   summary: 'Remove recorded deliveries: all of them, or the old ones',
   notes: [
-    'Nothing is removed by itself: the inbox grows until it is cleared. With --before the others stay, under their ids.',
+    'Nothing is removed automatically: the inbox grows until it is cleared. With --before the others stay, under their ids.',
     'Refused with exit code 6 while a listener or a replay writes there. Other files of the folder stay.',
   ],
   flags: { ...inboxFlag, before: time('Only what arrived before this date or time, or longer ago, such as 7d') },

@@ -109,7 +109,7 @@ export const listen = leaf({
   run: async (context, { flags }) => {
     const { host } = context
     if (flags.respond !== undefined && (flags['forward-to'] !== undefined || flags.route.length > 0)) {
-      return usage('--respond responds in place of an application; it goes without --forward-to and --route.')
+      return usage('--respond cannot be combined with --forward-to or --route.')
     }
     if (flags['no-browser'] && !flags.open) return usage('--no-browser belongs to --open.')
     if (flags['ready-file'] === '-') return usage('--ready-file takes a path.')

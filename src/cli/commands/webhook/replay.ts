@@ -18,7 +18,7 @@ const replayFlags = {
   ...inboxFlag,
   id: list('ID', 'This delivery, such as 1-17, or the newest of an update_id'),
   last: toggle('The newest verified delivery'),
-  failed: toggle('All that the application did not respond to with 2xx, neither at first nor later'),
+  failed: toggle('All that the application has never responded to with 2xx'),
   since: sinceFlag,
   resign: toggle('Sign again, with the time of now'),
   'as-recorded': toggle('Signature and timestamp as they came; the default'),

@@ -52,7 +52,7 @@ export const trigger = leaf({
     set: list('PATH=VALUE', 'Replace a member'),
     'body-file': text('FILE|-', 'A body in place of TYPE'),
     fault: { ...choice(faults, 'A mistake on purpose, one of those below'), value: 'NAME' },
-    count: integer('N', 'So many updates, default 1', 1, 10_000),
+    count: integer('N', 'Number of updates, default 1', 1, 10_000),
     bot: text('ID', 'Let the chosen server make it for this bot'),
   },
   examples: [

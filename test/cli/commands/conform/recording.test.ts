@@ -38,7 +38,7 @@ test('conform --record leaves an existing file as it is, and writes none for a s
 test('conform --replay exits with 0 if each response is as recorded', async () => {
   const { exit, stdout, stderr } = await cli('conform --replay session.ndjson', { env: server.env, cwd })
   expect([exit, stderr]).toEqual([0, ''])
-  expect(stdout).toMatch(/^✓ http:\/\/127\.0\.0\.1:\d+: [1-9]\d* same, 0 different, 2 not playable\.\n$/m)
+  expect(stdout).toMatch(/^✓ http:\/\/127\.0\.0\.1:\d+: [1-9]\d* same, 0 different, 2 not replayable\.\n$/m)
 })
 
 test('conform --replay exits with 1 and shows the differences of a platform that has changed', async () => {

@@ -44,7 +44,7 @@ function storeProfile(home: string, profile: Record<string, unknown>): void {
 const errorOf = (stderr: string) => (JSON.parse(stderr) as { error: { code: string; hint: string } }).error
 
 describe('server list', () => {
-  test('server list shows a running server in memory and removes the file of a killed server', async () => {
+  test('server list shows a running in-memory server and removes the file of a killed server', async () => {
     const home = temporaryDir()
     const { baseUrl } = await localStub()
     const { dir } = register(home, baseUrl)
@@ -67,7 +67,7 @@ describe('server list', () => {
 })
 
 describe('a command without a base URL', () => {
-  test('a command without a base URL names the servers in memory that run', async () => {
+  test('a command without a base URL names the in-memory servers that run', async () => {
     const home = temporaryDir()
     const { baseUrl } = await localStub()
     register(home, baseUrl)
@@ -75,17 +75,17 @@ describe('a command without a base URL', () => {
     expect([alone.exit, alone.stderr]).toEqual([
       3,
       `error: No server is chosen. A local server runs on ${baseUrl}. (BASE_URL_REQUIRED)
-hint: Name one with --base-url URL or VOUCHERCTL_BASE_URL, which \`voucherctl server env --base-url ${baseUrl}\` prints for a shell.
+hint: Use --base-url URL, or set VOUCHERCTL_BASE_URL: \`voucherctl server env --base-url ${baseUrl}\` prints the line for a shell.
 `,
     ])
     const second = await localStub()
     register(home, second.baseUrl, { instance_id: 'second', started_at: '2026-11-21T11:00:00.000Z' })
     expect((await cli('apps list', { home })).stderr).toContain(
-      `No server is chosen. Local servers run on ${baseUrl} and ${second.baseUrl}.`,
+      `No server is chosen. Local servers run on ${baseUrl}, ${second.baseUrl}.`,
     )
   })
 
-  test('doctor names the servers in memory that run if no server is chosen', async () => {
+  test('doctor names the in-memory servers that run if no server is chosen', async () => {
     const home = temporaryDir()
     const { baseUrl } = await localStub()
     register(home, baseUrl)

@@ -298,7 +298,7 @@ test.each([
   ['--respond 000', /--respond must be statuses/],
   ['--expect message=0', /--expect must be TYPE=N/],
   ['--expect message=1 --expect message=2', /--expect names message twice/],
-  ['--respond 200 --forward-to http://localhost/', /--respond responds in place of an application/],
+  ['--respond 200 --forward-to http://localhost/', /--respond cannot be combined/],
 ])('webhook listen %s exits 2 with a message that matches %s', async (args, message) => {
   const { exit, stderr } = await cli(`webhook listen ${args}`, { env })
   expect([exit, stderr]).toEqual([2, expect.stringMatching(message)])

@@ -37,7 +37,7 @@ const sharedNote =
 const sharedFlags = (outSummary: string) => ({
   out: required(text('FILE', `${outSummary}; .csv, .ndjson or .jsonl`), 'File of the results'),
   errors: text('FILE', 'Rows that failed, and why'),
-  concurrency: integer('N', `Calls at once at most, default ${CONCURRENCY}`, 1, CONCURRENCY_MAX),
+  concurrency: integer('N', `Maximum concurrent calls, default ${CONCURRENCY}`, 1, CONCURRENCY_MAX),
   resume: toggle('Go on with the run that --out is from, or begin one'),
 })
 type SharedFlags = ValuesOf<ReturnType<typeof sharedFlags>>
