@@ -237,7 +237,7 @@ class RecordingReplay {
   #whyUnbound(it: Placeholder): string | undefined {
     if (this.#value(it) !== undefined) return undefined
     if (it.name === undefined && !this.#responses.has(it.exchange)) {
-      return `It sends what exchange ${it.exchange} returned, which was not played.`
+      return `It sends what exchange ${it.exchange} returned, which was not replayed.`
     }
     if (it.name === undefined) return `Exchange ${it.exchange} returned nothing at ${it.pointer}, which it sends.`
     const need = offers[it.name]

@@ -40,7 +40,7 @@ export function findLocalServer(dataDir: string): LocalServer | undefined {
 
 function readRunning(path: string): LocalServer | undefined {
   const server = parseObject(readText(path) ?? '') as LocalServer | undefined
-  if (server === undefined || typeof server.pid !== 'number' || typeof server.base_url !== 'string') return undefined
+  if (server === undefined || typeof server.pid !== 'number' || !URL.canParse(server.base_url)) return undefined
   return isAlive(server.pid) && isSameProcess(server) !== false ? server : undefined
 }
 
@@ -78,9 +78,18 @@ function registered(dir: string): readonly LocalServer[] {
   return namesIn(dir).flatMap((name) => {
     const path = join(dir, name)
     const server = readRunning(path)
-    if (server === undefined) rmSync(path, { force: true })
+    if (server === undefined) removeQuietly(path)
     return server ?? []
   })
+}
+
+/** Removes a file, unless the system refuses it: a command must not fail over a leftover of another server. */
+function removeQuietly(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch {
+    // A folder, or a file system that can only be read.
+  }
 }
 
 function namesIn(dir: string): readonly string[] {

@@ -19,6 +19,16 @@ test.each([
   ['M9S3-46Q3-D25V-T4FJ', '[code]'],
   ['m9s3 46q3\u200bd25v\u2013t4fj', '[code]'],
   ['redeem-M9S346Q3D25VT4FJ-1', 'redeem-[code]-1'],
+  ['The code m9s3 46q3 d25v t4fj is used', 'The code [code] is used'],
+  [String.raw`"x\nM9S3-46Q3-D25V-T4FJ"`, String.raw`"x\n[code]"`],
+  ['/%22M9S3-46Q3-D25V-T4FJ%22', '/%22[code]%22'],
+  ['/M9S3%2046Q3%20D25V%20T4FJ?', '/[code]?'],
+  ['--m9s3 46q3 d25v t4fj', '--[code]'],
+  ['m9s-346-q3d-25v-t4f-j', '[code]'],
+  ['\uff2d9s346q3d25vt4fj', '[code]'],
+  [String.raw`"x\nsop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ"`, String.raw`"x\n[token]"`],
+  ['sop%5FH2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ', '[token]'],
+  [jwt.replaceAll('.', '%2E'), '[token]'],
 ])('replaceSecretForms() replaces the secret in %j', (text, expected) => expect(shown(text)).toBe(expected))
 
 test.each([
@@ -27,6 +37,12 @@ test.each([
   'm9s3 46q3 d25v t4fk',
   'a-word-of-eleven.and-another-word',
   'vch_01KAJ3XQ8Y7M2N4P6R8T0V2W4X',
+  'https://hockeyjerseyshop.vouchers.example',
+  'chatsbot_production_europe',
+  'moneyJournalApp.production',
+  'topk_results_2026_11_23.csv',
+  '00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01',
+  '0B2F6A1E-1C2D-4E3F-8A9B-0C1D2E3F4A5B',
 ])('replaceSecretForms() does not change %j', (text) => expect(shown(text)).toBe(text))
 
 // With quadratic time each of these texts would take minutes.

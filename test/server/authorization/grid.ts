@@ -359,7 +359,7 @@ interface Others {
  */
 export async function tryRoute(endpoint: Endpoint, extent: Extent): Promise<unknown[]> {
   const row = rows[endpoint.id]
-  if (row === undefined) throw new Error(`${endpoint.id} has no row in authorization-table.ts`)
+  if (row === undefined) throw new Error(`${endpoint.id} has no row in table.ts`)
   const tenant = await newTenant(server)
   const own = await inputOf(endpoint, tenant)
   const others = { tenant, own, foreign: await inputOf(endpoint, await newTenant(server)) }

@@ -90,7 +90,7 @@ async function replay(
   return { ok: differs === 0, base_url, recording: source, interrupted: signal.aborted, ...counts, items }
 }
 
-/** The report for people: each difference, then what was not played and why. */
+/** The report for people: each difference, then what was not replayed and why. */
 function linesOf(report: ReplayReport, width: number, paint: Paint): string[] {
   const { ok, base_url, interrupted, same, differs, not_replayable, items } = report
   const mark = ok ? paint.done('✓') : paint.error('✗')

@@ -57,6 +57,14 @@ describe('server list', () => {
     expect(existsSync(file)).toBe(process.platform !== 'linux')
   })
 
+  test('server list passes over what it cannot remove from the registry, and what is no server', async () => {
+    const home = temporaryDir()
+    const { registry } = register(home, 'no URL')
+    mkdirSync(join(registry, 'folder.json'))
+    expect(JSON.parse((await cli('server list --json', { home })).stdout)).toEqual({ items: [] })
+    expect((await cli('apps list', { home })).stderr).toContain('No server is chosen and no local server runs.')
+  })
+
   test('server list ignores a registry that other users may write', async () => {
     const home = temporaryDir()
     const { baseUrl } = await localStub()
