@@ -14,7 +14,6 @@ const bundleOnly = process.argv.includes('--bundle')
 // The build sets the time of this file when it has finished.
 const stamp = bundleOnly ? 'dist/schemas/differences.schema.json' : 'dist/types/client/index.d.ts'
 
-// Test runs, fault campaigns and npm ci all start a build, although sources have rarely changed.
 if (process.argv.includes('--if-changed') && isUpToDate()) process.exit()
 
 const startedAt = new Date()

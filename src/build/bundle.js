@@ -1,6 +1,5 @@
-// Bundles the programs in dist/. The CLI and the server that it starts share one set of CommonJS files, because Node 20
-// takes 5 ms to start its ES module loader and 1 ms per file. No module is in two files of a program: two copies of a class
-// would be different classes.
+// Bundles the programs in dist/. The CLI and its server share one set of CommonJS files, because Node 20 takes 5 ms to
+// start its ES module loader and 1 ms per file. No module is in two files of a program: it would be two modules.
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,6 +9,8 @@ import { licensePlugin } from 'rolldown-license-plugin'
 
 const src = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url))
 const NO_MODULE = '\0no-module'
+/** Some packages have their licence in README.md only; it is the last of these names in a folder. */
+const licensing = { failOnUnlicensed: true, match: /^(?:licen[cs]e|copying|readme)/i }
 
 /** Not bundled: a native module, and Fastify's schema compilers (a third of the server), replaced by server/app.ts. */
 const external = ['@photostructure/sqlite', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler']
@@ -74,7 +75,7 @@ export async function bundle(dir) {
     build({
       platform: 'node',
       checks: { pluginTimings: false, ineffectiveDynamicImport: false },
-      plugins: [withoutUnused, parsedOnce, licensePlugin({ failOnUnlicensed: true, done: collect })],
+      plugins: [withoutUnused, parsedOnce, licensePlugin({ ...licensing, done: collect })],
       external,
       ...program,
       transform: { target: 'node20.19', ...transform },
