@@ -23,14 +23,14 @@ export const bridge = leaf({
   notes: [
     'Works against any base URL and needs no public URL: the updates are polled with the bot token, signed here with the secret that the app knows, and posted with the three headers of the platform. Only to this machine, unless --allow-remote.',
     'One at a time, in order. An update is confirmed once the app responded with 2xx; whatever ends the bridge, the others come again, some perhaps twice: tell repeats by X-Platform-Update-Id. An app has 15 s to respond.',
-    'What fails is repeated after 1, 5, 15 and 60 minutes, then each hour, as long as it takes, and the updates behind it wait; --retry-fast begins with 100 ms and doubles up to 10 s. After --max-attempts it goes into the file of --dead-letter, one JSON object a line, and the next one follows.',
+    'A failed delivery is retried after 1, 5, 15 and 60 minutes, then each hour without an end, and the updates behind it wait; --retry-fast begins with 100 ms and doubles up to 10 s. After --max-attempts it goes into the file of --dead-letter, one JSON object a line, and the next one follows.',
     'A bot with a webhook cannot poll: exit code 6. Nothing is deleted for you: voucherctl webhook delete BOT_ID. Another poller of the same bot ends the bridge with 6 too.',
-    'A server that goes away is tried again for about a minute, then exit code 9; with --retries 0 immediately. The lines say disconnected and reconnected. Ctrl-C finishes the delivery in flight and confirms what was delivered.',
+    'A lost connection to the server is retried for about a minute, then exit code 9; with --retries 0 immediately. The lines say disconnected and reconnected. Ctrl-C finishes the delivery in flight and confirms what was delivered.',
   ],
   flags: {
     'forward-to': required(receiverUrl('Where the app takes its updates'), 'URL of the app'),
     'secret-file': text('FILE|-', 'The secret that signs, else VOUCHERCTL_WEBHOOK_SECRET'),
-    'retry-fast': toggle('Repeat after 100 ms, 200 ms and so on, at most 10 s'),
+    'retry-fast': toggle('Retry after 100 ms, 200 ms and so on, at most 10 s'),
     'max-attempts': integer('N', 'Then an update is a dead letter', 1, 1_000_000),
     'dead-letter': text('FILE', 'Where dead letters are appended to'),
     'allow-remote': toggle('The app may be on another machine'),
