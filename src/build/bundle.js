@@ -81,8 +81,8 @@ export async function bundle(dir) {
       transform: { target: 'node20.19', ...transform },
       output: {
         dir,
-        entryFileNames: output ? '[name].cjs' : '[name].js',
-        chunkFileNames: output ? 'chunks/[name].cjs' : 'chunks/[name].js',
+        entryFileNames: `[name].${output?.format ?? 'js'}`,
+        chunkFileNames: `chunks/[name].${output?.format ?? 'js'}`,
         // With a newer target, the compressor would replace the functions of `parsedOnce` with arrow functions.
         minify: { compress: { target: 'es2015' }, mangle: true, codegen: true },
         comments: false,
@@ -96,8 +96,8 @@ export async function bundle(dir) {
   // jq-wasm looks for jq.wasm next to its worker script; only --jq loads it.
   fs.mkdirSync(join(dir, 'chunks/build'), { recursive: true })
   fs.copyFileSync(new URL(import.meta.resolve('jq-wasm/jq.wasm')), join(dir, 'chunks/build/jq.wasm'))
-  const page = (file) => [src(`inspector/page/${file}`), join(dir, 'inspector', file)]
-  for (const file of ['index.html', 'icon.svg']) fs.copyFileSync(...page(file))
+  for (const file of ['index.html', 'icon.svg'])
+    fs.copyFileSync(src(`inspector/page/${file}`), join(dir, 'inspector', file))
   const styles = fs.readFileSync(src('inspector/page/page.css'))
   fs.writeFileSync(join(dir, 'inspector/app.css'), transformCss({ code: styles, minify: true }).code)
   return bundled

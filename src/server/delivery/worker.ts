@@ -61,7 +61,7 @@ export class DeliveryWorker {
   #unconfirmed: readonly Attempt[] = []
   readonly #slots: number
   readonly #inFlight = new Set<Promise<void>>()
-  readonly #held = new Map<string, number>()
+  readonly #held = new Map<string | null, number>()
   #expiresLeases = false
   #pass: Promise<void> | null = null
   /** Counts the states of the store (`forget`): results of attempts of an earlier state are not written. */
@@ -229,7 +229,7 @@ export class DeliveryWorker {
   #botsToServe(room: number): ReadonlyMap<string, string | null> {
     const bots = new Map<string, string | null>()
     for (const [botId, accountId] of this.#waiting) {
-      if (accountId === null ? room > 0 : slotsFor(room, this.#held.get(accountId) ?? 0) > 0) bots.set(botId, accountId)
+      if (slotsFor(room, this.#held.get(accountId) ?? 0) > 0) bots.set(botId, accountId)
     }
     for (const botId of bots.keys()) this.#waiting.delete(botId)
     for (const botId of this.#botIds) if (!bots.has(botId)) bots.set(botId, this.#waiting.get(botId) ?? null)

@@ -54,8 +54,8 @@ export interface WorkerPass {
   /** Expire leases that ended before this system time; null skips the search. */
   readonly lostBefore: number | null
   readonly room: number
-  /** Attempts that each account has in flight. */
-  readonly held?: ReadonlyMap<string, number>
+  /** Attempts that each account has in flight; an unknown account (null) has none. */
+  readonly held?: ReadonlyMap<string | null, number>
   readonly now: number
   /** Time in ms by the system clock, for leases. */
   readonly trueNow: number
@@ -84,7 +84,7 @@ export function* runWorkerPass(it: WorkerPass): Op<WorkerPassResult> {
   for (const ended of it.ended) yield* recordAttempt(ended)
   for (const { attempt } of it.ended) include(attempt.botId)
   const begun: Attempt[] = []
-  const held = new Map<string | null, number>(it.held)
+  const held = new Map(it.held)
   const begin = (attempt: Attempt) => {
     begun.push(attempt)
     held.set(attempt.accountId, (held.get(attempt.accountId) ?? 0) + 1)
