@@ -48,7 +48,7 @@ export function bindPage(routes: Routes, inspector: Inspector): void {
 }
 
 /** The request as received: the router works with a rewritten target. */
-const messageOf = ({ originalUrl, raw: { method, rawHeaders } }: FastifyRequest): PageMessage => ({
+export const messageOf = ({ originalUrl, raw: { method, rawHeaders } }: FastifyRequest): PageMessage => ({
   method,
   url: originalUrl,
   rawHeaders,

@@ -64,7 +64,7 @@ export function createClientAddresses(
 
     isLoopback: (request) => {
       const { headers, socket } = outermost(request)
-      return headers['x-forwarded-for'] === undefined && isIn(loopback, normalized(socket.remoteAddress ?? '') ?? '')
+      return !Object.keys(headers).some(isForwarding) && isIn(loopback, normalized(socket.remoteAddress ?? '') ?? '')
     },
 
     checkProxy({ raw, inner }) {
@@ -79,6 +79,9 @@ export function createClientAddresses(
 
 /** The HTTP request on the connection; for a decrypted request the HTTP request that carried its envelope. */
 const outermost = ({ raw, inner }: ClientRequest) => (inner === null ? raw : inner.outer.request)
+
+/** True for a header by which a proxy states its client, in any of the forms that proxies use. */
+const isForwarding = (name: string) => /^(?:forwarded|x-forwarded.*|x-real-ip)$/.test(name)
 
 /** The entries of all X-Forwarded-For headers, which Node joins with commas. */
 function forwardedFor(headers: IncomingMessage['headers']): string[] {

@@ -1,11 +1,19 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../../contract/errors.js'
+import { type AllowedOrigin, allowedOriginOf, refuseHost } from '../../inspector/request-origin.js'
 import { one } from '../../store/operation.js'
 import { isOperator } from '../auth.js'
 import type { Deps } from '../deps.js'
 import type { Metrics } from '../observe/metrics.js'
+import { messageOf } from '../page-routes.js'
 import { sendFailure } from './envelope.js'
 import type { Route, Routes } from './routes.js'
+
+/** The names that a page at the address of the connection may use. Calls without a socket are to `localhost`. */
+function ownNames({ raw: { socket } }: FastifyRequest): AllowedOrigin {
+  const { localAddress: address = 'localhost', localPort = 80 } = socket
+  return allowedOriginOf(`http://${address.includes(':') ? `[${address}]` : address}:${localPort}`)
+}
 
 /**
  * Adds /healthz (the process responds, with the id of its start), /readyz (the process can write to its store) and
@@ -30,8 +38,11 @@ export function bindHealth(routes: Routes, deps: Deps, metrics: Metrics): void {
     return sendSuccess(reply, request.id, { status: 'ready' })
   })
   get('/metrics', 'health.metrics', async (request, reply) => {
-    const mayRead = deps.addresses.isLoopback(request) || isOperator(deps, request)
-    if (!mayRead) return sendFailure(request, reply, refuse('ROUTE_NOT_FOUND'))
+    const byKey = isOperator(deps, request)
+    if (!byKey && !deps.addresses.isLoopback(request)) return sendFailure(request, reply, refuse('ROUTE_NOT_FOUND'))
+    // As for the operator API: a server beyond loopback does not know its names, and accepts all with the key.
+    const foreign = byKey && deps.inspector === null ? undefined : refuseHost(ownNames(request), messageOf(request))
+    if (foreign !== undefined) return sendFailure(request, reply, foreign)
     return reply.type(metrics.contentType).send(await metrics.text())
   })
 }
