@@ -41,6 +41,17 @@ it.each(promises)('test/README.md names existing proof that %s', (_promise, proo
   expect(proof).not.toContain('"')
 })
 
+test('src/inspector/README.md quotes existing tests for each threat to the page', () => {
+  const [, safety = ''] = read('src/inspector/README.md').split('\n## Safety\n')
+  const files = [...safety.matchAll(/\(\.\.\/\.\.\/(test\/[^)]+)\)/g)].map(([, path = '']) => read(path)).join('\n')
+  const threats = tablesOf('src/inspector/README.md', 'Safety')
+  expect(threats.length).toBeGreaterThan(8)
+  for (const [threat, , tests = ''] of threats) {
+    const names = [...tests.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name)
+    expect([threat, names.filter((it) => !files.includes(it)), names.length > 0]).toEqual([threat, [], true])
+  }
+})
+
 test.each(['Campaigns', 'Latest results'])(
   'test/faults/README.md has every fault campaign under the heading %s',
   (section) => {

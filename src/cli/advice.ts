@@ -64,7 +64,8 @@ export const advice: Readonly<Record<FailureCode | ClientCode, string>> = {
   TOKEN_REVOKED: NEW_CREDENTIAL,
   TOKEN_TYPE_NOT_ACCEPTED: '`voucherctl whoami` shows the credentials at hand and their kinds.',
 
-  PAGE_SESSION_REQUIRED: 'Open the page again: `voucherctl open`.',
+  PAGE_SESSION_REQUIRED:
+    'Open the page again: `voucherctl open`, or `voucherctl webhook listen --open` for a listener.',
   HOST_NOT_ALLOWED:
     'Name the server as it names itself, with its own port: `voucherctl server list` shows its URL. A proxy or a forwarded port must keep this name.',
   CROSS_SITE_REQUEST: 'Open the page again: `voucherctl open`. A program sends the operator key and no Origin.',

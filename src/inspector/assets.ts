@@ -75,7 +75,3 @@ export function jsonResponse(data: object): PageResponse {
   const headers = { ...pageHeaders, 'content-type': 'application/json; charset=utf-8' }
   return { status: 200, headers, body: JSON.stringify(data) }
 }
-
-export function emptyResponse(cookie: string): PageResponse {
-  return { status: 204, headers: { ...pageHeaders, 'set-cookie': cookie }, body: '' }
-}

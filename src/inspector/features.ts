@@ -1,3 +1,6 @@
+/** Request header with the token of a page. Browsers do not send it by themselves, as they send cookies. */
+export const PAGE_TOKEN = 'page-token'
+
 /** Views that a page can have; a listener has deliveries only. */
 type PageView = 'requests' | 'vouchers' | 'deliveries' | 'clock' | 'faults' | 'reviews' | 'templates'
 

@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from '../contract/errors.js'
-import { emptyResponse, fileResponse, jsonResponse, type PageResponse, packageVersion } from './assets.js'
-import type { PageFeatures } from './features.js'
-import { PageSessions } from './page-sessions.js'
+import { fileResponse, jsonResponse, type PageResponse, packageVersion } from './assets.js'
+import { PAGE_TOKEN, type PageFeatures } from './features.js'
+import { type PageConnection, PageSessions } from './page-sessions.js'
 import {
   type AllowedOrigin,
   allowedOriginOf,
@@ -19,6 +19,9 @@ interface InspectorOptions {
   readonly now: () => number
   readonly features: Omit<PageFeatures, 'version' | 'base_url'>
 }
+
+/** A request that may have the token of a page. */
+export type PageRequest = PageMessage & { readonly socket: PageConnection }
 
 /** The page of one port: who may read it, its tickets and sessions, and its files (DECISIONS.md#page). */
 export class Inspector {
@@ -51,46 +54,31 @@ export class Inspector {
     return refuseHost(this.#origin, message) ?? refuseSite(this.#origin, message, fromPage)
   }
 
-  /** True for a request that has the cookie of a page, and no credential of its own. */
+  /** True for a request that has the token of a page, and no credential of its own. */
   usesSession(message: PageMessage): boolean {
-    return valuesOf(message, 'authorization').length === 0 && this.#cookies(message).length > 0
+    return valuesOf(message, 'authorization').length === 0 && valuesOf(message, PAGE_TOKEN).length > 0
   }
 
-  /** Refuses a request without a session of this process. Call `refuse` before. */
-  refuseSession(message: PageMessage): Refusal<'PAGE_SESSION_REQUIRED'> | undefined {
-    // Another port of this host can set a cookie of the same name: look at each.
-    const isKnown = this.#cookies(message).some((it) => this.#sessions.has(it))
+  /** Refuses a request without a token of this process. Call `refuse` before. */
+  refuseSession(request: PageRequest): Refusal<'PAGE_SESSION_REQUIRED'> | undefined {
+    const [token, ...others] = valuesOf(request, PAGE_TOKEN)
+    const isKnown = token !== undefined && others.length === 0 && this.#sessions.use(token, request.socket)
     return isKnown ? undefined : refuse('PAGE_SESSION_REQUIRED')
   }
 
   /** Responds to a GET below /_platform/ui. */
-  async get(message: PageMessage): Promise<PageResponse | Refusal> {
-    const path = pathOf(message.url ?? '').slice(UI.length + 1)
+  async get(request: PageRequest): Promise<PageResponse | Refusal> {
+    const path = pathOf(request.url ?? '').slice(UI.length + 1)
     if (path !== 'features') return (await fileResponse(path)) ?? refuse('ROUTE_NOT_FOUND')
     const version = await packageVersion()
-    return this.refuseSession(message) ?? jsonResponse({ ...this.#features, version, base_url: this.#baseUrl })
+    return this.refuseSession(request) ?? jsonResponse({ ...this.#features, version, base_url: this.#baseUrl })
   }
 
-  /** Responds to POST /_platform/ui/session: a cookie for a ticket. */
+  /** Responds to POST /_platform/ui/session: a token for a ticket. */
   startSession(body: unknown): PageResponse | Refusal {
     const { ticket } = (body ?? {}) as { ticket?: unknown }
-    const secret = typeof ticket === 'string' ? this.#sessions.exchange(ticket) : undefined
-    if (secret === undefined) return refuse('PAGE_SESSION_REQUIRED')
-    return emptyResponse(`${this.#cookieName}=${secret}; Path=/_platform; HttpOnly; SameSite=Strict`)
-  }
-
-  /** Browsers send the cookies of all ports of a host. */
-  get #cookieName(): string {
-    return `voucherctl_page_${new URL(this.#baseUrl).port || '80'}`
-  }
-
-  #cookies(message: PageMessage): string[] {
-    const prefix = `${this.#cookieName}=`
-    return valuesOf(message, 'cookie')
-      .flatMap((line) => line.split(';'))
-      .map((it) => it.trim())
-      .filter((it) => it.startsWith(prefix))
-      .map((it) => it.slice(prefix.length))
+    const token = typeof ticket === 'string' ? this.#sessions.exchange(ticket) : undefined
+    return token === undefined ? refuse('PAGE_SESSION_REQUIRED') : jsonResponse({ token })
   }
 }
 

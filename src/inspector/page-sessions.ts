@@ -1,8 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { EventEmitter } from 'node:events'
+import type { Socket } from 'node:net'
 
 /** Time to start a browser. The ticket is an argument of the program that opens the browser, so others can see it. */
 const TICKET_MS_MAX = 120_000
 const TICKETS_MAX = 16
+/** Time without a request and without an open connection after which a token ends. */
+const IDLE_MS_MAX = 3_600_000
 const SESSIONS_MAX = 64
 const SECRET_BYTES = 32
 
@@ -11,10 +15,20 @@ interface PageTicket {
   readonly expiresAt: number
 }
 
-/** One-time tickets and the sessions for which pages exchange them, in memory: both end with the process. */
+/** The members of a socket that a session uses. */
+export type PageConnection = EventEmitter & Pick<Socket, 'destroyed' | 'readableEnded'>
+
+interface PageSession {
+  readonly hash: Buffer
+  /** Open connections that sent the token, such as that of a stream. */
+  readonly connections: Set<PageConnection>
+  usedAt: number
+}
+
+/** One-time tickets and the tokens for which pages exchange them, in memory: both end with the process. */
 export class PageSessions {
   #tickets: { readonly hash: Buffer; readonly expiresAt: number }[] = []
-  #sessions: { readonly hash: Buffer }[] = []
+  #sessions: PageSession[] = []
   readonly #random: (size: number) => Uint8Array
   readonly #now: () => number
 
@@ -30,19 +44,35 @@ export class PageSessions {
     return { secret, expiresAt }
   }
 
-  /** Returns the secret of a new session for a valid ticket, which is then used up. */
+  /** Returns the token of a new session for a valid ticket, which is then used up. */
   exchange(ticket: string): string | undefined {
     const valid = this.#valid()
     const found = find(valid, ticket)
     this.#tickets = valid.filter((it) => it !== found)
     if (found === undefined) return undefined
-    const secret = this.#newSecret()
-    this.#sessions = [...this.#sessions, { hash: hashOf(secret) }].slice(-SESSIONS_MAX)
-    return secret
+    const token = this.#newSecret()
+    const session = { hash: hashOf(token), connections: new Set<PageConnection>(), usedAt: this.#now() }
+    this.#sessions = [...this.#sessions, session].slice(-SESSIONS_MAX)
+    return token
   }
 
-  has(session: string): boolean {
-    return find(this.#sessions, session) !== undefined
+  /** True for the token of a session, which then lasts while the connection is open, and for an hour after that. */
+  use(token: string, connection: PageConnection): boolean {
+    const now = this.#now()
+    const isOpen = ({ connections, usedAt }: PageSession) => connections.size > 0 || now - usedAt < IDLE_MS_MAX
+    this.#sessions = this.#sessions.filter(isOpen)
+    const session = find(this.#sessions, token)
+    if (session === undefined) return false
+    session.usedAt = now
+    const isOver = connection.destroyed || connection.readableEnded
+    if (isOver || session.connections.has(connection)) return true
+    session.connections.add(connection)
+    const leave = () => {
+      if (session.connections.delete(connection)) session.usedAt = this.#now()
+    }
+    // A closed tab ends its side; the server keeps the other one until it writes.
+    connection.once('end', leave).once('close', leave)
+    return true
   }
 
   #valid() {

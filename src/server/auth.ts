@@ -10,7 +10,6 @@ import * as bots from '../store/bots/bots.js'
 import * as tokens from '../store/tokens.js'
 import type { Deps } from './deps.js'
 import { headerValues } from './http/headers.js'
-import { refusePageSession } from './page-routes.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -69,11 +68,10 @@ export function authenticate(
   if (deps.secure.required && request.inner === null && isRuntime(endpoint)) {
     return refuse('SECURE_TRANSPORT_REQUIRED')
   }
-  if (endpoint.caller === 'operator') {
-    const refusal = refusePageSession(deps, request)
-    if (refusal) return refusal
+  if (endpoint.caller === 'operator' && deps.inspector?.usesSession(request.raw)) {
+    const refusal = deps.inspector.refuseSession(request.raw)
     // A page must not outlive its session by creating links for others.
-    if (refusal === null && endpoint.id !== openPage.id) return OPERATOR
+    if (refusal !== undefined || endpoint.id !== openPage.id) return refusal ?? OPERATOR
   }
   const value = bearerOf(request)
   if (typeof value !== 'string') return value

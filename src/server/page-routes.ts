@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Refusal } from '../contract/errors.js'
 import { type PageResponse, platformHeaders } from '../inspector/assets.js'
-import { type Inspector, isPlatformPath } from '../inspector/inspector.js'
-import type { PageMessage } from '../inspector/request-origin.js'
+import { type Inspector, isPlatformPath, type PageRequest } from '../inspector/inspector.js'
 import type { Deps } from './deps.js'
 import { sendBodyFailure, sendFailure } from './http/envelope.js'
 import { readJson } from './http/read-body.js'
@@ -19,15 +18,6 @@ export function refuseForeignRequest(
   if (!isPlatform) return undefined
   reply.headers(platformHeaders)
   return inspector?.refuse(messageOf(request))
-}
-
-/** Whether a request has the session of a page; undefined for a request without a page's cookie. */
-export function refusePageSession(
-  { inspector }: Pick<Deps, 'inspector'>,
-  request: FastifyRequest,
-): Refusal | null | undefined {
-  if (inspector === null || !inspector.usesSession(request.raw)) return undefined
-  return inspector.refuseSession(request.raw) ?? null
 }
 
 /** Adds the routes of the page. */
@@ -48,10 +38,11 @@ export function bindPage(routes: Routes, inspector: Inspector): void {
 }
 
 /** The request as received: the router works with a rewritten target. */
-export const messageOf = ({ originalUrl, raw: { method, rawHeaders } }: FastifyRequest): PageMessage => ({
+export const messageOf = ({ originalUrl, raw: { method, rawHeaders, socket } }: FastifyRequest): PageRequest => ({
   method,
   url: originalUrl,
   rawHeaders,
+  socket,
 })
 
 function send(request: FastifyRequest, reply: FastifyReply, result: PageResponse | Refusal): FastifyReply {

@@ -23,30 +23,34 @@ async function pageServer() {
   const exchange = (body: string, type = 'application/json') =>
     send('/_platform/ui/session', { method: 'POST', body, headers: { 'content-type': type } })
   const ticket = () => inspector.newLink().url.split('#ticket=')[1]
-  return { origin, send, exchange, ticket }
+  /** Headers with the token of a new session. */
+  const session = async () => {
+    const response = await exchange(JSON.stringify({ ticket: ticket() }))
+    expect([response.status, response.headers.getSetCookie()]).toEqual([200, []])
+    const { token } = (await response.json()) as { token: string }
+    return { 'page-token': token }
+  }
+  return { origin, send, exchange, session }
 }
 
 test('plain server serves the page, its session and what the session may read', async () => {
-  const { origin, send, exchange, ticket } = await pageServer()
+  const { origin, send, session } = await pageServer()
   const page = await send('/_platform/ui/deliveries/1-17')
   expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
 
   expect((await send('/_platform/v1/activity')).status).toBe(401)
-  const session = await exchange(JSON.stringify({ ticket: ticket() }))
-  expect(session.status).toBe(204)
-  const cookie = session.headers.getSetCookie()[0]?.split(';', 1)[0] as string
-  const features = await send('/_platform/ui/features', { headers: { cookie } })
+  const headers = await session()
+  const features = await send('/_platform/ui/features', { headers })
   expect(await features.json()).toMatchObject({ source: 'listener', base_url: origin, views: ['deliveries'] })
-  expect(await (await send('/_platform/v1/activity', { headers: { cookie } })).text()).toBe('own')
+  expect(await (await send('/_platform/v1/activity', { headers })).text()).toBe('own')
 })
 
 test('plain server handles no request outside /_platform, also with a session', async () => {
-  const { send, exchange, ticket } = await pageServer()
-  const session = await exchange(JSON.stringify({ ticket: ticket() }))
-  const cookie = session.headers.getSetCookie()[0]?.split(';', 1)[0] as string
+  const { send, session } = await pageServer()
+  const headers = await session()
   expect((await send('/hook')).status).toBe(404)
-  expect((await send('//host/_platform/v1/activity', { headers: { cookie } })).status).toBe(404)
+  expect((await send('//host/_platform/v1/activity', { headers })).status).toBe(404)
 })
 
 test.each([

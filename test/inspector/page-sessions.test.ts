@@ -1,54 +1,132 @@
+import { EventEmitter } from 'node:events'
 import { expect, test } from 'vitest'
 import { PageSessions } from '../../src/inspector/page-sessions.js'
 import { seededRandom } from '../support/server/app.js'
 
-function pageSessions() {
-  const clock = { now: 1_000 }
-  return { clock, sessions: new PageSessions(seededRandom('pages'), () => clock.now) }
+const HOUR_MS = 3_600_000
+
+class Connection extends EventEmitter {
+  destroyed = false
+  readableEnded = false
+
+  /** The client ends its side; the socket stays half-open. */
+  end(): void {
+    this.readableEnded = true
+    this.emit('end')
+  }
+
+  close(): void {
+    this.destroyed = true
+    this.emit('close')
+  }
 }
 
-test('ticket gives one session, once', () => {
-  const { sessions } = pageSessions()
+function pageSessions() {
+  const clock = { now: 1_000 }
+  const sessions = new PageSessions(seededRandom('pages'), () => clock.now)
+  /** Whether a token is accepted on a connection that closes afterwards. */
+  const accepts = (token: string) => {
+    const connection = new Connection()
+    const isKnown = sessions.use(token, connection)
+    connection.close()
+    return isKnown
+  }
+  const newToken = () => sessions.exchange(sessions.newTicket().secret) as string
+  return { clock, sessions, accepts, newToken }
+}
+
+test('ticket gives one token, once', () => {
+  const { sessions, accepts } = pageSessions()
   const { secret } = sessions.newTicket()
-  const session = sessions.exchange(secret) as string
-  expect(sessions.has(session)).toBe(true)
+  const token = sessions.exchange(secret) as string
+  expect(accepts(token)).toBe(true)
   expect(sessions.exchange(secret)).toBeUndefined()
-  expect(session).not.toBe(secret)
+  expect(token).not.toBe(secret)
 })
 
-test('ticket and session are 32 random bytes each, and one is not the other', () => {
-  const { sessions } = pageSessions()
+test('ticket and token are 32 random bytes each, and one is not the other', () => {
+  const { sessions, accepts } = pageSessions()
   const { secret } = sessions.newTicket()
   expect(Buffer.from(secret, 'base64url')).toHaveLength(32)
-  expect(sessions.has(secret)).toBe(false)
-  const session = sessions.exchange(secret) as string
-  expect(Buffer.from(session, 'base64url')).toHaveLength(32)
-  expect(sessions.exchange(session)).toBeUndefined()
+  expect(accepts(secret)).toBe(false)
+  const token = sessions.exchange(secret) as string
+  expect(Buffer.from(token, 'base64url')).toHaveLength(32)
+  expect(sessions.exchange(token)).toBeUndefined()
 })
 
-test('ticket expires after two minutes, its session does not', () => {
-  const { sessions, clock } = pageSessions()
+test('ticket expires after two minutes, its token does not', () => {
+  const { sessions, clock, accepts } = pageSessions()
   const [early, late] = [sessions.newTicket(), sessions.newTicket()]
   clock.now = early.expiresAt - 1
-  const session = sessions.exchange(early.secret) as string
+  const token = sessions.exchange(early.secret) as string
   clock.now = late.expiresAt
   expect(late.expiresAt).toBe(121_000)
   expect(sessions.exchange(late.secret)).toBeUndefined()
-  expect(sessions.has(session)).toBe(true)
+  expect(accepts(token)).toBe(true)
 })
 
-test.each(['', 'x', 'A'.repeat(43)])('unknown ticket %j gives no session', (ticket) => {
-  const { sessions } = pageSessions()
+test('token ends after an hour without use, whether or not it was used before', () => {
+  const { clock, accepts, newToken } = pageSessions()
+  const [unused, used] = [newToken(), newToken()]
+  clock.now += HOUR_MS - 1
+  expect(accepts(used)).toBe(true)
+  clock.now += 1
+  expect([accepts(unused), accepts(used)]).toEqual([false, true])
+  clock.now += HOUR_MS
+  expect(accepts(used)).toBe(false)
+  clock.now -= HOUR_MS
+  expect(accepts(used)).toBe(false)
+})
+
+test.each(['end', 'close'] as const)('token lasts while its connection is open, and an hour after its %s', (how) => {
+  const { sessions, clock, accepts, newToken } = pageSessions()
+  const [token, other] = [newToken(), newToken()]
+  const stream = new Connection()
+  expect([sessions.use(token, stream), sessions.use(token, stream)]).toEqual([true, true])
+  expect(stream.listenerCount('close')).toBe(1)
+  clock.now += 24 * HOUR_MS
+  expect([accepts(token), accepts(other)]).toEqual([true, false])
+  clock.now += 24 * HOUR_MS
+  stream[how]()
+  clock.now += HOUR_MS - 1
+  expect(accepts(token)).toBe(true)
+  clock.now += HOUR_MS - 1
+  // The server closes a half-open connection later, which is no use of the token.
+  stream.close()
+  clock.now += 1
+  expect(accepts(token)).toBe(false)
+})
+
+test.each(['end', 'close'] as const)('token does not last for a connection after its %s', (how) => {
+  const { sessions, clock, accepts, newToken } = pageSessions()
+  const token = newToken()
+  const closed = new Connection()
+  closed[how]()
+  expect(sessions.use(token, closed)).toBe(true)
+  clock.now += HOUR_MS
+  expect(accepts(token)).toBe(false)
+})
+
+test('ticket and token of another server are unknown', () => {
+  const { sessions, accepts } = pageSessions()
+  const other = new PageSessions(seededRandom('another server'), () => 1_000)
+  const { secret } = other.newTicket()
+  expect(sessions.exchange(secret)).toBeUndefined()
+  expect(accepts(other.exchange(secret) as string)).toBe(false)
+})
+
+test.each(['', 'x', 'A'.repeat(43)])('unknown ticket %j gives no token', (ticket) => {
+  const { sessions, accepts } = pageSessions()
   const { secret } = sessions.newTicket()
   expect(sessions.exchange(ticket)).toBeUndefined()
-  expect(sessions.has(ticket)).toBe(false)
+  expect(accepts(ticket)).toBe(false)
   expect(sessions.exchange(secret)).toBeDefined()
 })
 
-test('the newest 16 tickets and 64 sessions are kept', () => {
-  const { sessions } = pageSessions()
+test('the newest 16 tickets and 64 tokens are kept', () => {
+  const { sessions, accepts, newToken } = pageSessions()
   const tickets = Array.from({ length: 17 }, () => sessions.newTicket().secret)
   expect(tickets.map((it) => sessions.exchange(it) !== undefined)).toEqual([false, ...Array(16).fill(true)])
-  const open = Array.from({ length: 65 }, () => sessions.exchange(sessions.newTicket().secret) as string)
-  expect(open.map((it) => sessions.has(it))).toEqual([false, ...Array(64).fill(true)])
+  const open = Array.from({ length: 65 }, newToken)
+  expect(open.map(accepts)).toEqual([false, ...Array(64).fill(true)])
 })

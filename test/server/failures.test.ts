@@ -136,7 +136,7 @@ const common: Partial<Record<FailureCode, Produce>> = {
   HOST_NOT_ALLOWED: (scene) => scene.send({ headers: { host: 'evil.example' } }),
   CROSS_SITE_REQUEST: (scene) => scene.send({ headers: { origin: 'http://evil.example' } }),
   PAGE_SESSION_REQUIRED: (scene) => {
-    const headers = { cookie: 'voucherctl_page_80=x', origin: 'http://localhost', 'sec-fetch-site': 'same-origin' }
+    const headers = { 'page-token': 'x', origin: 'http://localhost', 'sec-fetch-site': 'same-origin' }
     return scene.send({ credential: null, headers })
   },
   SNAPSHOTS_DAMAGED: (scene) => {

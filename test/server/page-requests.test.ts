@@ -1,25 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { pageClient } from '../support/page/client.js'
 import { rawResponse } from '../support/server/raw.js'
 import { type LiveServer, liveServer } from '../support/server/server.js'
 
 let server: LiveServer
-/** Name and value of the cookie of a page's session. */
-let cookie: string
+/** Token of a page's session. */
+let token: string
 beforeAll(async () => {
   server = await liveServer()
-  const json = { 'content-type': 'application/json' }
-  const authorization = `Bearer ${server.operatorKey}`
-  const link = await fetch(`${server.baseUrl}/_platform/v1/page-tickets`, {
-    method: 'POST',
-    headers: { authorization },
-  })
+  const headers = { authorization: `Bearer ${server.operatorKey}` }
+  const link = await fetch(`${server.baseUrl}/_platform/v1/page-tickets`, { method: 'POST', headers })
   const { data } = (await link.json()) as { data: { url: string } }
-  const session = await fetch(`${server.baseUrl}/_platform/ui/session`, {
-    method: 'POST',
-    headers: { ...json, origin: server.baseUrl, 'sec-fetch-site': 'same-origin' },
-    body: JSON.stringify({ ticket: data.url.split('#ticket=')[1] }),
-  })
-  cookie = session.headers.getSetCookie()[0]?.split(';', 1)[0] as string
+  token = (await pageClient(data.url)).token
 })
 afterAll(() => server.close())
 
@@ -49,22 +41,24 @@ const sites: readonly Option[] = [
   [['Sec-Fetch-Site: cross-site'], 'CROSS_SITE_REQUEST'],
   noSite,
 ]
-const noCookie: Option = [[], 'TOKEN_MISSING']
-const cookies = (): Option[] => [
-  [[`Cookie: ${cookie}`]],
-  [[`Cookie: voucherctl_page_${server.port}=${'A'.repeat(43)}`], 'PAGE_SESSION_REQUIRED'],
-  [[`Cookie: ${cookie.replace(/_\d+=/, '_1=')}`], 'TOKEN_MISSING'],
-  noCookie,
+const noToken: Option = [[], 'TOKEN_MISSING']
+const tokens = (): Option[] => [
+  [[`Page-Token: ${token}`]],
+  [[`Page-Token: ${'A'.repeat(43)}`], 'PAGE_SESSION_REQUIRED'],
+  [[`Page-Token: ${token}`, `Page-Token: ${token}`], 'PAGE_SESSION_REQUIRED'],
+  // As a page of an earlier version, or another port of this host, may set it.
+  [[`Cookie: voucherctl_page_${server.port}=${token}; page-token=${token}`], 'TOKEN_MISSING'],
+  noToken,
 ]
 
 const combinations = (...columns: readonly (readonly Option[])[]): Option[][] =>
   columns.reduce<Option[][]>((rows, options) => rows.flatMap((row) => options.map((it) => [...row, it])), [[]])
 
-const isOwnCookie = ([lines]: Option) => lines[0]?.includes(`voucherctl_page_${server.port}=`) === true
+const isOfPage = ([lines]: Option) => lines[0]?.startsWith('Page-Token:') === true
 
-/** Code of the first column that is not right. Without a cookie of the page, it may leave out the headers. */
+/** Code of the first column that is not right. Without a token of a page, it may leave out the headers. */
 function expectedCode(row: readonly Option[]): string | undefined {
-  const fromPage = row.some(isOwnCookie)
+  const fromPage = row.some(isOfPage)
   const wrong = row.filter(([, code]) => code !== undefined)
   return (fromPage ? wrong : wrong.filter((it) => it !== noOrigin && it !== noSite))[0]?.[1]
 }
@@ -100,23 +94,23 @@ async function trueOffset(): Promise<number> {
   return Date.parse(data.now) - Date.now()
 }
 
-test('of 480 changes of a page with forged headers, the one with the right headers has an effect', async () => {
-  const rows = combinations(hosts(), [...origins(), noOrigin], sites, cookies())
-  expect([rows.length, succeeding(rows).length]).toEqual([480, 1])
+test('of 600 changes of a page with forged headers, the one with the right headers has an effect', async () => {
+  const rows = combinations(hosts(), [...origins(), noOrigin], sites, tokens())
+  expect([rows.length, succeeding(rows).length]).toEqual([600, 1])
   expect(await surprises('POST', '/_platform/v1/clock/advance', rows, '{"seconds":86400}')).toEqual([])
   const days = Math.round((await trueOffset()) / 86_400_000)
   expect(days).toBe(1)
 })
 
-test('of 96 reads of a page with forged headers, the one with the right headers succeeds', async () => {
-  const rows = combinations(hosts(), sites, cookies())
-  expect([rows.length, succeeding(rows).length]).toEqual([96, 1])
+test('of 120 reads of a page with forged headers, the one with the right headers succeeds', async () => {
+  const rows = combinations(hosts(), sites, tokens())
+  expect([rows.length, succeeding(rows).length]).toEqual([120, 1])
   expect(await surprises('GET', '/_platform/v1/reviews', rows)).toEqual([])
 })
 
 test('of 96 calls with the operator key, those without a forged header succeed', async () => {
   const bearer: Option = [[`Authorization: Bearer ${server.operatorKey}`]]
-  const rows = combinations(hosts(), origins().slice(0, 2), sites, [[bearer[0]]], [[[]], [[`Cookie: ${cookie}`]]])
+  const rows = combinations(hosts(), origins().slice(0, 2), sites, [[bearer[0]]], [[[]], [[`Page-Token: ${token}`]]])
   const judged = rows.map((row) => ({ row, wrong: row.filter((it) => it[1] !== undefined && it !== noSite)[0]?.[1] }))
   expect([rows.length, judged.filter(({ wrong }) => wrong === undefined).length]).toEqual([96, 4])
   for (const { row, wrong } of judged) {

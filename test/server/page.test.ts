@@ -1,5 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { rawResponse } from '../support/server/raw.js'
+import type { Socket } from 'node:net'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { createClient } from '../../src/client/index.js'
+import { pageClient } from '../support/page/client.js'
+import { newLink } from '../support/page/server.js'
+import { testApp, testInspector } from '../support/server/app.js'
+import { portOf, rawResponse } from '../support/server/raw.js'
 import { type LiveServer, liveServer, standaloneServer } from '../support/server/server.js'
 
 let server: LiveServer
@@ -36,9 +41,10 @@ async function newTicket(): Promise<string> {
 const exchange = (ticket: string) =>
   send('POST', '/_platform/ui/session', { ...fromPage(), ...json }, JSON.stringify({ ticket }))
 
-async function newCookie(): Promise<string> {
-  const { headers } = await exchange(await newTicket())
-  return String(headers['set-cookie']).split(';', 1)[0] as string
+/** Headers with the token of a new session. */
+async function session(): Promise<Headers> {
+  const { body } = await exchange(await newTicket())
+  return { 'page-token': body.token }
 }
 
 test('page is served for every path without an extension, with headers that limit what it loads', async () => {
@@ -82,25 +88,33 @@ test.each([
   expect([response.status, response.headers['content-type']]).toEqual([status, type])
 })
 
-test('ticket of a link gives once the cookie of this port, with which the page is the operator', async () => {
+test('ticket of a link gives a token once, with which the page is the operator', async () => {
   const ticket = await newTicket()
-  const { status, headers, text } = await exchange(ticket)
-  expect([status, text]).toEqual([204, ''])
-  const attributes = String(headers['set-cookie']).split('; ')
-  expect(attributes[0]).toMatch(new RegExp(`^voucherctl_page_${server.port}=[\\w-]{43}$`))
-  expect(attributes.slice(1)).toEqual(['Path=/_platform', 'HttpOnly', 'SameSite=Strict'])
+  const { status, headers, body } = await exchange(ticket)
+  expect([status, headers['set-cookie'], headers['cache-control']]).toEqual([200, undefined, 'no-store'])
+  expect(body).toEqual({ token: expect.stringMatching(/^[\w-]{43}$/) })
   expect(await exchange(ticket)).toMatchObject({ status: 401, body: { code: 'PAGE_SESSION_REQUIRED' } })
 
-  const cookie = attributes[0] as string
-  const reviews = await send('GET', '/_platform/v1/reviews', { cookie, 'sec-fetch-site': 'same-origin' })
+  const token = { 'page-token': body.token }
+  const reviews = await send('GET', '/_platform/v1/reviews', { ...token, 'sec-fetch-site': 'same-origin' })
   expect(reviews).toMatchObject({ status: 200, body: { data: { items: [] } } })
-  const advanced = await send(
-    'POST',
-    '/_platform/v1/clock/advance',
-    { cookie, ...fromPage(), ...json },
-    '{"seconds":1}',
-  )
-  expect(advanced.status).toBe(200)
+  const changes = { ...token, ...fromPage(), ...json }
+  expect(await send('POST', '/_platform/v1/clock/advance', changes, '{"seconds":1}')).toMatchObject({ status: 200 })
+})
+
+test('page of a server sets no cookie, and obeys none', async () => {
+  const token = await session()
+  for (const target of ['/_platform/ui/', '/_platform/ui/app.js', '/_platform/ui/features', '/_platform/v1/reviews']) {
+    const { status, headers } = await send('GET', target, { ...token, 'sec-fetch-site': 'same-origin' })
+    expect([target, status, headers['set-cookie']]).toEqual([target, 200, undefined])
+  }
+  const cookie = ['voucherctl_page', `voucherctl_page_${server.port}`, 'page-token']
+    .map((name) => `${name}=${token['page-token']}`)
+    .join('; ')
+  const reviews = await send('GET', '/_platform/v1/reviews', { cookie, 'sec-fetch-site': 'same-origin' })
+  expect(reviews).toMatchObject({ status: 401, body: { code: 'TOKEN_MISSING' } })
+  const features = await send('GET', '/_platform/ui/features', { cookie, 'sec-fetch-site': 'same-origin' })
+  expect(features).toMatchObject({ status: 401, body: { code: 'PAGE_SESSION_REQUIRED' } })
 })
 
 test('link names the address of the server, and keeps its secret in the fragment', async () => {
@@ -112,7 +126,7 @@ test('link names the address of the server, and keeps its secret in the fragment
 })
 
 test('features tell a page with a session what it can show', async () => {
-  const headers = { cookie: await newCookie(), 'sec-fetch-site': 'same-origin' }
+  const headers = { ...(await session()), 'sec-fetch-site': 'same-origin' }
   const { status, body } = await send('GET', '/_platform/ui/features', headers)
   expect(status).toBe(200)
   expect(body).toMatchObject({
@@ -127,26 +141,83 @@ test('features tell a page with a session what it can show', async () => {
 })
 
 test('session of a page creates no further link', async () => {
-  const cookie = await newCookie()
-  const response = await send('POST', '/_platform/v1/page-tickets', { cookie, ...fromPage() })
+  const response = await send('POST', '/_platform/v1/page-tickets', { ...(await session()), ...fromPage() })
   expect(response).toMatchObject({ status: 401, body: { code: 'TOKEN_MISSING' } })
 })
 
 test('session of a page is no credential outside the operator API', async () => {
-  const cookie = await newCookie()
-  const response = await send('GET', '/api/v1/open-platform/applications', { cookie, 'sec-fetch-site': 'same-origin' })
+  const headers = { ...(await session()), 'sec-fetch-site': 'same-origin' }
+  const response = await send('GET', '/api/v1/open-platform/applications', headers)
   expect(response.body.code).toBe('TOKEN_MISSING')
 })
 
-test('session of another process is refused, beside it the own one is found', async () => {
-  const cookie = await newCookie()
-  const foreign = `voucherctl_page_${server.port}=${'A'.repeat(43)}`
-  const read = (value: string) =>
-    send('GET', '/_platform/v1/reviews', { cookie: value, 'sec-fetch-site': 'same-origin' })
-  expect(await read(foreign)).toMatchObject({ status: 401, body: { code: 'PAGE_SESSION_REQUIRED' } })
-  expect(await read(`${foreign}; other=1; ${cookie}`)).toMatchObject({ status: 200 })
-  expect(await read(cookie.replace(/_\d+=/, '_1='))).toMatchObject({ status: 401, body: { code: 'TOKEN_MISSING' } })
+test('ticket and token of another server are refused', async () => {
+  const other = await liveServer()
+  try {
+    const link = await fetch(`${other.baseUrl}/_platform/v1/page-tickets`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${other.operatorKey}` },
+    })
+    const { data } = (await link.json()) as { data: { url: string } }
+    const ticket = data.url.split('#ticket=')[1] as string
+    expect(await exchange(ticket)).toMatchObject({ status: 401, body: { code: 'PAGE_SESSION_REQUIRED' } })
+    const { token } = await pageClient(data.url)
+    const headers = { 'page-token': token, 'sec-fetch-site': 'same-origin' }
+    const reviews = await send('GET', '/_platform/v1/reviews', headers)
+    expect(reviews).toMatchObject({ status: 401, body: { code: 'PAGE_SESSION_REQUIRED' } })
+  } finally {
+    await other.close()
+  }
 })
+
+test('token of a page ends after an hour without use, and lasts while its stream is open', async () => {
+  let now = 0
+  const inspector = testInspector(() => now)
+  const { app, close } = testApp({ inspector })
+  try {
+    inspector.listen(`http://127.0.0.1:${await portOf(app)}`)
+    const sockets: Socket[] = []
+    app.server.on('connection', (socket) => sockets.push(socket))
+    const allClosed = () =>
+      vi.waitFor(() => expect(sockets.filter((it) => !it.readableEnded && !it.destroyed)).toEqual([]), 30_000)
+    const client = await pageClient(inspector.newLink().url)
+    const read = async () => (await client.send('GET', '/_platform/v1/reviews')).status
+    const stream = await client.follow('/_platform/v1/activity?follow=true')
+    now += 7_200_000
+    expect(await read()).toBe(200)
+    stream.close()
+    await allClosed()
+    now += 3_599_999
+    expect(await read()).toBe(200)
+    await allClosed()
+    now += 3_600_000
+    expect(await read()).toBe(401)
+  } finally {
+    await close()
+  }
+})
+
+test('activity and log of a server show neither ticket nor token of a page', async () => {
+  const watched = await standaloneServer({ inspect: true })
+  try {
+    const client = createClient({ baseUrl: watched.baseUrl, token: () => watched.operatorKey })
+    const link = await newLink(client)
+    const page = await pageClient(link)
+    await page.send('GET', '/_platform/ui/features')
+    await page.send('POST', '/_platform/v1/clock/advance', { body: { seconds: 1 } })
+    const { body } = await page.send('GET', '/_platform/v1/activity?bodies=true')
+    const lines = String(body).split('\n').filter(Boolean)
+    const shown = lines.map((it) => JSON.stringify(JSON.parse(it), decoded)).join('\n') + watched.logs.join('\n')
+    expect(shown).toContain('["page-token","[hidden]"]')
+    for (const secret of [page.token, link.split('#ticket=')[1] as string]) expect(shown).not.toContain(secret)
+  } finally {
+    await watched.close()
+  }
+})
+
+/** Replaces base64 bodies of exchanges by their text. */
+const decoded = (name: string, value: unknown) =>
+  name === 'body' && typeof value === 'string' ? Buffer.from(value, 'base64').toString() : value
 
 test.each([
   ['text/plain', '{"ticket":"x"}', 415, 'UNSUPPORTED_MEDIA_TYPE'],

@@ -1,4 +1,5 @@
 import type { Envelope, FailureEnvelope, ValidationIssue } from '../../contract/envelope.js'
+import type { PAGE_TOKEN } from '../features.js'
 import { signal } from './signal.js'
 
 export interface Failure {
@@ -7,36 +8,42 @@ export interface Failure {
 }
 export type Result<Data> = { readonly ok: true; readonly data: Data } | ({ readonly ok: false } & Failure)
 
-export const SESSION_ENDED = 'This page’s session has ended: run voucherctl open again.'
+export const NO_SESSION = 'This tab has no session: run voucherctl open, or webhook listen --open.'
 
-/** True while the server does not accept the cookie of this page. */
+/** True while the server does not accept the token of this tab. */
 export const sessionEnded = signal(false)
 
 export const API = '/_platform/v1'
+
+/** Name of the token in requests, and in the storage that this tab has for itself (DECISIONS.md#page). */
+export const TOKEN: typeof PAGE_TOKEN = 'page-token'
+
+/** Sends a request with the token of this tab; without one the server refuses it. */
+export const send = (path: string, method = 'GET', body?: unknown): Promise<Response> => {
+  const headers = { 'content-type': 'application/json', [TOKEN]: sessionStorage.getItem(TOKEN) ?? '' }
+  return fetch(path, { method, headers, body: JSON.stringify(body) })
+}
 
 /** Calls an endpoint of the operator API, such as `call('POST', '/clock/advance', { seconds: 60 })`; never throws. */
 export async function call<Data>(method: string, path: string, body?: unknown): Promise<Result<Data>> {
   let response: Response
   try {
-    response = await fetch(API + path, {
-      method,
-      ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-    })
+    response = await send(API + path, method, body)
   } catch {
     return { ok: false, sentence: 'The server does not respond. Is it still running?' }
   }
   const read = (await response.json().catch(() => null)) as Envelope<Data> | null
   const refusal = read?.success === false ? read : undefined
-  if (isSessionEnd(response.status, refusal?.code)) return { ok: false, sentence: SESSION_ENDED }
-  if (response.ok && read?.success) return { ok: true, data: read.data }
+  noteSession(response)
+  if (sessionEnded.value) return { ok: false, sentence: NO_SESSION }
+  if (read?.success) return { ok: true, data: read.data }
   if (refusal) return { ok: false, sentence: sentenceOf(refusal) }
   return { ok: false, sentence: `The server responded with HTTP ${response.status}.` }
 }
 
-/** Notes whether the server accepts the cookie. One 403 has another reason: the server does not allow a reset. */
-export function isSessionEnd(status: number, code?: string): boolean {
-  sessionEnded.value = status === 401 || (status === 403 && code !== 'RESET_NOT_ALLOWED')
-  return sessionEnded.value
+/** Notes whether the server accepts the token. */
+export function noteSession({ status }: Response): void {
+  sessionEnded.value = status === 401
 }
 
 function sentenceOf({ message, details }: FailureEnvelope): string {

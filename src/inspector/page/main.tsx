@@ -1,36 +1,37 @@
 import { render } from 'preact'
 import type { PageFeatures } from '../features.js'
-import { isSessionEnd } from './api.js'
-import { startRouter } from './router.js'
+import { noteSession, send, TOKEN } from './api.js'
+import { BASE, startRouter } from './router.js'
 import { Shell } from './shell.js'
 import { onChange } from './signal.js'
 import { features, startClock } from './state.js'
 import { followActivity } from './stream.js'
 
-const ui = '/_platform/ui'
+/** Beginning of the fragment of a link. */
+const TICKET = '#ticket='
 
-/** Exchanges the ticket of the address for the cookie, and reads what this page can show; null without a session. */
+/** Exchanges the ticket of the address for a token, and reads what this page can show; null without a session. */
 async function openSession(): Promise<PageFeatures | null> {
-  const ticket = new URLSearchParams(location.hash.slice(1)).get('ticket')
+  const [, ticket] = location.hash.split(TICKET)
   // Remove the ticket first, so that neither history nor a bookmark keeps it.
-  if (ticket !== null) {
+  if (ticket !== undefined) {
     history.replaceState(null, '', location.pathname + location.search)
-    const headers = { 'content-type': 'application/json' }
-    // A reloaded or copied link has a used ticket, but this browser may have its session.
-    await fetch(`${ui}/session`, { method: 'POST', headers, body: JSON.stringify({ ticket }) })
+    const exchange = await send(`${BASE}/session`, 'POST', { ticket })
+    // The ticket of a link that was opened again is used, but this tab may have the token for it.
+    if (exchange.ok) sessionStorage.setItem(TOKEN, ((await exchange.json()) as { token: string }).token)
   }
-  const response = await fetch(`${ui}/features`)
+  const response = await send(`${BASE}/features`)
+  noteSession(response)
   return response.ok ? ((await response.json()) as PageFeatures) : null
 }
 
 features.value = await openSession().catch(() => null)
-if (features.value === null) isSessionEnd(401)
 
 const show = () => render(<Shell />, document.getElementById('page') as HTMLElement)
 onChange(show)
 show()
 // A new link in this tab changes only the fragment, for which the browser loads nothing.
-addEventListener('hashchange', () => location.hash.startsWith('#ticket=') && location.reload())
+addEventListener('hashchange', () => location.hash.startsWith(TICKET) && location.reload())
 startRouter()
 startClock()
 await followActivity()

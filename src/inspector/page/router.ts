@@ -1,7 +1,7 @@
 import { signal } from './signal.js'
 
 /** Where the server mounts the page. */
-const BASE = '/_platform/ui'
+export const BASE = '/_platform/ui'
 
 interface Place {
   /** Path below the mount point, such as `/requests/REQ`. */

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { SESSION_ENDED, sessionEnded } from './api.js'
+import { NO_SESSION, sessionEnded } from './api.js'
 import { Failed, Heading } from './components.js'
 import { matchPath } from './model/match-path.js'
 import { leave, linkTo, place } from './router.js'
@@ -90,7 +90,7 @@ export function Shell() {
       </header>
       {sessionEnded.value && (
         <p class="ended" role="alert">
-          {SESSION_ENDED}
+          {NO_SESSION}
         </p>
       )}
       <main id="main" tabindex={-1} ref={main}>

@@ -1,9 +1,9 @@
 import type { ActivityLine } from '../../contract/platform/activity.js'
-import { API, isSessionEnd, sessionEnded } from './api.js'
+import { API, noteSession, send, sessionEnded } from './api.js'
 import { ActivityLog } from './model/activity-log.js'
 import { lineSplitter } from './model/ndjson.js'
 import { signal } from './signal.js'
-import { announce, features, noteChange, readClock } from './state.js'
+import { announce, noteChange, readClock } from './state.js'
 
 export const log = new ActivityLog()
 /** Changes with every addition to `log`, at most once per frame. */
@@ -15,13 +15,11 @@ export const complete = signal(false)
 const FIRST_WAIT = 250
 const LONGEST_WAIT = 5000
 
-/** Follows the activity of the server for the life of the page; connects again after an interruption. */
-export async function followActivity(): Promise<never> {
+/** Follows the activity of the server until the token of this tab ends; connects again after an interruption. */
+export async function followActivity(): Promise<void> {
   let wait = FIRST_WAIT
-  for (;;) {
+  do {
     await readActivity(() => {
-      // Another tab has begun the session that this one lacked at its start.
-      if (features.value === null) location.reload()
       if (connection.value === 'Disconnected') announce('Reconnected.')
       connection.value = 'Live'
       wait = FIRST_WAIT
@@ -31,14 +29,16 @@ export async function followActivity(): Promise<never> {
     connection.value = 'Disconnected'
     await new Promise((resolve) => setTimeout(resolve, wait))
     wait = Math.min(LONGEST_WAIT, wait * 2)
-  }
+    // Only a new link gives a token.
+  } while (!sessionEnded.value)
 }
 
 /** Reads the stream until it ends or breaks. */
 async function readActivity(onOpen: () => void): Promise<void> {
   try {
-    const response = await fetch(`${API}/activity?follow=true&bodies=true`)
-    if (isSessionEnd(response.status) || !response.ok || !response.body) return
+    const response = await send(`${API}/activity?follow=true&bodies=true`)
+    noteSession(response)
+    if (!response.ok || !response.body) return
     onOpen()
     // Stored entries come in the first pieces; the server has no mark for their end.
     const settled = setTimeout(() => {

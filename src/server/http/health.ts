@@ -1,6 +1,7 @@
+import { isIPv4 } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../../contract/errors.js'
-import { type AllowedOrigin, allowedOriginOf, refuseHost } from '../../inspector/request-origin.js'
+import { allowedOriginOf, refuseHost } from '../../inspector/request-origin.js'
 import { one } from '../../store/operation.js'
 import { isOperator } from '../auth.js'
 import type { Deps } from '../deps.js'
@@ -9,11 +10,11 @@ import { messageOf } from '../page-routes.js'
 import { sendFailure } from './envelope.js'
 import type { Route, Routes } from './routes.js'
 
-/** The names that a page at the address of the connection may use. Calls without a socket are to `localhost`. */
-function ownNames({ raw: { socket } }: FastifyRequest): AllowedOrigin {
-  const { localAddress: address = 'localhost', localPort = 80 } = socket
-  return allowedOriginOf(`http://${address.includes(':') ? `[${address}]` : address}:${localPort}`)
-}
+/** The names that a page at the address of the connection may use. */
+const ownNames = ({ raw: { socket } }: FastifyRequest) =>
+  allowedOriginOf(
+    `http://${isIPv4(socket.localAddress ?? '') ? socket.localAddress : '[::1]'}:${socket.localPort ?? 80}`,
+  )
 
 /**
  * Adds /healthz (the process responds, with the id of its start), /readyz (the process can write to its store) and

@@ -76,14 +76,14 @@ const offlineSender: Sender = {
 let onSharedStore = 0
 
 /** The page of a server without a socket, whose requests have the Host of light-my-request. */
-export function testInspector(): Inspector {
+export function testInspector(now: () => number = () => START_MS): Inspector {
   const features = {
     source: 'server',
     test_clock: true,
     views: [],
     started_at: new Date(START_MS).toISOString(),
   } as const
-  const inspector = new Inspector({ random: seededRandom('page'), now: () => START_MS, features })
+  const inspector = new Inspector({ random: seededRandom('page'), now, features })
   inspector.listen('http://localhost:80')
   return inspector
 }

@@ -272,7 +272,8 @@ test.each([
   ['another host', { host: 'rebound.test' }, 403, 'HOST_NOT_ALLOWED'],
   ['another origin', { origin: 'http://127.0.0.1:1' }, 403, 'CROSS_SITE_REQUEST'],
   ['another site', { 'sec-fetch-site': 'cross-site' }, 403, 'CROSS_SITE_REQUEST'],
-  ['a forged cookie', { cookie: 'voucherctl_page_1=forged' }, 401, 'PAGE_SESSION_REQUIRED'],
+  ['a forged token', { 'page-token': 'A'.repeat(43) }, 401, 'PAGE_SESSION_REQUIRED'],
+  ['an empty token', { 'page-token': '' }, 401, 'PAGE_SESSION_REQUIRED'],
 ])('page of a listener refuses every call with %s', async (_, headers, status, code) => {
   const { listener, client } = await pageOf((await application()).url)
   await deliver(listener.url, 7)
@@ -292,6 +293,26 @@ test('link of a listener page works once', async () => {
   const link = page.newLink()
   await pageClient(link)
   await expect(pageClient(link)).rejects.toThrow('401')
+})
+
+test('page of a listener refuses the ticket and the token of another listener', async () => {
+  const [one, another] = [await pageOf(), await pageOf()]
+  const ticket = new URL(another.page.newLink()).hash
+  await expect(pageClient(`${one.client.origin}/_platform/ui/${ticket}`)).rejects.toThrow('401')
+  const headers = { 'page-token': another.client.token }
+  const refused = await one.client.send('GET', '/_platform/v1/deliveries', { headers })
+  expect([refused.status, refused.body]).toMatchObject([401, { code: 'PAGE_SESSION_REQUIRED' }])
+  expect((await another.client.send('GET', '/_platform/v1/deliveries')).status).toBe(200)
+})
+
+test('page of a listener sets no cookie, and serves its files without a token', async () => {
+  const { client } = await pageOf()
+  for (const path of ['/_platform/ui/', '/_platform/ui/app.js', '/_platform/ui/features', '/_platform/v1/deliveries']) {
+    const { status, headers } = await client.send('GET', path)
+    expect([path, status, headers['set-cookie']]).toEqual([path, 200, undefined])
+    const bare = await fetch(client.origin + path, { headers: { 'sec-fetch-site': 'same-origin' } })
+    expect([path, bare.status]).toEqual([path, /ui\/(app|$)/.test(path) ? 200 : 401])
+  }
 })
 
 test.each(['/', '/_platform/v1/vouchers', '/_platform/v1/deliveries/2-9'])(

@@ -17,7 +17,7 @@ export const open: Leaf = leaf({
   summary: 'Open the page of a local server in the browser',
   notes: [
     'The page shows requests, deliveries, vouchers, reviews, faults and the test clock of a server on this machine. The command prints a link, and opens it if stdout is a terminal.',
-    'The link works once, and for two minutes: anyone who opens it controls the server as its operator.',
+    'The link works once, for two minutes, and for one tab: anyone who opens it controls the server as its operator. For another tab, run the command again.',
   ],
   flags: { 'no-browser': toggle('Print the link, and do not open it') },
   examples: [{ command: 'voucherctl open' }, { command: 'voucherctl open --no-browser' }],
@@ -25,7 +25,7 @@ export const open: Leaf = leaf({
   view: {
     body: (it: Link) => it.url,
     key: 'url',
-    next: () => 'The link opens the page once, within two minutes.',
+    next: () => 'The link opens one tab, within two minutes.',
   },
   run: async (context, { flags }) => {
     const base = context.baseUrl()

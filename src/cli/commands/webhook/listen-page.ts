@@ -17,7 +17,7 @@ export async function openPage(
   const { startListenerPage } = await import('../../../workbench/page/server.js')
   const page = await startListenerPage(options)
   const link = page.newLink()
-  output.notice(`Page: ${link}\nThe link opens it once, within two minutes.`)
+  output.notice(`Page: ${link}\nThe link opens one tab, within two minutes.`)
   if (!flags['no-browser'] && host.stdout.isTTY === true) {
     const { openBrowser } = await import('../open/browser.js')
     if (!(await openBrowser(host, link))) output.notice('No program opens a browser here.')
