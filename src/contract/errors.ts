@@ -56,7 +56,7 @@ export const failures = {
   TOKEN_EXPIRED: rule(401, 'The credential has expired.', 'Create a new token, or log in again.'),
   TOKEN_REVOKED: rule(401, 'The token was revoked.', 'Create a new token, or regenerate the one of the bot.'),
   TOKEN_TYPE_NOT_ACCEPTED: rule(401, 'This kind of credential is not accepted here.', 'Use the credential kind named in details.accepted.'),
-  PAGE_SESSION_REQUIRED: rule(401, 'The page has no session here: its link was used, has expired or is of another server, or its session has ended.', 'Run voucherctl open, for a listener webhook listen --open; each link opens one tab, within two minutes.'),
+  PAGE_SESSION_REQUIRED: rule(401, 'The page has no session here: its link was used, has expired or is of another server, or its session has ended.', 'Run voucherctl open, or voucherctl webhook listen --open for a listener; each link opens one tab, within two minutes.'),
 
   HOST_NOT_ALLOWED: rule(403, 'The header Host does not name this server.', 'Use a name in details.allowed; the operator API and the page of a local server accept no other name and no other port.'),
   CROSS_SITE_REQUEST: rule(403, 'The request does not come from the page of this server.', 'Open the page with voucherctl open; programs send the operator key, without the header in details.header.'),

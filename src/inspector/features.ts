@@ -1,4 +1,4 @@
-/** Request header with the token of a page. Browsers do not send it by themselves, as they send cookies. */
+/** Request header with the token of a page. Unlike a cookie, browsers send it only if a script does. */
 export const PAGE_TOKEN = 'page-token'
 
 /** Views that a page can have; a listener has deliveries only. */

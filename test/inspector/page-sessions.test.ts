@@ -91,7 +91,7 @@ test.each(['end', 'close'] as const)('token lasts while its connection is open, 
   clock.now += HOUR_MS - 1
   expect(accepts(token)).toBe(true)
   clock.now += HOUR_MS - 1
-  // The server closes a half-open connection later, which is no use of the token.
+  // The server closes a half-open connection later, which does not count as use.
   stream.close()
   clock.now += 1
   expect(accepts(token)).toBe(false)

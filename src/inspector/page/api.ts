@@ -8,7 +8,7 @@ export interface Failure {
 }
 export type Result<Data> = { readonly ok: true; readonly data: Data } | ({ readonly ok: false } & Failure)
 
-export const NO_SESSION = 'This tab has no session: run voucherctl open, or webhook listen --open.'
+export const NO_SESSION = 'This tab has no session: run voucherctl open, or voucherctl webhook listen --open.'
 
 /** True while the server does not accept the token of this tab. */
 export const sessionEnded = signal(false)
