@@ -15,7 +15,11 @@ export interface Place {
 /** Maximum number of YAML aliases: with nested aliases a small file expands to gigabytes. */
 const ALIASES_MAX = 100
 
-/** A parsed YAML or JSON file that knows the places of its values. */
+/** A document without content, such as comments after the last `---`. Empty quotes have a range and are content. */
+const isEmpty = ({ contents, errors }: Document.Parsed) =>
+  errors.length === 0 && contents?.range?.[0] === contents?.range?.[1]
+
+/** A parsed YAML or JSON file, which holds one document (DECISIONS.md#yaml-files), with the places of its values. */
 export class YamlDocument {
   readonly value: unknown
   /** Mistakes of the syntax, with which `value` is undefined. */
@@ -27,11 +31,16 @@ export class YamlDocument {
   constructor(text: string, yaml: Yaml) {
     this.#yaml = yaml
     this.#lines = new yaml.LineCounter()
-    this.#document = yaml.parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, logLevel: 'silent' })
-    this.problems = this.#document.errors.map(({ pos, message }) => ({
+    const options = { lineCounter: this.#lines, prettyErrors: false, logLevel: 'silent' } as const
+    const documents: readonly Document.Parsed[] = yaml.parseAllDocuments(text, options)
+    const [document = yaml.parseDocument('', options), second] = documents.filter((it) => !isEmpty(it))
+    this.#document = document
+    const mistakes = document.errors.map(({ pos, message }) => ({
       ...this.#placeAt(pos[0]),
       message: `${(message.split('\n', 1)[0] ?? '').replace(/[.:]$/, '')}.`,
     }))
+    const message = 'A second document starts here. A file holds one.'
+    this.problems = second === undefined ? mistakes : [...mistakes, { ...this.#placeAt(second.range[0]), message }]
     if (this.problems.length > 0) return
     try {
       const value: unknown = this.#document.toJS({ maxAliasCount: ALIASES_MAX })
