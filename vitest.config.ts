@@ -69,7 +69,7 @@ const postgres = (name: string, include: string[], exclude: string[]): Project =
 })
 
 /**
- * `npm test` runs quick and postgres, `npm run test:all` every project but the long ones, `npm run test:long` those. Files
+ * `npm test` runs quick, isolated and postgres, `npm run test:all` every project but the long ones, `npm run test:long` those. Files
  * share processes and modules, because importing them took a quarter of the time; isolated files replace a module.
  */
 export default defineConfig({

@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
-  chownSync,
   closeSync,
   fsyncSync,
   linkSync,
+  lstatSync,
   openSync,
   readdirSync,
   realpathSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -27,26 +28,23 @@ interface ReplaceOptions {
   readonly isPrivate?: boolean
   /** Default true: calls fsync, so the new content survives a power failure. Use false for a file of a running process. */
   readonly flush?: boolean
-  /** Default true: replaces the target of a symbolic link and keeps its owner if private. False: replaces the link. */
+  /** Default true: replaces the target of a symbolic link; of another user's private file it replaces nothing. False: replaces the link. */
   readonly follow?: boolean
 }
 
 /**
  * Replaces a file atomically: readers see the old content until all bytes are written. It checks the length of each
  * write, because a full disk can shorten a write without an error (a fault of the package atomically 2.1.1).
- * @throws errors of the file system
+ * @throws errors of the file system, or that of `refuseForeign`
  */
 export function replaceFile(path: string, content: FileContent, options: ReplaceOptions = {}): void {
   const { isPrivate = true, flush = true, follow = true } = options
   const before = follow ? existing(path) : undefined
+  if (before !== undefined && isPrivate) refuseForeignFile(path)
   const target = before?.path ?? path
   const draft = writeDraft(target, content, isPrivate, flush)
   try {
     if (before !== undefined && !isPrivate) chmodSync(draft, before.mode & 0o777)
-    // Under sudo, keep the owner of a private file: otherwise the user could no longer read it.
-    if (before !== undefined && isPrivate && before.uid !== process.geteuid?.()) {
-      chownSync(draft, before.uid, before.gid)
-    }
     renameSync(draft, target)
     if (flush) syncFolder(dirname(target))
   } catch (error) {
@@ -80,12 +78,28 @@ export function createFile(path: string, content: FileContent, flush: boolean): 
 function existing(path: string) {
   try {
     const real = realpathSync(path)
-    const { mode, uid, gid } = statSync(real)
-    return { path: real, mode, uid, gid }
+    return { path: real, mode: statSync(real).mode }
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error
   }
+}
+
+/**
+ * Refuses to write secrets into a file of another user, who could read them. Root gives it neither the secrets nor a
+ * file that its owner can no longer read.
+ * @throws an error with the code OWNED_BY_ANOTHER_USER
+ */
+export function refuseForeign({ uid }: Pick<Stats, 'uid'>): void {
+  const own = process.geteuid?.()
+  if (own === undefined || uid === own) return
+  throw Object.assign(new Error(`The file belongs to another user (uid ${uid})`), { code: 'OWNED_BY_ANOTHER_USER' })
+}
+
+/** Does the same for a path, if it exists; another user's symbolic link could redirect the secrets. */
+export function refuseForeignFile(path: string): void {
+  for (const stats of [lstatSync, statSync].map((read) => read(path, { throwIfNoEntry: false })))
+    if (stats !== undefined) refuseForeign(stats)
 }
 
 function writeDraft(target: string, content: FileContent, isPrivate: boolean, flush: boolean): string {

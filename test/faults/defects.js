@@ -367,6 +367,13 @@ export const defects = [
     tests: ['test/cli/config/profile-file.test.ts'],
   },
   {
+    name: 'a file gets its name before its content is on disk',
+    file: 'src/files/replace-file.ts',
+    from: '    if (flush) fsyncSync(file)\n',
+    to: '',
+    tests: ['test/files/replace-file.isolated.test.ts'],
+  },
+  {
     name: 'the journal of issue-many is not on disk when a run begins',
     file: 'src/cli/commands/vouchers/bulk/appender.ts',
     from: 'await this.#file.datasync()',

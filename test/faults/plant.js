@@ -13,9 +13,9 @@ const configs = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig
 const parts = ['src', 'test', 'bin', 'completions', 'README.md', ...configs]
 
 /** By engine: the projects of vitest.config.ts that --quick runs. */
-const QUICK = { sqlite: ['quick'], postgres: ['postgres'] }
+const QUICK = { sqlite: ['quick', 'isolated'], postgres: ['postgres'] }
 const ALL = {
-  sqlite: [...QUICK.sqlite, 'isolated', 'slow'],
+  sqlite: [...QUICK.sqlite, 'slow'],
   postgres: [...QUICK.postgres, 'postgres-rest'],
 }
 

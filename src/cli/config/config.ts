@@ -151,6 +151,7 @@ async function underLock(
     return await withLock(`${configFile(host)}.lock`, () => {
       // No other process can be writing, because this one holds the lock: all drafts are from killed processes.
       files.removeDrafts(configFile(host), 'all')
+      files.refuseForeignFile(configFile(host))
       return act(files)
     })
   } catch (error) {
@@ -164,6 +165,7 @@ async function underLock(
 const unwritable: Readonly<Partial<Record<string, string>>> = {
   ENOSPC: 'The disk is full: make room. What the file held before is still there.',
   EDQUOT: 'Your quota of the disk is used up: make room. What the file held before is still there.',
+  OWNED_BY_ANOTHER_USER: 'Run the command as the user who owns it, or name a folder with VOUCHERCTL_CONFIG_DIR.',
   ELOCKED: 'Another voucherctl is writing it. If none runs, remove config.json.lock beside it.',
 }
 

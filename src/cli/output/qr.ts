@@ -101,7 +101,8 @@ export async function checkQrFile(path: string): Promise<Failure | undefined> {
   try {
     const found = await stat(path).catch(() => undefined)
     if (found?.isDirectory()) return fail('FILE_UNWRITABLE', `${path} is a folder.`, 'Choose another path.')
-    const { draftOf } = await import('../../files/replace-file.js')
+    const { draftOf, refuseForeignFile } = await import('../../files/replace-file.js')
+    refuseForeignFile(path)
     const draft = draftOf(path)
     await writeFile(draft, '', { flag: 'wx', mode: 0o600 })
     await rm(draft)
@@ -110,7 +111,7 @@ export async function checkQrFile(path: string): Promise<Failure | undefined> {
     return fail(
       'FILE_UNWRITABLE',
       `${path} cannot be written (${codeOf(error)}). No voucher was issued.`,
-      'Check its folder and permissions.',
+      'Check its folder, owner and permissions.',
     )
   }
 }

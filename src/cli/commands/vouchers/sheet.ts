@@ -80,7 +80,7 @@ export const sheet = leaf({
       return fail(
         'FILE_UNWRITABLE',
         `${out} cannot be written (${codeOf(error)}).`,
-        'Check its folder and permissions.',
+        'Check its folder, owner and permissions, or name another file.',
       )
     }
     return { ok: true, data: { vouchers, pages: Math.ceil(vouchers / CARDS_PER_PAGE), paper, out } }

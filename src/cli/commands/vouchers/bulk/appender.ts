@@ -1,4 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises'
+import { refuseForeign } from '../../../../files/replace-file.js'
 
 /** Appends text to a private file (mode 0600). */
 export class Appender {
@@ -10,12 +11,21 @@ export class Appender {
     this.#end = end
   }
 
-  /** Opens the file of an earlier run, or creates it. It truncates the file at `end`, after its last complete line. */
+  /**
+   * Opens the file of an earlier run, or creates it. It truncates the file at `end`, after its last complete line.
+   * @throws errors of the file system, or that of `refuseForeign`
+   */
   static async resume(path: string, end: number): Promise<Appender> {
     const file = await open(path, 'r+').catch(() => open(path, 'wx+', 0o600))
-    await file.chmod(0o600)
-    await file.truncate(end)
-    return new Appender(file, end)
+    try {
+      refuseForeign(await file.stat())
+      await file.chmod(0o600)
+      await file.truncate(end)
+      return new Appender(file, end)
+    } catch (error) {
+      await file.close()
+      throw error
+    }
   }
 
   /** Offset of the end of the file in bytes. */

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { codeOf } from '../../../../files/error-code.js'
+import { refuseForeignFile } from '../../../../files/replace-file.js'
 import { type Failure, fail, usage } from '../../../failure.js'
 import { plainLine } from '../../../output/plain.js'
 import type { BulkAction } from './action.js'
@@ -34,6 +35,7 @@ export class ErrorsFile {
     const columns = errorColumnsOf(action)
     let start = ''
     try {
+      refuseForeignFile(path)
       for await (const text of createReadStream(path, { end: 255, encoding: 'utf8' })) start += text
     } catch (error) {
       if (codeOf(error) !== 'ENOENT')
