@@ -248,7 +248,7 @@ const local: Readonly<Record<LocalCode, readonly [meaning: string, causes: strin
   ],
   PROJECT_NOT_ALLOWED: [
     'The project file names a server that you have not allowed.',
-    'A voucherctl.json names a remote server, or was changed since it was allowed.',
+    'A voucherctl.json names a server that is not one of yours that run, or was changed since it was allowed.',
     'See what it says with `voucherctl project show`, then `voucherctl project allow`.',
   ],
   PROFILE_NOT_FOUND: [

@@ -158,7 +158,7 @@ function config(): TopicText {
   const notes = [
     'Profiles are kept in config.json, mode 0600, in the folder that `voucherctl help environment` names. A credential in a profile is sent only to the server that it was stored for.',
     `A project file voucherctl.json may hold ${projectMembers.join(', ')}. It may not hold a secret: such files are shared. It is looked for from the working folder up to the root of the repository or your home folder. A file or folder that belongs to another user, or that others can write to, is skipped.`,
-    'No request goes to a remote server that only a project file names until `voucherctl project allow`; after a change of the file it has to be allowed again. `voucherctl project show` explains the state.',
+    'No request goes to a server that only a project file names, unless it is a running server of yours, until `voucherctl project allow`; after a change of the file it has to be allowed again. `voucherctl project show` explains the state.',
     'secure is an object of mode, origin and pins. A project file can make the encrypted transport of a profile stricter, not laxer: a lower mode is ignored, and so are its pins if the profile has some. A profile that it selects is never laxer than your current profile for the same server.',
   ]
   const text = [

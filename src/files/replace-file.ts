@@ -86,8 +86,7 @@ function existing(path: string) {
 }
 
 /**
- * Refuses to write secrets into a file of another user, who could read them. Root gives it neither the secrets nor a
- * file that its owner can no longer read.
+ * Refuses to write secrets into a file of another user, who could read them (DECISIONS.md#files-with-secrets).
  * @throws an error with the code OWNED_BY_ANOTHER_USER
  */
 export function refuseForeign({ uid }: Pick<Stats, 'uid'>): void {

@@ -39,7 +39,7 @@ test.for(['out.csv', 'out.csv.journal', 'out.errors.csv'])(
   },
 )
 
-test('vouchers issue --qr-file refuses a file of another user before the voucher is issued', async (context) => {
+test('vouchers issue --qr-file refuses a file of another user before the first call', async (context) => {
   const home = temporaryDir()
   foreignFile(context, join(home, 'code.svg'))
   const { baseUrl, received } = await stub(() => success({}))

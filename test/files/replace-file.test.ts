@@ -26,7 +26,7 @@ test('replaceFile makes a private file of an earlier file that others could read
   expect([readFileSync(path, 'utf8'), modeOf(path), statSync(path).uid]).toEqual(['new', 0o600, process.geteuid?.()])
 })
 
-test('replaceFile leaves another name of the earlier file, a hard link, with its content and mode', () => {
+test('replaceFile leaves a hard link of the earlier file with its content and mode', () => {
   const dir = temporaryDir()
   const [path, other] = [join(dir, 'codes'), join(dir, 'other')]
   writeFileSync(path, 'old')

@@ -2,6 +2,7 @@ import { createHttpTransport } from '../../client/http.js'
 import { type Failure, fail } from '../failure.js'
 import { parseObject } from '../host/parse-object.js'
 import { isSameProcess, type LocalServer } from './local-server.js'
+import { originOf } from './project-permission.js'
 import type { Settings } from './settings.js'
 
 /** Who responds at an address: `same` is the server that wrote server.json; `silent` means that nobody responds. */
@@ -28,7 +29,8 @@ export async function refuseImpostor(
   { localServer: server }: Pick<Settings, 'localServer'>,
   baseUrl: string,
 ): Promise<Failure | undefined> {
-  if (server === undefined || server.base_url !== baseUrl || isSameProcess(server) === true) return undefined
+  if (server === undefined || originOf(server.base_url) !== originOf(baseUrl) || isSameProcess(server) === true)
+    return undefined
   if ((await identify(server)) === 'same') return undefined
   return fail(
     'LOCAL_SERVER_NOT_RUNNING',

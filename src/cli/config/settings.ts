@@ -27,7 +27,7 @@ export interface Settings {
   readonly profile: Profile
   readonly production: Setting<boolean>
   readonly baseUrl: Setting<string | undefined>
-  /** The local server, if the base URL was not set and therefore defaults to its address. */
+  /** The local server at the base URL, if that was not set or only a project file names it. */
   readonly localServer: LocalServer | undefined
   /** True if redeem codes of the chosen server are known to have the form of the reference server. */
   readonly hasReferenceCodes: boolean
@@ -101,12 +101,16 @@ function combineSettings(
 
   const flag = globals['base-url']
   const chosen = choose(places, [flag, 'base-url'], 'VOUCHERCTL_BASE_URL', shared.base_url, profile.base_url)
-  const localServer = chosen === undefined ? findLocalServer(dataDirOf(host, profile)) : undefined
-  const found = chosen ?? localBaseUrl(localServer)
+  const defaultServer = chosen === undefined ? findLocalServer(dataDirOf(host, profile)) : undefined
+  const found = chosen ?? localBaseUrl(defaultServer)
   const invalidUrl = problemOfBaseUrl(found)
   if (invalidUrl !== undefined) return invalidUrl
   const isOfProject = project !== undefined && found.source === fileOf(project)
-  const notAllowed = isOfProject ? refusalOf(project, profile, config) : undefined
+  const permission = isOfProject ? permissionOf(host, project, profile, config) : undefined
+  const notAllowed =
+    project === undefined || permission?.allowed !== false
+      ? undefined
+      : { path: project.path, baseUrl: String(project.members.base_url), reason: permission.reason }
   const baseUrl = notAllowed === undefined ? found : { value: undefined, source: fileOf(project) }
   const formatFlag = globals.json ? 'json' : globals.output === undefined ? 'jq' : 'output'
   const formatFlags = [formatIn(globals), formatFlag] as const
@@ -144,7 +148,7 @@ function combineSettings(
     profile,
     production,
     baseUrl,
-    localServer,
+    localServer: permission?.localServer ?? defaultServer,
     hasReferenceCodes:
       profile.codes === 'reference' ||
       (baseUrl.value !== undefined && isLoopbackHost(parseBaseUrl(baseUrl.value).hostname)),
@@ -154,11 +158,6 @@ function combineSettings(
     secure: secure.settings,
   }
   return { ok: true, settings }
-}
-
-function refusalOf(project: ProjectFile, profile: Profile, config: Config): UnapprovedServer | undefined {
-  const { allowed, reason } = permissionOf(project, profile, config)
-  return allowed ? undefined : { path: project.path, baseUrl: String(project.members.base_url), reason }
 }
 
 /** Returns the current profile if the project file selects another profile for the same server. */

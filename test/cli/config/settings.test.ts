@@ -218,6 +218,7 @@ test('a stored credential is not sent to a base URL of a flag, environment or pr
   const home = withConfig(stored('https://shop.example'))
   const cwd = temporaryDir()
   writeFileSync(join(cwd, 'voucherctl.json'), JSON.stringify({ base_url: baseUrl }))
+  await cli('project allow', { home, cwd })
   for (const [args, given] of [
     [`${verify} --base-url ${baseUrl}`, {}],
     [verify, { env: { VOUCHERCTL_BASE_URL: baseUrl } }],

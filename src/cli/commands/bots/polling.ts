@@ -84,6 +84,9 @@ function withRestartedServer(context: Context): Context {
   return resolved?.ok ? createContext(host, globals, resolved.settings, output, context.line) : context
 }
 
+/** No local server has the address, or no longer the one that a project file names. */
+const isStopped = ({ code }: Failure) => code === 'BASE_URL_REQUIRED' || code === 'PROJECT_NOT_ALLOWED'
+
 /**
  * Converts the result of a poll. The server counts as unavailable if it does not respond, responds with a 5xx, or is a
  * local server that is restarting. Invalid update ids are an invalid response (DECISIONS.md#update-ids).
@@ -91,7 +94,7 @@ function withRestartedServer(context: Context): Context {
 export function polledOf(result: PollResult, from: number | undefined): PollOutcome<Failure> {
   if ('plan' in result) throw new Error('a dry run does not come here')
   if (!result.ok) {
-    const isAway = exitOf(result) === 9 || result.code === 'BASE_URL_REQUIRED'
+    const isAway = exitOf(result) === 9 || isStopped(result)
     return { ok: false, isAway, failure: result }
   }
   const updates = result.data?.items ?? []

@@ -20,7 +20,7 @@ interface ProjectReport {
 const sentences: Readonly<Record<ProjectReport['reason'], (it: ProjectReport) => string>> = {
   'no project file': () => 'No voucherctl.json counts here.',
   'no server': (it) => `${it.path} names no server.`,
-  loopback: (it) => `${it.path} may name ${it.base_url}: it is on this machine.`,
+  'local server': (it) => `${it.path} may name ${it.base_url}: it is a running server of yours.`,
   'server of the profile': (it) => `${it.path} may name ${it.base_url}: your profile names the same server.`,
   allowed: (it) => `${it.path} may name ${it.base_url}: you allowed it.`,
   'changed since': (it) => `${it.path} may not name ${it.base_url}: it has changed since you allowed it.`,
@@ -38,12 +38,12 @@ const view = {
 }
 
 /** Describes the project file. @param projects the allowed files, if this command has just changed them */
-function show({ settings }: Context, projects = settings.config.projects): ProjectReport {
+function show({ host, settings }: Context, projects = settings.config.projects): ProjectReport {
   const { project, passedOver, profile, config } = settings
   const none = { path: null, base_url: null, allowed: null, reason: 'no project file', content: {} } as const
   if (project === undefined) return { ...none, passed_over: passedOver }
   const { path, members } = project
-  const permission = permissionOf(project, profile, { ...config, projects: projects ?? {} })
+  const permission = permissionOf(host, project, profile, { ...config, projects: projects ?? {} })
   const baseUrl = typeof members.base_url === 'string' ? members.base_url : null
   const allowed = baseUrl === null ? null : permission.allowed
   return { path, base_url: baseUrl, allowed, reason: permission.reason, content: members, passed_over: passedOver }
@@ -88,8 +88,8 @@ export const project: Group = {
       name: 'allow',
       summary: 'Let the project file name the server that credentials go to',
       notes: [
-        'Somebody else may have written a voucherctl.json. No request, and no credential of a profile or the environment, goes to a remote server that only this file names until you allow it. The permission holds for the path and content: after a change it has to be allowed again.',
-        'Not needed for a server on this machine, or for that of your profile. `voucherctl project show` shows the file first.',
+        'Somebody else may have written a voucherctl.json. No request, and no credential of a profile or the environment, goes to a server that only this file names until you allow it. The permission holds for the path and content: after a change it has to be allowed again.',
+        'Not needed for a server that `voucherctl server list` shows, under exactly that address, or for that of your profile. `voucherctl project show` shows the file first.',
       ],
       examples: [{ command: 'voucherctl project allow' }],
       changes: true,

@@ -3,6 +3,7 @@ import { chmodSync, chownSync, mkdirSync, readFileSync, symlinkSync, writeFileSy
 import { join } from 'node:path'
 import process from 'node:process'
 import { expect, test } from 'vitest'
+import { processStart } from '../../../../src/files/process-alive.js'
 import { built } from '../../../support/cli/built-cli.js'
 import { cli, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import { patient } from '../../../support/cli/completion.js'
@@ -29,8 +30,14 @@ function withProject(dir: string, content: unknown, mode = 0o600): string {
   return path
 }
 
-/** The same server under an address that voucherctl treats as remote. */
-const foreign = (baseUrl: string) => baseUrl.replace('127.0.0.1', '0.0.0.0')
+/** Writes server.json of the default data folder, as a server does that runs in this process. */
+function withLocalServer(home: string, baseUrl: string, start = processStart(process.pid)): void {
+  const dir = join(home, '.local', 'share', 'voucherctl')
+  mkdirSync(dir, { recursive: true })
+  const server = { instance_id: 'one', pid: process.pid, base_url: baseUrl, data_dir: dir, operator_key_file: null }
+  const more = { store: 'sqlite', started_at: '2026-11-21T10:00:00.000Z', process_start: start ?? null }
+  writeFileSync(join(dir, 'server.json'), JSON.stringify({ ...server, ...more }))
+}
 
 /** A folder that other users cannot write to, independent of the umask. */
 function ownFolder(): string {
@@ -53,21 +60,21 @@ async function reasonOf(home: string, cwd = home) {
 const pressTab = (line: string, home: string) =>
   built.run(['__complete', 'bash', `voucherctl ${line}`, ' '], home, { ...secrets, ...patient })
 
+/** All commands that call the chosen server; the receiver of `webhook trigger` is named by a flag. */
 const calling = Object.entries(matrix).filter(
-  ([path, { local, endless }]) =>
-    local !== true && endless !== true && !/^(webhook trigger|server logs|scenario)/.test(path),
+  ([path, { local }]) => local !== true && !/^(webhook trigger|server logs|scenario)/.test(path),
 )
 
 test.each(calling)('the command %s sends nothing to a server that only the project file names', async (path, row) => {
   const { baseUrl, received } = await stub(() => success(pageOf()))
   const home = ownFolder()
-  const url = foreign(baseUrl)
   for (const [name, text] of Object.entries(row.files ?? {})) writeFileSync(join(home, name), text)
-  withProject(home, { base_url: url })
-  const profile = { credentials: { operator: { value: 'opk_CANARY', origin: url } } }
+  withProject(home, { base_url: baseUrl })
+  const profile = { credentials: { operator: { value: 'opk_CANARY', origin: baseUrl } } }
   withConfig(home, { current: 'default', profiles: { default: profile } })
   const args = `${path} ${row.args.replaceAll('{url}', 'http://127.0.0.1:1').replaceAll('{home}', home)}`
-  const given = { home, cwd: home, env: secrets, ...(row.stdin === undefined ? {} : { stdin: row.stdin }) }
+  const env = { ...secrets, VOUCHERCTL_WEBHOOK_SECRET: 'whsec_0123456789abcdef0123456789abcdef' }
+  const given = { home, cwd: home, env, ...(row.stdin === undefined ? {} : { stdin: row.stdin }) }
   const ran = await cli(`${args} --json --retries 0`, given)
   expect([ran.exit, received]).toEqual([3, []])
   expect(JSON.parse(ran.stderr).error).toMatchObject({
@@ -79,7 +86,7 @@ test.each(calling)('the command %s sends nothing to a server that only the proje
 test('commands and completion send nothing to a server that only the project file names', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf()))
   const home = ownFolder()
-  withProject(home, { base_url: foreign(baseUrl) })
+  withProject(home, { base_url: baseUrl })
   writeFileSync(join(home, 'token'), secrets.VOUCHERCTL_TOKEN, { mode: 0o600 })
   writeFileSync(join(home, 'rows.csv'), 'external_issue_id,recipient_user_id\no-1,user-1\n')
   for (const [args, exit] of [
@@ -92,6 +99,11 @@ test('commands and completion send nothing to a server that only the project fil
     ['secure call GET /api/v1/open-platform/applications', 3],
     ['secure pin --save', 3],
     ['vouchers issue-many rows.csv --template tpl_01 --out codes.csv', 3],
+    ['bots updates --follow', 3],
+    ['platform activity --follow', 3],
+    ['webhook trigger ping --bot bot_1', 3],
+    ['login --local --account me', 3],
+    ['open --no-browser', 3],
     ['doctor', 1],
     ['profiles show --explain', 0],
   ] as const) {
@@ -99,6 +111,15 @@ test('commands and completion send nothing to a server that only the project fil
     expect([args, ran.exit, received]).toEqual([args, exit, []])
     expect(ran.stdout + ran.stderr).toContain('voucherctl project allow')
   }
+  for (const args of [
+    'server status',
+    'server stop',
+    'server logs',
+    'server logs --follow',
+    'server env',
+    'server list',
+  ])
+    expect([args, (await cli(args, { home, env: secrets })).exit, received]).toEqual([args, expect.any(Number), []])
   const { exit, stdout } = await built.run(['templates', 'list'], home, secrets)
   expect([exit, stdout]).toEqual([3, ''])
   expect((await pressTab('templates submit ', home)).stdout).toBe('words\n')
@@ -108,13 +129,13 @@ test('commands and completion send nothing to a server that only the project fil
 test('project allow permits the server of a project file until project deny or a file change', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf()))
   const home = ownFolder()
-  const path = withProject(home, { base_url: foreign(baseUrl) })
+  const path = withProject(home, { base_url: baseUrl })
   const list = async () => (await cli('templates list', { home, env: secrets })).exit
 
   expect((await cli('project allow --dry-run', { home })).exit).toBe(0)
   expect([await list(), received]).toEqual([3, []])
   const allowed = JSON.parse((await cli('project allow --json', { home })).stdout)
-  expect(allowed).toMatchObject({ path, allowed: true, reason: 'allowed', content: { base_url: foreign(baseUrl) } })
+  expect(allowed).toMatchObject({ path, allowed: true, reason: 'allowed', content: { base_url: baseUrl } })
   expect(JSON.parse(readFileSync(config(home), 'utf8')).projects).toEqual({ [path]: readFileSync(path, 'utf8') })
   expect(await list()).toBe(0)
   await pressTab('templates submit ', home)
@@ -122,10 +143,10 @@ test('project allow permits the server of a project file until project deny or a
     Array.from({ length: 2 }, () => `Bearer ${secrets.VOUCHERCTL_TOKEN}`),
   )
 
-  withProject(home, { base_url: foreign(baseUrl), timeout: '20s' })
+  withProject(home, { base_url: baseUrl, timeout: '20s' })
   expect(await reasonOf(home)).toMatchObject({ reason: 'changed since' })
   expect(await list()).toBe(3)
-  withProject(home, { base_url: foreign(baseUrl) })
+  withProject(home, { base_url: baseUrl })
   expect(await list()).toBe(0)
   expect((await cli('project deny', { home })).exit).toBe(0)
   expect([await list(), received.length]).toEqual([3, 3])
@@ -150,7 +171,7 @@ test('profiles remove keeps the permissions that project allow has stored', asyn
 
 test('a project file that selects a profile needs no permission for the server of that profile', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
-  const origin = foreign(baseUrl)
+  const origin = baseUrl
   const shop = { base_url: origin, credentials: { token: { value: 'sop_stored', origin } } }
   const home = withConfig(ownFolder(), { current: 'default', profiles: { default: {}, shop } })
   withProject(home, { profile: 'shop', base_url: `${origin}/` })
@@ -160,11 +181,42 @@ test('a project file that selects a profile needs no permission for the server o
   expect(received.map((it) => it.headers.authorization)).toEqual(['Bearer sop_stored'])
 })
 
+test('a project file may name a running server of the user until that server ends', async () => {
+  const { baseUrl, received } = await stub(() => success(pageOf()))
+  const home = ownFolder()
+  withProject(home, { base_url: `${baseUrl}/` })
+  const list = async () => (await cli('templates list', { home, env: secrets })).exit
+  withLocalServer(home, baseUrl)
+  expect((await reasonOf(home)).reason).toBe('local server')
+  expect([await list(), received.length]).toEqual([0, 1])
+  await pressTab('templates submit ', home)
+  expect(received.length).toBe(2)
+  // Another process has the id of the server now, and a stranger may listen on its port.
+  withLocalServer(home, baseUrl, 'boot 0')
+  expect([await list(), (await pressTab('templates submit ', home)).stdout]).toEqual([3, 'words\n'])
+  expect(received.length).toBe(2)
+})
+
+test('a project file may not name another loopback address than that of the running server', async () => {
+  const { baseUrl, received } = await stub(() => success(pageOf()))
+  const { port } = new URL(baseUrl)
+  const home = ownFolder()
+  withLocalServer(home, `http://127.0.0.2:${port}`)
+  for (const url of [baseUrl, `http://localhost:${port}`]) {
+    withProject(home, { base_url: url })
+    expect((await cli('templates list', { home, env: secrets })).exit).toBe(3)
+  }
+  expect(received).toEqual([])
+})
+
 test.each([
-  ['http://127.0.0.1:8420', 'loopback'],
-  ['http://localhost:8420', 'loopback'],
-  ['http://[::1]:8420', 'loopback'],
-  ['http://127.1', 'loopback'],
+  ['http://127.0.0.1:8420', 'local server'],
+  ['http://127.1:8420/gateway', 'local server'],
+  ['http://127.0.0.1:8421', 'not allowed'],
+  ['https://127.0.0.1:8420', 'not allowed'],
+  ['http://127.0.0.2:8420', 'not allowed'],
+  ['http://localhost:8420', 'not allowed'],
+  ['http://[::1]:8420', 'not allowed'],
   ['http://127.0.0.1.evil.example', 'not allowed'],
   ['http://localhost.evil.example', 'not allowed'],
   ['http://localhost.', 'not allowed'],
@@ -174,6 +226,7 @@ test.each([
   ['http://127-0-0-1.example', 'not allowed'],
 ])('project show reports the base URL %s of a project file as "%s"', async (url, reason) => {
   const home = ownFolder()
+  withLocalServer(home, 'http://127.0.0.1:8420')
   withProject(home, { base_url: url })
   expect((await reasonOf(home)).reason).toBe(reason)
 })
