@@ -1,5 +1,5 @@
 import type { Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
-import { parseJson } from '../secure/json.js'
+import { asMembers, parseJson } from '../secure/json.js'
 import { parseBaseUrl } from './base-url.js'
 import { failureOfInput, failureOfResponse, failureOfTransport } from './failure.js'
 import { openExchange } from './http.js'
@@ -11,7 +11,8 @@ import { isTransportError, TransportError } from './transport.js'
 
 /**
  * Calls an endpoint that responds with NDJSON. `data` yields each document when it arrives and throws TransportError if
- * the connection breaks; leaving the loop or aborting ends the call. `timeoutMs` limits the wait for the response head.
+ * the connection breaks, or LineError for a line that is no document; leaving the loop or aborting ends the call.
+ * `timeoutMs` limits the whole response; with `follow`, which has no end, the wait for its head.
  */
 export type Stream = <E extends Endpoint & { streams: true }>(
   endpoint: E,
@@ -26,18 +27,20 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
     const prepared = await prepareCall(endpoint, input as Readonly<Record<string, unknown>>, settings, options)
     if (!prepared.ok) return failureOfInput(prepared)
     const { timeoutMs, ...request } = prepared.request
+    const follows = (input as { readonly follow?: string }).follow === 'true'
     const opening = new AbortController()
-    const timer = setTimeout(() => opening.abort(), timeoutMs)
+    const timer = follows ? setTimeout(() => opening.abort(), timeoutMs) : undefined
     const signal = request.signal === undefined ? opening.signal : AbortSignal.any([request.signal, opening.signal])
     try {
-      const { status, headers, chunks, readBytes } = await openExchange(base, { ...request, signal })
+      const limit = follows || timeoutMs === undefined ? {} : { timeoutMs }
+      const { status, headers, chunks, readBytes } = await openExchange(base, { ...request, ...limit, signal })
       if (status < 200 || status > 299) {
         const body = (await readBytes()).toString('utf8')
         return failureOfResponse({ status, headers, body }, prepared)
       }
       return {
         ok: true,
-        data: readDocuments<OutputOf<E>>(chunks),
+        data: readDocuments<OutputOf<E>>(chunks, (body) => failureOfResponse({ status, headers, body }, prepared)),
         status,
         requestId: headers['x-request-id'] ?? null,
         replayed: false,
@@ -56,10 +59,22 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
   }
 }
 
+/** A line that is no JSON object, or an envelope: the failure of the call, such as a refusal. */
+export class LineError extends TransportError {
+  readonly failure: CallFailure
+  constructor(failure: CallFailure) {
+    super('lost', failure.message)
+    this.failure = failure
+  }
+}
+
 const LINE_LENGTH_MAX = 1024 * 1024
 
-/** Parses each non-empty line of a UTF-8 body as JSON; the last line may lack its line feed. */
-async function* readDocuments<Document>(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Document> {
+/** Parses each non-empty line of a UTF-8 body as a JSON object; the last line may lack its line feed. */
+async function* readDocuments<Document>(
+  chunks: AsyncIterable<Uint8Array>,
+  failureOf: (line: string) => CallFailure,
+): AsyncGenerator<Document> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of chunks) {
@@ -67,14 +82,14 @@ async function* readDocuments<Document>(chunks: AsyncIterable<Uint8Array>): Asyn
     rest = parts.pop() ?? ''
     if (rest.length > LINE_LENGTH_MAX)
       throw new TransportError('lost', `A line of the stream is longer than ${LINE_LENGTH_MAX} characters`)
-    for (const line of parts) if (line.trim() !== '') yield parseLine(line) as Document
+    for (const line of parts) if (line.trim() !== '') yield parse(line)
   }
   rest += decoder.decode()
-  if (rest.trim() !== '') yield parseLine(rest) as Document
-}
+  if (rest.trim() !== '') yield parse(rest)
 
-function parseLine(line: string): unknown {
-  const document = parseJson(line, RESPONSE_DEPTH_MAX)
-  if (document === undefined) throw new TransportError('lost', 'The stream holds a line that is not JSON')
-  return document
+  function parse(line: string): Document {
+    const document = asMembers(parseJson(line, RESPONSE_DEPTH_MAX))
+    if (document === undefined || typeof document.success === 'boolean') throw new LineError(failureOf(line))
+    return document as Document
+  }
 }

@@ -21,6 +21,8 @@ export interface ConformOptions extends Omit<Offer, 'hasSecure'> {
   readonly readOnly: boolean
   /** Maximum calls a second. */
   readonly rate: number
+  /** Ms for each call; default 30 s. */
+  readonly timeoutMs?: number
   /** Distinguishes the objects of this run; letters and digits. */
   readonly run: string
   readonly signal: AbortSignal
@@ -43,7 +45,8 @@ export const selectable = () => [...groups, ...new Set(allProbes.map(ruleOf))]
 
 /** Runs the selected probes against a platform. @throws NotReachable if it does not respond at all */
 export async function conform(options: ConformOptions): Promise<readonly Leftover[]> {
-  const { baseUrl, plain, encrypted, only, done, readOnly, rate, run, signal, onResult, onExchange, onRaw } = options
+  const { baseUrl, plain, encrypted, only, done, readOnly, rate, run, signal, timeoutMs } = options
+  const { onResult, onExchange, onRaw } = options
   const now = () => performance.now()
   const pause = (ms: number) => setTimeout(ms, undefined, { signal }).catch(() => undefined)
   const secrets = new Secrets()
@@ -57,6 +60,7 @@ export async function conform(options: ConformOptions): Promise<readonly Leftove
     signal,
     pause,
     now,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(onExchange === undefined ? {} : { observe: onExchange }),
     ...(onRaw === undefined ? {} : { observeRaw: onRaw }),
   })

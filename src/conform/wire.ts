@@ -62,6 +62,8 @@ interface WireOptions {
   readonly rate: number
   /** Longest wait for the window of a rate limit, in ms. */
   readonly maxWaitMs: number
+  /** Ms for each call; default 30 s. */
+  readonly timeoutMs?: number
   readonly signal: AbortSignal
   /** Resolves after some ms, or when the run is interrupted. */
   pause(ms: number): Promise<void>
@@ -75,6 +77,8 @@ interface WireOptions {
 
 /** Ms that a run waits for the window of a rate limit even with a shorter --max-wait: windows of a minute are usual. */
 const WINDOW_MS = 60_000
+
+const CALL_MS = 30_000
 
 /** Sends the calls of all probes: not faster than the user and the platform allow. */
 export class Wire {
@@ -138,10 +142,13 @@ export class Wire {
     return new Promise((resolve, reject) => {
       let text = ''
       let isConnected = false
-      socket.setTimeout(ms, () => {
+      const giveUp = () => {
         resolve({ text, isClosed: false })
         socket.destroy()
-      })
+      }
+      socket.setTimeout(ms, giveUp)
+      // A platform that sends a byte now and then is never silent.
+      const limit = setTimeout(giveUp, this.#options.timeoutMs ?? CALL_MS)
       socket.setEncoding('latin1')
       socket.once(secure ? 'secureConnect' : 'connect', () => {
         isConnected = true
@@ -149,7 +156,10 @@ export class Wire {
       socket.on('data', (more: string) => {
         text += more
       })
-      socket.on('close', () => resolve({ text, isClosed: true }))
+      socket.on('close', () => {
+        clearTimeout(limit)
+        resolve({ text, isClosed: true })
+      })
       socket.on('error', () => {
         if (!isConnected) reject(new NotReachable('No connection to the platform.'))
       })
@@ -183,8 +193,8 @@ export class Wire {
   }
 
   async #exchange(request: WireRequest): Promise<TransportResponse> {
-    const { method, path, headers, body, timeoutMs = 30_000 } = request
-    const { plain, encrypted, baseUrl } = this.#options
+    const { plain, encrypted, baseUrl, timeoutMs: limitMs = CALL_MS } = this.#options
+    const { method, path, headers, body, timeoutMs = limitMs } = request
     const signal = this.isCleaningUp ? {} : { signal: this.#options.signal }
     const rest = { method, path, timeoutMs, ...signal, ...(body === undefined ? {} : { body }) }
     try {

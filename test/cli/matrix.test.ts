@@ -30,10 +30,19 @@ function exitOf({ local, exits = {} }: MatrixRow, column: Column): number {
   return exits[column] ?? (local || column === 'bare' ? exits.ok : undefined) ?? (local ? 0 : tableOfExits[column])
 }
 
-async function addressOf(column: Column, data: unknown, onRequest: (index: number) => void): Promise<string> {
+async function addressOf(
+  column: Column,
+  { data, document }: MatrixRow,
+  onRequest: (index: number) => void,
+): Promise<string> {
   if (column === 'refused') return `http://127.0.0.1:${await closedPort()}`
   const refusals = { '4xx': refusal(404, 'TEMPLATE_NOT_FOUND'), '5xx': refusal(503, 'UNAVAILABLE') }
-  const response = column === '4xx' || column === '5xx' ? refusals[column] : success(data)
+  const response =
+    column === '4xx' || column === '5xx'
+      ? refusals[column]
+      : document === undefined
+        ? success(data)
+        : { body: document }
   const server = await stub((_request, index) => {
     onRequest(index)
     return response
@@ -44,7 +53,7 @@ async function addressOf(column: Column, data: unknown, onRequest: (index: numbe
 async function cell(path: string, row: MatrixRow, column: Column, format: string): Promise<Ran> {
   const stop = new AbortController()
   // An endless command ends only by an interrupt: at its first output, ready file or second request.
-  const baseUrl = await addressOf(column, row.data, (index) => row.endless && index > 0 && stop.abort())
+  const baseUrl = await addressOf(column, row, (index) => row.endless && index > 0 && stop.abort())
   const home = temporaryDir()
   for (const [name, content] of Object.entries(row.files ?? {})) {
     mkdirSync(dirname(join(home, name)), { recursive: true, mode: 0o700 })

@@ -73,11 +73,58 @@ test('a stream throws `lost` if the chunked response ends without its last chunk
   await expect(collect(result.data)).rejects.toMatchObject({ name: 'TransportError', kind: 'lost' })
 })
 
-test('a stream throws `lost` for a line that is not JSON', async () => {
-  const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\noops'))
-  const result = await createStream(server.baseUrl)(requests, {})
+/** The error with which a stream ends whose response has this line. */
+async function errorOf(line: string): Promise<unknown> {
+  const server = await rawServer((socket) => {
+    socket.write(head)
+    socket.write(chunk(Buffer.from('{"path":"a"}\n')))
+    socket.end(Buffer.concat([chunk(Buffer.from(line)), Buffer.from('0\r\n\r\n')]))
+  })
+  const result = await createStream(server.baseUrl, { token: 'opk_0123456789' })(requests, {})
   if (!result.ok) return expect.unreachable()
-  await expect(collect(result.data)).rejects.toMatchObject({ kind: 'lost' })
+  return collect(result.data).catch((error: unknown) => error)
+}
+
+test.each(['oops', 'null', '[]', '5', '"x"', '{"a":1}{', '\u0000', '{"success":true,"data":{}}'])(
+  'a stream ends with INVALID_RESPONSE at the line %j, which is no document',
+  async (line) => {
+    expect(await errorOf(line)).toMatchObject({
+      name: 'TransportError',
+      kind: 'lost',
+      failure: { code: 'INVALID_RESPONSE', message: expect.stringMatching(/^Not a response of a voucher service/) },
+    })
+  },
+)
+
+test('a stream ends with the failure of an envelope, without the token that the server repeats', async () => {
+  const error = await errorOf('{"success":false,"code":"TOKEN_INVALID","message":"No opk_0123456789","requestId":"r"}')
+  const message = 'No [credential]'
+  expect(error).toMatchObject({ message, failure: { code: 'TOKEN_INVALID', message, requestId: 'r', status: 200 } })
+})
+
+/** A server that sends the head of a response and then a space every few milliseconds. */
+const trickling = () =>
+  rawServer((socket) => {
+    socket.write(head)
+    const timer = setInterval(() => socket.write(chunk(Buffer.from(' '))), 5)
+    socket.on('close', () => clearInterval(timer))
+  })
+
+test('a stream without follow ends with `timeout` if the response is not complete in time', async () => {
+  const result = await createStream((await trickling()).baseUrl)(requests, {}, { timeoutMs: 50 })
+  if (!result.ok) return expect.unreachable()
+  await expect(collect(result.data)).rejects.toMatchObject({ kind: 'timeout' })
+})
+
+test('a stream with follow stays open after its time limit once the head has arrived', async () => {
+  const controller = new AbortController()
+  const options = { timeoutMs: 50, signal: controller.signal }
+  const result = await createStream((await trickling()).baseUrl)(requests, { follow: 'true' }, options)
+  if (!result.ok) return expect.unreachable()
+  const ended = collect(result.data).catch((error: unknown) => error)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  controller.abort()
+  expect(await ended).toMatchObject({ kind: 'aborted' })
 })
 
 test('a stream request returns a failure with the error code of a 401 response', async () => {

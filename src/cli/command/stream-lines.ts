@@ -1,7 +1,8 @@
 import { isTrustedChannel } from '../../client/base-url.js'
 import { refusePlain } from '../../client/secure.js'
-import { isTransportError, type TransportError } from '../../client/transport.js'
+import { isTransportError } from '../../client/transport.js'
 import type { Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
+import { refuseImpostor } from '../config/server-identity.js'
 import { type Failure, fail } from '../failure.js'
 import type { Context, Ok } from './context.js'
 
@@ -17,6 +18,8 @@ export async function openStream<E extends Streaming>(
   const { baseUrl, token } = target
   const refusal = refusePlain({ mode: settings.secure.mode.value, trustedChannel: isTrustedChannel(baseUrl) })
   if (refusal !== undefined) return fail('SECURE_PLAIN_REFUSED', refusal.message, 'Use an https base URL for it.')
+  const impostor = await refuseImpostor(settings, baseUrl)
+  if (impostor !== undefined) return impostor
   const { createStream } = await import('../../client/stream.js')
   const options = { signal: host.signal, timeoutMs: settings.timeoutMs.value }
   const opened = await createStream(baseUrl, { token })(endpoint, input, options)
@@ -35,10 +38,16 @@ export async function* untilBroken<Line>(
     return undefined
   } catch (error) {
     if (signal.aborted) return undefined
-    if (isTransportError(error)) return brokenOff(error)
-    throw error
+    return brokenOff(error)
   }
 }
 
-export const brokenOff = (error: TransportError) =>
-  fail('NETWORK_ERROR', `${error.message}.`, 'The server may have stopped.')
+/** Converts the error of a stream that broke to a failure. @throws any other error */
+export async function brokenOff(error: unknown): Promise<Failure> {
+  if (!isTransportError(error)) throw error
+  const { LineError } = await import('../../client/stream.js')
+  const { fromCall } = await import('../call-failure.js')
+  if (error instanceof LineError) return fromCall(error.failure)
+  if (error.kind === 'timeout') return fail('TIMEOUT', `${error.message}.`, 'Wait longer with --timeout.')
+  return fail('NETWORK_ERROR', `${error.message}.`, 'The server may have stopped.')
+}

@@ -7,7 +7,7 @@ import type { Screen } from './show.js'
 export interface View<Data> {
   /** A sentence above the result; in a stream, the whole line of a document. */
   readonly headline?: (data: Data) => string | undefined
-  /** A line of a stream with its colours; all text of a server in it must have passed `plainLine`. */
+  /** A line of a stream with its colours; every text in `data` has passed `plainLine`. It may throw a TypeError. */
   readonly line?: (data: Data, paint: Paint, width: number | undefined) => string
   /** Members of a record, or columns of a list, in this order. Default: all. */
   readonly members?: readonly string[]

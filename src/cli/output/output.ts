@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs'
+import { mapTexts } from '../../contract/values/map-texts.js'
 import { codeOf } from '../../files/error-code.js'
 import type { Failure } from '../failure.js'
 import type { Format } from '../flags/globals.js'
@@ -96,7 +97,7 @@ export class Output {
   async printLine<Data>(data: Data, view: View<Data> = {}): Promise<void> {
     const { format, fields, filter } = this.options
     if (view.line !== undefined && format === 'table' && fields === undefined) {
-      this.host.stdout.write(`${view.line(data, await this.paint(), this.width)}\n`)
+      this.host.stdout.write(`${lineText(data, view.line, await this.paint(), this.width)}\n`)
       return this.host.stdout.settled?.()
     }
     const line = format === 'table' && fields === undefined ? sentence(view.headline, data) : undefined
@@ -323,6 +324,16 @@ export class Output {
     else if (body !== undefined) parts.push(`${plain(body)}\n`)
     else if (view.members?.length !== 0 || headline === undefined) parts.push(await show(data, view.members))
     return parts.filter((it) => it !== '').join('\n')
+  }
+}
+
+/** Formats a line of a stream; as JSON if a member is missing or has another type, as a newer server may send it. */
+function lineText<Data>(data: Data, format: NonNullable<View<Data>['line']>, paint: Paint, width: number | undefined) {
+  try {
+    return format(mapTexts(data, plainLine) as Data, paint, width)
+  } catch (error) {
+    if (error instanceof TypeError) return encodeJson(data).trimEnd()
+    throw error
   }
 }
 

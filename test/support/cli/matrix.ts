@@ -10,6 +10,8 @@ export interface MatrixRow {
   readonly args: string
   /** Response data of the server, except in columns 4xx and 5xx. */
   readonly data?: unknown
+  /** The line of a response without the envelope, in place of `data`. */
+  readonly document?: unknown
   /** Exit codes per column if not the default: ok 0, 4xx 5, 5xx 9, refused 9, broken pipe 0, bare as ok. */
   readonly exits?: Partial<Record<Column, number>>
   /** The command calls no server, so its exit code in every column is that of `ok`. */
@@ -31,6 +33,12 @@ const files = { 'body.json': body, 'secret.txt': 'whsec_0123456789abcdef01234567
 const profile = { '.config/voucherctl/config.json': '{"current":"default","profiles":{"default":{},"shop":{}}}' }
 
 const project = { 'voucherctl.json': '{"base_url":"https://vouchers.example"}' }
+
+const logEntry = {
+  ...{ time: '2026-11-21T10:00:00.000Z', request_id: 'req_1', endpoint: 'vouchers.verify', method: 'POST' },
+  ...{ path: '/verify', status: 200, code: null, application_id: null, voucher_id: null },
+  ...{ replayed: false, duration_ms: 1.25 },
+}
 
 /** Exit codes of a command that encrypts its requests, on a server without the encrypted transport. */
 const unsealed = { ok: 10, '4xx': 10, 'broken pipe': 10 }
@@ -59,8 +67,8 @@ const others: Readonly<Record<string, MatrixRow>> = {
   'server list': { args: '', local: true },
   'server status': { args: '', local: true, verdict: true, exits: { ok: 1 } },
   'server stop': { args: '', local: true },
-  'server logs': { args: '', stream: true },
-  'platform activity': { args: '', stream: true },
+  'server logs': { args: '', document: logEntry, stream: true },
+  'platform activity': { args: '', document: { seq: 1, kind: 'omitted', count: 2 }, stream: true },
   'server openapi': { args: '', local: true },
   // Exits 2 because no database URL is given.
   'server migrate': { args: '', local: true, exits: { ok: 2 } },

@@ -31,6 +31,7 @@ export async function offeredIn(context: Context, baseUrl: string, flags: OfferF
     chat: flags.chat,
     maxWaitMs: flags['max-wait'] ?? MAX_WAIT_MS,
     rate: flags.rate ?? (isHere ? RATE_HERE : RATE),
+    timeoutMs: context.settings.timeoutMs.value,
     signal: context.host.signal,
   }
 }

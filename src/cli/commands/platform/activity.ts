@@ -39,13 +39,19 @@ export const activity = leaf({
   },
 })
 
-const changes = { clock: 'clock moved', faults: 'faults changed', reviews: 'reviews changed', reset: 'state replaced' }
+const changes = new Map<string, string>([
+  ['clock', 'clock moved'],
+  ['faults', 'faults changed'],
+  ['reviews', 'reviews changed'],
+  ['reset', 'state replaced'],
+])
 
 /** Formats a line for a person, with its bodies below. */
 function describe(line: Line, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const isShort = Number.isFinite(width)
   if (line.kind === 'omitted') return paint.quiet(`${line.count} more`)
-  if (line.kind === 'state') return `${paint.quiet(shownTime(line.at, isShort))} ${changes[line.what]}`
+  if (line.kind === 'state')
+    return `${paint.quiet(shownTime(line.at, isShort))} ${changes.get(line.what) ?? String(line.what)}`
   if (line.kind === 'request')
     return [logLine(line.request, paint, width), ...bodiesOf(line.exchange, width)].join('\n')
   return [deliveryLine(line.delivery, paint, isShort), ...bodiesOf(line.exchange, width)].join('\n')
@@ -61,6 +67,6 @@ function deliveryLine(it: contract.DeliveryActivity, paint: Paint, isShort: bool
 
 function bodiesOf(exchange: contract.Exchange | null, width: number): string[] {
   const shown = ([mark, body]: readonly [string, string | null | undefined]) =>
-    body == null ? [] : `  ${mark} ${plainLine(Buffer.from(body, 'base64').toString())}`.slice(0, width)
+    typeof body !== 'string' ? [] : `  ${mark} ${plainLine(Buffer.from(body, 'base64').toString())}`.slice(0, width)
   return [['>', exchange?.request.body] as const, ['<', exchange?.response?.body] as const].flatMap(shown)
 }

@@ -1,4 +1,5 @@
-import { parseObject } from '../../host/parse-object.js'
+import { RESPONSE_DEPTH_MAX } from '../../../client/response.js'
+import { asMembers, parseJson } from '../../../secure/json.js'
 import type { Paint } from '../../output/colour.js'
 import { plainLine } from '../../output/plain.js'
 import { isInstant, withTimes } from '../../output/time.js'
@@ -6,7 +7,7 @@ import { isInstant, withTimes } from '../../output/time.js'
 /** A line of the server's log: a request, or a message of the server. */
 export type LogEntry = Readonly<Record<string, unknown>>
 
-export const readEntry = (line: string): LogEntry => parseObject(line) ?? { msg: line }
+export const readEntry = (line: string): LogEntry => asMembers(parseJson(line, RESPONSE_DEPTH_MAX)) ?? { msg: line }
 
 const METHOD_WIDTH = 6
 const DURATION_WIDTH = 9
@@ -33,7 +34,8 @@ export function logLine(entry: LogEntry, paint: Paint, width = Number.POSITIVE_I
 }
 
 /** Formats a message of the server, with the first line of an error. */
-function messageLine({ time, level, msg, err }: LogEntry, paint: Paint, isShort: boolean): string {
+function messageLine(entry: LogEntry, paint: Paint, isShort: boolean): string {
+  const { time, level, msg = JSON.stringify(entry), err } = entry
   const error = typeof err === 'object' && err !== null && 'message' in err ? String(err.message) : undefined
   const text = plainLine([msg, error].filter((it) => it !== undefined).join(': '))
   const shown = Number(level) >= ERROR ? paint.error(text) : Number(level) >= WARNING ? paint.status(text) : text

@@ -1,4 +1,3 @@
-import { isTransportError } from '../../../client/transport.js'
 import { requestLogEntry, requests } from '../../../contract/platform/platform.js'
 import { closest } from '../../../contract/values/closest.js'
 import type { Context } from '../../command/context.js'
@@ -125,8 +124,7 @@ async function readAll(entries: AsyncIterable<LogEntry>): Promise<readonly LogEn
     for await (const entry of entries) read.push(entry)
     return read
   } catch (error) {
-    if (isTransportError(error)) return brokenOff(error)
-    throw error
+    return brokenOff(error)
   }
 }
 
