@@ -12,7 +12,8 @@ import { isTransportError, TransportError } from './transport.js'
 /**
  * Calls an endpoint that responds with NDJSON. `data` yields each document when it arrives and throws TransportError if
  * the connection breaks, or LineError for a line that is no document; leaving the loop or aborting ends the call.
- * `timeoutMs` limits the whole response; with `follow`, which has no end, the wait for its head.
+ * `timeoutMs` limits the whole response; with `follow`, which has no end, the wait for its head
+ * (DECISIONS.md#time-limits).
  */
 export type Stream = <E extends Endpoint & { streams: true }>(
   endpoint: E,
@@ -70,7 +71,7 @@ export class LineError extends TransportError {
 
 const LINE_LENGTH_MAX = 1024 * 1024
 
-/** Parses each non-empty line of a UTF-8 body as a JSON object; the last line may lack its line feed. */
+/** Reads each non-empty line of a UTF-8 body (DECISIONS.md#streams-of-lines); the last one may lack its line feed. */
 async function* readDocuments<Document>(
   chunks: AsyncIterable<Uint8Array>,
   failureOf: (line: string) => CallFailure,
