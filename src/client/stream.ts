@@ -11,9 +11,8 @@ import { isTransportError, TransportError } from './transport.js'
 
 /**
  * Calls an endpoint that responds with NDJSON. `data` yields each document when it arrives and throws TransportError if
- * the connection breaks, or LineError for a line that is no document; leaving the loop or aborting ends the call.
- * `timeoutMs` limits the whole response; with `follow`, which has no end, the wait for its head
- * (DECISIONS.md#time-limits).
+ * the connection breaks, or a line is no document (`cause` is then the failure); leaving the loop or aborting ends the
+ * call. `timeoutMs` limits the whole response, or with `follow` the wait for its head (DECISIONS.md#time-limits).
  */
 export type Stream = <E extends Endpoint & { streams: true }>(
   endpoint: E,
@@ -27,14 +26,14 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
   return async <E extends Endpoint>(endpoint: E, input: InputOf<E>, options: CallOptions = {}) => {
     const prepared = await prepareCall(endpoint, input as Readonly<Record<string, unknown>>, settings, options)
     if (!prepared.ok) return failureOfInput(prepared)
-    const { timeoutMs, ...request } = prepared.request
+    const { timeoutMs, ...endless } = prepared.request
     const follows = (input as { readonly follow?: string }).follow === 'true'
+    const request = follows ? endless : prepared.request
     const opening = new AbortController()
     const timer = follows ? setTimeout(() => opening.abort(), timeoutMs) : undefined
     const signal = request.signal === undefined ? opening.signal : AbortSignal.any([request.signal, opening.signal])
     try {
-      const limit = follows || timeoutMs === undefined ? {} : { timeoutMs }
-      const { status, headers, chunks, readBytes } = await openExchange(base, { ...request, ...limit, signal })
+      const { status, headers, chunks, readBytes } = await openExchange(base, { ...request, signal })
       if (status < 200 || status > 299) {
         const body = (await readBytes()).toString('utf8')
         return failureOfResponse({ status, headers, body }, prepared)
@@ -60,18 +59,9 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
   }
 }
 
-/** A line that is no JSON object, or an envelope: the failure of the call, such as a refusal. */
-export class LineError extends TransportError {
-  readonly failure: CallFailure
-  constructor(failure: CallFailure) {
-    super('lost', failure.message)
-    this.failure = failure
-  }
-}
-
 const LINE_LENGTH_MAX = 1024 * 1024
 
-/** Reads each non-empty line of a UTF-8 body (DECISIONS.md#streams-of-lines); the last one may lack its line feed. */
+/** Parses each non-empty line of a UTF-8 body as a JSON object; the last line may lack its line feed. */
 async function* readDocuments<Document>(
   chunks: AsyncIterable<Uint8Array>,
   failureOf: (line: string) => CallFailure,
@@ -83,14 +73,15 @@ async function* readDocuments<Document>(
     rest = parts.pop() ?? ''
     if (rest.length > LINE_LENGTH_MAX)
       throw new TransportError('lost', `A line of the stream is longer than ${LINE_LENGTH_MAX} characters`)
-    for (const line of parts) if (line.trim() !== '') yield parse(line)
+    for (const line of parts) if (line.trim() !== '') yield parseLine(line, failureOf) as Document
   }
   rest += decoder.decode()
-  if (rest.trim() !== '') yield parse(rest)
+  if (rest.trim() !== '') yield parseLine(rest, failureOf) as Document
+}
 
-  function parse(line: string): Document {
-    const document = asMembers(parseJson(line, RESPONSE_DEPTH_MAX))
-    if (document === undefined || typeof document.success === 'boolean') throw new LineError(failureOf(line))
-    return document as Document
-  }
+function parseLine(line: string, failureOf: (line: string) => CallFailure): unknown {
+  const document = asMembers(parseJson(line, RESPONSE_DEPTH_MAX))
+  if (document !== undefined && typeof document.success !== 'boolean') return document
+  const failure = failureOf(line)
+  throw new TransportError('lost', failure.message, { cause: failure })
 }

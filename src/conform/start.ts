@@ -45,8 +45,7 @@ export const selectable = () => [...groups, ...new Set(allProbes.map(ruleOf))]
 
 /** Runs the selected probes against a platform. @throws NotReachable if it does not respond at all */
 export async function conform(options: ConformOptions): Promise<readonly Leftover[]> {
-  const { baseUrl, plain, encrypted, only, done, readOnly, rate, run, signal, timeoutMs } = options
-  const { onResult, onExchange, onRaw } = options
+  const { baseUrl, plain, encrypted, only, done, readOnly, rate, run, signal, onResult, onExchange, onRaw } = options
   const now = () => performance.now()
   const pause = (ms: number) => setTimeout(ms, undefined, { signal }).catch(() => undefined)
   const secrets = new Secrets()
@@ -60,7 +59,7 @@ export async function conform(options: ConformOptions): Promise<readonly Leftove
     signal,
     pause,
     now,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    timeoutMs: options.timeoutMs,
     ...(onExchange === undefined ? {} : { observe: onExchange }),
     ...(onRaw === undefined ? {} : { observeRaw: onRaw }),
   })

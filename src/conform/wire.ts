@@ -63,7 +63,7 @@ interface WireOptions {
   /** Longest wait for the window of a rate limit, in ms. */
   readonly maxWaitMs: number
   /** Ms for each call; default 30 s. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   readonly signal: AbortSignal
   /** Resolves after some ms, or when the run is interrupted. */
   pause(ms: number): Promise<void>
@@ -148,7 +148,7 @@ export class Wire {
       }
       socket.setTimeout(ms, giveUp)
       // A platform that sends a byte now and then is never silent.
-      const limit = setTimeout(giveUp, this.#options.timeoutMs ?? CALL_MS)
+      setTimeout(giveUp, this.#options.timeoutMs ?? CALL_MS).unref()
       socket.setEncoding('latin1')
       socket.once(secure ? 'secureConnect' : 'connect', () => {
         isConnected = true
@@ -156,10 +156,7 @@ export class Wire {
       socket.on('data', (more: string) => {
         text += more
       })
-      socket.on('close', () => {
-        clearTimeout(limit)
-        resolve({ text, isClosed: true })
-      })
+      socket.on('close', () => resolve({ text, isClosed: true }))
       socket.on('error', () => {
         if (!isConnected) reject(new NotReachable('No connection to the platform.'))
       })

@@ -28,7 +28,7 @@ interface ReplaceOptions {
   readonly isPrivate?: boolean
   /** Default true: calls fsync, so the new content survives a power failure. Use false for a file of a running process. */
   readonly flush?: boolean
-  /** Default true: replaces the target of a symbolic link; of another user's private file it replaces nothing. False: replaces the link. */
+  /** Default true: replaces the target of a symbolic link. False: replaces the link. */
   readonly follow?: boolean
 }
 
@@ -89,16 +89,14 @@ function existing(path: string) {
  * Refuses to write secrets into a file of another user, who could read them (DECISIONS.md#files-with-secrets).
  * @throws an error with the code OWNED_BY_ANOTHER_USER
  */
-export function refuseForeign({ uid }: Pick<Stats, 'uid'>): void {
-  const own = process.geteuid?.()
-  if (own === undefined || uid === own) return
-  throw Object.assign(new Error(`The file belongs to another user (uid ${uid})`), { code: 'OWNED_BY_ANOTHER_USER' })
+export function refuseForeign(stats: Stats | undefined): void {
+  if (stats === undefined || stats.uid === (process.geteuid?.() ?? stats.uid)) return
+  throw Object.assign(new Error('The file belongs to another user'), { code: 'OWNED_BY_ANOTHER_USER' })
 }
 
-/** Does the same for a path, if it exists; another user's symbolic link could redirect the secrets. */
+/** Does the same for the file or symbolic link at a path, if there is one. */
 export function refuseForeignFile(path: string): void {
-  for (const stats of [lstatSync, statSync].map((read) => read(path, { throwIfNoEntry: false })))
-    if (stats !== undefined) refuseForeign(stats)
+  for (const read of [lstatSync, statSync]) refuseForeign(read(path, { throwIfNoEntry: false }))
 }
 
 function writeDraft(target: string, content: FileContent, isPrivate: boolean, flush: boolean): string {

@@ -91,7 +91,7 @@ test.each(['oops', 'null', '[]', '5', '"x"', '{"a":1}{', '\u0000', '{"success":t
     expect(await errorOf(line)).toMatchObject({
       name: 'TransportError',
       kind: 'lost',
-      failure: { code: 'INVALID_RESPONSE', message: expect.stringMatching(/^Not a response of a voucher service/) },
+      cause: { code: 'INVALID_RESPONSE', message: expect.stringMatching(/^Not a response of a voucher service/) },
     })
   },
 )
@@ -99,7 +99,7 @@ test.each(['oops', 'null', '[]', '5', '"x"', '{"a":1}{', '\u0000', '{"success":t
 test('a stream ends with the failure of an envelope, without the token that the server repeats', async () => {
   const error = await errorOf('{"success":false,"code":"TOKEN_INVALID","message":"No opk_0123456789","requestId":"r"}')
   const message = 'No [credential]'
-  expect(error).toMatchObject({ message, failure: { code: 'TOKEN_INVALID', message, requestId: 'r', status: 200 } })
+  expect(error).toMatchObject({ message, cause: { code: 'TOKEN_INVALID', message, requestId: 'r', status: 200 } })
 })
 
 /** A server that sends the head of a response and then an empty document every few milliseconds. */

@@ -1,4 +1,5 @@
 import { isTrustedChannel } from '../../client/base-url.js'
+import type { CallFailure } from '../../client/result.js'
 import { refusePlain } from '../../client/secure.js'
 import { isTransportError } from '../../client/transport.js'
 import type { Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
@@ -38,16 +39,10 @@ export async function* untilBroken<Line>(
     return undefined
   } catch (error) {
     if (signal.aborted) return undefined
-    return brokenOff(error)
+    if (!isTransportError(error)) throw error
+    const { fromCall } = await import('../call-failure.js')
+    if (error.cause !== undefined) return fromCall(error.cause as CallFailure)
+    if (error.kind === 'timeout') return fail('TIMEOUT', `${error.message}.`, 'Wait longer with --timeout.')
+    return fail('NETWORK_ERROR', `${error.message}.`, 'The server may have stopped.')
   }
-}
-
-/** Converts the error of a stream that broke to a failure. @throws any other error */
-export async function brokenOff(error: unknown): Promise<Failure> {
-  if (!isTransportError(error)) throw error
-  const { LineError } = await import('../../client/stream.js')
-  const { fromCall } = await import('../call-failure.js')
-  if (error instanceof LineError) return fromCall(error.failure)
-  if (error.kind === 'timeout') return fail('TIMEOUT', `${error.message}.`, 'Wait longer with --timeout.')
-  return fail('NETWORK_ERROR', `${error.message}.`, 'The server may have stopped.')
 }

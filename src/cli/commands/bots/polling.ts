@@ -84,9 +84,6 @@ function withRestartedServer(context: Context): Context {
   return resolved?.ok ? createContext(host, globals, resolved.settings, output, context.line) : context
 }
 
-/** No local server has the address, or no longer the one that a project file names. */
-const isStopped = ({ code }: Failure) => code === 'BASE_URL_REQUIRED' || code === 'PROJECT_NOT_ALLOWED'
-
 /**
  * Converts the result of a poll. The server counts as unavailable if it does not respond, responds with a 5xx, or is a
  * local server that is restarting. Invalid update ids are an invalid response (DECISIONS.md#update-ids).
@@ -94,7 +91,7 @@ const isStopped = ({ code }: Failure) => code === 'BASE_URL_REQUIRED' || code ==
 export function polledOf(result: PollResult, from: number | undefined): PollOutcome<Failure> {
   if ('plan' in result) throw new Error('a dry run does not come here')
   if (!result.ok) {
-    const isAway = exitOf(result) === 9 || isStopped(result)
+    const isAway = exitOf(result) === 9 || ['BASE_URL_REQUIRED', 'PROJECT_NOT_ALLOWED'].includes(result.code)
     return { ok: false, isAway, failure: result }
   }
   const updates = result.data?.items ?? []

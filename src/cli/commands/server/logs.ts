@@ -2,7 +2,7 @@ import { requestLogEntry, requests } from '../../../contract/platform/platform.j
 import { closest } from '../../../contract/values/closest.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { brokenOff, openStream, untilBroken } from '../../command/stream-lines.js'
+import { openStream, untilBroken } from '../../command/stream-lines.js'
 import { readOperatorKey } from '../../config/local-server.js'
 import { identify } from '../../config/server-identity.js'
 import { isGivenForCall } from '../../config/setting.js'
@@ -104,7 +104,7 @@ async function readRequests(
   // The stream of a follower does not mark where the past ends, so read the past for --tail separately.
   const past = follow && tail === undefined ? undefined : await openStream(context, target, requests, {})
   if (past?.ok === false) return past
-  const known = past === undefined ? [] : await readAll(past.value)
+  const known = past === undefined ? [] : await readAll(untilBroken(past.value, context.host.signal))
   if ('ok' in known) return known
   const shown = lastOf(known.filter(matches), tail)
   if (!follow) return { ok: true, lines: linesOf(shown) }
@@ -118,13 +118,12 @@ async function readRequests(
 const lastOf = (entries: readonly LogEntry[], tail = Number.POSITIVE_INFINITY) =>
   entries.slice(Math.max(0, entries.length - tail))
 
-async function readAll(entries: AsyncIterable<LogEntry>): Promise<readonly LogEntry[] | Failure> {
+async function readAll(entries: AsyncGenerator<LogEntry, Failure | undefined>): Promise<LogEntry[] | Failure> {
   const read: LogEntry[] = []
-  try {
-    for await (const entry of entries) read.push(entry)
-    return read
-  } catch (error) {
-    return brokenOff(error)
+  for (;;) {
+    const { value, done } = await entries.next()
+    if (done) return value ?? read
+    read.push(value)
   }
 }
 

@@ -1,8 +1,8 @@
-import { open } from 'node:fs/promises'
+import { appendFile, chmod } from 'node:fs/promises'
 import * as bots from '../../../contract/bots.js'
 import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
-import { refuseForeign } from '../../../files/replace-file.js'
+import { refuseForeignFile } from '../../../files/replace-file.js'
 import { signWebhook } from '../../../webhook/signature.js'
 import type { BridgeLine, BridgeOptions, ConnectionLine } from '../../../workbench/bridge.js'
 import { FAST_DELAYS_MS, PLATFORM_DELAYS_MS, bridge as run } from '../../../workbench/bridge.js'
@@ -112,16 +112,10 @@ function advised(polled: PollOutcome<Failure>): PollOutcome<Failure> {
 async function append(path: string | undefined, text: string): Promise<Failure | undefined> {
   if (path === undefined) return undefined
   try {
-    const file = await open(path, 'a', 0o600)
-    try {
-      refuseForeign(await file.stat())
-      await file.chmod(0o600)
-      await file.appendFile(text)
-      await file.sync()
-      return undefined
-    } finally {
-      await file.close()
-    }
+    refuseForeignFile(path)
+    await appendFile(path, text, { mode: 0o600, flush: true })
+    await chmod(path, 0o600)
+    return undefined
   } catch (error) {
     const message = `${path} cannot be written (${codeOf(error)}).`
     return fail('FILE_UNWRITABLE', message, 'Name another file with --dead-letter.')
