@@ -50,6 +50,8 @@ export interface ReplayOptions {
   readonly rate: number
   /** Longest wait for the platform, in ms. */
   readonly maxWaitMs: number
+  /** Ms for each call; default 30 s. */
+  readonly timeoutMs?: number | undefined
   readonly signal: AbortSignal
   onResult(result: ReplayedExchange): void
   /** Resolves after some ms, or when the replay is interrupted. */

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { TransportRequest, TransportResponse } from '../../src/client/transport.js'
 import { NotReachable } from '../../src/conform/result.js'
 import { Wire } from '../../src/conform/wire.js'
+import { slowServers } from '../support/cli/slow-servers.js'
 
 const OK: TransportResponse = { status: 200, headers: {}, body: '{}' }
 const call = { method: 'GET', path: '/api/v1/open-platform/vouchers/templates', headers: {} }
@@ -100,3 +101,21 @@ test('wire sends nothing after an interruption', async () => {
   await expect(wire.send(call)).rejects.toThrow(NotReachable)
   expect(sentAt).toEqual([])
 })
+
+test('wire ends a raw connection at its time limit if the platform trickles bytes', async () => {
+  const { baseUrl } = await slowServers.trickling()
+  const signal = new AbortController().signal
+  const plain = async () => OK
+  const wire = new Wire({
+    baseUrl,
+    plain,
+    rate: 1_000,
+    maxWaitMs: 0,
+    timeoutMs: 100,
+    signal,
+    pause: async () => {},
+    now: () => 0,
+  })
+  const reply = await wire.raw('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  expect([reply.isClosed, reply.text.startsWith('HTTP/1.1 200 OK')]).toEqual([false, true])
+}, 20_000)
