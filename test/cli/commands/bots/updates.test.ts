@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { PollResult } from '../../../../src/cli/commands/bots/polling.js'
+import { type PollResult, polledOf } from '../../../../src/cli/commands/bots/polling.js'
 import type { FollowOptions } from '../../../../src/cli/commands/bots/updates.js'
 import { follow } from '../../../../src/cli/commands/bots/updates.js'
 import { exitOf } from '../../../../src/cli/exit.js'
@@ -124,4 +124,13 @@ test('follow() accepts any first update_id after a negative offset, and gaps bet
 test('follow() returns a failure if an item of a poll response is not an object', async () => {
   const { end } = await followPolls([{ ok: true, data: { items: [null] } } as unknown as PollResult])
   expect(end?.message).toContain('data.items[0].update_id')
+})
+
+test.each([
+  ['BASE_URL_REQUIRED', true],
+  ['PROJECT_NOT_ALLOWED', true],
+  ['NETWORK_ERROR', true],
+  ['CREDENTIAL_REQUIRED', false],
+] as const)('polledOf with the failure %s reports a server that is away: %s', (code, isAway) => {
+  expect(polledOf(fail(code, 'No server.'), undefined)).toMatchObject({ ok: false, isAway })
 })
