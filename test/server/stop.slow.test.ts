@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { type ServerChild, startServerChild } from '../support/server/child.js'
-import { RawConnection } from '../support/server/raw.js'
+import { bearerLine, RawConnection } from '../support/server/raw.js'
 import { inFolder, standaloneServer } from '../support/server/server.js'
 import { newTenant, Tenant } from '../support/server/tenant.js'
 
@@ -76,6 +76,36 @@ describe('SIGTERM', () => {
       // The server destroys connections that are still open after 9 s, so it must exit before.
       expect(await child.stop(8_000)).toBe(0)
       for (const connection of idle) await connection.end()
+    }))
+
+  it('SIGTERM ends the server before 9 s though followers never read their lines', () =>
+    inFolder(async (dataDir) => {
+      const child = await startServerChild(dataDir)
+      const history = await RawConnection.to(child.port)
+      for (let sent = 0; sent < 1_000; sent++) await history.write(REQUEST).response()
+      const get = (query: string) =>
+        `GET ${contract.platform.activity.path}${query} HTTP/1.1\r\nHost: 127.0.0.1:${child.port}\r\n` +
+        `${bearerLine(child.operatorKey)}\r\n`
+      // More bytes than the system keeps for a client that does not read.
+      const requests = get('').repeat(50) + get('?follow=true')
+      const followers = await Promise.all(Array.from({ length: 3 }, () => RawConnection.to(child.port)))
+      for (const follower of followers) follower.pause().write(requests)
+      // A later request has a response: the server has begun with those of the followers.
+      await history.write(REQUEST).response()
+      expect(await child.stop(8_000)).toBe(0)
+      for (const follower of followers) follower.destroy()
+    }))
+
+  it('SIGTERM ends the server before 9 s though a client never sends the rest of its request', () =>
+    inFolder(async (dataDir) => {
+      const child = await startServerChild(dataDir)
+      const tenant = await newTenant(child)
+      const request = issueBytes(tenant, 'tpl_none', 'order-1')
+      const half = await RawConnection.to(child.port)
+      half.write(request.slice(0, -1))
+      await child.send({ method: 'GET', path: '/healthz' })
+      expect(await child.stop(8_000)).toBe(0)
+      await half.end()
     }))
 
   it('SIGTERM during pipelined requests: exactly those with a response take effect', () =>

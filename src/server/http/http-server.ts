@@ -7,6 +7,8 @@ const PIPELINED_MAX = 100
 const LINGER_MS_MAX = 5_000
 /** At shutdown, close a connection without a byte for this long: the next request of a busy client arrives sooner. */
 const IDLE_MS_MAX = 200
+/** At shutdown, close a connection whose client neither reads its response nor sends the rest of a request so long. */
+const STALLED_MS_MAX = 500
 
 /** Makes the response to a message that no route handles: a malformed or incomplete request, or CONNECT. */
 type RefuseMessage = (error: NodeJS.ErrnoException | 'CONNECT') => RawResponse
@@ -58,6 +60,7 @@ export class HttpServer extends http.Server {
     this.on('request', take)
     // A server may ignore expectations other than 100-continue (RFC 9110, 10.1.1).
     this.on('checkExpectation', take)
+    this.on('timeout', (socket) => this.#connections.get(socket)?.expire())
     this.on('connect', ({ socket }) => {
       // An error without a listener would end the process, and Node has removed its own listener.
       socket.on('error', () => {})
@@ -142,12 +145,20 @@ class Connection {
   drain(): void {
     const last = this.#last
     if (last === undefined || last.closed) this.#socket.setTimeout(IDLE_MS_MAX)
-    else if (!last.headersSent) this.#closeAfter(last)
+    else if (last.headersSent) this.#socket.setTimeout(STALLED_MS_MAX)
+    else this.#closeAfter(last)
+  }
+
+  /** Closes the connection after its timeout, unless the server is still working on a call. */
+  expire(): void {
+    const isWorking = this.#last?.closed === false && this.#last.req.complete && this.#socket.writableLength === 0
+    if (isWorking) this.#socket.setTimeout(STALLED_MS_MAX)
+    else this.#socket.destroy()
   }
 
   #closeAfter(response: ServerResponse): void {
     this.#closing = true
-    this.#socket.setTimeout(0)
+    this.#socket.setTimeout(STALLED_MS_MAX)
     response.shouldKeepAlive = false
   }
 

@@ -48,6 +48,12 @@ export class RawConnection {
     return this
   }
 
+  /** Stops reading what arrives. */
+  pause(): this {
+    this.#socket.pause()
+    return this
+  }
+
   /** Text that has arrived and that response() has not yet returned. */
   get received(): string {
     return this.#received
