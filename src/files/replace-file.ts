@@ -18,7 +18,6 @@ import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
 import { codeOf, isMissing } from './error-code.js'
-import { isAlive } from './process-alive.js'
 import { syncFolder } from './sync-folder.js'
 
 type FileContent = string | Uint8Array | Iterable<Uint8Array>
@@ -115,21 +114,17 @@ function writeDraft(target: string, content: FileContent, isPrivate: boolean, fl
   return draft
 }
 
-/** Path of a draft beside the file. Its name contains the host name, because several hosts may share the folder. */
-export const draftOf = (path: string) => `${path}.tmp-${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`
+/** What precedes the process of a draft of this host in its name: several hosts may share a folder. */
+export const DRAFT_OF_HOST = `.tmp-${hostname()}-`
 
-/** Removes drafts that killed writers left. @param which abandoned: only drafts of ended processes on this host */
-export function removeDrafts(path: string, which: 'all' | 'abandoned'): void {
-  const ofThisHost = `.tmp-${hostname()}-`
-  const isAbandoned = (mark: string) => {
-    const pid = mark.startsWith(ofThisHost) ? /^(\d+)-[0-9a-f]{8}$/.exec(mark.slice(ofThisHost.length))?.[1] : undefined
-    return pid !== undefined && !isAlive(Number(pid))
-  }
+/** Path of a draft beside the file. */
+export const draftOf = (path: string) => `${path}${DRAFT_OF_HOST}${process.pid}-${randomBytes(4).toString('hex')}`
+
+/** Removes drafts of a file that killed writers left; no other writer may be running. */
+export function removeDrafts(path: string): void {
   for (const target of new Set([path, existing(path)?.path ?? path])) {
     for (const name of readdirSync(dirname(target))) {
-      const mark = name.startsWith(basename(target)) ? name.slice(basename(target).length) : ''
-      if (!mark.startsWith('.tmp-') || (which === 'abandoned' && !isAbandoned(mark))) continue
-      rmSync(join(dirname(target), name), { force: true })
+      if (name.startsWith(`${basename(target)}.tmp-`)) rmSync(join(dirname(target), name), { force: true })
     }
   }
 }

@@ -150,7 +150,7 @@ async function underLock(
     makeFolder(configDir(host))
     return await withLock(`${configFile(host)}.lock`, () => {
       // No other process can be writing, because this one holds the lock: all drafts are from killed processes.
-      files.removeDrafts(configFile(host), 'all')
+      files.removeDrafts(configFile(host))
       files.refuseForeignFile(configFile(host))
       return act(files)
     })

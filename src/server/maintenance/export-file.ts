@@ -1,6 +1,9 @@
-import { open, realpath, rename, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { draftOf, removeDrafts } from '../../files/replace-file.js'
+import { lstat, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
+import { DAY_MS } from '../../contract/values/duration.js'
+import { isAlive } from '../../files/process-alive.js'
+import { DRAFT_OF_HOST, draftOf } from '../../files/replace-file.js'
 import { syncFolder } from '../../files/sync-folder.js'
 
 class FileUnwritable extends Error {
@@ -18,7 +21,7 @@ export async function writeExportFile(named: string, pieces: AsyncIterable<strin
   if (before !== undefined && !before.isFile()) {
     throw new FileUnwritable(`${named} is no file. Name one, or write to standard output with --out -.`)
   }
-  removeAbandonedDrafts(path)
+  await removeAbandonedDrafts(dirname(path))
   const draft = draftOf(path)
   const file = await open(draft, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     throw explainFileError(error, path)
@@ -39,12 +42,21 @@ export async function writeExportFile(named: string, pieces: AsyncIterable<strin
   syncFolder(dirname(path))
 }
 
-/** Removes temporary files of killed exports, which contain rows of the store. */
-function removeAbandonedDrafts(path: string): void {
-  try {
-    removeDrafts(path, 'abandoned')
-  } catch {
-    // The folder cannot be listed, or the file belongs to another user.
+/**
+ * Removes temporary files of killed exports in this folder, which contain rows of the store. The process of a draft has
+ * ended, or it has written nothing for a day: a new process may have its number, or it ran on another host.
+ */
+async function removeAbandonedDrafts(folder: string): Promise<void> {
+  // No such folder, one that cannot be listed, or a file of another user: opening the new draft reports what matters.
+  const names = await readdir(folder).catch(() => [])
+  for (const name of names) {
+    const pid = /^\.tmp-.+-(\d+)-[0-9a-f]{8}$/.exec(name.slice(name.lastIndexOf('.tmp-')))?.[1]
+    if (pid === undefined) continue
+    const path = join(folder, name)
+    const found = await lstat(path).catch(() => undefined)
+    if (!found?.isFile() || found.uid !== (process.geteuid?.() ?? found.uid)) continue
+    const hasEnded = name.includes(`${DRAFT_OF_HOST}${pid}-`) && !isAlive(Number(pid))
+    if (hasEnded || found.mtimeMs < Date.now() - DAY_MS) await rm(path, { force: true }).catch(() => {})
   }
 }
 

@@ -54,7 +54,7 @@ export function secureKeyFile(path: string, flush: boolean): SecureKeyFile {
     name: path,
     read() {
       // Temporary files of killed writers contain keys, which must be destroyed.
-      removeDrafts(path, 'all')
+      removeDrafts(path)
       return existsSync(path) ? readFileSync(path, 'utf8') : null
     },
     write: (text) => replaceFile(path, text, { flush, follow: false }),

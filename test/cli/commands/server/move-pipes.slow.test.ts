@@ -27,7 +27,7 @@ const closed = (child: ReturnType<typeof built.start>) =>
   new Promise<number | null>((resolve) => child.once('close', resolve))
 
 describe('SIGKILL', () => {
-  test('a killed server export leaves no output file, and the next export removes its draft', async () => {
+  test('a killed server export leaves no output file, and an export to another file removes its draft', async () => {
     const out = join(home, 'killed.ndjson')
     const child = built.start(['server', 'export', '--data', source, '--out', out], home)
     const ended = closed(child)
@@ -45,8 +45,9 @@ describe('SIGKILL', () => {
     for (const it of others) writeFileSync(`${out}.tmp-${it}`, '')
     // The killed process has no draft if it finished, so the test writes one.
     writeFileSync(`${out}.tmp-${host}-${child.pid}-00000000`, '')
-    expect((await built.run(['server', 'export', '--data', source, '--out', out], home)).exit).toBe(0)
-    expect(rowLinesOf(readFileSync(out, 'utf8'))).toEqual(rowLinesOf(readFileSync(file, 'utf8')))
+    const next = join(home, 'next.ndjson')
+    expect((await built.run(['server', 'export', '--data', source, '--out', next], home)).exit).toBe(0)
+    expect(rowLinesOf(readFileSync(next, 'utf8'))).toEqual(rowLinesOf(readFileSync(file, 'utf8')))
     const left = readdirSync(home).filter((it) => it.startsWith('killed.ndjson.tmp-'))
     expect(left.sort()).toEqual(others.map((it) => `killed.ndjson.tmp-${it}`).sort())
   })

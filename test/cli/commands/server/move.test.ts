@@ -7,9 +7,12 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
+import process from 'node:process'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { run } from '../../../../src/store/operation.js'
 import { closeSqliteFile, openSqliteFile } from '../../../../src/store/sqlite/open.js'
@@ -131,6 +134,27 @@ describe('server export', () => {
     const ran = await inHome(`server export --data ${source} --out ${join(home, 'x')} --json`, { signal })
     expect([ran.exit, errorOf(ran.stderr).code]).toEqual([130, 'ABORTED'])
     expect(readdirSync(home)).toEqual(['source'])
+  })
+
+  test('server export removes drafts of killed exports to other files in its folder, and no others', async () => {
+    const ended = 999_999_999
+    const dayAgo = Date.now() / 1000 - 86_401
+    const drafts = [
+      { of: hostname(), pid: ended, isKept: false },
+      { of: hostname(), pid: process.pid, isKept: true },
+      { of: hostname(), pid: process.pid, writtenAt: dayAgo, isKept: false },
+      { of: 'elsewhere', pid: ended, isKept: true },
+      { of: 'elsewhere', pid: ended, writtenAt: dayAgo, isKept: false },
+    ].map((it, n) => ({ ...it, name: `monday.ndjson.tmp-${it.of}-${it.pid}-0000000${n}` }))
+    for (const { name, writtenAt } of drafts) {
+      writeFileSync(join(home, name), '')
+      if (writtenAt !== undefined) utimesSync(join(home, name), writtenAt, writtenAt)
+    }
+    const others = [`monday.ndjson.tmp-${hostname()}-${ended}-notes`, `tmp-${hostname()}-${ended}-00000000`]
+    for (const name of others) writeFileSync(join(home, name), '')
+    expect((await inHome(`server export --data ${source} --out ${join(home, 'tuesday.ndjson')}`)).exit).toBe(0)
+    const kept = drafts.filter(({ isKept }) => isKept).map(({ name }) => name)
+    expect(readdirSync(home).sort()).toEqual(['source', 'tuesday.ndjson', ...others, ...kept].sort())
   })
 
   test('server export exits 1 while a server uses the data folder, and says how to stop the server', async () => {
