@@ -1,24 +1,37 @@
 // Builds dist/. This script is plain JavaScript, so that Node runs it without a compiler.
 //
-//   --if-changed  builds only if a source file is newer than dist/
+//   --if-changed  builds only if a source file or a file of dist/ has another content than at the last build
 //   --bundle      skips type declarations, which the tests do not need
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'rolldown'
-import { bundle } from './bundle.js'
 
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)))
 const bundleOnly = process.argv.includes('--bundle')
-// The build sets the time of this file when it has finished.
-const stamp = bundleOnly ? 'dist/schemas/differences.schema.json' : 'dist/types/client/index.d.ts'
 
-if (process.argv.includes('--if-changed') && isUpToDate()) process.exit()
+/**
+ * Checksums of the last build: of the sources of the bundle and of the types (null if there are none), and of all files
+ * of dist/. They are of contents: a checkout, a copy or an unpacked archive sets any time. The package leaves it out.
+ */
+const RECORD = join('dist', 'build.json')
+const startedAt = Date.now()
+const sources = checksumOf([
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.types.json',
+  ...filesOf('src'),
+])
+const last = intactBuild()
+const isUpToDate = last?.bundle === sources && (bundleOnly || last.types === sources)
+if (process.argv.includes('--if-changed') && isUpToDate) process.exit()
 
-const startedAt = new Date()
 // With --bundle, overwrite dist/ instead of removing it: a test run may be reading from it.
 if (!bundleOnly) fs.rmSync('dist', { recursive: true, force: true })
+// Loaded only for a build: it takes longer than the checksums.
+const [{ build }, { bundle }] = await Promise.all([import('rolldown'), import('./bundle.js')])
 await bundle('dist')
 fs.mkdirSync('dist/schemas', { recursive: true })
 for (const input of ['src/cli/schemas/file-schemas.ts', 'src/server/file-schemas.ts']) {
@@ -32,12 +45,39 @@ if (!bundleOnly) {
   for (const file of ['testing/index.d.mts', 'testing/index.d.cts'])
     fs.copyFileSync(`src/${file}`, `dist/types/${file}`)
 }
-fs.utimesSync(stamp, startedAt, startedAt)
+// What this build did not write is of an earlier one, or was added since.
+const types = bundleOnly ? (last?.types ?? null) : sources
+for (const path of filesOf('dist')) {
+  const isKept = types !== null && path.startsWith(join('dist', 'types'))
+  if (!isKept && fs.lstatSync(path).mtimeMs < startedAt) fs.rmSync(path, { force: true })
+}
+fs.writeFileSync(RECORD, JSON.stringify({ bundle: sources, types, dist: checksumOfDist() }))
 
-/** True if no source file is newer than the last build. */
-function isUpToDate() {
-  const built = fs.statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0
-  const sources = fs.readdirSync('src', { recursive: true }).map((path) => join('src', path))
-  const inputs = ['src', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json', ...sources]
-  return inputs.every((path) => fs.statSync(path).mtimeMs < built)
+function filesOf(folder) {
+  if (!fs.existsSync(folder)) return []
+  const entries = fs.readdirSync(folder, { recursive: true, withFileTypes: true })
+  return entries.filter((it) => !it.isDirectory()).map((it) => join(it.parentPath, it.name))
+}
+
+function checksumOf(paths) {
+  const hash = createHash('sha256')
+  for (const path of paths.sort()) {
+    const bytes = fs.readFileSync(path)
+    hash.update(`${path}\0${bytes.length}\0`).update(bytes)
+  }
+  return hash.digest('hex')
+}
+
+function checksumOfDist() {
+  return checksumOf(filesOf('dist').filter((path) => path !== RECORD))
+}
+
+/** The record of the last build; null if dist/ is no longer what that build wrote. */
+function intactBuild() {
+  try {
+    const record = JSON.parse(fs.readFileSync(RECORD, 'utf8'))
+    return record.dist === checksumOfDist() ? record : null
+  } catch {
+    return null
+  }
 }

@@ -1,6 +1,6 @@
 import { buildPackage } from './bundle.js'
 
-/** Global set-up of the tests: builds the command line if a source file is newer than the bundle. */
+/** Global set-up of the tests: builds the command line if a source file or the bundle has changed. */
 export function setup(): void {
   buildPackage('--bundle')
 }

@@ -1,0 +1,1 @@
+export function copyProject(parts: readonly string[]): string
