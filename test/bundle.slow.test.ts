@@ -7,7 +7,9 @@ import { bundle } from '../src/build/bundle.js'
 import { filesWithoutServer } from './support/build/files-without-server.js'
 
 const lock = readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')
-const { packages } = JSON.parse(lock) as { packages: Readonly<Record<string, { readonly license?: string }>> }
+const { packages } = JSON.parse(lock) as {
+  packages: Readonly<Record<string, { readonly license?: string; readonly version?: string }>>
+}
 
 const modulesOf = ({ output }: RolldownOutput) => output.flatMap((it) => (it.type === 'chunk' ? it.moduleIds : []))
 
@@ -48,6 +50,17 @@ describe('the bundle', () => {
     const free = /^(MIT|ISC|0BSD|BSD-[23]-Clause|Apache-2\.0|\(MIT OR Apache-2\.0\)|\(MIT AND Zlib\))$/
     const licences = bundled.map((path) => [path, packages[path]?.license ?? '?'] as const)
     expect(licences.filter(([, licence]) => !free.test(licence))).toEqual([])
+  })
+
+  test('licences of the bundle include those of jq and Oniguruma, which jq.wasm contains', () => {
+    const licences = readFileSync(join(folder, 'THIRD-PARTY-LICENSES'), 'utf8').split(`\n${'-'.repeat(80)}\n\n`)
+    const licenceOf = (name: string) => licences.find((it) => it.startsWith(name))
+    const version = packages['node_modules/jq-wasm']?.version?.replace(/^.*-jq-/, '')
+    expect(licenceOf(`jq ${version} (MIT)\n\njq is copyright (C) 2012`)).toBeDefined()
+    const jq = licences.join('')
+    for (const part of ['David M. Gay', 'decNumber', 'Kungliga Tekniska', 'The NetBSD Foundation'])
+      expect(jq).toContain(part)
+    expect(licenceOf('Oniguruma 6.9.10 (BSD-2-Clause)')).toContain('K.Kosako')
   })
 
   test('rebuilding the bundle produces the same bytes as dist/', () => {

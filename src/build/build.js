@@ -22,6 +22,7 @@ const sources = checksumOf([
   'package-lock.json',
   'tsconfig.json',
   'tsconfig.types.json',
+  ...filesOf('licences'),
   ...filesOf('src'),
 ])
 const last = intactBuild()

@@ -12,6 +12,9 @@ const NO_MODULE = '\0no-module'
 /** Some packages have their licence in README.md only; it is the last of these names in a folder. */
 const licensing = { failOnUnlicensed: true, match: /^(?:licen[cs]e|copying|readme)/i }
 
+/** Compiled into jq.wasm, whose package states only its own licence: files in licences/. */
+const compiledIntoJq = { 'jq 1.8.2 (MIT)': 'jq.txt', 'Oniguruma 6.9.10 (BSD-2-Clause)': 'oniguruma.txt' }
+
 /** Not bundled: a native module, and Fastify's schema compilers (a third of the server), replaced by server/app.ts. */
 const external = ['@photostructure/sqlite', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler']
 
@@ -67,10 +70,12 @@ const parsedOnce = {
 /** Writes the files of all programs and the licences of their packages; returns Rolldown's report of each program. */
 export async function bundle(dir) {
   const licences = new Set()
+  const add = (what, text) => licences.add(`${what}\n\n${text.trim() || 'Only declared in its package.json.'}\n`)
   const collect = (packages) => {
-    for (const { name, version, license, licenseText: text } of packages)
-      licences.add(`${name} ${version} (${license})\n\n${text.trim() || 'Only declared in its package.json.'}\n`)
+    for (const { name, version, license, licenseText } of packages) add(`${name} ${version} (${license})`, licenseText)
   }
+  for (const [what, file] of Object.entries(compiledIntoJq))
+    add(what, fs.readFileSync(src(`../licences/${file}`), 'utf8'))
   const bundling = programs.map(({ output, transform, ...program }) =>
     build({
       platform: 'node',
