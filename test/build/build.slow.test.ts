@@ -59,12 +59,12 @@ describe('build with --if-changed', () => {
   })
 
   test.each<[string, () => void]>([
-    ['changed byte', () => changeLastByte(inDist('webhook/index.js'))],
-    ['truncated file', () => truncateSync(inDist('chunks/build/jq.wasm'), 1_000)],
-    ['missing file', () => rmSync(inDist('cli/main.cjs'))],
-    ['added file', () => writeFileSync(inDist('chunks/added.cjs'), '')],
-    ['damaged record', () => truncateSync(inDist('build.json'), 10)],
-  ])('a build with --if-changed --bundle repairs a bundle with a %s', (_what, damage) => {
+    ['a changed byte', () => changeLastByte(inDist('webhook/index.js'))],
+    ['a truncated file', () => truncateSync(inDist('chunks/build/jq.wasm'), 1_000)],
+    ['a missing file', () => rmSync(inDist('cli/main.cjs'))],
+    ['an added file', () => writeFileSync(inDist('chunks/added.cjs'), '')],
+    ['a damaged record', () => truncateSync(inDist('build.json'), 10)],
+  ])('a build with --if-changed --bundle repairs a bundle with %s', (_what, damage) => {
     damage()
     build('--bundle')
     // This build wrote no types, so it left none that may be damaged.

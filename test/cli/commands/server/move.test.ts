@@ -136,7 +136,7 @@ describe('server export', () => {
     expect(readdirSync(home)).toEqual(['source'])
   })
 
-  test('server export removes drafts of killed exports to other files in its folder, and no others', async () => {
+  test('server export removes the drafts of killed exports in its folder, and no other files', async () => {
     const ended = 999_999_999
     const dayAgo = Date.now() / 1000 - 86_401
     const drafts = [
