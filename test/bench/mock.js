@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -20,6 +20,8 @@ const PRISM = '5.16.0'
  * document of this server and responds with its example. The first round warms up and does not count.
  */
 export async function measureMock({ rounds, count, say }) {
+  const prismMissing = installPrism()
+  if (prismMissing !== null) return [{ id: 'P18', skipped: prismMissing }]
   buildPackage()
   const prismArgs = preparePrism()
   const dataDir = mkdtempSync(join(cache, 'data-'))
@@ -71,18 +73,27 @@ export async function measureMock({ rounds, count, say }) {
   ]
 }
 
-/** Installs Prism into the cache. @returns the arguments of Node that start it */
+const prismFolder = join(cache, `prism-${PRISM}`)
+const prismScript = join(prismFolder, 'node_modules/@stoplight/prism-cli/dist/index.js')
+
+/** Installs Prism into the cache. @returns why this is not possible, or null */
+function installPrism() {
+  if (existsSync(prismScript)) return null
+  const name = `@stoplight/prism-cli@${PRISM}`
+  const args = ['install', '--no-save', '--ignore-scripts', '--prefix', prismFolder, name]
+  const { status, stderr } = spawnSync('npm', args, { stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' })
+  const [reason = `exit code ${status}`] = stderr?.match(/^npm error .*$/m) ?? []
+  return status === 0 ? null : `npm cannot install ${name} (${reason})`
+}
+
+/** Writes the OpenAPI document. @returns the arguments of Node that start Prism with it */
 function preparePrism() {
-  const prefix = join(cache, `prism-${PRISM}`)
-  const script = join(prefix, 'node_modules/@stoplight/prism-cli/dist/index.js')
-  const install = ['install', '--no-save', '--ignore-scripts', '--prefix', prefix, `@stoplight/prism-cli@${PRISM}`]
-  if (!existsSync(script)) execFileSync('npm', install, { stdio: 'ignore' })
   const document = join(cache, 'openapi.json')
   const program = join(root, 'bin', 'voucherctl.js')
   const stdio = ['ignore', openSync(document, 'w'), 'inherit']
   execFileSync(process.execPath, [program, 'server', 'openapi', '--json'], { stdio })
   const flags = ['--host', '127.0.0.1', '--multiprocess', 'false', '--verboseLevel', 'fatal']
-  return [script, 'mock', document, ...flags]
+  return [prismScript, 'mock', document, ...flags]
 }
 
 async function freePort() {

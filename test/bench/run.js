@@ -30,7 +30,6 @@ const { values: flags } = parseArgs({
     stored: { type: 'string' },
   },
 })
-const wanted = (...ids) => flags.only === undefined || ids.some((id) => flags.only.split(',').includes(id))
 const say = (line) => process.stderr.write(`${line}\n`)
 
 mkdirSync(cache, { recursive: true })
@@ -38,62 +37,42 @@ const TMPFS = 0x01021994
 const inMemory = statfsSync(cache).type === TMPFS
 if (inMemory) say(`${cache} is in memory: what is said to be durable is not measured as such`)
 
-const rows = []
-if (wanted('P1', 'P2', 'P3', 'P4')) rows.push(...(await measureStartup({ rounds: flags.quick ? 5 : 21, say })))
-if (wanted('P5', 'P6', 'P7', 'P8')) {
-  rows.push(
-    ...(await measureThroughput({
-      rounds: Number(flags.rounds),
-      count: flags.quick ? 3_000 : 20_000,
-      profile: flags.profile,
-      say,
-    })),
-  )
-}
-if (wanted('P9')) {
-  rows.push(
-    ...(await measureDeliveries({
-      rounds: Number(flags.rounds),
-      count: flags.quick ? 2_000 : 10_000,
-      profile: flags.profile,
-      say,
-    })),
-  )
-}
-if (wanted('P10')) {
-  rows.push(
-    ...(await measureBulk({
-      rounds: Number(flags.rounds),
-      count: flags.quick ? 3_000 : 20_000,
-      rows: flags.quick ? 10_000 : 100_000,
-      say,
-    })),
-  )
-}
-if (wanted('P11')) {
+const rounds = Number(flags.rounds)
+const count = flags.quick ? 3_000 : 20_000
+const stored = (engine) => {
   const many = Number(flags.stored ?? (flags.quick ? 200_000 : 5_000_000))
-  for (const engine of ['SQLite', 'PostgreSQL']) {
-    rows.push(...(await measureStored(engine, { rounds: Number(flags.rounds), many, say })))
-  }
+  return () => measureStored(engine, { rounds, many, say })
 }
-if (wanted('P12')) {
-  rows.push(...(await measurePostgres({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))
-}
-if (wanted('P18')) {
-  rows.push(...(await measureMock({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))
-}
+/** Ids of rows, and the function that measures them together. */
+const measurements = [
+  ['P1, P2, P3, P4', () => measureStartup({ rounds: flags.quick ? 5 : 21, say })],
+  ['P5, P6, P7, P8', () => measureThroughput({ rounds, count, profile: flags.profile, say })],
+  ['P9', () => measureDeliveries({ rounds, count: flags.quick ? 2_000 : 10_000, profile: flags.profile, say })],
+  ['P10', () => measureBulk({ rounds, count, rows: flags.quick ? 10_000 : 100_000, say })],
+  ['P11', stored('SQLite')],
+  ['P11', stored('PostgreSQL')],
+  ['P12', () => measurePostgres({ rounds, count, say })],
+  ['P18', () => measureMock({ rounds, count, say })],
+  ['partitions', () => measurePartitions({ rounds, count: flags.quick ? 1_000 : 5_000, say })],
+  ['P13', () => measureSize()],
+  ['P13b', () => measureInstall({ say })],
+  ['P14', () => measureListener({ rounds, count, say })],
+  ['P15', () => measureInProcess({ rounds: flags.quick ? 3 : 9, say })],
+  ['P16', () => measurePage({ rounds, count, say })],
+]
+const only = flags.only?.split(',')
 // The partitions measurement has no target, so it runs only with --only.
-if (flags.only?.split(',').includes('partitions')) {
-  rows.push(...(await measurePartitions({ rounds: Number(flags.rounds), count: flags.quick ? 1_000 : 5_000, say })))
-}
-if (wanted('P13')) rows.push(...(await measureSize()))
-if (wanted('P13b')) rows.push(...measureInstall({ say }))
-if (wanted('P14')) {
-  rows.push(...(await measureListener({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))
-}
-if (wanted('P15')) rows.push(...(await measureInProcess({ rounds: flags.quick ? 3 : 9, say })))
-if (wanted('P16')) {
-  rows.push(...(await measurePage({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))
+const isWanted = (id) => only?.includes(id) ?? id !== 'partitions'
+
+const rows = []
+for (const [ids, measure] of measurements) {
+  if (!ids.split(', ').some(isWanted)) continue
+  try {
+    rows.push(...(await measure()))
+  } catch (error) {
+    say(`${ids}: ${error.stack}`)
+    rows.push({ id: ids, failed: error.message })
+  }
 }
 printTable(rows)
 const machine = {
@@ -103,3 +82,5 @@ const machine = {
   in_memory: inMemory,
 }
 writeFileSync(join(root, 'bench.json'), `${JSON.stringify({ quick: flags.quick, ...machine, rows }, null, 2)}\n`)
+// Exit now: processes of a measurement that failed may still be running.
+if (rows.some(({ failed }) => failed !== undefined)) process.exit(1)

@@ -2,7 +2,7 @@ import process from 'node:process'
 import { isAtMost } from './row.js'
 
 export function printTable(rows) {
-  const measured = rows.filter(({ skipped }) => skipped === undefined)
+  const measured = rows.filter(({ skipped, failed }) => (skipped ?? failed) === undefined)
   const lines = measured.map(({ id, what, value, reference, against, ratio, target, held, unit }) => [
     id,
     what,
@@ -22,7 +22,9 @@ export function printTable(rows) {
         .trimEnd()}\n`,
     )
   }
-  for (const { id, skipped } of rows) if (skipped !== undefined) process.stdout.write(`${id} skipped: ${skipped}\n`)
+  for (const { id, skipped, failed } of rows) {
+    if ((skipped ?? failed) !== undefined) process.stdout.write(`${id} not measured: ${skipped ?? failed}\n`)
+  }
   for (const { id, memory } of measured) {
     if (memory === undefined) continue
     const { peak_mb: peak, quarter_mb: quarter, target_mb: target } = memory

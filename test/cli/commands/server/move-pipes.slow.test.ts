@@ -27,7 +27,7 @@ const closed = (child: ReturnType<typeof built.start>) =>
   new Promise<number | null>((resolve) => child.once('close', resolve))
 
 describe('SIGKILL', () => {
-  test('a killed server export leaves no output file, and an export to another file removes its draft', async () => {
+  test('a killed server export leaves no output file, and the next export removes its draft', async () => {
     const out = join(home, 'killed.ndjson')
     const child = built.start(['server', 'export', '--data', source, '--out', out], home)
     const ended = closed(child)
