@@ -11,26 +11,16 @@ import { fileURLToPath } from 'node:url'
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)))
 const bundleOnly = process.argv.includes('--bundle')
 
-/**
- * Checksums of the last build: of the sources of the bundle and of the types (null if there are none), and of all files
- * of dist/. They are of contents: a checkout, a copy or an unpacked archive sets any time. The package leaves it out.
- */
+/** Checksums: sources of the bundle, sources of the types (null without types), files of dist/. Not in the package. */
 const RECORD = join('dist', 'build.json')
-const startedAt = Date.now()
-const sources = checksumOf([
-  'package.json',
-  'package-lock.json',
-  'tsconfig.json',
-  'tsconfig.types.json',
-  ...filesOf('licences'),
-  ...filesOf('src'),
-])
+const configs = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json']
+const sources = checksumOf([...configs, ...filesOf('licences'), ...filesOf('src')])
 const last = intactBuild()
 const isUpToDate = last?.bundle === sources && (bundleOnly || last.types === sources)
 if (process.argv.includes('--if-changed') && isUpToDate) process.exit()
 
-// With --bundle, overwrite dist/ instead of removing it: a test run may be reading from it.
-if (!bundleOnly) fs.rmSync('dist', { recursive: true, force: true })
+// With --bundle, overwrite dist/ instead of removing it, unless it is damaged: a test run may be reading from it.
+if (!bundleOnly || last === null) fs.rmSync('dist', { recursive: true, force: true })
 // Loaded only for a build: it takes longer than the checksums.
 const [{ build }, { bundle }] = await Promise.all([import('rolldown'), import('./bundle.js')])
 await bundle('dist')
@@ -46,38 +36,29 @@ if (!bundleOnly) {
   for (const file of ['testing/index.d.mts', 'testing/index.d.cts'])
     fs.copyFileSync(`src/${file}`, `dist/types/${file}`)
 }
-// What this build did not write is of an earlier one, or was added since.
 const types = bundleOnly ? (last?.types ?? null) : sources
-for (const path of filesOf('dist')) {
-  const isKept = types !== null && path.startsWith(join('dist', 'types'))
-  if (!isKept && fs.lstatSync(path).mtimeMs < startedAt) fs.rmSync(path, { force: true })
-}
-fs.writeFileSync(RECORD, JSON.stringify({ bundle: sources, types, dist: checksumOfDist() }))
+fs.writeFileSync(RECORD, JSON.stringify({ bundle: sources, types, dist: checksumOf(filesOf('dist')) }))
 
 function filesOf(folder) {
-  if (!fs.existsSync(folder)) return []
   const entries = fs.readdirSync(folder, { recursive: true, withFileTypes: true })
-  return entries.filter((it) => !it.isDirectory()).map((it) => join(it.parentPath, it.name))
+  const paths = entries.filter((it) => !it.isDirectory()).map((it) => join(it.parentPath, it.name))
+  return paths.filter((path) => path !== RECORD).sort()
 }
 
 function checksumOf(paths) {
   const hash = createHash('sha256')
-  for (const path of paths.sort()) {
+  for (const path of paths) {
     const bytes = fs.readFileSync(path)
     hash.update(`${path}\0${bytes.length}\0`).update(bytes)
   }
   return hash.digest('hex')
 }
 
-function checksumOfDist() {
-  return checksumOf(filesOf('dist').filter((path) => path !== RECORD))
-}
-
 /** The record of the last build; null if dist/ is no longer what that build wrote. */
 function intactBuild() {
   try {
     const record = JSON.parse(fs.readFileSync(RECORD, 'utf8'))
-    return record.dist === checksumOfDist() ? record : null
+    return record.dist === checksumOf(filesOf('dist')) ? record : null
   } catch {
     return null
   }
