@@ -11,12 +11,12 @@ import { fileURLToPath } from 'node:url'
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)))
 const bundleOnly = process.argv.includes('--bundle')
 
-/** Checksums: sources of the bundle, sources of the types (null without types), files of dist/. Not in the package. */
+/** Checksums of the sources and of dist/ at the last build, and whether it made types. The package leaves it out. */
 const RECORD = join('dist', 'build.json')
 const configs = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json']
 const sources = checksumOf([...configs, ...filesOf('licences'), ...filesOf('src')])
 const last = intactBuild()
-const isUpToDate = last?.bundle === sources && (bundleOnly || last.types === sources)
+const isUpToDate = last?.sources === sources && (bundleOnly || last.types)
 if (process.argv.includes('--if-changed') && isUpToDate) process.exit()
 
 // With --bundle, overwrite dist/ instead of removing it, unless it is damaged: a test run may be reading from it.
@@ -36,8 +36,7 @@ if (!bundleOnly) {
   for (const file of ['testing/index.d.mts', 'testing/index.d.cts'])
     fs.copyFileSync(`src/${file}`, `dist/types/${file}`)
 }
-const types = bundleOnly ? (last?.types ?? null) : sources
-fs.writeFileSync(RECORD, JSON.stringify({ bundle: sources, types, dist: checksumOf(filesOf('dist')) }))
+fs.writeFileSync(RECORD, JSON.stringify({ sources, types: !bundleOnly, dist: checksumOf(filesOf('dist')) }))
 
 function filesOf(folder) {
   const entries = fs.readdirSync(folder, { recursive: true, withFileTypes: true })

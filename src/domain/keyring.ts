@@ -13,9 +13,12 @@ export interface Keyring {
   readonly all: readonly CredentialKey[]
 }
 
-/** @throws for a key id that the key file lacks: without the key no credential of its vouchers can be derived */
+/** What a call needs was made with a key that only other processes have (DECISIONS.md#credential-keys-of-a-fleet). */
+export class KeyMissing extends Error {}
+
+/** @throws KeyMissing */
 export function keyOf(ring: Keyring, id: string): CredentialKey {
   const key = ring.all.find((it) => it.id === id)
-  if (key === undefined) throw new Error(`credential key ${id} is not in the key file`)
+  if (key === undefined) throw new KeyMissing(`credential key ${id} is not in the key file`)
   return key
 }

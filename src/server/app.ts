@@ -4,6 +4,7 @@ import type { Endpoint } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import { contract } from '../contract/index.js'
 import { dispatch } from '../contract/secure.js'
+import { KeyMissing } from '../domain/keyring.js'
 import { StoreUnavailable } from '../store/store.js'
 import { bind } from './bind.js'
 import type { Deps } from './deps.js'
@@ -146,7 +147,8 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
 
   const refusalOfError = (id: string, error: unknown): Refusal => {
     events.onError(id, error)
-    return refuse(error instanceof StoreUnavailable ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR')
+    const mayBeRetried = error instanceof StoreUnavailable || error instanceof KeyMissing
+    return refuse(mayBeRetried ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR')
   }
   app.setErrorHandler((error: FastifyError, request, reply) =>
     sendFailure(request, reply, refusalOfError(request.id, error)),

@@ -1,4 +1,5 @@
-import { all, lock, type Op, run } from './operation.js'
+import { type Keyring, keyOf } from '../domain/keyring.js'
+import { all, lock, type Op, one, run } from './operation.js'
 
 /** True if no credential key is registered: only then may a server start create new keys. */
 export function* hasNoKeys(): Op<boolean> {
@@ -13,6 +14,20 @@ export function* hasNoKeys(): Op<boolean> {
 export function* unknownKeys(checks: ReadonlyMap<string, string>): Op<string[]> {
   const known = yield* all<{ key_id: string; key_check: string }>('select key_id, key_check from credential_keys')
   return known.filter((row) => checks.get(row.key_id) !== row.key_check).map((row) => row.key_id)
+}
+
+/**
+ * Requires the keys of all vouchers, of one application or of all: no hash of this process finds a voucher of another key.
+ * Reads vouchers only while another process has a key that this one lacks.
+ * @throws KeyMissing
+ */
+export function* requireKeysOfVouchers(ring: Keyring, applicationId?: string): Op<void> {
+  const [where, application] = applicationId === undefined ? ['', []] : [' and application_id = $2', [applicationId]]
+  for (const { key_id: id } of yield* all<{ key_id: string }>('select key_id from credential_keys')) {
+    if (ring.all.some((key) => key.id === id)) continue
+    const found = yield* one(`select id from vouchers where key_id = $1${where} limit 1`, [id, ...application])
+    if (found !== undefined) keyOf(ring, id)
+  }
 }
 
 /** Serialises server starts, so that each process sees the credential keys that other processes have registered. */

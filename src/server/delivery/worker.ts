@@ -1,6 +1,6 @@
 import type { WebhookRow } from '../../domain/bot/rows.js'
 import { DELIVERY_SLOTS, slotsFor } from '../../domain/delivery.js'
-import type { Keyring } from '../../domain/keyring.js'
+import { KeyMissing, type Keyring } from '../../domain/keyring.js'
 import { BACKLOG } from '../../store/delivery/backlog.js'
 import {
   type Attempt,
@@ -281,6 +281,8 @@ export class DeliveryWorker {
       return { attempt, outcome: { statusCode, error, durationMs }, ipAddress, endedAt: clock.now(), made }
     } catch (error) {
       onError(error)
+      // Leave deliveries to the processes that have the key of this webhook.
+      if (error instanceof KeyMissing) this.#claims = false
       const outcome = { statusCode: null, error: notMade, durationMs: Math.round(performance.now() - startedAt) }
       return { attempt, outcome, ipAddress: null, endedAt: clock.now() }
     }

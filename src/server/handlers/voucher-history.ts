@@ -1,6 +1,7 @@
 import { refuse } from '../../contract/errors.js'
 import { formatInstant, parseInstant } from '../../domain/time.js'
 import type { LoggedCall } from '../../domain/voucher-history.js'
+import { requireKeysOfVouchers } from '../../store/keys.js'
 import * as vouchers from '../../store/voucher-history.js'
 import type { HashedCredential } from '../../store/vouchers.js'
 import { invalid, type MakeHandlers } from '../handler.js'
@@ -36,7 +37,9 @@ export const voucherHistoryHandlers: MakeHandlers<'platform', 'vouchers' | 'vouc
       handle: async ({ credential }) => {
         const hashed = hashCredential(credential, keys)
         if (hashed.hashes.length === 0) return refuse('VOUCHER_NOT_FOUND', { credential_check: 'failed' })
-        return show(hashed)
+        const shown = await show(hashed)
+        if (!shown.ok) await store.read(() => requireKeysOfVouchers(keys))
+        return shown
       },
     },
   }

@@ -4,6 +4,7 @@ import { DAY_MS } from '../../contract/values/duration.js'
 import type { Credential } from '../../contract/vouchers.js'
 import { indexCredential, parseCredential } from '../../domain/credentials.js'
 import type { Keyring } from '../../domain/keyring.js'
+import { requireKeysOfVouchers } from '../../store/keys.js'
 import type { TemplateSummaries } from '../../store/template-summary.js'
 import * as vouchers from '../../store/vouchers.js'
 import type { Caller } from '../auth.js'
@@ -28,12 +29,13 @@ export function hashCredential({ type, value }: Credential, keys: Keyring): vouc
 }
 
 /** Refuses an unknown credential, and limits guesses that have a correct check symbol. */
-function unknownCredential(
-  { limits }: Deps,
+async function unknownCredential(
+  { limits, store, keys }: Deps,
   caller: Caller,
   wellFormed: boolean,
-): Refusal<'VOUCHER_NOT_FOUND' | 'CREDENTIAL_ATTEMPTS_EXCEEDED'> {
+): Promise<Refusal<'VOUCHER_NOT_FOUND' | 'CREDENTIAL_ATTEMPTS_EXCEEDED'>> {
   if (!wellFormed) return refuse('VOUCHER_NOT_FOUND', { credential_check: 'failed' })
+  await store.read(() => requireKeysOfVouchers(keys, caller.applicationId))
   const verdict = limits.take('credential_failures', caller.applicationId)
   if (verdict === null || verdict.allowed) return refuse('VOUCHER_NOT_FOUND')
   return { ...refuse('CREDENTIAL_ATTEMPTS_EXCEEDED'), retryAfterSeconds: verdict.resetSeconds }

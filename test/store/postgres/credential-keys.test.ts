@@ -2,11 +2,15 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
 import { cli, temporaryDir } from '../../support/cli/cli.js'
 import { takeDatabase } from '../../support/postgres/database.js'
 import { query } from '../../support/postgres/query.js'
+import { callerOf } from '../../support/server/client.js'
 import { until } from '../../support/server/deliveries.js'
 import { type LiveServer, standaloneServer } from '../../support/server/server.js'
+import { tcpGate } from '../../support/server/tcp-gate.js'
+import { codeOf, newTenant, Tenant } from '../../support/server/tenant.js'
 
 /** Tests the rotation of the credential key on servers that share a PostgreSQL database. */
 
@@ -16,8 +20,8 @@ async function fleet() {
   onTestFinished(() => database.release())
   const url = await database.url
   const [old, added, current] = [temporaryDir(), temporaryDir(), temporaryDir()] as const
-  const live = async (dataDir: string): Promise<LiveServer> => {
-    const server = await standaloneServer({ dataDir, databaseUrl: url, testClock: false })
+  const live = async (dataDir: string, databaseUrl = url): Promise<LiveServer> => {
+    const server = await standaloneServer({ dataDir, databaseUrl, testClock: false })
     onTestFinished(() => server.close())
     return server
   }
@@ -39,6 +43,9 @@ async function fleet() {
     })
   return { url, old, added, current, live, first, start }
 }
+
+/** A code with a correct check symbol that no voucher has. */
+const UNKNOWN_CODE = 'M9S3-46Q3-D25V-T4FJ'
 
 const advisoryLocks = `from pg_locks where locktype = 'advisory'
   and database = (select oid from pg_database where datname = current_database())`
@@ -101,4 +108,47 @@ it('only one of two concurrent server starts succeeds if one lacks the key of th
   } finally {
     await holder.end()
   }
+})
+
+it('server that was cut off while a key became current returns 503 for calls that need it', async () => {
+  const { url, old, current, live, first } = await fleet()
+  await first.close()
+  const address = new URL(url)
+  const gate = await tcpGate(Number(address.port))
+  onTestFinished(() => gate.remove())
+  address.port = String(gate.port)
+  const cutOff = await live(old, address.href)
+  const tenant = await newTenant(cutOff)
+  const { id: templateId } = await tenant.template()
+  const locks = async () => (await query(url, `select 1 ${keyLocks}`)).length
+  await gate.shut()
+  await until(async () => (await locks()) === 0)
+
+  const { accountId, jwt, appId, token, tokenId } = tenant
+  const elsewhere = new Tenant(await live(current), accountId, jwt, appId, token, tokenId)
+  const bot = await elsewhere.bot()
+  await gate.open()
+  // One lock of the server that was cut off, and two of the other one.
+  await until(async () => (await locks()) === 3)
+  const own = await tenant.issue(templateId)
+  const unknown = { ...codeOf(own), value: UNKNOWN_CODE }
+  expect((await tenant.runtime(contract.vouchers.verify, { credential: unknown })).code).toBe('VOUCHER_NOT_FOUND')
+
+  const input = { template_id: templateId, external_issue_id: 'order-1', recipient_user_id: 'user-1' }
+  const issued = await elsewhere.runtime(contract.vouchers.issue, input, { key: 'order-1' })
+  const credential = codeOf(issued.data)
+  const hook = { url: 'https://example.com/hook', secret_token: 'a'.repeat(32) }
+  await elsewhere.console(contract.webhook.set, { botId: bot.id, ...hook })
+  const responses = [
+    await tenant.runtime(contract.vouchers.verify, { credential }),
+    await tenant.runtime(contract.vouchers.redeem, { credential }, { key: 'redeem' }),
+    await tenant.runtime(contract.vouchers.issue, input, { key: 'order-1' }),
+    await tenant.operator(contract.platform.findVoucher, { credential }),
+    await callerOf(cutOff.send, bot.token)(contract.webhook.info, {}),
+  ]
+  expect(responses.map(({ status, code }) => [status, code])).toEqual(responses.map(() => [503, 'SERVICE_UNAVAILABLE']))
+  for (const it of [tenant, elsewhere]) {
+    expect((await it.runtime(contract.vouchers.verify, { credential: codeOf(own) })).status).toBe(200)
+  }
+  expect((await elsewhere.runtime(contract.vouchers.redeem, { credential }, { key: 'redeem' })).status).toBe(200)
 })
