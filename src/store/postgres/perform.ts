@@ -56,7 +56,8 @@ function withoutNul(value: Value): Value {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uffff') : value
 }
 
-const LOCK_SUBJECT = 'select pg_advisory_xact_lock(hashtextextended($1, 0))'
+/** Each schema of a database has its own locks: its servers are another platform. */
+const LOCK_SUBJECT = "select pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || $1, 0))"
 
 /** Returns the locking clause. `no key update` lets other transactions insert rows that refer to the locked row. */
 function clauseOf(lock: RowLock): string {

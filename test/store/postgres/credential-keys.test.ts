@@ -97,7 +97,7 @@ it('only one of two concurrent server starts succeeds if one lacks the key of th
   const holder = new Client({ connectionString: url })
   await holder.connect()
   try {
-    await holder.query(`begin; select pg_advisory_xact_lock(hashtextextended('credential keys', 0))`)
+    await holder.query(`begin; select pg_advisory_xact_lock(hashtextextended('public credential keys', 0))`)
     const without = live(old)
     await until(() => waiting(1))
     const within = live(current)

@@ -1,5 +1,6 @@
+import { Client } from 'pg'
 import { expect, test } from 'vitest'
-import { notify } from '../../../src/store/operation.js'
+import { lock, notify, one as read } from '../../../src/store/operation.js'
 import { createSchema } from '../../../src/store/postgres/schema.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { startServer } from '../../../src/testing/index.js'
@@ -38,6 +39,29 @@ test('notices of a store do not reach the stores of other schemas', async () => 
   expect(notices).toEqual(['same schema'])
   await Promise.all(stores.map((it) => it.close()))
   await Promise.all(schemas.map((it) => it.drop()))
+})
+
+test('locks of a store do not block stores whose URL names another schema as search path', async () => {
+  const databaseUrl = await emptyDatabase()
+  await query(databaseUrl, 'create schema one; create schema two')
+  const urlOf = (schema: string) => `${databaseUrl}?options=${encodeURIComponent(`-c search_path=${schema}`)}`
+  const stores = await Promise.all(['one', 'two'].map((it) => openPostgresStore({ url: urlOf(it), env: {} })))
+  const [one, two] = stores
+  const holder = new Client({ connectionString: databaseUrl })
+  await holder.connect()
+  await holder.query('begin')
+  await holder.query('select pg_advisory_xact_lock(7)')
+  const holding = one?.write(function* () {
+    yield* lock('applications of acme')
+    yield* read('select pg_advisory_xact_lock(7)')
+  })
+  const WAITING = "select 1 from pg_locks where locktype = 'advisory' and not granted"
+  await until(async () => (await query(databaseUrl, WAITING)).length === 1)
+  await two?.write(() => lock('applications of acme'))
+  await holder.query('commit')
+  await holding
+  await holder.end()
+  await Promise.all(stores.map((it) => it.close()))
 })
 
 test('failed start of a server inside a test drops its schema', async () => {
