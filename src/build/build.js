@@ -14,7 +14,7 @@ const bundleOnly = process.argv.includes('--bundle')
 /** Checksums of the sources and of dist/ at the last build, and whether it made types. The package leaves it out. */
 const RECORD = join('dist', 'build.json')
 const configs = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json']
-const sources = checksumOf([...configs, ...filesOf('licences'), ...filesOf('src')])
+const sources = checksumOf([...configs, ...filesOf('src')])
 const last = intactBuild()
 const isUpToDate = last?.sources === sources && (bundleOnly || last.types)
 if (process.argv.includes('--if-changed') && isUpToDate) process.exit()

@@ -75,7 +75,7 @@ export async function bundle(dir) {
     for (const { name, version, license, licenseText } of packages) add(`${name} ${version} (${license})`, licenseText)
   }
   for (const [what, file] of Object.entries(compiledIntoJq))
-    add(what, fs.readFileSync(src(`../licences/${file}`), 'utf8'))
+    add(what, fs.readFileSync(src(`build/licences/${file}`), 'utf8'))
   const bundling = programs.map(({ output, transform, ...program }) =>
     build({
       platform: 'node',

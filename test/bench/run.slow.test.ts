@@ -12,7 +12,7 @@ let registry: string
 
 beforeAll(async () => {
   const configs = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json']
-  project = copyProject(['src', 'test', 'bin', 'completions', 'licences', ...configs])
+  project = copyProject(['src', 'test', 'bin', 'completions', ...configs])
   // The copy has no cache of the benchmark, which may contain Prism.
   rmSync(join(project, 'node_modules'))
   mkdirSync(join(project, 'node_modules'))

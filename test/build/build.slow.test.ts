@@ -28,14 +28,7 @@ function dist(): Map<string, string> {
 }
 
 beforeAll(() => {
-  project = copyProject([
-    'src',
-    'licences',
-    'package.json',
-    'package-lock.json',
-    'tsconfig.json',
-    'tsconfig.types.json',
-  ])
+  project = copyProject(['src', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json'])
   build()
   built = dist()
 })

@@ -10,7 +10,7 @@ import { copyProject, printDefects, readArguments, replaceOnce, root } from '../
 import { defects } from './defects.js'
 
 const configs = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json', 'vitest.config.ts']
-const parts = ['src', 'test', 'bin', 'completions', 'licences', 'README.md', ...configs]
+const parts = ['src', 'test', 'bin', 'completions', 'README.md', ...configs]
 
 /** By engine: the projects of vitest.config.ts that --quick runs. */
 const QUICK = { sqlite: ['quick', 'isolated'], postgres: ['postgres'] }

@@ -35,10 +35,13 @@ async function unknownCredential(
   wellFormed: boolean,
 ): Promise<Refusal<'VOUCHER_NOT_FOUND' | 'CREDENTIAL_ATTEMPTS_EXCEEDED'>> {
   if (!wellFormed) return refuse('VOUCHER_NOT_FOUND', { credential_check: 'failed' })
-  await store.read(() => requireKeysOfVouchers(keys, caller.applicationId))
   const verdict = limits.take('credential_failures', caller.applicationId)
-  if (verdict === null || verdict.allowed) return refuse('VOUCHER_NOT_FOUND')
-  return { ...refuse('CREDENTIAL_ATTEMPTS_EXCEEDED'), retryAfterSeconds: verdict.resetSeconds }
+  if (verdict?.allowed === false) {
+    return { ...refuse('CREDENTIAL_ATTEMPTS_EXCEEDED'), retryAfterSeconds: verdict.resetSeconds }
+  }
+  // After the limit: without the key of another process this reads the vouchers of the application.
+  await store.read(() => requireKeysOfVouchers(keys, caller.applicationId))
+  return refuse('VOUCHER_NOT_FOUND')
 }
 
 export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
