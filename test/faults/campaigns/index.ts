@@ -7,6 +7,7 @@ import { failingFsync } from './failing-fsync.js'
 import { fullDisk } from './full-disk.js'
 import { kill } from './kill.js'
 import { overload } from './overload.js'
+import { pageOpen } from './page-open.js'
 import { powerLoss } from './power-loss.js'
 import { properties } from './properties.js'
 import { races } from './races.js'
@@ -27,5 +28,6 @@ export const campaigns: readonly Campaign[] = [
   sigterm,
   slowClients,
   overload,
+  pageOpen,
   ...properties,
 ]
