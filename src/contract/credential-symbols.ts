@@ -13,12 +13,8 @@ const DECORATION = /[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]/gu
 export function readRedeemCode(value: string): string | null {
   // Fast path for codes in their issued form: Unicode normalisation is the most expensive step here.
   if (CODE_FORM.test(value)) return value.slice(0, 4) + value.slice(5, 9) + value.slice(10, 14) + value.slice(15)
-  const symbols = value
-    .normalize('NFKC')
-    .replace(DECORATION, '')
-    .toUpperCase()
-    .replaceAll('O', '0')
-    .replace(/[IL]/g, '1')
+  const plain = /^[0-9A-Za-z]*$/.test(value) ? value : value.normalize('NFKC').replace(DECORATION, '')
+  const symbols = plain.toUpperCase().replaceAll('O', '0').replace(/[IL]/g, '1')
   return CODE_SYMBOLS_FORM.test(symbols) ? symbols : null
 }
 

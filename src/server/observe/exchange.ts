@@ -2,8 +2,10 @@ import { isUtf8 } from 'node:buffer'
 import { type Endpoint, membersOf } from '../../contract/endpoint.js'
 import { CAPTURED_BYTES_MAX, type Exchange, HIDDEN } from '../../contract/platform/activity.js'
 import { type Schema, Type } from '../../contract/schema.js'
+import { hideForms } from '../../contract/values/secret-forms.js'
+import { parseJson } from '../../secure/json.js'
 import type { MadeAttempt } from '../delivery/attempt-log.js'
-import { hasSecret, hideForms, isWord, Masking } from './masking.js'
+import { hasSecret, isWord, Masking } from './masking.js'
 
 /** What a route declares about its calls; routes outside the contract have no schemas. */
 export type CapturedRoute = Pick<Endpoint, 'id' | 'path'> &
@@ -25,6 +27,9 @@ export interface CapturedCall {
 }
 
 export type Captured = CapturedCall | MadeAttempt
+
+/** A longer body is not shown: it would be cut, and hiding its secrets would take several milliseconds. */
+const SHOWN_LENGTH_MAX = 2 * CAPTURED_BYTES_MAX
 
 /** Length of the headers, at most and in most calls. */
 const HEADERS_BYTES = 1_024
@@ -85,20 +90,22 @@ function finish(
   response: (Part & { readonly status: number | null }) | null,
 ): Exchange {
   const part = ({ headers, text, bytes }: Part) => ({
-    headers: headers.map(([name, value]): Header => [name, masking.finish(value)]),
-    body: text === null || text === '' ? null : base64Of(masking.finish(text)),
+    headers: headers.map(([name, value]): Header => [name, masking.finish(value) ?? HIDDEN]),
+    body: base64Of(text === null ? null : masking.finish(text)),
     body_bytes: bytes,
   })
   return {
-    request: { method, url: masking.finish(url), ...part(request) },
+    request: { method, url: masking.finish(url) ?? HIDDEN, ...part(request) },
     response: response && { status: response.status, ...part(response) },
   }
 }
 
-const base64Of = (text: string) => Buffer.from(text).subarray(0, CAPTURED_BYTES_MAX).toString('base64')
+const base64Of = (text: string | null) =>
+  text === null || text === '' ? null : Buffer.from(text).subarray(0, CAPTURED_BYTES_MAX).toString('base64')
 
 /** Text of a body whose members no schema describes; null for other bytes. */
-const textOf = (bytes: Uint8Array): string | null => (isUtf8(bytes) ? hideForms(Buffer.from(bytes).toString()) : null)
+const textOf = (bytes: Uint8Array): string | null =>
+  bytes.length <= SHOWN_LENGTH_MAX && isUtf8(bytes) ? hideForms(Buffer.from(bytes).toString()) : null
 
 function pairsOf(raw: readonly string[]): Header[] {
   const pairs: Header[] = []
@@ -207,10 +214,5 @@ function showJson(value: unknown, schema: Schema | undefined, masking: Masking):
   return value === undefined ? '' : JSON.stringify(masking.show(value, schema === undefined ? [] : [schema]))
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
+/** Undefined for a text that is not shown: not JSON, too long, or nested too deep to be walked through. */
+const parse = (text: string): unknown => (text.length > SHOWN_LENGTH_MAX ? undefined : parseJson(text))

@@ -1,7 +1,7 @@
 import { HIDDEN } from '../../contract/platform/activity.js'
 import type { Schema } from '../../contract/schema.js'
 import { mapTexts } from '../../contract/values/map-texts.js'
-import { replaceSecretForms } from '../../contract/values/secret-forms.js'
+import { hideForms } from '../../contract/values/secret-forms.js'
 
 /** Keywords of a schema that decide what is shown. */
 interface Keywords {
@@ -17,14 +17,11 @@ interface Keywords {
 
 /** Shorter secrets are not searched for in other places: they may equal an ordinary word. */
 const SEARCHED_LENGTH_MIN = 8
-
-/** Replaces what has the form of a token, a JWT, a redeem code or a QR token. */
-export const hideForms = (text: string) =>
-  replaceSecretForms(
-    text,
-    () => HIDDEN,
-    () => HIDDEN,
-  )
+/** V8 searches for a longer text in quadratic time. A text with the beginning of a longer secret is not shown. */
+const SEARCHED_LENGTH_MAX = 200
+/** Limits of the search for secrets in one exchange; beyond them its texts are not shown. They take about 5 ms. */
+const SECRETS_MAX = 1_000
+const SEARCHED_CHARACTERS_MAX = 2 * 1024 * 1024
 
 /** True for a word such as `recipient_user_id`: random text has digits. */
 export const isWord = (text: string) => /^[A-Za-z][A-Za-z._-]{0,63}$/.test(text)
@@ -36,14 +33,14 @@ export function hasSecret(schema: Schema | undefined): boolean {
 
 /** Hides the secrets of one exchange (DECISIONS.md#secrets-of-exchanges), and remembers them to find them elsewhere. */
 export class Masking {
-  /** Each secret as it is written in text, JSON and URLs. */
   readonly #secrets = new Set<string>()
+  /** Each secret as it is written in text, JSON and URLs, the longest first: a secret may contain another one. */
+  #forms: readonly string[] | undefined
+  #searched = 0
 
   /** Removes a secret from every text of the exchange. */
   remember(secret: string): void {
-    if (secret.length < SEARCHED_LENGTH_MIN) return
-    this.#secrets.add(secret)
-    if (/[^\w.~-]/.test(secret)) this.#secrets.add(JSON.stringify(secret).slice(1, -1)).add(encodeURIComponent(secret))
+    if (secret.length >= SEARCHED_LENGTH_MIN && this.#secrets.size <= SECRETS_MAX) this.#secrets.add(secret)
   }
 
   hide(value: unknown): typeof HIDDEN {
@@ -72,10 +69,19 @@ export class Masking {
     return shown
   }
 
-  /** Removes the remembered secrets from a text. */
-  finish(text: string): string {
+  /** Removes the remembered secrets from a text; null for a text that cannot be shown without them. Call it last. */
+  finish(text: string): string | null {
+    if (this.#secrets.size > SECRETS_MAX) return null
+    this.#forms ??= [...new Set([...this.#secrets].flatMap(formsOf))].sort((a, b) => b.length - a.length)
+    this.#searched += this.#forms.length * text.length
+    if (this.#searched > SEARCHED_CHARACTERS_MAX) return null
     let shown = text
-    for (const secret of this.#secrets) if (shown.includes(secret)) shown = shown.replaceAll(secret, HIDDEN)
+    for (const secret of this.#forms) {
+      const isLong = secret.length > SEARCHED_LENGTH_MAX
+      if (!shown.includes(isLong ? secret.slice(0, SEARCHED_LENGTH_MAX) : secret)) continue
+      if (isLong) return null
+      shown = shown.replaceAll(secret, HIDDEN)
+    }
     return shown
   }
 
@@ -92,6 +98,12 @@ export class Masking {
     else to[isWord(name) ? hideForms(name) : this.hide(name)] = this.hide(member)
   }
 }
+
+/** A secret as it is written in text, JSON and URLs. Half of a surrogate pair has no form in a URL. */
+const formsOf = (secret: string): readonly string[] =>
+  /[^\w.~-]/.test(secret)
+    ? [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(Buffer.from(secret).toString())]
+    : [secret]
 
 type Members = Record<string, unknown>
 

@@ -29,6 +29,12 @@ test.each([
   [String.raw`"x\nsop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ"`, String.raw`"x\n[token]"`],
   ['sop%5FH2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ', '[token]'],
   [jwt.replaceAll('.', '%2E'), '[token]'],
+  ['m9 s3 46 q3 d2 5v t4 fj', '[code]'],
+  ['M9 S3-46 Q3 D2 5V-T4%20FJ, then', '[code], then'],
+  ['a12b c34d e56f abc5', '[code]'],
+  ['key a12bc34de56fabc5', 'key [code]'],
+  ['TILL-0001-M9S3-46Q3-D25V-T4FJ', '[code]'],
+  ['4bf92f3577b34da6a3ce929d0e0e4736-M9S3-46Q3-D25V-T4FJ', '4bf92f3577b34da6a3ce929d0e0e4736-[code]'],
 ])('replaceSecretForms() replaces the secret in %j', (text, expected) => expect(shown(text)).toBe(expected))
 
 test.each([
@@ -41,7 +47,9 @@ test.each([
   'chatsbot_production_europe',
   'moneyJournalApp.production',
   'topk_results_2026_11_23.csv',
-  '00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01',
+  '00-4bf92f3577b34da6a3ce929d0e0e4736-a12bc34de56fabc5-01',
+  '1000000000000002',
+  '12 34 56 78 90 12 00 14',
   '0B2F6A1E-1C2D-4E3F-8A9B-0C1D2E3F4A5B',
 ])('replaceSecretForms() does not change %j', (text) => expect(shown(text)).toBe(text))
 
