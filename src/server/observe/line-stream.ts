@@ -6,22 +6,30 @@ const UNREAD_MAX = 10_000
 const BATCH_MS = 50
 /** Write this much text at a time, so that a slow reader holds back the rest. */
 const CHUNK_LENGTH = 16_384
+/** Format for this long at a time, then leave the process to other work: one line may take milliseconds. */
+const PIECE_MS = 2
+const PAUSE_MS = 8
 
 /** An NDJSON stream of items, each of which becomes text when the reader is ready for it. */
 export class LineStream<T> extends Readable {
   readonly #format: (item: T) => string
+  readonly #now: () => number
   #waiting: T[]
   #next = 0
   #wanted = false
   #ends: boolean
   #timer: NodeJS.Timeout | undefined
 
-  /** @param follows true for a stream that stays open for further items */
-  constructor(first: readonly T[], follows: boolean, format: (item: T) => string) {
+  /**
+   * @param follows true for a stream that stays open for further items
+   * @param now monotonic time in ms
+   */
+  constructor(first: readonly T[], follows: boolean, format: (item: T) => string, now = () => performance.now()) {
     super()
     this.#waiting = [...first]
     this.#ends = !follows
     this.#format = format
+    this.#now = now
   }
 
   add(item: T): void {
@@ -38,7 +46,7 @@ export class LineStream<T> extends Readable {
 
   override _read(): void {
     this.#wanted = true
-    // Items that wait for their batch stay until its timer fires.
+    // Items that wait for their batch or for their piece stay until the timer fires.
     if (this.#timer === undefined) this.#write()
   }
 
@@ -51,16 +59,20 @@ export class LineStream<T> extends Readable {
   #write(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    while (this.#wanted && this.#next < this.#waiting.length) {
+    if (!this.#wanted) return
+    const until = this.#now() + PIECE_MS
+    const isTime = () => this.#next < this.#waiting.length && this.#now() < until
+    while (this.#wanted && isTime()) {
       let text = ''
-      while (this.#next < this.#waiting.length && text.length < CHUNK_LENGTH) {
-        text += `${this.#format(this.#waiting[this.#next++] as T)}\n`
-      }
+      do text += `${this.#format(this.#waiting[this.#next++] as T)}\n`
+      while (text.length < CHUNK_LENGTH && isTime())
       this.#wanted = this.push(text)
     }
     this.#waiting = this.#waiting.slice(this.#next)
     this.#next = 0
-    if (this.#waiting.length === 0 && this.#ends && this.#wanted) this.push(null)
+    // Also if the reader wants no more now: it may want more within this turn of the loop.
+    if (this.#waiting.length > 0) this.#timer = setTimeout(() => this.#write(), PAUSE_MS).unref()
+    else if (this.#ends && this.#wanted) this.push(null)
   }
 }
 

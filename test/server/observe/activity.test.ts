@@ -144,12 +144,48 @@ describe('activity', () => {
     for (let n = 0; n < 20; n++) activity.addRequest(entry(), null)
     activity.changed('clock')
     activity.close()
+    await vi.advanceTimersByTimeAsync(10_000)
     const shown = await lines
     expect(shown.slice(200, 201)).toEqual([{ seq: 210, kind: 'omitted', count: 10 }])
     expect(shown.slice(203)).toEqual([
       { seq: 230, kind: 'omitted', count: 18 },
       { seq: 231, kind: 'state', what: 'clock', at: '1970-01-01T00:00:00.000Z' },
     ])
+  })
+
+  it('sends live lines without exchanges while the time for exchanges is spent', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    let elapsed = 0
+    // Each exchange takes 20 ms of 30: its line is measured by two calls.
+    const activity = new Activity({ now: () => 0, inspect: true, elapsed: () => (elapsed += 20) })
+    activity.addRequest(entry(), captured(8))
+    const lines = linesOf(activity.stream({ follow: true, bodies: true }))
+    for (let n = 0; n < 4; n++) activity.addRequest(entry(), captured(8))
+    await vi.advanceTimersByTimeAsync(100)
+    // 10 ms too much were spent, and one comes back in each window: at 1,000 ms nothing is left, at 1,100 ms one.
+    for (const pause of [900, 100]) {
+      await vi.advanceTimersByTimeAsync(pause)
+      activity.addRequest(entry(), captured(8))
+    }
+    await vi.advanceTimersByTimeAsync(100)
+    activity.close()
+    const shown = (await lines).map((it) => 'exchange' in it && it.exchange !== null)
+    expect(shown).toEqual([true, true, true, false, false, false, true])
+  })
+
+  it('captures nothing for followers while the time for exchanges is spent', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    let elapsed = 0
+    const activity = new Activity({ now: () => 0, elapsed: () => (elapsed += 40) })
+    activity.stream({ follow: true, bodies: true }).resume()
+    activity.addRequest(entry(), captured(8))
+    expect(activity.captures).toBe(true)
+    await vi.advanceTimersByTimeAsync(60)
+    expect(activity.captures).toBe(false)
+    await vi.advanceTimersByTimeAsync(1_100)
+    expect(activity.captures).toBe(true)
   })
 
   it('joins changes of one kind that are less than 100 ms apart', async () => {
@@ -160,6 +196,7 @@ describe('activity', () => {
     for (let n = 0; n < 5; n++) activity.changed('faults')
     activity.changed('clock')
     vi.advanceTimersByTime(100)
+    vi.useRealTimers()
     const whats = (await kept(activity)).map((it) => 'what' in it && it.what)
     expect(whats).toEqual(['faults', 'clock', 'faults'])
   })

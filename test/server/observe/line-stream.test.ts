@@ -35,3 +35,21 @@ it('line stream closes if its reader leaves 10,000 items', () => {
   stream.add(10_000)
   expect(stream.destroyed).toBe(true)
 })
+
+it('line stream leaves the process to other work when a piece of its history took 2 ms', async () => {
+  let now = 0
+  const formatted: number[] = []
+  const format = (it: number) => {
+    now += 1
+    formatted.push(it)
+    return 'x'
+  }
+  const stream = new LineStream([1, 2, 3, 4, 5], false, format, () => now)
+  stream.resume()
+  const seen = new Set<number>()
+  while (!stream.closed) {
+    await new Promise(setImmediate)
+    seen.add(formatted.length)
+  }
+  expect([...seen]).toEqual([2, 4, 5])
+})
