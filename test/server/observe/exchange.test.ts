@@ -137,6 +137,64 @@ describe('exchange', () => {
     expect(JSON.parse(shown(call(contract.bots.send, { body: json(plain) })).sent as string)).toEqual(plain)
   })
 
+  it.each(['Cookie', 'Set-Cookie', 'Authorization', 'Proxy-Authorization', 'X-Api-Key', 'X-Session'])(
+    'hides the header %s of a call whatever its value is',
+    (name) => {
+      const responseHeaders = { [name.toLowerCase()]: 'theme=dark' }
+      const { request, response } = exchangeOf(call(verify, { rawHeaders: [name, 'theme=dark'], responseHeaders }))
+      expect([request.headers, response?.headers]).toEqual([[[name, HIDDEN]], [[name.toLowerCase(), HIDDEN]]])
+    },
+  )
+
+  it.each([
+    ['an unknown member', (deep: string) => `{"zz":${deep}}`],
+    ['metadata', (deep: string) => `{"metadata":{"a":${deep}}}`],
+  ])('shows only the length of a body whose %s has 30,000 levels', (_where, bodyWith) => {
+    const body = Buffer.from(bodyWith('['.repeat(30_000) + ']'.repeat(30_000)))
+    const { request } = exchangeOf(call(contract.vouchers.issue, { body }))
+    expect([request.body, request.body_bytes]).toEqual([null, body.length])
+  })
+
+  it('hides half of a surrogate pair, which no URL can hold', () => {
+    const { sent } = shown(call(redeem, { body: Buffer.from('{"credentail":"\\ud800 and seven more"}') }))
+    expect(sent).toBe(`{"credentail":"${HIDDEN}"}`)
+  })
+
+  it('shows no body, URL or header value of a call with more than 1,000 different secrets', () => {
+    const body = json({ zz: Array.from({ length: 1_001 }, (_, n) => `secret-${n}/`) })
+    const it = exchangeOf(call(contract.vouchers.issue, { body, rawHeaders: ['Host', 'localhost'] }))
+    expect(it.request).toMatchObject({ body: null, body_bytes: body.length, url: HIDDEN, headers: [['Host', HIDDEN]] })
+  })
+
+  it('shows no body in which too many secrets would have to be searched for', () => {
+    const secrets = Array.from({ length: 100 }, (_, n) => `secret-of-${n}`)
+    const issued = (length: number) =>
+      exchangeOf(call(contract.vouchers.issue, { body: json({ metadata: { text: 'x'.repeat(length) }, secrets }) }))
+    expect(issued(1_000).request.body).not.toBeNull()
+    expect(issued(60_000).request.body).toBeNull()
+  })
+
+  it('shows no text with the beginning of a secret of more than 200 characters', () => {
+    const long = 'long secret of this server, '.repeat(20)
+    const credential = { type: 'redeem_code', value: long }
+    const [whole, beginning] = [long, `${long.slice(0, 200)}, cut`].map((reference) =>
+      shown(call(redeem, { body: json({ credential, reference }) })),
+    )
+    expect([whole?.sent, beginning?.sent]).toEqual([null, null])
+  })
+
+  it('hides a secret that contains another one of the same call', () => {
+    const [short, long] = ['under-the-counter', 'under-the-counter-of-the-till']
+    const { sent } = shown(call(redeem, { body: json({ a: short, b: long, reference: `x ${long} y ${short}` }) }))
+    expect(JSON.parse(sent as string).reference).toBe(`x ${HIDDEN} y ${HIDDEN}`)
+  })
+
+  it('shows only the length of a body of more than 128 KiB', () => {
+    const responseBody = success({ items: ['x'.repeat(131_072)] })
+    const { response } = exchangeOf(call(contract.templates.list, { responseBody }))
+    expect([response?.body, response?.body_bytes]).toEqual([null, responseBody.length])
+  })
+
   it('shows the names of unknown members', () => {
     expect(shown(call(redeem, { body: json({ credentail: 'M9S3' }) })).sent).toBe(`{"credentail":"${HIDDEN}"}`)
   })
