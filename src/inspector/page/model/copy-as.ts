@@ -29,12 +29,23 @@ const ownHeaders = /^(host|content-length|connection|accept-encoding|transfer-en
 const quoted = (text: string): string =>
   `'${text.replaceAll("'", "'\\''").replaceAll(HIDDEN, `'"$SECRET"'`)}'`.replace(/"''$/, '"')
 
-/** A command that sends the request again, with the credential from the environment. */
-export function curlOf({ method, url, headers, body }: Sent, baseUrl: string): string {
-  const { origin, pathname } = new URL(url, baseUrl)
-  const words = [`curl -sSgi -X ${method} ${quoted(url.startsWith('/') ? origin + url : url)}`]
+/**
+ * Path and query of a request at this server. A client chooses the target that it sends: `//host/path` would name
+ * another host if it were resolved, and of `http://host/path` the server reads the path.
+ */
+function pathOf({ url }: Pick<Sent, 'url'>): string {
+  const path = url.replace(/^[^/]+\/\/[^/?]*/, '')
+  return path.startsWith('/') ? path : `/${path}`
+}
+
+/** A command that sends the request to this server again, with the credential from the environment. */
+export function curlOf(request: Sent, baseUrl: string): string {
+  const { method, headers, body } = request
+  const path = pathOf(request)
+  // By default curl would remove dot segments, and so call another route with the credential.
+  const words = [`curl -sSgi --path-as-is -X ${method} ${quoted(new URL(baseUrl).origin + path)}`]
   for (const [name, value] of headers) {
-    if (/^authorization$/i.test(name)) words.push(`-H "${name}: Bearer $${credentialVariable(pathname)}"`)
+    if (/^authorization$/i.test(name)) words.push(`-H "${name}: Bearer $${credentialVariable(path)}"`)
     else if (!ownHeaders.test(name)) words.push(`-H ${quoted(`${name}: ${value}`)}`)
   }
   const text = body === null ? undefined : textOf(bytesOf(body))
@@ -51,8 +62,9 @@ type Call = Pick<RequestLogEntry, 'endpoint' | 'method' | 'path' | 'status' | 'c
 const integers = ['page', 'limit', 'seconds', 'buckets']
 
 /** Flat input of the call: members of path, query and body; null for a body that is no JSON object. */
-function inputOf({ path }: Call, { url, body }: Sent): Record<string, unknown> | null {
-  const { pathname, searchParams } = new URL(url, 'http://localhost')
+function inputOf({ path }: Call, request: Sent): Record<string, unknown> | null {
+  const { body } = request
+  const { pathname, searchParams } = new URL(`http://localhost${pathOf(request)}`)
   const parts = pathname.split('/')
   const input: Record<string, unknown> = {}
   for (const [index, name] of (path ?? '').split('/').entries()) {

@@ -23,4 +23,6 @@ export function indentJson(text: string): string | null {
 }
 
 /** Parts of JSON text: each odd one is a name with its colon, a string, a number or a literal. */
-export const jsonParts = (text: string): string[] => text.split(/("(?:[^"\\]|\\.)*":?|[\w.+-]+)/)
+export const jsonParts = (text: string): string[] =>
+  // A string that has no end reaches to the end of the text: otherwise each quote in it would be tried as a beginning.
+  text.split(/("(?:[^"\\]|\\[^]?)*(?:":?|$)|[\w.+-]+)/)

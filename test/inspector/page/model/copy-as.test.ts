@@ -35,6 +35,7 @@ test('curl command sends URL, headers and body unchanged, with the credential of
   const { words } = runCurl(curlOf(sent, BASE_URL))
   expect(words.map((it) => Buffer.from(it, 'latin1').toString())).toEqual([
     '-sSgi',
+    '--path-as-is',
     '-X',
     'POST',
     BASE_URL + redeem,
@@ -53,10 +54,26 @@ test('curl command sends a body that is no text byte for byte', () => {
   expect([words.slice(-2), input]).toEqual([['--data-binary', '@-'], bytes])
 })
 
-test('curl command of a delivery keeps its own URL, and one without a body sends none', () => {
-  const url = 'http://127.0.0.1:3000/hook?a=[hidden]'
-  const { words } = runCurl(curlOf({ method: 'POST', url, headers: [], body: null, body_bytes: 0 }, BASE_URL))
-  expect(words).toEqual(['-sSgi', '-X', 'POST', 'http://127.0.0.1:3000/hook?a=the-secret'])
+test.each([
+  ['//host.example/_platform/v1/reset', '//host.example/_platform/v1/reset', '$VOUCHERCTL_TOKEN'],
+  ['http://host.example/_platform/v1/reset', '/_platform/v1/reset', '$VOUCHERCTL_OPERATOR_KEY'],
+  ['[hidden]//host.example/_platform/v1/reset', '/_platform/v1/reset', '$VOUCHERCTL_OPERATOR_KEY'],
+  ['http://host.example', '/', '$VOUCHERCTL_TOKEN'],
+  ['http://host.example?a=1', '/?a=1', '$VOUCHERCTL_TOKEN'],
+  ['@host.example/', '/@host.example/', '$VOUCHERCTL_TOKEN'],
+  ['//[', '//[', '$VOUCHERCTL_TOKEN'],
+  ['/x/../_platform/v1/reset', '/x/../_platform/v1/reset', '$VOUCHERCTL_TOKEN'],
+  ['/hook?a=[hidden]', '/hook?a=the-secret', '$VOUCHERCTL_TOKEN'],
+])('curl command of the recorded target %s goes to this server', (url, path, credential) => {
+  const headers: [string, string][] = [['Authorization', '[hidden]']]
+  const command = curlOf({ method: 'POST', url, headers, body: null, body_bytes: 0 }, BASE_URL)
+  expect(runCurl(command).words.slice(0, 5)).toEqual(['-sSgi', '--path-as-is', '-X', 'POST', BASE_URL + path])
+  expect(command).toContain(`"Authorization: Bearer ${credential}"`)
+})
+
+test('scenario step of a recorded target with another host is made of its path', () => {
+  const { request } = exchangeOf('', { url: '//[/templates?limit=5', body: null })
+  expect(stepOf(call, request)).toContain('"limit": 5')
 })
 
 const variables: Record<CredentialKind, string> = {

@@ -33,3 +33,9 @@ test('every other part of indented JSON is a name, a string, a number or a liter
   expect(parts.join('')).toBe(text)
   expect(parts.filter((_it, index) => index % 2)).toEqual(['"a b":', '"x\\"y"', '-1.5e3', 'true', 'null'])
 })
+
+// With quadratic time each of these texts would take minutes.
+test.each(['\\"', '"\\"', '\\"\n'])('parts of a text of quotes without an end take linear time: %j', (part) => {
+  const text = `"${part.repeat(1_000_000 / part.length)}\\`
+  expect(jsonParts(text).join('')).toBe(text)
+})
