@@ -4,7 +4,7 @@ import type { StateChange } from '../../contract/platform/activity.js'
 import { CAPTURED_BYTES_MAX } from '../../contract/platform/captured.js'
 import { call, type Failure, type Result } from './api.js'
 import type { Entry } from './model/activity-log.js'
-import { bytesOf, hexDump, textOf } from './model/bytes.js'
+import { bytesOf, hexDump, textOf, withoutSecrets } from './model/bytes.js'
 import { dateTime, relative, size } from './model/format.js'
 import { indentJson, jsonParts } from './model/json-text.js'
 import { signal } from './signal.js'
@@ -234,7 +234,7 @@ export function Bytes({ body, length, name }: BytesProps) {
 
 /** Ways in which a body can be shown, the most readable first. */
 function formsOf(body: string) {
-  const bytes = bytesOf(body)
+  const bytes = withoutSecrets(bytesOf(body))
   const text = textOf(bytes)
   const indented = text && indentJson(text)
   const forms: Record<string, () => ComponentChildren> = {

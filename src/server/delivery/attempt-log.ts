@@ -1,5 +1,6 @@
 import { CAPTURED_BYTES_MAX, type DeliveryActivity, type Exchange, HIDDEN } from '../../contract/platform/activity.js'
 import type { AttemptExchange } from '../../contract/platform/deliveries.js'
+import { hideForms } from '../../contract/values/secret-forms.js'
 import { formatInstant } from '../../domain/time.js'
 import { type UpdateSubject, updateSubject } from '../../domain/update.js'
 import type { AttemptResult, Delivery } from './sender.js'
@@ -117,5 +118,6 @@ function captured(body: Uint8Array, bytes: number): Pick<Exchange['request'], 'b
 const HIDDEN_LENGTH_MIN = 8
 
 function hide(text: string, secrets: readonly string[]): string {
-  return secrets.filter((it) => it.length >= HIDDEN_LENGTH_MIN).reduce((left, it) => left.replaceAll(it, HIDDEN), text)
+  const searched = secrets.filter((it) => it.length >= HIDDEN_LENGTH_MIN)
+  return hideForms(searched.reduce((left, it) => left.replaceAll(it, HIDDEN), text))
 }

@@ -1,4 +1,6 @@
 import { refuse } from '../../contract/errors.js'
+import { mapTexts } from '../../contract/values/map-texts.js'
+import { hideForms } from '../../contract/values/secret-forms.js'
 import { formatInstant, parseInstant } from '../../domain/time.js'
 import type { LoggedCall } from '../../domain/voucher-history.js'
 import { requireKeysOfVouchers } from '../../store/keys.js'
@@ -9,10 +11,12 @@ import type { LoggedVoucherCall } from '../observe/request-log.js'
 import { credentialIssues, hashCredential } from './vouchers.js'
 
 /** Vouchers in the operator API (DECISIONS.md#voucher-history). */
-export const voucherHistoryHandlers: MakeHandlers<'platform', 'vouchers' | 'voucher' | 'findVoucher'> = (
-  { store, clock, keys, requestLog },
-  { read },
-) => {
+export const voucherHistoryHandlers: MakeHandlers<'platform', 'vouchers' | 'voucher' | 'findVoucher'> = ({
+  store,
+  clock,
+  keys,
+  requestLog,
+}) => {
   const loggedCalls = (voucherId: string) => requestLog.ofVoucher(voucherId).flatMap(loggedCall)
   const show = async (wanted: { readonly id: string } | HashedCredential) => {
     const now = clock.now()
@@ -23,13 +27,14 @@ export const voucherHistoryHandlers: MakeHandlers<'platform', 'vouchers' | 'vouc
       log_since: requestLog.since(now),
       server_started_at: formatInstant(requestLog.startedAt),
     }
-    return { ok: true, data: { ...found.data, ...times } } as const
+    return { ok: true, data: { ...shown(found.data), ...times } } as const
   }
   return {
     vouchers: async ({ since, ...filter }) => {
       const from = since === undefined ? undefined : parseInstant(since)
       if (from === null) return invalid({ pointer: '/since', code: 'format', message: 'is not a time that exists' })
-      return read(() => vouchers.list({ ...filter, since: from }, clock.now()))
+      const found = await store.read(() => vouchers.list({ ...filter, since: from }, clock.now()))
+      return { ok: true, data: shown(found) }
     },
     voucher: ({ voucherId }) => show({ id: voucherId }),
     findVoucher: {
@@ -44,6 +49,9 @@ export const voucherHistoryHandlers: MakeHandlers<'platform', 'vouchers' | 'vouc
     },
   }
 }
+
+/** Hides credentials that applications wrote into keys, references and ids (DECISIONS.md#shown-credentials). */
+const shown = <Record extends object>(it: Record) => mapTexts(it, hideForms) as Record
 
 /** Verifications and replays; the store holds all other calls. */
 function loggedCall({ entry, voucher }: LoggedVoucherCall): LoggedCall[] {

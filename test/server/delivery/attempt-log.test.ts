@@ -49,6 +49,18 @@ it('attempt log is empty after clear()', () => {
   expect(log.of('dlv_1')).toEqual([])
 })
 
+it('exchange of an attempt hides codes in the response, and has the request as it was sent', () => {
+  const code = 'M9S3-46Q3-D25V-T4FJ'
+  const body = Buffer.from(`{"reference":"${code}"}`)
+  const response = { headers: [['X-Order', `of ${code}`]] as [string, string][], body, bodyBytes: body.length }
+  const { request, response: shown } = exchangeOf(
+    made({ body, result: { statusCode: 200, error: null, durationMs: 1, response } }),
+  )
+  expect(request.body).toBe(body.toString('base64'))
+  expect(shown).toMatchObject({ headers: [['X-Order', `of ${HIDDEN}`]] })
+  expect(Buffer.from(shown?.body ?? '', 'base64').toString()).toBe(`{"reference":"${HIDDEN}"}`)
+})
+
 it('activity of an attempt has the type and voucher of the sent update', () => {
   const body = (type: string, payload: object) => Buffer.from(JSON.stringify({ update_id: 1, type, [type]: payload }))
   const activityOf = (sent: Buffer) => deliveryActivity(made({ body: sent }))

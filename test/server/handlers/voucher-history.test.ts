@@ -31,6 +31,35 @@ const reverse = async (redemptionId: string, key?: string) =>
   tenant.runtime(vouchers.reverse, { redemptionId, reason: 'wrong till' }, key === undefined ? {} : { key })
 
 describe('voucher history', () => {
+  it('voucher history and list hide a code used as key, reference, reason or id in any spelling', async () => {
+    const voucher = await tenant.issue(templateId)
+    const credential = codeOf(voucher)
+    const code = credential.value
+    const [typed, pairs] = [code.replaceAll('-', ' ').toLowerCase(), (code.replaceAll('-', '').match(/../g) ?? []).join(' ')]
+    const { data: redemption } = await tenant.runtime(
+      vouchers.redeem,
+      { credential, reference: `till:${code.replaceAll('-', '')}` },
+      { key: `redeem-${code}-1` },
+    )
+    expect(redemption.reference).toContain(code.replaceAll('-', ''))
+    const reversal = { redemptionId: redemption.id, reason: `typed ${typed} and ${pairs}` }
+    await tenant.runtime(vouchers.reverse, reversal, { key: code.toLowerCase() })
+    const again = { template_id: templateId, external_issue_id: `again-${code}`, recipient_user_id: code }
+    const { data: other } = await tenant.runtime(vouchers.issue, again, { key: code })
+    const shown = [await historyOf(voucher.id), await historyOf(other.id)]
+    const found = await tenant.operator(platform.vouchers, {})
+    const symbols = JSON.stringify([shown, found.data]).replace(/[^0-9a-z]/gi, '').toUpperCase()
+    expect(symbols).not.toContain(code.replaceAll('-', ''))
+    expect(eventOf(shown[0] as VoucherHistory, 'redeemed')).toMatchObject({
+      idempotency_key: 'redeem-[hidden]-1',
+      reference: 'till:[hidden]',
+    })
+    expect(eventOf(shown[0] as VoucherHistory, 'reversed')).toMatchObject({
+      idempotency_key: '[hidden]',
+      reason: 'typed [hidden] and [hidden]',
+    })
+  })
+
   it('voucher history has every event with request, idempotency key and token, oldest first', async () => {
     const till = await tenant.newToken()
     const voucher = await tenant.issue(templateId, { key: 'life-issue' })

@@ -1,3 +1,5 @@
+import { hideForms } from '../../../contract/values/secret-forms.js'
+
 /** Bytes of base64 as the server writes it. */
 export const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(base64), (it) => it.charCodeAt(0))
@@ -9,6 +11,13 @@ export function textOf(bytes: Uint8Array): string | null {
   } catch {
     return null
   }
+}
+
+/** Bytes to show: the page gets those that were signed, in which an application may have written a credential. */
+export function withoutSecrets(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const text = textOf(bytes)
+  const shown = hideForms(text ?? '')
+  return text === null || shown === text ? bytes : new TextEncoder().encode(shown)
 }
 
 /** Offset, 16 bytes in hex and their ASCII characters on each line. */

@@ -1,4 +1,4 @@
-import { textOf } from './bytes.js'
+import { textOf, withoutSecrets } from './bytes.js'
 
 export type Bytes = Uint8Array<ArrayBuffer>
 export type ByteFormat = 'text' | 'hex'
@@ -18,8 +18,9 @@ export function fromHex(written: string): Bytes | null {
   return Uint8Array.from(digits.match(/../g) ?? [], (it) => Number.parseInt(it, 16))
 }
 
-/** True if a text area keeps every byte: it holds text, and turns CR into LF. */
-export const isEditableText = (bytes: Uint8Array): boolean => textOf(bytes)?.includes('\r') === false
+/** True if a text area keeps every byte and shows no credential: it holds text, and turns CR into LF. */
+export const isEditableText = (bytes: Bytes): boolean =>
+  textOf(bytes)?.includes('\r') === false && withoutSecrets(bytes) === bytes
 
 /** Writes bytes for a text area; hex has 16 bytes on a line. */
 export function writeBytes(bytes: Uint8Array, format: ByteFormat): string {

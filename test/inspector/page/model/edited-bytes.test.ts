@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { textOf, withoutSecrets } from '../../../../src/inspector/page/model/bytes.js'
 import {
   base64Of,
   fromHex,
@@ -22,6 +23,13 @@ test('text keeps the bytes of UTF-8, with a mark of the byte order', () => {
   const bytes = new TextEncoder().encode('\ufeff{"text":"Grüße\\n"}\n')
   expect(isEditableText(bytes)).toBe(true)
   expect(readBytes(writeBytes(bytes, 'text'), 'text')).toEqual(bytes)
+})
+
+test('text is not offered for bytes with a redeem code, and the bytes that are shown hide it', () => {
+  const bytes = new TextEncoder().encode('{"reference":"M9S3-46Q3-D25V-T4FJ"}')
+  expect(isEditableText(bytes)).toBe(false)
+  expect(textOf(withoutSecrets(bytes))).toBe('{"reference":"[hidden]"}')
+  expect(withoutSecrets(everyByte)).toBe(everyByte)
 })
 
 test('text is not offered for bytes that a text area would change', () => {
