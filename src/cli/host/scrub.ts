@@ -1,5 +1,5 @@
 import { mapTexts } from '../../contract/values/map-texts.js'
-import { replaceSecretForms } from '../../contract/values/secret-forms.js'
+import { encodingsOf, replaceSecretForms } from '../../contract/values/secret-forms.js'
 import type { Host } from './host.js'
 import { credentialVariables, redact, redactCode, webhookSecretVariable } from './secrets.js'
 
@@ -21,10 +21,7 @@ export function remember(host: Pick<Host, 'env'>, secret: string): void {
 export function scrub(host: Pick<Host, 'env'>, text: string): string {
   let shown = text
   for (const secret of secretsOf(host)) {
-    // Also remove the secret as it is escaped in JSON and in URLs.
-    for (const form of new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])) {
-      shown = shown.replaceAll(form, hidden(secret))
-    }
+    for (const form of encodingsOf(secret)) shown = shown.replaceAll(form, hidden(secret))
   }
   return replaceSecretForms(shown, redact, redactCode)
 }

@@ -15,7 +15,7 @@ const GAP = String.raw`(?:[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Poin
 /** A span id behind its trace id, as in the header traceparent, has the form of a code by chance. */
 const NO_SPAN = '(?<![0-9a-f]{32}-(?=[0-9a-f]{16}(?![0-9A-Za-z])))'
 const CODE = new RegExp(
-  `(?:${BEFORE})${NO_SPAN}(?:[0-9A-Za-z]{4}(?:${GAP}*[0-9A-Za-z]{4}){3}|[0-9A-Za-z]{2}(?:${GAP}+[0-9A-Za-z]{2}){7})(?![0-9A-Za-z])`,
+  `(?:${BEFORE})${NO_SPAN}(?=([0-9A-Za-z]{4}(?:${GAP}*[0-9A-Za-z]{4}){3}|[0-9A-Za-z]{2}(?:${GAP}+[0-9A-Za-z]{2}){7})(?![0-9A-Za-z]))`,
   'gu',
 )
 /** A word of letters, digits and dashes of any script: a code in other groups, or in wide characters. */
@@ -23,12 +23,10 @@ const WORD = /(?<![\p{L}\p{N}\p{Dash}])[\p{L}\p{N}\p{Dash}]{16,48}(?![\p{L}\p{N}
 const ISSUED_CODE = /^[0-9A-Z]{4}(?:-[0-9A-Z]{4}){3}$/
 const SECRET_LENGTH_MIN = 16
 
+const hidden = (_secret: string): string => HIDDEN
+
 /** Replaces what has the form of a token or JWT, and of a redeem code or QR token in the spellings of people. */
-export function replaceSecretForms(
-  text: string,
-  tokenText: (token: string) => string,
-  codeText: (code: string) => string,
-): string {
+export function replaceSecretForms(text: string, tokenText = hidden, codeText = hidden): string {
   if (text.length < SECRET_LENGTH_MIN) return text
   const shown = text
     .replace(TOKEN, tokenText)
@@ -42,26 +40,16 @@ export function replaceSecretForms(
 
 /** Tries each group of symbols as the first one, because what precedes a code may look like a part of it. */
 function replaceCodes(text: string, codeText: (code: string) => string): string {
-  let shown = ''
-  let [shownTo, from, to] = [0, 0, 0]
-  const write = () => {
-    if (to > from) shown += text.slice(shownTo, from) + codeText(text.slice(from, to))
-    shownTo = to
+  const found: [from: number, to: number][] = []
+  for (const { index, 1: code = '' } of text.matchAll(CODE)) {
+    if (!ISSUED_CODE.test(code) && !isCode(code.replace(/%20|[^0-9A-Za-z]/g, ''))) continue
+    const last = found.at(-1)
+    if (last !== undefined && index < last[1]) last[1] = index + code.length
+    else found.push([index, index + code.length])
   }
-  CODE.lastIndex = 0
-  for (let found = CODE.exec(text); found !== null; found = CODE.exec(text)) {
-    const [code] = found
-    if (ISSUED_CODE.test(code) || isCode(code.replace(/%20|[^0-9A-Za-z]/g, ''))) {
-      if (found.index >= to) {
-        write()
-        from = found.index
-      }
-      to = found.index + code.length
-    }
-    CODE.lastIndex = found.index + 1
-  }
-  write()
-  return shown + text.slice(shownTo)
+  const ends = [0, ...found.map(([, to]) => to)]
+  const shown = found.map(([from, to], at) => text.slice(ends[at], from) + codeText(text.slice(from, to)))
+  return shown.join('') + text.slice(ends.at(-1))
 }
 
 /** True for a spelling with a right check symbol. Without a digit it is words, without a letter a number. */
@@ -71,10 +59,11 @@ function isCode(text: string): boolean {
   return symbols !== null && hasCheckSymbol(symbols)
 }
 
-/** Replaces each of these forms by `HIDDEN`, wherever a page, an activity or a record of the operator API shows text. */
-export const hideForms = (text: string): string =>
-  replaceSecretForms(
-    text,
-    () => HIDDEN,
-    () => HIDDEN,
-  )
+/** Hides these forms in what an operator sees (DECISIONS.md#shown-credentials). */
+export const hideForms = (text: string): string => replaceSecretForms(text)
+
+/** A secret as it is written in text, JSON and URLs. Half of a surrogate pair has no form in a URL. */
+export const encodingsOf = (secret: string): readonly string[] =>
+  /[^\w.~-]/.test(secret)
+    ? [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.replace(/\p{Cs}/gu, '\ufffd'))]
+    : [secret]

@@ -3,6 +3,7 @@ import type { AttemptExchange } from '../../contract/platform/deliveries.js'
 import { hideForms } from '../../contract/values/secret-forms.js'
 import { formatInstant } from '../../domain/time.js'
 import { type UpdateSubject, updateSubject } from '../../domain/update.js'
+import { Masking } from '../observe/masking.js'
 import type { AttemptResult, Delivery } from './sender.js'
 
 /** An attempt or a replay that has ended. */
@@ -114,10 +115,8 @@ function captured(body: Uint8Array, bytes: number): Pick<Exchange['request'], 'b
   return { body: shown.length === 0 ? null : shown.toString('base64'), body_bytes: bytes }
 }
 
-/** Shorter secrets occur in ordinary text. */
-const HIDDEN_LENGTH_MIN = 8
-
 function hide(text: string, secrets: readonly string[]): string {
-  const searched = secrets.filter((it) => it.length >= HIDDEN_LENGTH_MIN)
-  return hideForms(searched.reduce((left, it) => left.replaceAll(it, HIDDEN), text))
+  const masking = new Masking()
+  for (const secret of secrets) masking.remember(secret)
+  return hideForms(masking.finish(text) ?? HIDDEN)
 }

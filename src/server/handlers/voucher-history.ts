@@ -11,12 +11,10 @@ import type { LoggedVoucherCall } from '../observe/request-log.js'
 import { credentialIssues, hashCredential } from './vouchers.js'
 
 /** Vouchers in the operator API (DECISIONS.md#voucher-history). */
-export const voucherHistoryHandlers: MakeHandlers<'platform', 'vouchers' | 'voucher' | 'findVoucher'> = ({
-  store,
-  clock,
-  keys,
-  requestLog,
-}) => {
+export const voucherHistoryHandlers: MakeHandlers<'platform', 'vouchers' | 'voucher' | 'findVoucher'> = (
+  { store, clock, keys, requestLog },
+  { read },
+) => {
   const loggedCalls = (voucherId: string) => requestLog.ofVoucher(voucherId).flatMap(loggedCall)
   const show = async (wanted: { readonly id: string } | HashedCredential) => {
     const now = clock.now()
@@ -33,8 +31,7 @@ export const voucherHistoryHandlers: MakeHandlers<'platform', 'vouchers' | 'vouc
     vouchers: async ({ since, ...filter }) => {
       const from = since === undefined ? undefined : parseInstant(since)
       if (from === null) return invalid({ pointer: '/since', code: 'format', message: 'is not a time that exists' })
-      const found = await store.read(() => vouchers.list({ ...filter, since: from }, clock.now()))
-      return { ok: true, data: shown(found) }
+      return shown(await read(() => vouchers.list({ ...filter, since: from }, clock.now())))
     },
     voucher: ({ voucherId }) => show({ id: voucherId }),
     findVoucher: {

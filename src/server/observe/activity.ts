@@ -14,10 +14,7 @@ const CAPTURED_BYTES = 16 * 1024 * 1024
 const BURST = 200
 const WINDOW_MS = 100
 const LINES_PER_WINDOW = 2
-/**
- * Time in which the exchanges of live lines are made, in the same way: mostly 100 us for each, and 10 ms for one that
- * a hostile application wrote. One hundredth of the server's time hardly moves the p99 of other calls.
- */
+/** Time for the exchanges of live lines, in the same way. An exchange takes 100 us, a hostile one up to 20 ms. */
 const BURST_MS = 30
 const MS_PER_WINDOW = 1
 
@@ -50,7 +47,7 @@ type Item = Event & { readonly seq: number; captured: Captured | null }
 interface ActivityOptions {
   /** Time of the server, ms since 1970. */
   readonly now: () => number
-  /** Monotonic time in ms. */
+  /** Monotonic time, ms. */
   readonly elapsed?: () => number
   /** True to capture exchanges although nobody reads them. */
   readonly inspect?: boolean

@@ -1,7 +1,7 @@
 import { HIDDEN } from '../../contract/platform/activity.js'
 import type { Schema } from '../../contract/schema.js'
 import { mapTexts } from '../../contract/values/map-texts.js'
-import { hideForms } from '../../contract/values/secret-forms.js'
+import { encodingsOf, hideForms } from '../../contract/values/secret-forms.js'
 
 /** Keywords of a schema that decide what is shown. */
 interface Keywords {
@@ -72,7 +72,7 @@ export class Masking {
   /** Removes the remembered secrets from a text; null for a text that cannot be shown without them. Call it last. */
   finish(text: string): string | null {
     if (this.#secrets.size > SECRETS_MAX) return null
-    this.#forms ??= [...new Set([...this.#secrets].flatMap(formsOf))].sort((a, b) => b.length - a.length)
+    this.#forms ??= [...new Set([...this.#secrets].flatMap(encodingsOf))].sort((a, b) => b.length - a.length)
     this.#searched += this.#forms.length * text.length
     if (this.#searched > SEARCHED_CHARACTERS_MAX) return null
     let shown = text
@@ -98,12 +98,6 @@ export class Masking {
     else to[isWord(name) ? hideForms(name) : this.hide(name)] = this.hide(member)
   }
 }
-
-/** A secret as it is written in text, JSON and URLs. Half of a surrogate pair has no form in a URL. */
-const formsOf = (secret: string): readonly string[] =>
-  /[^\w.~-]/.test(secret)
-    ? [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(Buffer.from(secret).toString())]
-    : [secret]
 
 type Members = Record<string, unknown>
 

@@ -41,8 +41,7 @@ async function honestCalls(server: Server, honest: () => Promise<{ status: numbe
 }
 
 const part = (sorted: readonly number[], share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? 0
-const figures = (sorted: readonly number[]) =>
-  [0.5, 0.99, 1].map((share) => part(sorted, share).toFixed(1)).join(' / ')
+const figures = (sorted: readonly number[]) => [0.5, 0.99, 1].map((share) => part(sorted, share).toFixed(1)).join(' / ')
 
 /** Ends an exchange, where a line without one ends with `null`. */
 const CLOSING_BRACE = '}'.charCodeAt(0)
@@ -89,7 +88,7 @@ async function follow(run: Run, seconds: number) {
   const stream = await openStream(server)
   let isOver = false
   const attack = async () => {
-    for (let sent = 0; !isOver; sent++) {
+    while (!isOver) {
       const { status } = await issue(other, hostile)
       if (status === 400) run.sometimes.note('a hostile body was refused while a page was open')
       await wait(1_000 / ATTACKS_PER_SECOND)
@@ -147,7 +146,7 @@ export const pageOpen: Campaign = {
     return {
       facts: {
         'p50 / p99 / max ms quiet': figures(quiet),
-        'attacked': figures(attacked),
+        attacked: figures(attacked),
         'p99 ratio': ratio.toFixed(2),
         'while a hostile history opens': figures(opened.hostile.durations),
         'a tame one': figures(opened.tame.durations),

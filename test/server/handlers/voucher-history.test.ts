@@ -35,7 +35,10 @@ describe('voucher history', () => {
     const voucher = await tenant.issue(templateId)
     const credential = codeOf(voucher)
     const code = credential.value
-    const [typed, pairs] = [code.replaceAll('-', ' ').toLowerCase(), (code.replaceAll('-', '').match(/../g) ?? []).join(' ')]
+    const [typed, pairs] = [
+      code.replaceAll('-', ' ').toLowerCase(),
+      (code.replaceAll('-', '').match(/../g) ?? []).join(' '),
+    ]
     const { data: redemption } = await tenant.runtime(
       vouchers.redeem,
       { credential, reference: `till:${code.replaceAll('-', '')}` },
@@ -48,7 +51,9 @@ describe('voucher history', () => {
     const { data: other } = await tenant.runtime(vouchers.issue, again, { key: code })
     const shown = [await historyOf(voucher.id), await historyOf(other.id)]
     const found = await tenant.operator(platform.vouchers, {})
-    const symbols = JSON.stringify([shown, found.data]).replace(/[^0-9a-z]/gi, '').toUpperCase()
+    const symbols = JSON.stringify([shown, found.data])
+      .replace(/[^0-9a-z]/gi, '')
+      .toUpperCase()
     expect(symbols).not.toContain(code.replaceAll('-', ''))
     expect(eventOf(shown[0] as VoucherHistory, 'redeemed')).toMatchObject({
       idempotency_key: 'redeem-[hidden]-1',
