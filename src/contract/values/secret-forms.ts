@@ -63,7 +63,6 @@ function isCode(text: string): boolean {
 export const hideForms = (text: string): string => replaceSecretForms(text)
 
 /** A secret as it is written in text, JSON and URLs. Half of a surrogate pair has no form in a URL. */
-export const encodingsOf = (secret: string): readonly string[] =>
-  /[^\w.~-]/.test(secret)
-    ? [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.replace(/\p{Cs}/gu, '\ufffd'))]
-    : [secret]
+export const encodingsOf = (secret: string): readonly string[] => [
+  ...new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.replace(/\p{Cs}/gu, '\ufffd'))]),
+]

@@ -13,6 +13,7 @@ const PAUSE_MS = 8
 /** An NDJSON stream of items, each of which becomes text when the reader is ready for it. */
 export class LineStream<T> extends Readable {
   readonly #format: (item: T) => string
+  /** Monotonic time, ms. */
   readonly #now: () => number
   #waiting: T[]
   #next = 0
@@ -20,10 +21,7 @@ export class LineStream<T> extends Readable {
   #ends: boolean
   #timer: NodeJS.Timeout | undefined
 
-  /**
-   * @param follows true for a stream that stays open for further items
-   * @param now monotonic time in ms
-   */
+  /** @param follows true for a stream that stays open for further items */
   constructor(first: readonly T[], follows: boolean, format: (item: T) => string, now = () => performance.now()) {
     super()
     this.#waiting = [...first]
@@ -70,7 +68,7 @@ export class LineStream<T> extends Readable {
     }
     this.#waiting = this.#waiting.slice(this.#next)
     this.#next = 0
-    // Also if the reader wants no more now: it may want more within this turn of the loop.
+    // Pause also if the reader wants no more now: it may want more before other work has had its turn.
     if (this.#waiting.length > 0) this.#timer = setTimeout(() => this.#write(), PAUSE_MS).unref()
     else if (this.#ends && this.#wanted) this.push(null)
   }

@@ -24,5 +24,5 @@ export function indentJson(text: string): string | null {
 
 /** Parts of JSON text: each odd one is a name with its colon, a string, a number or a literal. */
 export const jsonParts = (text: string): string[] =>
-  // A string that has no end reaches to the end of the text: otherwise each quote in it would be tried as a beginning.
+  // A string without an end reaches to the end: otherwise each quote in it would be tried as a beginning.
   text.split(/("(?:[^"\\]|\\[^]?)*(?:":?|$)|[\w.+-]+)/)
