@@ -26,6 +26,7 @@ function expectHarmless({ exit, stdout, stderr }: Awaited<ReturnType<typeof ran>
   const said = JSON.stringify({ exit, stdout: stdout.slice(0, 2_000), stderr })
   expect([0, 4, 9], said).toContain(exit)
   expect(stdout + stderr, said).not.toMatch(CONTROLS)
+  expect(stdout, said).not.toMatch(/\bundefined\b|\[object Object\]/)
   expect(stderr, said).not.toMatch(/UNEXPECTED|TypeError|RangeError|^ +at /m)
   if (isJson) for (const line of stdout.split('\n').slice(0, -1)) expect(() => JSON.parse(line), said).not.toThrow()
 }
@@ -39,7 +40,10 @@ const odd: readonly object[] = [
   { kind: 'zz', note: ESCAPE },
   { kind: null },
   { kind: 'omitted', count: ESCAPE },
+  { kind: 'omitted' },
+  { kind: 'omitted', count: {} },
   { kind: 'omitted', count: { toString: 1 } },
+  { kind: 'state', state: null },
   { kind: 'state', what: 'constructor', at: 5 },
   { kind: 'state', what: ESCAPE, at: ESCAPE },
   { kind: 'request' },

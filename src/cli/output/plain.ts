@@ -14,3 +14,9 @@ export function plain(text: string): string {
 export function plainLine(text: string): string {
   return plain(text).replace(/[\t\n]+/g, ' ')
 }
+
+/** Does the same for a text or number of a line that nobody has checked. @throws TypeError for any other value */
+export function plainMember(value: unknown): string {
+  if (typeof value !== 'string' && typeof value !== 'number') throw new TypeError('a member has another type')
+  return plainLine(String(value))
+}

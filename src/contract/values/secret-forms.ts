@@ -9,17 +9,19 @@ const TOKEN = new RegExp(`(?:${BEFORE})(?:sop|sbot|opk)(?:_|%5f)[\\w-]{16,}`, 'g
 const DOTTED = /(?<![\w-])[\w-]{11,}(?:\.|%2E)[\w-]{8,}(?:(?:\.|%2E)[\w-]*)*/g
 /** Beginning of a JWT, in any part, and the fewest characters after it. */
 const JWT_BEGINNING = new RegExp(`(?:${BEFORE})eyJ[\\w-]{8}`)
-const QR_TOKEN = /VQ1-[0-9A-Z]{20,}/gi
-/** Four groups of four symbols or eight pairs, with what people or URLs put between them. */
-const GAP = String.raw`(?:[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]|%20|\+)`
+const QR_TOKEN = /VQ1(?:-|%2D)[0-9A-Z]{20,}/gi
+/** Four groups of four symbols or eight pairs, with what people, JSON or URLs put between them. */
+const GAP = String.raw`(?:[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}+]|%2[0Dd]|\\[nrt])`
+const GAPS = new RegExp(`${GAP}+`, 'gu')
 /** A span id behind its trace id, as in the header traceparent, has the form of a code by chance. */
 const NO_SPAN = '(?<![0-9a-f]{32}-(?=[0-9a-f]{16}(?![0-9A-Za-z])))'
 const CODE = new RegExp(
   `(?:${BEFORE})${NO_SPAN}(?=([0-9A-Za-z]{4}(?:${GAP}*[0-9A-Za-z]{4}){3}|[0-9A-Za-z]{2}(?:${GAP}+[0-9A-Za-z]{2}){7})(?![0-9A-Za-z]))`,
   'gu',
 )
-/** A word of letters, digits and dashes of any script: a code in other groups, or in wide characters. */
-const WORD = /(?<![\p{L}\p{N}\p{Dash}])[\p{L}\p{N}\p{Dash}]{16,48}(?![\p{L}\p{N}\p{Dash}])/gu
+/** Letters, digits, dashes and invisible characters of any script: a code in other groups, or in wide characters. */
+const PART = String.raw`[\p{L}\p{N}\p{Dash}\p{Default_Ignorable_Code_Point}]`
+const WORD = new RegExp(`(?<!${PART})${PART}{16,48}(?!${PART})`, 'gu')
 const ISSUED_CODE = /^[0-9A-Z]{4}(?:-[0-9A-Z]{4}){3}$/
 const SECRET_LENGTH_MIN = 16
 
@@ -42,7 +44,7 @@ export function replaceSecretForms(text: string, tokenText = hidden, codeText = 
 function replaceCodes(text: string, codeText: (code: string) => string): string {
   const found: [from: number, to: number][] = []
   for (const { index, 1: code = '' } of text.matchAll(CODE)) {
-    if (!ISSUED_CODE.test(code) && !isCode(code.replace(/%20|[^0-9A-Za-z]/g, ''))) continue
+    if (!ISSUED_CODE.test(code) && !isCode(code.replace(GAPS, ''))) continue
     const last = found.at(-1)
     if (last !== undefined && index < last[1]) last[1] = index + code.length
     else found.push([index, index + code.length])

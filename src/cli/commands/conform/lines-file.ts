@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
+import { appendFileSync, lstatSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Failure, fail } from '../../failure.js'
 import type { Host } from '../../host/host.js'
@@ -15,7 +15,9 @@ export interface LinesFile {
  */
 export function newLinesFile({ cwd }: Host, path: string, otherwise: string, header?: object): LinesFile | Failure {
   const file = resolve(cwd, path)
-  if (existsSync(file)) return fail('FILE_UNWRITABLE', `${path} exists.`, otherwise)
+  // A symbolic link counts as a file, also one whose target is missing.
+  if (lstatSync(file, { throwIfNoEntry: false }) !== undefined)
+    return fail('FILE_UNWRITABLE', `${path} exists.`, otherwise)
   let isNew = true
   return {
     ok: true,

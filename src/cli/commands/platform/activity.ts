@@ -4,7 +4,7 @@ import { openStream, untilBroken } from '../../command/stream-lines.js'
 import { toggle } from '../../flags/flags.js'
 import type { Paint } from '../../output/colour.js'
 import type { Outcome } from '../../output/outcome.js'
-import { plainLine } from '../../output/plain.js'
+import { plainLine, plainMember } from '../../output/plain.js'
 import { logLine, shownTime } from '../server/log-line.js'
 import { operatorNotes } from './operator-notes.js'
 
@@ -44,8 +44,9 @@ const changes = { clock: 'clock moved', faults: 'faults changed', reviews: 'revi
 /** Formats a line for a person, with its bodies below. */
 function describe(line: Line, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const isShort = Number.isFinite(width)
-  if (line.kind === 'omitted') return paint.quiet(`${line.count} more`)
-  if (line.kind === 'state') return `${paint.quiet(shownTime(line.at, isShort))} ${changes[line.what] ?? line.what}`
+  if (line.kind === 'omitted') return paint.quiet(`${plainMember(line.count)} more`)
+  if (line.kind === 'state')
+    return `${paint.quiet(shownTime(line.at, isShort))} ${changes[line.what] ?? plainMember(line.what)}`
   if (line.kind === 'request')
     return [logLine(line.request, paint, width), ...bodiesOf(line.exchange, width)].join('\n')
   return [deliveryLine(line.delivery, paint, isShort), ...bodiesOf(line.exchange, width)].join('\n')
@@ -53,8 +54,13 @@ function describe(line: Line, paint: Paint, width = Number.POSITIVE_INFINITY): s
 
 function deliveryLine(it: contract.DeliveryActivity, paint: Paint, isShort: boolean): string {
   const colour = it.error === null ? paint.done : paint.error
-  const parts = [it.update_type, it.delivery_id, it.attempt === null ? null : `attempt ${it.attempt}`, it.error?.code]
-  const text = parts.flatMap((part) => (part == null ? [] : plainLine(String(part)))).join(' ')
+  const parts = [
+    it.update_type,
+    it.delivery_id,
+    it.attempt === null ? null : `attempt ${plainMember(it.attempt)}`,
+    it.error?.code,
+  ]
+  const text = parts.flatMap((part) => (part == null ? [] : plainMember(part))).join(' ')
   const head = [paint.quiet(shownTime(it.at, isShort)), colour(String(it.status ?? '---')), 'SENT  ']
   return `${head.join(' ')} ${paint.quiet(`${it.duration_ms.toFixed(1)} ms`.padStart(9))} ${text}`
 }

@@ -1,7 +1,7 @@
 import { RESPONSE_DEPTH_MAX } from '../../../client/response.js'
 import { asMembers, parseJson } from '../../../secure/json.js'
 import type { Paint } from '../../output/colour.js'
-import { plainLine } from '../../output/plain.js'
+import { plainLine, plainMember } from '../../output/plain.js'
 import { isInstant, withTimes } from '../../output/time.js'
 
 /** A line of the server's log: a request, or a message of the server. */
@@ -37,13 +37,13 @@ export function logLine(entry: LogEntry, paint: Paint, width = Number.POSITIVE_I
 function messageLine(entry: LogEntry, paint: Paint, isShort: boolean): string {
   const { time, level, msg = JSON.stringify(entry), err } = entry
   const error = typeof err === 'object' && err !== null && 'message' in err ? String(err.message) : undefined
-  const text = plainLine([msg, error].filter((it) => it !== undefined).join(': '))
+  const text = [msg, error].flatMap((it) => (it === undefined ? [] : plainMember(it))).join(': ')
   const shown = Number(level) >= ERROR ? paint.error(text) : Number(level) >= WARNING ? paint.status(text) : text
   return [time === undefined ? '' : paint.quiet(shownTime(time, isShort)), shown].filter((it) => it !== '').join(' ')
 }
 
 /** Formats the time of an entry; without the year if short. */
 export function shownTime(time: unknown, isShort: boolean): string {
-  const text = plainLine(String(time))
+  const text = plainMember(time)
   return isInstant(text) ? withTimes(text).slice(isShort ? YEAR.length : 0) : text
 }

@@ -129,5 +129,5 @@ function lineOf(it: BridgeLine | ConnectionLine): string {
   const response = it.status === null ? `no response (${it.error})` : String(it.status)
   const next = it.retry_in_ms === null ? '' : `, again in ${seconds(it.retry_in_ms)}`
   const result = it.outcome === 'dead_letter' ? 'dead letter' : it.outcome
-  return `${it.time}  #${it.update_id}  ${it.type}  ${response}  ${it.duration_ms} ms  ${result}, attempt ${it.attempt}${next}`
+  return `${it.time}  #${it.update_id}  ${typeof it.type === 'string' ? it.type : JSON.stringify(it.type)}  ${response}  ${it.duration_ms} ms  ${result}, attempt ${it.attempt}${next}`
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cli, stub, temporaryDir } from '../../../support/cli/cli.js'
@@ -121,6 +121,8 @@ test('conform --resume runs only probes that have no result yet, and reports all
   // The end of a run that was killed while it wrote.
   writeFileSync(file, '{"probe":"lists/lim', { flag: 'a' })
   expect((await cli(`${limits} --out results.ndjson`, { env, cwd })).stderr).toContain('results.ndjson exists.')
+  symlinkSync('nothing', join(cwd, 'link.ndjson'))
+  expect((await cli(`${limits} --out link.ndjson`, { env, cwd })).stderr).toContain('link.ndjson exists.')
   const { exit, stdout } = await cli(`${limits} --out results.ndjson --resume --json`, { env, cwd })
   expect(exit).toBe(0)
   const probes = JSON.parse(stdout).items.map((it: { probe: string }) => it.probe)
