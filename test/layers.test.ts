@@ -15,7 +15,7 @@ interface Import {
 const layers: Readonly<Record<string, { readonly rooms: readonly string[]; readonly packages?: readonly string[] }>> = {
   contract: { rooms: [], packages: [] },
   domain: { rooms: ['contract'], packages: ['node:'] },
-  store: { rooms: ['domain', 'contract'], packages: ['node:', 'pg'] },
+  store: { rooms: ['domain', 'contract', 'files'], packages: ['node:', 'pg'] },
   server: { rooms: ['store', 'domain', 'contract', 'webhook', 'secure', 'inspector', 'files'] },
   client: { rooms: ['contract', 'secure', 'files'], packages: ['node:', 'undici'] },
   secure: { rooms: [], packages: ['node:', '@noble/'] },

@@ -1,7 +1,15 @@
+import { StoreUnavailable } from '../store/store.js'
+
+/** Maximum time for which calls wait for a reset or restore: most take milliseconds, that of a large state a minute. */
+const WAIT_MS_MAX = 2_000
+
 /**
- * Runs calls concurrently, and a reset or restore only while no call runs. Calls that arrive meanwhile wait.
+ * Runs calls concurrently, and a reset or restore only while no call runs. Calls that arrive meanwhile wait for a short
+ * time; then they and later ones are refused.
  */
 export class Gate {
+  readonly #waitMsMax: number
+  #refuses = false
   #running = 0
   /** Resolves when the gate may be open again, so the caller checks again. Null while it is open. */
   #closed: Promise<void> | null = null
@@ -9,14 +17,21 @@ export class Gate {
   #last: Promise<unknown> = Promise.resolve()
   #generation = 0
 
+  constructor(waitMsMax = WAIT_MS_MAX) {
+    this.#waitMsMax = waitMsMax
+  }
+
   /** Changes with each reset and restore; data read before a change may be outdated. */
   get generation(): number {
     return this.#generation
   }
 
-  /** Runs a call as soon as the gate is open. */
+  /** Runs a call as soon as the gate is open. @throws StoreUnavailable if it stays closed */
   async run<T>(call: () => Promise<T>): Promise<T> {
-    while (this.#closed !== null) await this.#closed
+    while (this.#closed !== null) {
+      if (this.#refuses) throw new StoreUnavailable('the state is being replaced')
+      await this.#closed
+    }
     this.#running += 1
     try {
       return await call()
@@ -46,6 +61,10 @@ export class Gate {
     this.#closed = new Promise((resolve) => {
       open = resolve
     })
+    const timer = setTimeout(() => {
+      this.#refuses = true
+      open()
+    }, this.#waitMsMax)
     try {
       endWaitingCalls()
       if (this.#running > 0) {
@@ -55,6 +74,8 @@ export class Gate {
       }
       return await work()
     } finally {
+      clearTimeout(timer)
+      this.#refuses = false
       this.#drained = undefined
       this.#generation += 1
       this.#closed = null

@@ -1,4 +1,4 @@
-import { stateTables } from './move/tables.js'
+import { columnOverrides, stateTables } from './move/tables.js'
 import { notify, type Op, run } from './operation.js'
 
 /** A stored copy of the state. Times in ms since 1970. */
@@ -18,21 +18,21 @@ export interface StoredSnapshot {
  */
 export const STATE_REPLACED = 'state replaced'
 
-/** The file of the snapshots is damaged and must be deleted. The state of the store is not in it. */
+/** The file of a snapshot is damaged and must be deleted. The state of the store is not in it. */
 export class SnapshotsDamaged extends Error {
   override readonly name = 'SnapshotsDamaged'
   readonly file: string
 
-  constructor(file: string, options: ErrorOptions) {
-    super('the file of the snapshots is damaged', options)
+  constructor(file: string, options?: ErrorOptions) {
+    super('the file of a snapshot is damaged', options)
     this.file = file
   }
 }
 
 /**
  * Copies of the state: of all tables except keys and what a crash may lose (`stateTables` of move/tables.ts). A copy is
- * complete or absent, and on a store with a file or a server it survives a restart. All calls but `clear` throw
- * SnapshotsDamaged if the copies are in a file that is damaged.
+ * complete or absent, and on a store with a file or a server it survives a restart. Calls that read a copy throw
+ * SnapshotsDamaged if its file is damaged.
  */
 export interface StoreSnapshots {
   /** Copies the state; replaces a copy of the same name. */
@@ -45,6 +45,12 @@ export interface StoreSnapshots {
   /** Deletes the state and runs `plant`, in one transaction. */
   clear(plant: () => Op<unknown>): Promise<void>
 }
+
+/** SQL that gives up the deliveries that were claimed when the state was saved; run after a restore, with triggers. */
+export const releaseLeases = Object.entries(columnOverrides).map(([table, overrides]) => {
+  const sets = Object.entries(overrides).map(([column, value]) => `${column} = ${value}`)
+  return `update ${table} set ${sets.join(', ')} where lease_until is not null`
+})
 
 /** Deletes the rows of all tables of the state, and runs `plant`. */
 export function* clearState(plant: () => Op<unknown>, tables: readonly string[] = stateTables): Op<void> {

@@ -142,7 +142,7 @@ describe('restore', () => {
     async () => {
       await snapshots.save('one')
       await issue()
-      await server.deps.store.write(() => run('update snapshots set schema = 0'))
+      await server.deps.store.write(() => run('update snapshot_list set schema = 0'))
       expect(await snapshots.restore('one')).toBe('outdated')
       expect(await vouchers()).toHaveLength(1)
     },

@@ -3,8 +3,11 @@ import { StoreUnusable } from '../store.js'
 import { DatabaseFailure } from './errors.js'
 import { migrations } from './migrations.js'
 
-/** Lock id ("vchr" twice) that serialises processes that migrate the schema. */
-export const LOCK_MIGRATIONS = `select pg_advisory_xact_lock(${BigInt('0x7663687276636872')})`
+/** Lock id ("vchr" twice) that serialises processes that migrate the schema, save or restore a snapshot, or import. */
+const LOCK_ID = BigInt('0x7663687276636872')
+export const LOCK_MIGRATIONS = `select pg_advisory_xact_lock(${LOCK_ID})`
+/** The same lock until the connection ends. */
+export const HOLD_MIGRATIONS = `select pg_advisory_lock(${LOCK_ID})`
 /** Maximum wait of a starting server for another process that migrates the schema. */
 const LOCK_MS_MAX = 120_000
 const CONNECT_MS_MAX = 5_000

@@ -1,99 +1,185 @@
-import { columnOverrides, stateTables, transientTables } from '../move/tables.js'
-import { all, count, lock, notify, type Op, one, run } from '../operation.js'
-import { clearState, STATE_REPLACED, type StoredSnapshot, type StoreSnapshots } from '../snapshots.js'
-import type { Store } from '../store.js'
+import { Client, type ClientConfig } from 'pg'
+import { stateTables, transientTables } from '../move/tables.js'
+import { all, one, run } from '../operation.js'
+import { clearState, releaseLeases, STATE_REPLACED, type StoredSnapshot, type StoreSnapshots } from '../snapshots.js'
+import { type Store, StoreUnavailable } from '../store.js'
+import { DatabaseFailure, unavailable } from './errors.js'
+import { CHANNEL } from './listen.js'
+import { HOLD_MIGRATIONS } from './migrate.js'
 import { migrations } from './migrations.js'
+import { timeouts } from './pool.js'
 
-type Entry = StoredSnapshot & { readonly schema: number }
+/** Maximum time of a statement of a save. It bounds the size of a snapshot, so that a restore fits into its own limit. */
+const SAVE_MS_MAX = 120_000
+/** A restore takes 15 times as long as its save, because it writes the indexes too. */
+const RESTORE_MS_MAX = 30 * SAVE_MS_MAX
+/** Maximum attempts of a restore that deadlocks with calls of other processes. */
+const RUNS_MAX = 3
+
+type Entry = StoredSnapshot & { readonly id: number; readonly schema: number }
+
+interface Connected {
+  readonly config: ClientConfig
+  readonly write: Store['write']
+  /** Payload of the notice to other processes. */
+  payloadOf(subject: string): string
+  /** Notifies the listeners of this process. */
+  notifyListeners(subject: string): void
+}
 
 /** Sessions, replay marks and polls end with the state that they belong to. */
 const replacedTables = [...stateTables, ...transientTables]
 
 /**
- * Snapshots in two tables of the same schema, rows as JSON. The first save creates the tables: most databases of several
- * servers never hold a snapshot. Each operation locks the state, so that no other process writes between two tables.
+ * Snapshots as copies of the tables in the same schema, `snapshot_1_vouchers`, listed in `snapshot_list`. The first save
+ * creates the list: most databases of several servers never hold a snapshot. A save, restore or removal has a connection
+ * and a transaction of its own, without the time limits of calls. PostgreSQL copies the rows, so none passes through
+ * this process.
  */
-export function postgresSnapshots(write: Store['write']): StoreSnapshots {
-  return {
-    save: (snapshot) => write(() => save(snapshot)),
-    restore: (name) => write(() => restore(name)),
-    list: () => write(list),
-    remove: (name) => write(() => remove(name)),
-    clear: (plant) =>
-      write(function* () {
-        yield* lockState('exclusive')
-        yield* clearState(plant, replacedTables)
-      }),
+export class PostgresSnapshots implements StoreSnapshots {
+  readonly #connected: Connected
+  readonly #open = new Set<Client>()
+
+  constructor(connected: Connected) {
+    this.#connected = connected
+  }
+
+  save(snapshot: Omit<StoredSnapshot, 'vouchers'>): Promise<StoredSnapshot> {
+    // The copies show one instant and lock no row.
+    return this.#alone(SAVE_MS_MAX, 'begin isolation level repeatable read', (client) => save(client, snapshot))
+  }
+
+  restore(name: string): Promise<StoredSnapshot | 'missing' | 'outdated'> {
+    const { payloadOf, notifyListeners } = this.#connected
+    let isReplaced = false
+    const replace = async (client: Client) => {
+      const found = await find(client, name)
+      if (found === undefined) return 'missing'
+      if (found.schema !== migrations.length || found.schema !== (await schemaOf(client))) return 'outdated'
+      await restore(client, found)
+      await client.query(`select pg_notify(${CHANNEL}, $1)`, [payloadOf(STATE_REPLACED)])
+      isReplaced = true
+      return recordOf(found)
+    }
+    // Notify even if the result of the commit is lost: the state may be replaced.
+    return this.#alone(RESTORE_MS_MAX, 'begin', replace).finally(() => isReplaced && notifyListeners(STATE_REPLACED))
+  }
+
+  list(): Promise<StoredSnapshot[]> {
+    return this.#connected.write(function* () {
+      if ((yield* one<{ list: string | null }>(LIST))?.list === null) return []
+      return (yield* all<Entry>('select * from snapshot_list order by saved_at, name')).map(recordOf)
+    })
+  }
+
+  remove(name: string): Promise<StoredSnapshot | undefined> {
+    return this.#alone(timeouts.statement_timeout, 'begin', async (client) => {
+      const found = await find(client, name)
+      await drop(client, found)
+      return found && recordOf(found)
+    })
+  }
+
+  clear(plant: Parameters<StoreSnapshots['clear']>[0]): Promise<void> {
+    return this.#connected.write(function* () {
+      yield* run(lockState)
+      yield* clearState(plant, replacedTables)
+    })
+  }
+
+  /** Ends what runs; PostgreSQL rolls it back. */
+  close(): void {
+    for (const client of this.#open) client.connection.stream.destroy()
+  }
+
+  /** Runs `work` in a transaction, while no process saves, restores, removes, migrates or imports. */
+  async #alone<T>(statementMs: number, begin: string, work: (client: Client) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      const client = new Client({ ...this.#connected.config, ...timeouts, statement_timeout: statementMs })
+      client.on('error', () => {})
+      this.#open.add(client)
+      try {
+        await client.connect()
+        // PostgreSQL then ends the transaction of a killed process within a second. Versions before 14 end it later.
+        await client.query("set client_connection_check_interval = '1s'").catch(() => {})
+        // Before the transaction, whose view of the tables must begin after the lock.
+        await client.query(HOLD_MIGRATIONS)
+        await client.query(begin)
+        const result = await work(client)
+        const { command } = await client.query('commit')
+        if (command !== 'COMMIT') throw new Error('the transaction was rolled back')
+        return result
+      } catch (error) {
+        if (error instanceof StoreUnavailable) throw error
+        const failure = new DatabaseFailure(error)
+        if (failure.problem === 'conflict' && attempt < RUNS_MAX) continue
+        throw failure.problem === 'statement' ? failure : unavailable(failure)
+      } finally {
+        this.#open.delete(client)
+        await client.end().catch(() => {})
+      }
+    }
   }
 }
 
-const lockState = (mode: 'share' | 'exclusive') => run(`lock table ${replacedTables.join(', ')} in ${mode} mode`)
+const LIST = "select to_regclass('snapshot_list') as list"
 
-function* createTables(): Op<void> {
-  yield* lock('snapshots')
-  yield* run(`create table if not exists snapshots (
-    name text collate "C" primary key, saved_at bigint not null, clock bigint not null, schema integer not null,
-    vouchers bigint not null)`)
-  yield* run(`create table if not exists snapshot_rows (
-    snapshot text collate "C" not null references snapshots (name) on delete cascade,
-    of_table text not null, data jsonb not null)`)
-  yield* run('create index if not exists snapshot_rows_by_table on snapshot_rows (snapshot, of_table)')
+const lockState = `lock table ${replacedTables.join(', ')} in exclusive mode`
+
+const copyOf = ({ id }: Pick<Entry, 'id'>, table: string) => `snapshot_${id}_${table}`
+
+async function save(client: Client, { name, saved_at, clock }: Omit<StoredSnapshot, 'vouchers'>) {
+  const schema = await schemaOf(client)
+  // Of newer tables this process knows neither all names nor all columns.
+  if (schema !== migrations.length) throw new StoreUnavailable('a newer process has migrated the database')
+  // The tables of the earlier form held the rows as JSON.
+  await client.query(`drop table if exists snapshot_rows, snapshots;
+    create table if not exists snapshot_list (
+      id integer generated always as identity, name text collate "C" primary key, saved_at bigint not null,
+      clock bigint not null, schema integer not null, vouchers bigint not null)`)
+  await drop(client, await find(client, name))
+  const { rows } = await client.query<Entry>(
+    `insert into snapshot_list (name, saved_at, clock, schema, vouchers)
+     values ($1, $2, $3, $4, (select count(*) from vouchers)) returning *`,
+    [name, saved_at, clock, schema],
+  )
+  const entry = rows[0] as Entry
+  for (const table of stateTables) await client.query(`create table ${copyOf(entry, table)} as select * from ${table}`)
+  return recordOf(entry)
 }
 
-function* save({ name, saved_at, clock }: Omit<StoredSnapshot, 'vouchers'>): Op<StoredSnapshot> {
-  yield* createTables()
-  yield* lockState('share')
-  yield* run('delete from snapshots where name = $1', [name])
-  const vouchers = yield* count('vouchers', [])
-  yield* run('insert into snapshots (name, saved_at, clock, schema, vouchers) values ($1, $2, $3, $4, $5)', [
-    name,
-    saved_at,
-    clock,
-    migrations.length,
-    vouchers,
-  ])
-  for (const table of stateTables) {
-    const overrides = Object.entries(columnOverrides[table] ?? {}).map(([column, value]) => `'${column}', ${value}`)
-    const data = overrides.length === 0 ? 'to_jsonb(t)' : `to_jsonb(t) || jsonb_build_object(${overrides.join(', ')})`
-    yield* run(
-      `insert into snapshot_rows (snapshot, of_table, data) select $1::text, '${table}', ${data} from ${table} t`,
-      [name],
-    )
-  }
-  return { name, saved_at, clock, vouchers }
+/** Deletes instead of truncating: transactions that began before then see the old rows instead of none. */
+async function restore(client: Client, entry: Entry): Promise<void> {
+  await client.query(lockState)
+  // A trigger that follows changes, such as one that counts, would run for each row; its own table is copied as well.
+  const triggers = (verb: string) => stateTables.map((it) => `alter table ${it} ${verb} trigger user`).join('; ')
+  await client.query(triggers('disable'))
+  for (const table of replacedTables.toReversed()) await client.query(`delete from ${table}`)
+  for (const table of stateTables) await client.query(`insert into ${table} select * from ${copyOf(entry, table)}`)
+  await client.query(triggers('enable'))
+  for (const sql of releaseLeases) await client.query(sql)
+  // Without new statistics, PostgreSQL could keep plans that it made for much smaller tables.
+  await client.query(`analyze ${stateTables.join(', ')}`)
 }
 
-function* restore(name: string): Op<StoredSnapshot | 'missing' | 'outdated'> {
-  yield* createTables()
-  const found = yield* find(name)
-  if (found === undefined) return 'missing'
-  if (found.schema !== migrations.length) return 'outdated'
-  yield* lockState('exclusive')
-  for (const table of replacedTables.toReversed()) yield* run(`delete from ${table}`)
-  for (const table of stateTables) {
-    yield* run(
-      `insert into ${table} select r.* from snapshot_rows s, jsonb_populate_record(null::${table}, s.data) r
-       where s.snapshot = $1 and s.of_table = '${table}'`,
-      [name],
-    )
-  }
-  yield* notify(STATE_REPLACED)
-  return recordOf(found)
+async function drop(client: Client, entry: Entry | undefined): Promise<void> {
+  if (entry === undefined) return
+  const { rows } = await client.query<{ name: string }>(
+    'select tablename as name from pg_tables where schemaname = current_schema() and starts_with(tablename, $1)',
+    [copyOf(entry, '')],
+  )
+  for (const { name } of rows) await client.query(`drop table ${name}`)
+  await client.query('delete from snapshot_list where id = $1', [entry.id])
 }
 
-function* list(): Op<StoredSnapshot[]> {
-  yield* createTables()
-  return (yield* all<Entry>('select * from snapshots order by saved_at, name')).map(recordOf)
+async function find(client: Client, name: string): Promise<Entry | undefined> {
+  const { rows: found } = await client.query<{ list: string | null }>(LIST)
+  if (found[0]?.list === null) return undefined
+  return (await client.query<Entry>('select * from snapshot_list where name = $1', [name])).rows[0]
 }
 
-function* remove(name: string): Op<StoredSnapshot | undefined> {
-  yield* createTables()
-  const found = yield* find(name)
-  yield* run('delete from snapshots where name = $1', [name])
-  return found && recordOf(found)
-}
-
-const find = (name: string) => one<Entry>('select * from snapshots where name = $1', [name])
+const schemaOf = async (client: Client) =>
+  (await client.query<{ version: number }>('select version from voucherctl_schema')).rows[0]?.version
 
 const recordOf = ({ name, saved_at, clock, vouchers }: Entry): StoredSnapshot => ({
   name,

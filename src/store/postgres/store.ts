@@ -6,7 +6,7 @@ import { Connections } from './pool.js'
 import { Reads } from './reads.js'
 import { holdSchema } from './schema.js'
 import { connectionOf, type PostgresSettings } from './settings.js'
-import { postgresSnapshots } from './snapshots.js'
+import { PostgresSnapshots } from './snapshots.js'
 import { Writes } from './writes.js'
 
 /**
@@ -41,10 +41,8 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
 
   const connections = new Connections(config)
   const reads = new Reads(connections)
-  const writes = new Writes(connections, {
-    payloadOf: (subject) => `${self} ${subject}`,
-    committed: (subjects) => subjects.forEach(notifyListeners),
-  })
+  const payloadOf = (subject: string) => `${self} ${subject}`
+  const writes = new Writes(connections, { payloadOf, committed: (subjects) => subjects.forEach(notifyListeners) })
   let closed = false
   const running = new Set<Promise<unknown>>()
   const unlessClosed = <T>(start: () => Promise<T>): Promise<T> => {
@@ -57,6 +55,7 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
   }
 
   const write: Store['write'] = (op, group) => unlessClosed(() => writes.write(op, group))
+  const copies = new PostgresSnapshots({ config, write, payloadOf, notifyListeners })
 
   return {
     name: 'postgres',
@@ -70,13 +69,20 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
       return () => listeners.delete(entry)
     },
 
-    snapshots: postgresSnapshots(write),
+    snapshots: {
+      save: (snapshot) => unlessClosed(() => copies.save(snapshot)),
+      restore: (name) => unlessClosed(() => copies.restore(name)),
+      list: () => copies.list(),
+      remove: (name) => unlessClosed(() => copies.remove(name)),
+      clear: (plant) => copies.clear(plant),
+    },
 
     holdKeys: (keyIds) => listener.holdKeys(keyIds).catch(orUnusable),
 
     async close() {
       if (closed) return
       closed = true
+      copies.close()
       await Promise.allSettled(running)
       await Promise.all([listener.close(), connections.close()])
     },

@@ -1,199 +1,241 @@
-import { closeSync, existsSync, openSync, rmSync } from 'node:fs'
-import { columnOverrides, stateTables } from '../move/tables.js'
-import { SnapshotsDamaged, type StoredSnapshot } from '../snapshots.js'
+import { createHash } from 'node:crypto'
+import { closeSync, createReadStream, mkdirSync, openSync } from 'node:fs'
+import { open, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { codeOf } from '../../files/error-code.js'
+import { parseLine, withSum } from '../../files/summed-lines.js'
+import { syncFolder } from '../../files/sync-folder.js'
+import { stateTables } from '../move/tables.js'
+import { releaseLeases, SnapshotsDamaged, type StoredSnapshot } from '../snapshots.js'
 import { StoreUnavailable } from '../store.js'
-import { rollBack, type SqliteDatabase, sqliteProblemOf } from './engine.js'
+import { rollBack, type SqliteDatabase } from './engine.js'
 import { migrations } from './migrations.js'
+import { withoutTriggers } from './triggers.js'
 
-interface Entry extends StoredSnapshot {
-  readonly id: number
-  /** Schema version of the copy. */
+/** The last line of a file, whose end is a checksum of the line. */
+interface Seal extends StoredSnapshot {
   readonly schema: number
+  /** Length and SHA-256 of the database before the line. */
+  readonly bytes: number
+  readonly sha256: string
 }
 
-/** An index or a table of the main database. */
-interface SchemaObject {
-  readonly type: 'table' | 'index'
-  readonly sql: string
-}
+/** Runs `work` between the operations of the store. @param writesStore whether it changes the store */
+export type RunAlone = <T>(work: () => T, writesStore?: boolean) => Promise<T>
+
+/** Page size of the copies; the rest of the length of a file is the length of its seal. */
+const PAGE_BYTES = 4_096
 
 /**
- * Snapshots in a file beside that of the store, attached while it is used. The copy of a table has the same columns and
- * indexes, so that SQLite copies whole records and index entries without building them again. SQLite skips this for
- * tables with foreign keys, which are therefore off meanwhile.
+ * Snapshots in files of the folder `voucherctl.db.snapshots`, one for each, named after the snapshot in hexadecimal. A
+ * file is a database with copies of the tables, followed by a seal. It gets its name when it is complete and on disk,
+ * and never changes afterwards. A restore compares every byte with the seal first: SQLite does not notice changed values.
  *
- * All functions are synchronous; the caller has finished all transactions.
+ * The copy of a table has the same columns and indexes, so that SQLite copies whole records and index entries without
+ * building them again. SQLite skips this for tables with foreign keys or triggers, which are therefore off meanwhile.
  */
 export class FileSnapshots {
   readonly #db: SqliteDatabase
-  readonly #file: string
+  readonly #folder: string
+  readonly #alone: RunAlone
+  #last: Promise<unknown> = Promise.resolve()
 
   /** @param path of the store's database */
-  constructor(db: SqliteDatabase, path: string) {
+  constructor(db: SqliteDatabase, path: string, alone: RunAlone) {
     this.#db = db
-    this.#file = `${path}.snapshots`
+    this.#folder = `${path}.snapshots`
+    this.#alone = alone
   }
 
-  save({ name, saved_at, clock }: Omit<StoredSnapshot, 'vouchers'>): StoredSnapshot {
-    return this.#attached('create', () => {
-      this.#drop(this.#find(name))
-      const { n: vouchers } = this.#db.prepare('select count(*) as n from main.vouchers').get() as { n: number }
-      const entry = [name, saved_at, clock, migrations.length, vouchers]
-      const { id } = this.#db
-        .prepare(
-          'insert into snapshots.entries (name, saved_at, clock, schema, vouchers) values (?, ?, ?, ?, ?) returning id',
-        )
-        .get(...entry) as { id: number }
-      // Creating the copy of a table takes longer than copying a few rows: skip empty tables.
-      const tables = stateTables.filter(
-        (it) => this.#db.prepare(`select 1 from main.${it} limit 1`).get() !== undefined,
-      )
-      for (const { type, sql } of this.#schema(tables))
-        this.#db.exec(type === 'table' ? tableOf(id, sql) : indexOf(id, sql))
-      for (const table of tables) {
-        this.#db.exec(`insert into ${copyOf(id, table)} select * from main.${table}`)
-        const overrides = Object.entries(columnOverrides[table] ?? {})
-        if (overrides.length === 0) continue
-        const sets = overrides.map(([column, value]) => `${column} = ${value}`).join(', ')
-        this.#db.exec(`update ${copyOf(id, table)} set ${sets} where lease_until is not null`)
+  save(snapshot: Omit<StoredSnapshot, 'vouchers'>): Promise<StoredSnapshot> {
+    // A killed server leaves its draft to the next save.
+    const draft = join(this.#folder, 'draft')
+    return this.#queue(async () => {
+      this.#makeFolder()
+      await rm(draft, { force: true })
+      try {
+        const record = { ...snapshot, vouchers: await this.#alone(() => this.#copyTo(draft)) }
+        await seal(draft, { ...record, schema: migrations.length })
+        await rename(draft, this.#fileOf(record.name))
+        syncFolder(this.#folder)
+        return record
+      } catch (error) {
+        await rm(draft, { force: true })
+        throw error
       }
-      return { name, saved_at, clock, vouchers }
     })
   }
 
-  restore(name: string): StoredSnapshot | 'missing' | 'outdated' {
-    return this.#attached('missing', () => {
-      const found = this.#find(name)
+  restore(name: string): Promise<StoredSnapshot | 'missing' | 'outdated'> {
+    const file = this.#fileOf(name)
+    return this.#queue(async () => {
+      const found = await this.#read(name)
       if (found === undefined) return 'missing'
       if (found.schema !== migrations.length) return 'outdated'
-      const copies = this.#copies(found)
-      for (const table of stateTables) {
-        this.#db.exec(`delete from main.${table}`)
-        if (!copies.includes(`${prefixOf(found.id)}${table}`)) continue
-        this.#db.exec(`insert into main.${table} select * from ${copyOf(found.id, table)}`)
-      }
+      if (found.sha256 !== (await sha256Of(file, found.bytes))) throw new SnapshotsDamaged(file)
+      await this.#alone(() => this.#copyFrom(file), true)
       return recordOf(found)
     })
   }
 
-  list(): StoredSnapshot[] {
-    return this.#attached([], () => {
-      const sql = 'select name, saved_at, clock, vouchers from snapshots.entries order by saved_at, name'
-      return (this.#db.prepare(sql).all() as Entry[]).map(recordOf)
+  list(): Promise<StoredSnapshot[]> {
+    return this.#queue(async () => {
+      const files = await readdir(this.#folder).catch(unlessMissing([]))
+      const names = files.filter((it) => /^([0-9a-f]{2})+\.db$/.test(it)).map(nameOf)
+      const found = await Promise.all(names.map((it) => this.#read(it)))
+      const byAge = (a: StoredSnapshot, b: StoredSnapshot) => a.saved_at - b.saved_at || (a.name < b.name ? -1 : 1)
+      return found.flatMap((it) => (it === undefined ? [] : recordOf(it))).sort(byAge)
     })
   }
 
-  remove(name: string): StoredSnapshot | undefined {
-    const removed = this.#attached(undefined, () => {
-      const found = this.#find(name)
-      this.#drop(found)
-      return found && recordOf(found)
+  remove(name: string): Promise<StoredSnapshot | undefined> {
+    return this.#queue(async () => {
+      const found = await this.#read(name)
+      if (found === undefined) return undefined
+      await rm(this.#fileOf(name))
+      syncFolder(this.#folder)
+      // The folder ends with its last file.
+      await rmdir(this.#folder).catch(() => {})
+      return recordOf(found)
     })
-    if (removed !== undefined) this.#free()
-    return removed
   }
 
-  close(): void {}
+  /** Resolves when nothing runs. */
+  async close(): Promise<void> {
+    await this.#last
+  }
 
-  /** Runs `work` in one transaction with the snapshots attached; returns `ifAbsent` while none was ever saved. */
-  #attached<T, Absent>(ifAbsent: Absent | 'create', work: () => T): T | Exclude<Absent, 'create'> {
-    if (!existsSync(this.#file) && ifAbsent !== 'create') return ifAbsent as Exclude<Absent, 'create'>
-    const db = this.#db
-    this.#attach()
+  /** Runs one operation after the other. */
+  #queue<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work).catch((error: unknown) => {
+      // The server never writes a file here: it may be that of an earlier version.
+      if (['ENOTDIR', 'EEXIST'].includes(codeOf(error))) throw new SnapshotsDamaged(this.#folder, { cause: error })
+      if (codeOf(error, '') === '') throw error
+      throw new StoreUnavailable('the file of a snapshot cannot be read or written', { cause: error })
+    })
+    this.#last = turn.catch(() => {})
+    return turn
+  }
+
+  #fileOf(name: string): string {
+    return join(this.#folder, `${Buffer.from(name).toString('hex')}.db`)
+  }
+
+  #makeFolder(): void {
+    if (mkdirSync(this.#folder, { recursive: true, mode: 0o700 }) !== undefined) syncFolder(dirname(this.#folder))
+  }
+
+  /** Reads the seal of a snapshot; undefined without a file. */
+  async #read(name: string): Promise<Seal | undefined> {
+    const file = await open(this.#fileOf(name)).catch(unlessMissing(undefined))
+    if (file === undefined) return undefined
     try {
-      // A pragma for foreign keys has no effect inside a transaction.
-      db.exec(`pragma foreign_keys = off; begin immediate; ${ENTRIES}`)
+      const { size } = await file.stat()
+      const line = Buffer.alloc(size % PAGE_BYTES)
+      const bytes = size - line.length
+      await file.read(line, 0, line.length, bytes)
+      const found = line.at(-1) === LF ? (parseLine(line.subarray(0, -1)) as Seal | undefined) : undefined
+      // Another name means that somebody renamed the file.
+      if (found?.name !== name || found.bytes !== bytes) throw new SnapshotsDamaged(this.#fileOf(name))
+      return found
+    } finally {
+      await file.close()
+    }
+  }
+
+  /** Returns the number of vouchers. */
+  #copyTo(file: string): number {
+    // SQLite would create the file with the mode of the process.
+    closeSync(openSync(file, 'wx', 0o600))
+    return this.#attached(file, () => {
+      // A draft needs neither a journal nor a sync: after a failure it is deleted.
+      this.#db.exec(`pragma copy.page_size = ${PAGE_BYTES}; pragma copy.journal_mode = memory`)
+      this.#db.exec('pragma copy.synchronous = off; begin immediate')
+      // Creating the copy of a table takes longer than copying a few rows: skip empty tables.
+      const tables = stateTables.filter(
+        (it) => this.#db.prepare(`select 1 from main.${it} limit 1`).get() !== undefined,
+      )
+      for (const sql of this.#schema(tables)) this.#db.exec(sql)
+      for (const table of tables) this.#db.exec(`insert into copy.${table} select * from main.${table}`)
+      const { n } = this.#db.prepare('select count(*) as n from main.vouchers').get() as { n: number }
+      return n
+    })
+  }
+
+  #copyFrom(file: string): void {
+    this.#attached(file, () => {
+      this.#db.exec('begin immediate')
+      const copies = this.#db.prepare("select name from copy.sqlite_master where type = 'table'").all()
+      const names = (copies as { name: string }[]).map((it) => it.name)
+      withoutTriggers(this.#db, () => {
+        for (const table of stateTables) {
+          this.#db.exec(`delete from main.${table}`)
+          if (names.includes(table)) this.#db.exec(`insert into main.${table} select * from copy.${table}`)
+        }
+      })
+      for (const sql of releaseLeases) this.#db.exec(sql)
+    })
+  }
+
+  /** Commits what `work` began, with the file attached as `copy`. */
+  #attached<T>(file: string, work: () => T): T {
+    const db = this.#db
+    // A pragma for foreign keys has no effect inside a transaction.
+    db.exec(`attach '${file.replaceAll("'", "''")}' as copy; pragma copy.locking_mode = normal; pragma foreign_keys = off`)
+    try {
       const result = work()
       db.exec('commit')
       return result
     } catch (error) {
       rollBack(db)
-      throw this.#isDamaged(error) ? new SnapshotsDamaged(this.#file, { cause: error }) : error
+      throw error
     } finally {
-      db.exec('pragma foreign_keys = on')
-      this.#detach()
+      db.exec('pragma foreign_keys = on; detach copy')
     }
   }
 
-  /** Returns the space of removed copies. */
-  #free(): void {
-    if (this.list().length === 0) return rmSync(this.#file)
-    this.#attach()
-    this.#db.exec('vacuum snapshots')
-    this.#detach()
-  }
-
-  #attach(): void {
-    try {
-      // SQLite would create the file with the mode of the process.
-      closeSync(openSync(this.#file, 'a', 0o600))
-      this.#db.exec(
-        `attach '${this.#file.replaceAll("'", "''")}' as snapshots;
-         pragma snapshots.locking_mode = normal; pragma snapshots.synchronous = full`,
-      )
-    } catch (cause) {
-      if (isDamage(cause)) throw new SnapshotsDamaged(this.#file, { cause })
-      throw new StoreUnavailable('the file of the snapshots cannot be opened', { cause })
-    }
-  }
-
-  /** False if the store itself is damaged: a save reads it, and a restore writes it. */
-  #isDamaged(error: unknown): boolean {
-    if (!isDamage(error)) return false
-    try {
-      const found = this.#db.prepare('pragma snapshots.quick_check(1)').get() as { quick_check: string }
-      return found.quick_check !== 'ok'
-    } catch (found) {
-      return isDamage(found)
-    }
-  }
-
-  #detach(): void {
-    this.#db.exec('detach snapshots')
-  }
-
-  #find(name: string): Entry | undefined {
-    return this.#db.prepare('select * from snapshots.entries where name = ?').get(name) as Entry | undefined
-  }
-
-  #drop(entry: Entry | undefined): void {
-    if (entry === undefined) return
-    for (const name of this.#copies(entry)) this.#db.exec(`drop table snapshots.${name}`)
-    this.#db.prepare('delete from snapshots.entries where id = ?').run(entry.id)
-  }
-
-  /** Names of the tables with the copy. */
-  #copies({ id }: Entry): string[] {
-    const sql = "select name from snapshots.sqlite_master where type = 'table' and name like ? escape '!'"
-    const found = this.#db.prepare(sql).all(`${prefixOf(id)}%`.replaceAll('_', '!_')) as { name: string }[]
-    return found.map(({ name }) => name)
-  }
-
-  /** These tables and their indexes, tables first. */
-  #schema(tables: readonly string[]): SchemaObject[] {
+  /** SQL that creates copies of these tables and their indexes, tables first. */
+  #schema(tables: readonly string[]): string[] {
     const objects = this.#db
-      .prepare("select type, tbl_name, sql from main.sqlite_master where sql is not null order by type = 'index'")
-      .all() as (SchemaObject & { tbl_name: string })[]
-    return objects.filter(({ tbl_name }) => tables.includes(tbl_name))
+      .prepare(
+        `select tbl_name, sql from main.sqlite_master where type in ('table', 'index') and sql is not null
+         order by type = 'index'`,
+      )
+      .all() as { tbl_name: string; sql: string }[]
+    return objects
+      .filter(({ tbl_name }) => tables.includes(tbl_name))
+      .map(({ sql }) => sql.replace(/^create (table|index|unique index) /i, 'create $1 copy.'))
   }
 }
 
-const ENTRIES = `create table if not exists snapshots.entries (
-  id integer primary key, name text not null unique, saved_at integer not null, clock integer not null,
-  schema integer not null, vouchers integer not null) strict`
+const LF = 10
 
-const isDamage = (error: unknown) => ['damaged', 'not_a_database'].includes(sqliteProblemOf(error) ?? '')
+const nameOf = (file: string) => Buffer.from(file.slice(0, -'.db'.length), 'hex').toString()
 
-const prefixOf = (id: number) => `s${id}_`
-const copyOf = (id: number, table: string) => `snapshots.${prefixOf(id)}${table}`
+/** Adds the seal to a draft and writes it to the disk. */
+async function seal(draft: string, record: Omit<Seal, 'bytes' | 'sha256'>): Promise<void> {
+  const file = await open(draft, 'a')
+  try {
+    const { size: bytes } = await file.stat()
+    await file.appendFile(withSum({ ...record, bytes, sha256: await sha256Of(draft, bytes) }))
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
 
-const tableOf = (id: number, sql: string) =>
-  sql.replace(/^create table (\w+)/i, (_, table) => `create table ${copyOf(id, table)}`)
+/** Hashes the start of a file in parts of about 1 ms, so that calls run meanwhile. */
+async function sha256Of(path: string, bytes: number): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const part of createReadStream(path, { end: bytes - 1, highWaterMark: 1024 * 1024 })) hash.update(part)
+  return hash.digest('hex')
+}
 
-const indexOf = (id: number, sql: string) =>
-  sql.replace(
-    /^create (unique )?index (\w+) on (\w+)/i,
-    (_, unique = '', index, table) => `create ${unique}index ${copyOf(id, index)} on ${prefixOf(id)}${table}`,
-  )
+const unlessMissing =
+  <T>(value: T) =>
+  (error: unknown): T => {
+    if (codeOf(error) === 'ENOENT') return value
+    throw error
+  }
 
-const recordOf = ({ name, saved_at, clock, vouchers }: Entry): StoredSnapshot => ({ name, saved_at, clock, vouchers })
+const recordOf = ({ name, saved_at, clock, vouchers }: Seal): StoredSnapshot => ({ name, saved_at, clock, vouchers })

@@ -1,7 +1,8 @@
-import { columnOverrides } from '../move/tables.js'
-import type { StoredSnapshot } from '../snapshots.js'
+import { releaseLeases, type StoredSnapshot } from '../snapshots.js'
 import { inverseOf } from './changeset.js'
 import type { SqliteDatabase, SqliteSession } from './engine.js'
+import type { RunAlone } from './file-snapshots.js'
+import { withoutTriggers } from './triggers.js'
 
 interface Saved {
   readonly record: StoredSnapshot
@@ -12,48 +13,63 @@ interface Saved {
 /** Snapshots of a store in memory. A save copies nothing, and a restore undoes what changed since. */
 export class MemorySnapshots {
   readonly #db: SqliteDatabase
+  readonly #alone: RunAlone
   readonly #saved = new Map<string, Saved>()
 
-  constructor(db: SqliteDatabase) {
+  constructor(db: SqliteDatabase, alone: RunAlone) {
     this.#db = db
+    this.#alone = alone
   }
 
-  save(snapshot: Omit<StoredSnapshot, 'vouchers'>): StoredSnapshot {
-    this.remove(snapshot.name)
+  save(snapshot: Omit<StoredSnapshot, 'vouchers'>): Promise<StoredSnapshot> {
+    return this.#alone(() => this.#save(snapshot))
+  }
+
+  restore(name: string): Promise<StoredSnapshot | 'missing'> {
+    return this.#alone(() => this.#restore(name), true)
+  }
+
+  async list(): Promise<StoredSnapshot[]> {
+    const byAge = (a: StoredSnapshot, b: StoredSnapshot) => a.saved_at - b.saved_at || (a.name < b.name ? -1 : 1)
+    return [...this.#saved.values()].map((it) => it.record).sort(byAge)
+  }
+
+  async remove(name: string): Promise<StoredSnapshot | undefined> {
+    return this.#remove(name)
+  }
+
+  async close(): Promise<void> {
+    for (const name of this.#saved.keys()) this.#remove(name)
+  }
+
+  #save(snapshot: Omit<StoredSnapshot, 'vouchers'>): StoredSnapshot {
+    this.#remove(snapshot.name)
     const { n: vouchers } = this.#db.prepare('select count(*) as n from vouchers').get() as { n: number }
     const record = { ...snapshot, vouchers }
     this.#saved.set(snapshot.name, { record, session: this.#db.createSession() })
     return record
   }
 
-  restore(name: string): StoredSnapshot | 'missing' {
+  #restore(name: string): StoredSnapshot | 'missing' {
     const saved = this.#saved.get(name)
     if (saved === undefined) return 'missing'
     const changes = saved.session.changeset()
+    this.#db.exec('begin immediate')
     // Undoing is itself recorded by the sessions of the other snapshots, older and newer.
-    if (changes.length > 0 && !this.#db.applyChangeset(inverseOf(changes))) throw new Error(`cannot return to ${name}`)
-    for (const [table, overrides] of Object.entries(columnOverrides)) {
-      const sets = Object.entries(overrides).map(([column, value]) => `${column} = ${value}`)
-      this.#db.exec(`update ${table} set ${sets.join(', ')} where lease_until is not null`)
-    }
+    withoutTriggers(this.#db, () => {
+      if (changes.length > 0 && !this.#db.applyChangeset(inverseOf(changes))) throw new Error(`cannot return to ${name}`)
+    })
+    for (const sql of releaseLeases) this.#db.exec(sql)
+    this.#db.exec('commit')
     saved.session.close()
     saved.session = this.#db.createSession()
     return saved.record
   }
 
-  list(): StoredSnapshot[] {
-    const byAge = (a: StoredSnapshot, b: StoredSnapshot) => a.saved_at - b.saved_at || (a.name < b.name ? -1 : 1)
-    return [...this.#saved.values()].map((it) => it.record).sort(byAge)
-  }
-
-  remove(name: string): StoredSnapshot | undefined {
+  #remove(name: string): StoredSnapshot | undefined {
     const saved = this.#saved.get(name)
     this.#saved.delete(name)
     saved?.session.close()
     return saved?.record
-  }
-
-  close(): void {
-    for (const name of this.#saved.keys()) this.remove(name)
   }
 }

@@ -200,36 +200,33 @@ export function openSqliteStore(path: string): Store {
   async function runAlone<T>(work: () => T, writesStore = false): Promise<T> {
     if (closed) throw new StoreUnavailable('the database is closed')
     while (reads.length + writes.length > 0) drain()
+    // A deletion of all rows that SQLite compiled before a session would not be recorded by it.
+    prepared.clear()
     try {
       if (broken !== null) throw broken
       return work()
     } catch (cause) {
+      rollBack(db)
       const problem = sqliteProblemOf(cause)
       if (problem === null) throw cause
       // The next operation of the store finds damage of the store itself.
       if (writesStore && problem === 'io') broken = cause as Error
-      rollBack(db)
       throw new StoreUnavailable('the snapshot could not be written or read', { cause })
+    } finally {
+      if (writesStore) memo?.clear()
     }
   }
 
-  const copies = path === ':memory:' ? new MemorySnapshots(db) : new FileSnapshots(db, path)
+  const copies = path === ':memory:' ? new MemorySnapshots(db, runAlone) : new FileSnapshots(db, path, runAlone)
   const snapshots: StoreSnapshots = {
-    save: (snapshot) =>
-      runAlone(() => {
-        // A deletion of all rows that SQLite compiled earlier would not be recorded.
-        prepared.clear()
-        return copies.save(snapshot)
-      }),
-    restore: (name) =>
-      runAlone(() => {
-        const restored = copies.restore(name)
-        memo?.clear()
-        if (typeof restored === 'object') notifyListeners(STATE_REPLACED)
-        return restored
-      }, true),
-    list: () => runAlone(() => copies.list()),
-    remove: (name) => runAlone(() => copies.remove(name)),
+    save: (snapshot) => copies.save(snapshot),
+    async restore(name) {
+      const restored = await copies.restore(name)
+      if (typeof restored === 'object') notifyListeners(STATE_REPLACED)
+      return restored
+    },
+    list: () => copies.list(),
+    remove: (name) => copies.remove(name),
     clear: (plant) => enqueue(writes, () => clearState(plant)),
   }
 
@@ -272,7 +269,7 @@ export function openSqliteStore(path: string): Store {
       if (closed) return
       closed = true
       while (reads.length + writes.length > 0) drain()
-      copies.close()
+      await copies.close()
       if (broken === null) closeSqliteFile(db, path)
       else closeDatabase(db)
     },
