@@ -181,7 +181,9 @@ export class FileSnapshots {
   #attached<T>(file: string, work: () => T): T {
     const db = this.#db
     // A pragma for foreign keys has no effect inside a transaction.
-    db.exec(`attach '${file.replaceAll("'", "''")}' as copy; pragma copy.locking_mode = normal; pragma foreign_keys = off`)
+    db.exec(
+      `attach '${file.replaceAll("'", "''")}' as copy; pragma copy.locking_mode = normal; pragma foreign_keys = off`,
+    )
     try {
       const result = work()
       db.exec('commit')

@@ -57,7 +57,8 @@ export class MemorySnapshots {
     this.#db.exec('begin immediate')
     // Undoing is itself recorded by the sessions of the other snapshots, older and newer.
     withoutTriggers(this.#db, () => {
-      if (changes.length > 0 && !this.#db.applyChangeset(inverseOf(changes))) throw new Error(`cannot return to ${name}`)
+      if (changes.length > 0 && !this.#db.applyChangeset(inverseOf(changes)))
+        throw new Error(`cannot return to ${name}`)
     })
     for (const sql of releaseLeases) this.#db.exec(sql)
     this.#db.exec('commit')

@@ -1,11 +1,10 @@
-import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import process from 'node:process'
 import { contract } from '../../../src/contract/index.js'
 import type { IssuedVoucher } from '../../../src/contract/vouchers.js'
 import type { ApiResponse } from '../../support/server/client.js'
 import { codeOf, newTenant, type Tenant } from '../../support/server/tenant.js'
+import { fill, mountSmall } from '../../support/small-disk.js'
 import { CallLog } from '../call-log.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
 import { clerks, retryUnresolved, send } from '../clients.js'
@@ -17,35 +16,6 @@ const DISK_MIB = 24
 const RECOVERY_MS_MAX = 5_000
 const REFUSALS_MIN = 40
 const READS = 'a voucher was verified on the full disk'
-
-/** Mounts a small file system in memory, or returns the reason why this user may not mount one. */
-function mountSmall(at: string): { unmount(): void } | { skipped: string } {
-  if (process.platform !== 'linux') return { skipped: 'a small tmpfs needs Linux' }
-  mkdirSync(at)
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MIB}m`, 'none', at], { stdio: 'pipe' })
-  } catch (error) {
-    return {
-      skipped: `no tmpfs can be mounted here (it takes root): ${String((error as Error).message)
-        .split('\n')
-        .at(-2)}`,
-    }
-  }
-  return { unmount: () => execFileSync('umount', [at]) }
-}
-
-/** Fills a file system until `leftKib` KiB are free; returns the path of the file. */
-function fill(disk: string, leftKib: number): string {
-  const path = join(disk, 'ballast')
-  const file = openSync(path, 'w')
-  const { bavail, bsize } = statfsSync(disk)
-  const zeros = Buffer.alloc(64 * 1024)
-  for (let left = bavail * bsize - leftKib * 1024; left > 0; left -= zeros.length) {
-    writeSync(file, zeros, 0, Math.min(left, zeros.length))
-  }
-  closeSync(file)
-  return path
-}
 
 export const fullDisk: Campaign = {
   row: 'R5',
@@ -60,7 +30,7 @@ export const fullDisk: Campaign = {
 
   async run({ quick, patience, random, folder, root, sometimes, say }: Run) {
     const disk = join(folder, 'disk')
-    const mounted = mountSmall(disk)
+    const mounted = mountSmall(disk, DISK_MIB)
     if ('skipped' in mounted) return mounted
     try {
       const dataDir = join(disk, 'data')
