@@ -139,7 +139,8 @@ export const advice: Readonly<Record<FailureCode | ClientCode, string>> = {
   REQUEST_REPLAYED:
     'Repeat it: each call is encrypted anew. If it fails again, something between sends requests twice.',
   SNAPSHOT_OUTDATED: 'Remove it and save another one: `voucherctl platform snapshots list`.',
-  SNAPSHOTS_DAMAGED: 'Delete the file voucherctl.db.snapshots in the data folder: `voucherctl server status`.',
+  SNAPSHOTS_DAMAGED:
+    'Delete the file of the snapshot in voucherctl.db.snapshots of the data folder: `voucherctl server status`.',
   DATABASE_SHARED: 'Stop the other servers of the database, or accept that they change too, and repeat with --yes.',
   PAGE_OFF: 'Start the server on this machine only, without --host: `voucherctl server start`.',
   TEST_CLOCK_OFF: 'Start the server with a test clock: `voucherctl server start --test-clock`.',
@@ -237,8 +238,8 @@ const withIds: Readonly<Partial<Record<string, (id: Ids) => string | undefined>>
   // A server may send any path: suggest a deletion only of a file of this name.
   SNAPSHOTS_DAMAGED: (id) =>
     join(id('file'), (it) =>
-      /[/\\]voucherctl\.db\.snapshots$/.test(it)
-        ? `Delete the file on the machine of the server, which may continue to run; all snapshots are lost: \`rm ${shellWord(it)}\`.`
+      /[/\\]voucherctl\.db\.snapshots([/\\][0-9a-f]+\.db)?$/.test(it)
+        ? `Delete the file on the machine of the server, which may continue to run; its snapshot is lost: \`rm ${shellWord(it)}\`.`
         : undefined,
     ),
   DELIVERY_NOT_RETRYABLE: (id) =>

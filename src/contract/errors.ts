@@ -115,7 +115,7 @@ export const failures = {
   SECURE_SESSION_MISMATCH: secure(rule(409, 'The session does not belong to this key.', 'Read bootstrap again, negotiate, and repeat once.')),
   REQUEST_REPLAYED: secure(rule(409, 'This envelope was already processed.', 'Use a new rid and a new IV for every request.')),
   SNAPSHOT_OUTDATED: rule(409, 'Another version of the server saved this snapshot.', 'Remove it and save another one.'),
-  SNAPSHOTS_DAMAGED: rule(409, 'The file with the snapshots of the server is damaged; the state of the server is not in it.', 'Delete the file in details.file; its snapshots are lost.'),
+  SNAPSHOTS_DAMAGED: rule(409, 'The file of a snapshot is damaged; the state of the server is not in it.', 'Delete the file in details.file, or save a snapshot of this name.'),
   DATABASE_SHARED: rule(409, 'Other servers may use this database.', 'Send shared: true to replace the state of all of them.'),
   PAGE_OFF: rule(409, 'This server has no page.', 'Start it without --host: a page is for a server that only its own machine reaches.'),
   TEST_CLOCK_OFF: rule(409, 'This server does not run on a test clock.', 'Start it with --test-clock.'),

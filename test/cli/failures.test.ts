@@ -34,8 +34,9 @@ test('hints that name ids of the call or the response can be run', async () => {
 
 test('hint for a damaged snapshot file deletes it only if it has the name of a snapshot file', () => {
   const hint = (file: string) => adviceFor('SNAPSHOTS_DAMAGED', { details: { file }, input: {} })
-  expect(hint('/my data/voucherctl.db.snapshots')).toContain("`rm '/my data/voucherctl.db.snapshots'`")
-  for (const file of ['/home/me/.profile', '/home/me/x; rm voucherctl.db.snapshots'])
+  for (const file of ['/my data/voucherctl.db.snapshots/6f6e65.db', '/my data/voucherctl.db.snapshots'])
+    expect(hint(file)).toContain(`\`rm '${file}'\``)
+  for (const file of ['/home/me/.profile', '/x; rm voucherctl.db.snapshots', '/x/voucherctl.db.snapshots/../keys.json'])
     expect(hint(file)).not.toContain('rm ')
 })
 

@@ -141,7 +141,7 @@ const common: Partial<Record<FailureCode, Produce>> = {
   },
   SNAPSHOTS_DAMAGED: (scene) => {
     const damaged = async () => {
-      throw new SnapshotsDamaged('/data/voucherctl.db.snapshots', {})
+      throw new SnapshotsDamaged('/data/voucherctl.db.snapshots/6f6e65.db')
     }
     const calls = { list: damaged, save: damaged, restore: damaged, remove: damaged }
     return scene.send({ to: scene.twin({ snapshots: Object.assign(new Snapshots(scene.server.deps), calls) }) })

@@ -1,11 +1,13 @@
 import type { Campaign } from '../campaign.js'
 import { clockJumps } from './clock-jumps.js'
 import { damagedFiles } from './damaged-files.js'
+import { damagedSnapshots } from './damaged-snapshots.js'
 import { databaseAway } from './database-away.js'
 import { droppedResponses } from './dropped-responses.js'
 import { failingFsync } from './failing-fsync.js'
 import { fullDisk } from './full-disk.js'
 import { kill } from './kill.js'
+import { largeSnapshots } from './large-snapshots.js'
 import { overload } from './overload.js'
 import { pageOpen } from './page-open.js'
 import { powerLoss } from './power-loss.js'
@@ -23,6 +25,8 @@ export const campaigns: readonly Campaign[] = [
   fullDisk,
   failingFsync,
   damagedFiles,
+  damagedSnapshots,
+  largeSnapshots,
   powerLoss,
   clockJumps,
   sigterm,
