@@ -2,11 +2,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createClient } from '../../src/client/index.js'
 import { contract } from '../../src/contract/index.js'
 import { Faults } from '../../src/server/faults.js'
+import { Gate } from '../../src/server/gate.js'
 import { createLimits } from '../../src/server/limits.js'
 import type { ServerOptions } from '../../src/server/options.js'
 import { Snapshots } from '../../src/server/snapshots.js'
 import { all, run } from '../../src/store/operation.js'
 import { createInProcessTransport } from '../../src/testing/transport.js'
+import { wireSession } from '../support/secure/wire.js'
 import { DAY_MS, START_MS, type TestApp, testApp, testDeps, testFaultSources } from '../support/server/app.js'
 import { type Caller, callerOf } from '../support/server/client.js'
 import { newReceiver, until } from '../support/server/deliveries.js'
@@ -191,13 +193,57 @@ describe('calls in flight', () => {
     expect(order).toEqual(['paused with 1', 'resumed', 'done with 0'])
   })
 
-  it('a restore ends a waiting poll with an empty result', async () => {
-    await snapshots.save('one')
-    const poll = bot(contract.bots.updates, { timeout: 50 })
-    await polls.waits(1)
-    await snapshots.restore('one')
-    expect((await poll).data.items).toEqual([])
+  // The limit of the test is shorter than the poll, so it fails if the poll ends with its own time.
+  it.each(['reset', 'restore'] as const)(
+    'a %s ends a waiting poll with an empty result',
+    { timeout: 25_000 },
+    async (how) => {
+      await snapshots.save('one')
+      const poll = bot(contract.bots.updates, { timeout: 50 })
+      await polls.waits(1)
+      await (how === 'reset' ? snapshots.reset() : snapshots.restore('one'))
+      expect((await poll).data.items).toEqual([])
+    },
+  )
+
+  it('a call during a long restore gets 503 with Retry-After, and a call after it sees the restored state', async () => {
+    const deps = testDeps({ gate: new Gate(0) })
+    const slow = new Snapshots(deps, seed)
+    const other = testApp({ ...deps, snapshots: slow })
+    await slow.reset()
+    await slow.save('one')
+    let finish = () => {}
+    const pausing = new Promise<void>((paused) => {
+      slow.include({ pause: () => (paused(), new Promise((resolve) => (finish = resolve))), resume: () => {} })
+    })
+    const list = () => callerOf(other.send, seedToken)(contract.templates.list, {})
+    const restore = slow.restore('one')
+    await pausing
+    const meanwhile = await list()
+    expect([meanwhile.status, meanwhile.code, meanwhile.headers['retry-after']]).toEqual([
+      503,
+      'SERVICE_UNAVAILABLE',
+      '1',
+    ])
+    finish()
+    await restore
+    expect((await list()).status).toBe(200)
+    await other.close()
+    await deps.store.close()
   })
+
+  it.each(['reset', 'restore'] as const)(
+    'a %s ends encrypted sessions: a call in an old one is refused',
+    async (how) => {
+      await server.app.ready()
+      await snapshots.save('one')
+      const session = await wireSession(server.send, { origin: 'https://page.test' })
+      const call = () => server.send(session.seal({ method: 'GET', path: contract.templates.list.path }))
+      expect((await call()).status).toBe(200)
+      await (how === 'reset' ? snapshots.reset() : snapshots.restore('one'))
+      expect((await call()).code).toBe('SECURE_SESSION_EXPIRED')
+    },
+  )
 
   it('a call that waited for a reset is refused if its token is gone', async () => {
     const { data: token } = await callerOf(server.send, await jwt())(contract.tokens.create, {
