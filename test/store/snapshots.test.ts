@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { stateTables } from '../../src/store/move/tables.js'
 import { all, inserting, type Op, type Row, run } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
+import { onPostgres } from '../support/store/engine-name.js'
 import { beforeEachStore, engines } from '../support/store/engines.js'
 import { templateRow, voucherRow } from '../support/store/rows.js'
 
@@ -134,5 +135,33 @@ describe.each(engines)('Snapshots on $name', ({ create }) => {
     expect(await leased()).toEqual({ status: 'delivering', ready: 0, lease_until: 99 })
     await store.snapshots.restore('one')
     expect(await leased()).toEqual({ status: 'pending', ready: 1, lease_until: null })
+  })
+
+  it('a restore runs no trigger for the rows that it copies, and keeps the triggers', async () => {
+    // The trigger changes a table that is restored before its own.
+    const change = "update templates set name = name || '+'"
+    const trigger = onPostgres
+      ? `create function noted() returns trigger language plpgsql as $$ begin ${change}; return null; end $$;
+         create trigger noted after insert or delete on bot_calls for each row execute function noted()`
+      : `create trigger noted after insert on bot_calls begin ${change}; end`
+    const names = async () =>
+      (await store.read(() => all<{ name: string }>('select name from templates'))).map((it) => it.name)
+    const count = (minute: number) =>
+      store.write(() => run("insert into bot_calls values ('bot_1', $1, 'get', 200, '', 1)", [minute]))
+    for (const sql of trigger.split(/;(?=\s*create trigger)/)) await store.write(() => run(sql))
+    try {
+      await store.write(() => insertTemplate(templateRow({ name: 'Tea' })))
+      await count(1)
+      await store.snapshots.save(at('one'))
+      await count(2)
+      for (let time = 0; time < 2; time++) {
+        await store.snapshots.restore('one')
+        expect(await names()).toEqual(['Tea+'])
+      }
+      await count(3)
+      expect(await names()).toEqual(['Tea++'])
+    } finally {
+      if (onPostgres) await store.write(() => run('drop function noted cascade'))
+    }
   })
 })

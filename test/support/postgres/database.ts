@@ -66,5 +66,5 @@ const DROP_ALL = 'drop schema public cascade; create schema public'
 export const DELETE_ALL = `do $$ declare it text; begin
   set local session_replication_role = replica;
   for it in select tablename from pg_tables where schemaname = 'public' and tablename <> 'voucherctl_schema'
-  loop execute 'delete from ' || quote_ident(it); end loop;
+  loop execute case when it like 'snapshot\\_%' then 'drop table ' else 'delete from ' end || quote_ident(it); end loop;
 end $$`
