@@ -13,6 +13,8 @@ import { timeouts } from './pool.js'
 const SAVE_MS_MAX = 120_000
 /** A restore takes 15 times as long as its save, because it writes the indexes too. */
 const RESTORE_MS_MAX = 30 * SAVE_MS_MAX
+/** Size of a copy (about 10,000 vouchers) from which building its indexes anew takes less time than maintaining them. */
+const LARGE_BYTES = 4 * 1024 * 1024
 /** Maximum attempts of a restore that deadlocks with calls of other processes. */
 const RUNS_MAX = 3
 
@@ -150,16 +152,38 @@ async function save(client: Client, { name, saved_at, clock }: Omit<StoredSnapsh
 
 /** Deletes instead of truncating: transactions that began before then see the old rows instead of none. */
 async function restore(client: Client, entry: Entry): Promise<void> {
-  await client.query(lockState)
+  const indexes = await rebuiltIndexes(client, entry)
+  await client.query(indexes.length === 0 ? lockState : lockState.replace('exclusive', 'access exclusive'))
   // A trigger that follows changes, such as one that counts, would run for each row; its own table is copied as well.
   const triggers = (verb: string) => stateTables.map((it) => `alter table ${it} ${verb} trigger user`).join('; ')
   await client.query(triggers('disable'))
+  for (const { drop } of indexes) await client.query(drop)
   for (const table of replacedTables.toReversed()) await client.query(`delete from ${table}`)
   for (const table of stateTables) await client.query(`insert into ${table} select * from ${copyOf(entry, table)}`)
+  for (const { create } of indexes) await client.query(create)
   await client.query(triggers('enable'))
   for (const sql of releaseLeases) await client.query(sql)
   // Without new statistics, PostgreSQL could keep plans that it made for much smaller tables.
   await client.query(`analyze ${stateTables.join(', ')}`)
+}
+
+/**
+ * Returns SQL for the indexes of tables with large copies. PostgreSQL builds such an index several times faster than it
+ * adds each row to it. A primary key stays: its rows come in order, and foreign keys need it. So do the indexes of a
+ * partitioned table.
+ */
+async function rebuiltIndexes(client: Client, entry: Entry): Promise<{ drop: string; create: string }[]> {
+  const sql = `
+    select case when c.oid is null then format('drop index %s', i.indexrelid::regclass)
+        else format('alter table %s drop constraint %I', t.oid::regclass, c.conname) end as drop,
+      case when c.oid is null then pg_get_indexdef(i.indexrelid)
+        else format('alter table %s add constraint %I %s', t.oid::regclass, c.conname, pg_get_constraintdef(c.oid))
+      end as create
+    from pg_index i join pg_class t on t.oid = i.indrelid and t.relkind = 'r'
+    left join pg_constraint c on c.conindid = i.indexrelid and c.contype = 'u'
+    where t.oid = any($1::text[]::regclass[]) and not i.indisprimary
+      and pg_relation_size(to_regclass($2 || t.relname)) > ${LARGE_BYTES}`
+  return (await client.query<{ drop: string; create: string }>(sql, [stateTables, copyOf(entry, '')])).rows
 }
 
 async function drop(client: Client, entry: Entry | undefined): Promise<void> {

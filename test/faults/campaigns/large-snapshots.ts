@@ -72,7 +72,7 @@ class Callers {
       } else if (response?.status === 503 && response.headers['retry-after'] !== undefined) {
         this.refused[server] = (this.refused[server] ?? 0) + 1
       } else if (response !== null) this.wrong.push(`a call got ${response.status} ${response.text}`)
-      await wait(5)
+      await wait(20)
     }
   }
 }
@@ -95,7 +95,7 @@ export const largeSnapshots: Campaign = {
   states: [MEANWHILE, ROLLED_BACK],
 
   async run({ quick, patience, random, folder, root, sometimes, say }: Run) {
-    const count = quick ? 5_000 : 1_000_000
+    const count = quick ? 20_000 : 1_000_000
     const broken: string[] = []
     const expect = (holds: boolean, otherwise: string) => void (holds || broken.push(otherwise))
     const postgres = await startPostgres({ durable: true, flags: ['wal_level=replica'] })
