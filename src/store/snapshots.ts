@@ -46,6 +46,9 @@ export interface StoreSnapshots {
   clear(plant: () => Op<unknown>): Promise<void>
 }
 
+/** Order of a list: oldest first, then by name. */
+export const byAge = (a: StoredSnapshot, b: StoredSnapshot) => a.saved_at - b.saved_at || (a.name < b.name ? -1 : 1)
+
 /** SQL that gives up the deliveries that were claimed when the state was saved; run after a restore, with triggers. */
 export const releaseLeases = Object.entries(columnOverrides).map(([table, overrides]) => {
   const sets = Object.entries(overrides).map(([column, value]) => `${column} = ${value}`)

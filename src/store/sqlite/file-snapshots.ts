@@ -6,7 +6,7 @@ import { codeOf } from '../../files/error-code.js'
 import { parseLine, withSum } from '../../files/summed-lines.js'
 import { syncFolder } from '../../files/sync-folder.js'
 import { stateTables } from '../move/tables.js'
-import { releaseLeases, SnapshotsDamaged, type StoredSnapshot } from '../snapshots.js'
+import { byAge, releaseLeases, SnapshotsDamaged, type StoredSnapshot } from '../snapshots.js'
 import { StoreUnavailable } from '../store.js'
 import { rollBack, type SqliteDatabase } from './engine.js'
 import { migrations } from './migrations.js'
@@ -20,8 +20,8 @@ interface Seal extends StoredSnapshot {
   readonly sha256: string
 }
 
-/** Runs `work` between the operations of the store. @param writesStore whether it changes the store */
-export type RunAlone = <T>(work: () => T, writesStore?: boolean) => Promise<T>
+/** Runs `work` between the operations of the store. */
+type RunAlone = <T>(work: () => T, writesStore?: boolean) => Promise<T>
 
 /** Page size of the copies; the rest of the length of a file is the length of its seal. */
 const PAGE_BYTES = 4_096
@@ -83,7 +83,6 @@ export class FileSnapshots {
       const files = await readdir(this.#folder).catch(unlessMissing([]))
       const names = files.filter((it) => /^([0-9a-f]{2})+\.db$/.test(it)).map(nameOf)
       const found = await Promise.all(names.map((it) => this.#read(it)))
-      const byAge = (a: StoredSnapshot, b: StoredSnapshot) => a.saved_at - b.saved_at || (a.name < b.name ? -1 : 1)
       return found.flatMap((it) => (it === undefined ? [] : recordOf(it))).sort(byAge)
     })
   }
@@ -101,8 +100,8 @@ export class FileSnapshots {
   }
 
   /** Resolves when nothing runs. */
-  async close(): Promise<void> {
-    await this.#last
+  close(): Promise<unknown> {
+    return this.#last
   }
 
   /** Runs one operation after the other. */

@@ -1,7 +1,6 @@
-import { releaseLeases, type StoredSnapshot } from '../snapshots.js'
+import { byAge, releaseLeases, type StoredSnapshot } from '../snapshots.js'
 import { inverseOf } from './changeset.js'
 import type { SqliteDatabase, SqliteSession } from './engine.js'
-import type { RunAlone } from './file-snapshots.js'
 import { withoutTriggers } from './triggers.js'
 
 interface Saved {
@@ -13,44 +12,21 @@ interface Saved {
 /** Snapshots of a store in memory. A save copies nothing, and a restore undoes what changed since. */
 export class MemorySnapshots {
   readonly #db: SqliteDatabase
-  readonly #alone: RunAlone
   readonly #saved = new Map<string, Saved>()
 
-  constructor(db: SqliteDatabase, alone: RunAlone) {
+  constructor(db: SqliteDatabase) {
     this.#db = db
-    this.#alone = alone
   }
 
-  save(snapshot: Omit<StoredSnapshot, 'vouchers'>): Promise<StoredSnapshot> {
-    return this.#alone(() => this.#save(snapshot))
-  }
-
-  restore(name: string): Promise<StoredSnapshot | 'missing'> {
-    return this.#alone(() => this.#restore(name), true)
-  }
-
-  async list(): Promise<StoredSnapshot[]> {
-    const byAge = (a: StoredSnapshot, b: StoredSnapshot) => a.saved_at - b.saved_at || (a.name < b.name ? -1 : 1)
-    return [...this.#saved.values()].map((it) => it.record).sort(byAge)
-  }
-
-  async remove(name: string): Promise<StoredSnapshot | undefined> {
-    return this.#remove(name)
-  }
-
-  async close(): Promise<void> {
-    for (const name of this.#saved.keys()) this.#remove(name)
-  }
-
-  #save(snapshot: Omit<StoredSnapshot, 'vouchers'>): StoredSnapshot {
-    this.#remove(snapshot.name)
+  save(snapshot: Omit<StoredSnapshot, 'vouchers'>): StoredSnapshot {
+    this.remove(snapshot.name)
     const { n: vouchers } = this.#db.prepare('select count(*) as n from vouchers').get() as { n: number }
     const record = { ...snapshot, vouchers }
     this.#saved.set(snapshot.name, { record, session: this.#db.createSession() })
     return record
   }
 
-  #restore(name: string): StoredSnapshot | 'missing' {
+  restore(name: string): StoredSnapshot | 'missing' {
     const saved = this.#saved.get(name)
     if (saved === undefined) return 'missing'
     const changes = saved.session.changeset()
@@ -67,10 +43,18 @@ export class MemorySnapshots {
     return saved.record
   }
 
-  #remove(name: string): StoredSnapshot | undefined {
+  list(): StoredSnapshot[] {
+    return [...this.#saved.values()].map((it) => it.record).sort(byAge)
+  }
+
+  remove(name: string): StoredSnapshot | undefined {
     const saved = this.#saved.get(name)
     this.#saved.delete(name)
     saved?.session.close()
     return saved?.record
+  }
+
+  close(): void {
+    for (const name of this.#saved.keys()) this.remove(name)
   }
 }

@@ -200,8 +200,6 @@ export function openSqliteStore(path: string): Store {
   async function runAlone<T>(work: () => T, writesStore = false): Promise<T> {
     if (closed) throw new StoreUnavailable('the database is closed')
     while (reads.length + writes.length > 0) drain()
-    // A deletion of all rows that SQLite compiled before a session would not be recorded by it.
-    prepared.clear()
     try {
       if (broken !== null) throw broken
       return work()
@@ -217,7 +215,7 @@ export function openSqliteStore(path: string): Store {
     }
   }
 
-  const copies = path === ':memory:' ? new MemorySnapshots(db, runAlone) : new FileSnapshots(db, path, runAlone)
+  const copies = path === ':memory:' ? inMemory(new MemorySnapshots(db)) : new FileSnapshots(db, path, runAlone)
   const snapshots: StoreSnapshots = {
     save: (snapshot) => copies.save(snapshot),
     async restore(name) {
@@ -228,6 +226,21 @@ export function openSqliteStore(path: string): Store {
     list: () => copies.list(),
     remove: (name) => copies.remove(name),
     clear: (plant) => enqueue(writes, () => clearState(plant)),
+  }
+
+  function inMemory(memory: MemorySnapshots) {
+    return {
+      save: (snapshot: Parameters<MemorySnapshots['save']>[0]) =>
+        runAlone(() => {
+          // A deletion of all rows that SQLite compiled earlier would not be recorded.
+          prepared.clear()
+          return memory.save(snapshot)
+        }),
+      restore: (name: string) => runAlone(() => memory.restore(name), true),
+      list: () => runAlone(() => memory.list()),
+      remove: (name: string) => runAlone(() => memory.remove(name)),
+      close: async () => memory.close(),
+    }
   }
 
   function notifyListeners(subject: string): void {

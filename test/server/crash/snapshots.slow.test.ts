@@ -5,13 +5,14 @@ import { callerOf } from '../../support/server/client.js'
 import { inFolder } from '../../support/server/server.js'
 import { newTenant } from '../../support/server/tenant.js'
 
-it('a server killed while it saves snapshots keeps each acknowledged one whole', async () => {
+it('a server killed while it saves, restores and removes snapshots keeps each acknowledged one whole', async () => {
   await inFolder(async (folder) => {
     let server: ServerChild = await startServerChild(folder)
     const tenant = await newTenant(server)
     const template = await tenant.template()
     for (let count = 0; count < 50; count++) await tenant.issue(template.id)
-    const acknowledged = new Set<string>()
+    const acknowledged = new Set(['kept'])
+    await tenant.operator(contract.platform.saveSnapshot, { name: 'kept' })
     for (let round = 0; round < 6; round++) {
       const operate = callerOf(server.send, server.operatorKey)
       let [begun, done] = [0, 0]
@@ -26,7 +27,14 @@ it('a server killed while it saves snapshots keeps each acknowledged one whole',
           if (done > round) killing ??= server.kill()
         }
       }
-      await Promise.allSettled([save(), save()])
+      const restoreAndRemove = async () => {
+        while (killing === undefined) {
+          await operate(contract.platform.restoreSnapshot, { name: 'kept' })
+          await operate(contract.platform.saveSnapshot, { name: 'passing' })
+          await operate(contract.platform.removeSnapshot, { name: 'passing' })
+        }
+      }
+      await Promise.allSettled([save(), save(), restoreAndRemove()])
       await killing
       server = await startServerChild(folder)
       const again = callerOf(server.send, server.operatorKey)
