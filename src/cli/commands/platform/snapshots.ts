@@ -11,6 +11,7 @@ const key = 'name'
 const vouchers = (count: number) => `${count} ${count === 1 ? 'voucher' : 'vouchers'}`
 const replacing = [
   'Calls in flight end first, and later ones wait. On PostgreSQL, which other servers may use, it needs --yes.',
+  'A restore of 1,000,000 vouchers takes up to two minutes: pass --timeout 5m.',
   ...notes,
 ]
 
