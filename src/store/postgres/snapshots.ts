@@ -102,8 +102,7 @@ export class PostgresSnapshots implements StoreSnapshots {
       this.#open.add(client)
       try {
         await client.connect()
-        // PostgreSQL then ends the transaction of a killed process within a second. Versions before 14 end it later.
-        await client.query("set client_connection_check_interval = '1s'").catch(() => {})
+        for (const sql of SETTINGS) await client.query(sql).catch(() => {})
         // Before the transaction, whose view of the tables must begin after the lock.
         await client.query(HOLD_MIGRATIONS)
         await client.query(begin)
@@ -123,6 +122,12 @@ export class PostgresSnapshots implements StoreSnapshots {
     }
   }
 }
+
+/**
+ * Settings, each without effect where PostgreSQL lacks it. It ends the transaction of a killed process within a second
+ * (before version 14: after its statement), and writes copies to the disk steadily, so that commits of calls do not wait.
+ */
+const SETTINGS = ["set client_connection_check_interval = '1s'", "set backend_flush_after = '512kB'"]
 
 const LIST = "select to_regclass('snapshot_list') as list"
 

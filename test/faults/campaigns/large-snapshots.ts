@@ -116,6 +116,10 @@ export const largeSnapshots: Campaign = {
       const callers = (name: string) =>
         new Callers([tenantAt(first, tenant), tenantAt(second, tenant)], id, name, codeOf(honest))
 
+      const alone = callers('alone')
+      await wait(quick ? 200 : 5_000)
+      await alone.end()
+
       say('saving')
       const beside = callers('save')
       const saved = await measured(first, () => operate()(contract.platform.saveSnapshot, { name: 'one' }))
@@ -203,6 +207,7 @@ export const largeSnapshots: Campaign = {
           'save in s': saved.s,
           'calls beside the save': beside.succeeded,
           'longest of them in ms': Math.round(beside.longest),
+          'longest without a save in ms': Math.round(alone.longest),
           'restores in s': times.join(', '),
           'calls with 503 meanwhile': refused,
           'memory grown in MiB': Math.max(saved.grown, grown),
