@@ -41,6 +41,7 @@ const replacedTables = [...stateTables, ...transientTables]
 export class PostgresSnapshots implements StoreSnapshots {
   readonly #connected: Connected
   readonly #open = new Set<Client>()
+  #closed = false
 
   constructor(connected: Connected) {
     this.#connected = connected
@@ -91,12 +92,14 @@ export class PostgresSnapshots implements StoreSnapshots {
 
   /** Ends what runs; PostgreSQL rolls it back. */
   close(): void {
+    this.#closed = true
     for (const client of this.#open) client.connection.stream.destroy()
   }
 
   /** Runs `work` in a transaction, while no process saves, restores, removes, migrates or imports. */
   async #alone<T>(statementMs: number, begin: string, work: (client: Client) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
+      if (this.#closed) throw new StoreUnavailable('the database is closed')
       const client = new Client({ ...this.#connected.config, ...timeouts, statement_timeout: statementMs })
       client.on('error', () => {})
       this.#open.add(client)

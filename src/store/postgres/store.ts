@@ -69,13 +69,7 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
       return () => listeners.delete(entry)
     },
 
-    snapshots: {
-      save: (snapshot) => unlessClosed(() => copies.save(snapshot)),
-      restore: (name) => unlessClosed(() => copies.restore(name)),
-      list: () => copies.list(),
-      remove: (name) => unlessClosed(() => copies.remove(name)),
-      clear: (plant) => copies.clear(plant),
-    },
+    snapshots: copies,
 
     holdKeys: (keyIds) => listener.holdKeys(keyIds).catch(orUnusable),
 

@@ -23,7 +23,7 @@ async function locked(table: string) {
   }
 }
 
-it('a server killed during a restore changes nothing, and the other server goes on', async () => {
+it('a server killed during a restore changes nothing, and the other server continues', async () => {
   const tenant = await newTenant(servers.first)
   const { id } = await tenant.template()
   const voucher = await tenant.issue(id)

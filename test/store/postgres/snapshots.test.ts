@@ -119,6 +119,31 @@ describe('a restore', () => {
     expect(await ids()).toEqual(['tpl_1'])
   })
 
+  it('of a large table builds its indexes and constraints anew, exactly as they were', async () => {
+    const { url, first, ids, add } = await twoStores()
+    await add('tpl_1')
+    const row =
+      "to_jsonb(t) || jsonb_build_object('id', 'x' || n, 'external_template_id', n, 'metadata', repeat('x', 500))"
+    await query(
+      url,
+      `insert into templates select r.* from (select * from templates) t, generate_series(1, 9000) n,
+         jsonb_populate_record(null::templates, ${row}) r`,
+    )
+    const schema = `select indexrelid::regclass::text as name, indrelid::regclass::text as of, indisvalid,
+        pg_get_indexdef(indexrelid) as sql from pg_index where indrelid = 'templates'::regclass
+      union all select conname, '', true, pg_get_constraintdef(oid) from pg_constraint
+        where conrelid = 'templates'::regclass order by 1, 2`
+    const oids = "select indexrelid from pg_index where indrelid = 'templates'::regclass"
+    const [before, builtBefore] = [await query(url, schema), await query(url, oids)]
+    await first.snapshots.save(at('one'))
+    await query(url, 'delete from templates')
+    await first.snapshots.restore('one')
+    expect(await ids()).toHaveLength(9_001)
+    expect(await query(url, schema)).toEqual(before)
+    expect(await query(url, oids)).not.toEqual(builtBefore)
+    await expect(add('tpl_1')).rejects.toThrow()
+  })
+
   it('ends with the store of its process, and changes nothing', async () => {
     const { url, first, second, ids, add } = await twoStores()
     await first.snapshots.save(at('one'))
@@ -129,7 +154,7 @@ describe('a restore', () => {
     await lock.waits()
     await first.close()
     await refused
-    // Once PostgreSQL has noticed, writes go on while the other lock remains.
+    // PostgreSQL notices, and then other processes can write while the other lock remains.
     await second.write(() => run("update templates set name = 'changed'"))
     expect(await ids()).toEqual(['tpl_1'])
     await lock.release()
