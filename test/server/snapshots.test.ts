@@ -206,7 +206,7 @@ describe('calls in flight', () => {
     },
   )
 
-  it('a call during a long restore gets 503 with Retry-After, and a call after it sees the restored state', async () => {
+  it('a call during a long restore gets 503 with Retry-After, and a call after it succeeds', async () => {
     const deps = testDeps({ gate: new Gate(0) })
     const slow = new Snapshots(deps, seed)
     const other = testApp({ ...deps, snapshots: slow })

@@ -46,7 +46,7 @@ it('a server killed during a restore changes nothing, and the other server conti
   expect((await redeem()).status).toBe(200)
 })
 
-it('calls during a restore get 503 with Retry-After in all processes, and the list is still read', async () => {
+it('calls during a restore get 503 with Retry-After in all processes; the list is still read', async () => {
   const tenant = await newTenant(servers.first)
   const { id } = await tenant.template()
   await tenant.operator(contract.platform.saveSnapshot, { name: 'two' })
@@ -54,8 +54,11 @@ it('calls during a restore get 503 with Retry-After in all processes, and the li
   const url = await servers.url
   const [entry] = await query<{ id: number }>(url, "select id from snapshot_list where name = 'two'")
   const copy = `snapshot_${entry?.id}_bot_calls`
-  await query(url, `drop table ${copy}; create view ${copy} as select 'bot_1' as bot_id, 1 as minute, 'slow' as method,
-    200 as status, '' as code, 1 as calls from pg_sleep(9)`)
+  await query(
+    url,
+    `drop table ${copy}; create view ${copy} as select 'bot_1' as bot_id, 1 as minute, 'slow' as method,
+    200 as status, '' as code, 1 as calls from pg_sleep(9)`,
+  )
   const restore = tenant.operator(contract.platform.restoreSnapshot, { name: 'two', shared: true })
   const copying = `select 1 from pg_stat_activity where state = 'active' and query like 'insert into bot_calls%'`
   await until(async () => (await query(url, copying)).length > 0)
@@ -73,7 +76,7 @@ it('calls during a restore get 503 with Retry-After in all processes, and the li
   expect((await second.runtime(contract.vouchers.issue, issue)).status).toBe(201)
 })
 
-it('a save, restore or removal during a migration gets 503 and changes nothing; the list is still read', async () => {
+it('saves, restores and removals get 503 during a migration and change nothing', async () => {
   const tenant = await newTenant(servers.first)
   await tenant.operator(contract.platform.saveSnapshot, { name: 'four' })
   const migrating = new Client({ connectionString: await servers.url })

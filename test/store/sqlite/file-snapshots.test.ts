@@ -61,7 +61,7 @@ async function withSaved(check: (saved: Saved) => Promise<void>, count = 3): Pro
 
 const damaged = (file: string) => ({ name: 'SnapshotsDamaged', message: 'the file of a snapshot is damaged', file })
 
-it('snapshots survive a restart in files with mode 0600, whose folder ends with the last of them', async () => {
+it('snapshots survive a restart in files with mode 0600; their folder ends with the last one', async () => {
   await inFolder(async (folder) => {
     const path = join(folder, 'voucherctl.db')
     let store = openSqliteStore(path)
@@ -128,7 +128,7 @@ it.each<[string, (saved: Saved) => void]>([
   })
 })
 
-it('restore refuses a file with one flipped bit in any page or in its seal, and changes nothing', async () => {
+it('restore refuses a file with one flipped bit in a page or its seal, and changes nothing', async () => {
   await withSaved(async ({ store, path, file }) => {
     const bytes = readFileSync(file)
     const seal = bytes.length - (bytes.length % 4_096)
@@ -154,7 +154,7 @@ it('restore refuses a file with one flipped bit in any page or in its seal, and 
   })
 })
 
-it('a file of the earlier form in the place of the folder is damaged, and the store stays usable', async () => {
+it('a file of the earlier form in the place of the folder counts as damaged', async () => {
   await inFolder(async (data) => {
     const folder = join(data, 'voucherctl.db.snapshots')
     const { snapshots, close } = openSqliteStore(join(data, 'voucherctl.db'))
