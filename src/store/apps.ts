@@ -56,7 +56,7 @@ export function* list(accountId: string, request: PageRequest): Op<Page<Applicat
 /** Lists the applications of all accounts. */
 export function* listAll(request: PageRequest): Op<Page<Application>> {
   const { items, pagination } = yield* listPage<ApplicationRow, ApplicationRow>(
-    'applications',
+    'applications where true',
     [],
     request,
     (row) => row,

@@ -17,6 +17,8 @@ export interface Statement {
   readonly lock?: RowLock
   /** True for a statement of kind `one` that writes a row and returns it. */
   readonly changes?: true
+  /** Lets a read pause before this statement. */
+  readonly pauses?: boolean
   /** Lets an engine that is the only writer cache the row, which most calls read and few write. */
   readonly keep?: true
 }
@@ -69,6 +71,11 @@ export class Superseded extends Error {
 
 export function* one<R = Row>(sql: string, params: readonly Value[] = [], lock?: RowLock): Op<R | undefined> {
   return (yield lock === undefined ? { kind: 'one', sql, params } : { kind: 'one', sql, params, lock }) as R | undefined
+}
+
+/** Reads one row of a read with many statements, before which the store may serve other calls. */
+export function* oneLater<R = Row>(sql: string, params: readonly Value[], pauses = true): Op<R | undefined> {
+  return (yield { kind: 'one', sql, params, pauses }) as R | undefined
 }
 
 /** Reads one row, which the store may cache between reads; the cached row is never stale. */

@@ -4,7 +4,7 @@ import type { Template } from '../contract/templates.js'
 import type { ApplicationRow, TemplateRow } from '../domain/rows.js'
 import { decideReview, decideSubmit, type ReviewDecision, templateRecord } from '../domain/template.js'
 import { formatInstant } from '../domain/time.js'
-import { listPage, type Page, type PageRequest } from './list-page.js'
+import { listPage, type Page, type PageRequest, REVIEWS_MAX } from './list-page.js'
 import { all, inserting, interleave, type Op, one, run, updating, type Value } from './operation.js'
 
 const insert = inserting<TemplateRow>('templates')
@@ -37,27 +37,22 @@ export function* list(owner: TemplateOwner, filter: TemplateFilter): Op<Page<Tem
   const [where, id] = ownerCondition(owner)
   const params: Value[] = [id]
   let from = `templates where ${where}`
-  if (filter.status !== undefined) from += ` and status = $${params.push(filter.status)}`
+  const match = filter.status === undefined ? undefined : `status = $${params.push(filter.status)}`
   if (filter.external_template_id !== undefined) {
     from += ` and external_template_id = $${params.push(filter.external_template_id)}`
   }
-  return yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord)
+  return yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord, { match })
 }
 
-/**
- * Lists the templates of all owners. Without an application the engine sorts all templates: they are few beside
- * vouchers, so an index by age alone would cost more than it saves.
- */
+/** Lists the templates of all owners. */
 export function* listAll(
   filter: PageRequest & Pick<TemplateFilter, 'status'> & { readonly application_id?: string },
 ): Op<Page<ListedTemplate>> {
   const params: Value[] = []
-  const where = (['status', 'application_id'] as const).flatMap((member) => {
-    const value = filter[member]
-    return value === undefined ? [] : [`${member} = $${params.push(value)}`]
-  })
-  const from = where.length === 0 ? 'templates' : `templates where ${where.join(' and ')}`
-  const { items, pagination } = yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord)
+  const { status, application_id: id } = filter
+  const from = `templates where ${id === undefined ? 'true' : `application_id = $${params.push(id)}`}`
+  const match = status === undefined ? undefined : `status = $${params.push(status)}`
+  const { items, pagination } = yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord, { match })
   const ids = [...new Set(items.map((it) => it.applicationId))]
   const rows = yield* interleave(
     ...ids.map((id) => one<Pick<ApplicationRow, 'name'>>('select name from applications where id = $1', [id])),
@@ -133,7 +128,9 @@ export function* moveToApplication(botId: string, applicationId: string, now: nu
 
 /** Returns the templates that wait for review, oldest first. */
 export function* pendingReviews(): Op<Review[]> {
-  const rows = yield* all<TemplateRow>(`select * from templates where status = 'reviewing' order by submitted_at, id`)
+  const rows = yield* all<TemplateRow>(
+    `select * from templates where status = 'reviewing' order by submitted_at, id limit ${REVIEWS_MAX}`,
+  )
   return rows.map((row) => ({
     kind: 'template',
     id: row.id,

@@ -2,14 +2,14 @@ import { type Refusal, refuse } from '../contract/errors.js'
 import type { VoucherEvent, VoucherHistory } from '../contract/platform/voucher-history.js'
 import type { Voucher } from '../contract/vouchers.js'
 import type { MessageRow, UpdateRow } from '../domain/bot/rows.js'
-import type { RedemptionRow, TokenRow, VoucherRow } from '../domain/rows.js'
+import type { RedemptionRow, TemplateRow, TokenRow, VoucherRow } from '../domain/rows.js'
 import { UNCONFIRMED_UPDATE_RETENTION_MS } from '../domain/update.js'
 import { voucherRecord } from '../domain/voucher.js'
 import { eventsOf, type LoggedCall } from '../domain/voucher-history.js'
 import { attempted } from './delivery/backlog.js'
 import { deliveriesOf } from './delivery/deliveries.js'
-import { listPage, type Page, type PageRequest } from './list-page.js'
-import { all, interleave, type Op, one, type Value } from './operation.js'
+import { inSlices, listPage, type Page, type PageRequest, SLICE_ROWS } from './list-page.js'
+import { aggregate, all, interleave, type Op, one, type Value } from './operation.js'
 import { templateSummary } from './template-summary.js'
 import type { HashedCredential } from './vouchers.js'
 
@@ -25,30 +25,51 @@ interface VoucherFilter extends PageRequest {
 /** Lists the vouchers of all applications. */
 export function* list(filter: VoucherFilter, now: number): Op<Page<Voucher>> {
   const params: Value[] = []
-  const where: string[] = []
-  const { template_id: templateId, since, status } = filter
+  const { template_id: templateId, recipient_user_id: user, external_issue_id: externalId, since, status } = filter
+  const covered = ['vouchers where true']
+  const others: string[] = []
+  if (since !== undefined) covered.push(`issued_at >= $${params.push(since)}`)
+  let total: number | undefined
   if (templateId !== undefined) {
-    const at = `$${params.push(templateId)}`
-    // The application of the template lets the engine use the index of its vouchers.
-    where.push(`application_id = (select application_id from templates where id = ${at}) and template_id = ${at}`)
+    const template = yield* one<Pick<TemplateRow, 'application_id' | 'issued_count'>>(
+      'select application_id, issued_count from templates where id = $1',
+      [templateId],
+    )
+    total = Number(template?.issued_count ?? 0)
+    // The index of external ids finds few vouchers; those of a large template would have to be sorted.
+    const isIndexed = externalId !== undefined || total <= SLICE_ROWS
+    if (isIndexed) covered.push(`application_id = $${params.push(template?.application_id ?? '')}`)
+    ;(isIndexed ? covered : others).push(`template_id = $${params.push(templateId)}`)
   }
-  for (const member of ['recipient_user_id', 'external_issue_id'] as const) {
-    const value = filter[member]
-    if (value !== undefined) where.push(`${member} = $${params.push(value)}`)
+  if (externalId !== undefined) {
+    ;(templateId === undefined ? others : covered).push(`external_issue_id = $${params.push(externalId)}`)
   }
-  if (status === 'redeemed') where.push(`state = 'redeemed'`)
+  if (user !== undefined) others.push(`recipient_user_id = $${params.push(user)}`)
+  if (status === 'redeemed') others.push(`state = 'redeemed'`)
   else if (status !== undefined) {
-    where.push(`state = 'issued' and valid_until ${status === 'issued' ? '>' : '<='} $${params.push(now)}`)
+    others.push(`state = 'issued' and valid_until ${status === 'issued' ? '>' : '<='} $${params.push(now)}`)
   }
-  if (since !== undefined) where.push(`issued_at >= $${params.push(since)}`)
-  const from = where.length === 0 ? 'vouchers' : `vouchers where ${where.join(' and ')}`
-  const page = yield* listPage<VoucherRow, VoucherRow>(from, params, filter, (row) => row, 'issued_at desc, id desc')
+  if (user !== undefined || externalId !== undefined || since !== undefined || status !== undefined) total = undefined
+  else total ??= yield* issuedByAll()
+  const options = { at: 'issued_at', match: others.length === 0 ? undefined : others.join(' and '), total }
+  const page = yield* listPage<VoucherRow, VoucherRow>(covered.join(' and '), params, filter, (row) => row, options)
   const summaries = new Map()
   const items: Voucher[] = []
   for (const row of page.items) {
     items.push(voucherRecord(row, yield* templateSummary(summaries, row.application_id, row.template_id), now))
   }
   return { ...page, items }
+}
+
+/** Returns the number of all vouchers, which their templates count. */
+function* issuedByAll(): Op<number> {
+  let total = 0
+  yield* inSlices({ from: 'templates where true', params: [] }, function* (slice, params) {
+    const { n } = yield* aggregate<{ n: number | null }>(`select sum(issued_count) as n from ${slice}`, params)
+    total += Number(n)
+    return false
+  })
+  return total
 }
 
 /** Redemptions of one voucher in its history: callers may redeem and reverse without limit. */

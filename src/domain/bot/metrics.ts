@@ -4,8 +4,8 @@ import { DAY_MS } from '../../contract/values/duration.js'
 /** Period that the metrics of a bot cover (DECISIONS.md#bot-metrics). */
 export const METRICS_MS = DAY_MS
 
-/** Compute percentiles from at most this many of the latest attempts, to bound the cost of sorting. */
-export const TIMED_ATTEMPTS_MAX = 10_000
+/** Compute percentiles from at most this many of the latest attempts, to bound the cost of reading. */
+export const TIMED_ATTEMPTS_MAX = 1_000
 
 /** Returns minutes since the epoch, by which call counters are stored. */
 export function minuteOf(ms: number): number {

@@ -17,7 +17,7 @@ import type { BotCallerRow } from '../../domain/bot/caller.js'
 import type { BotRow, UpdateQueueRow, WebhookRow } from '../../domain/bot/rows.js'
 import { formatInstant } from '../../domain/time.js'
 import { hashToken, tokenPrefixOf } from '../../domain/tokens.js'
-import { listPage, type Page, type PageRequest } from '../list-page.js'
+import { listPage, type Page, type PageRequest, REVIEWS_MAX } from '../list-page.js'
 import { all, count, inserting, lock, notify, type Op, one, oneCached, run, updating } from '../operation.js'
 
 const insert = inserting<BotRow>('bots', 'on conflict (username) do nothing')
@@ -216,7 +216,9 @@ export function* decide(
 
 /** Returns the bots that wait for review, oldest first. */
 export function* pendingReviews(): Op<Review[]> {
-  const rows = yield* all<BotRow>(`select * from bots where review_status = 'pending' order by submitted_at, id`)
+  const rows = yield* all<BotRow>(
+    `select * from bots where review_status = 'pending' order by submitted_at, id limit ${REVIEWS_MAX}`,
+  )
   return rows.map((row) => ({
     kind: 'bot',
     id: row.id,

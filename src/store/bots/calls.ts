@@ -8,7 +8,7 @@ import {
   percentileOffset,
   TIMED_ATTEMPTS_MAX,
 } from '../../domain/bot/metrics.js'
-import { all, count, inserting, type Op, one, runEach } from '../operation.js'
+import { all, inserting, type Op, runEach } from '../operation.js'
 import { approved } from './bots.js'
 
 /** Counter of a bot's calls in one minute with the same method, status and code. */
@@ -59,39 +59,33 @@ export function* metrics(
      group by method, status, code order by method, status, code`,
     [botId, minuteOf(since)],
   )
-  const updates = yield* count('updates where bot_id = $1 and created_at > $2', [botId, since])
-  return { ...callMetrics(counts), updates, webhook: yield* webhookMetrics(botId, since) }
-}
-
-/** Counts delivery attempts by indexes only; reads rows only for the durations of the latest attempts. */
-function* webhookMetrics(botId: string, since: number): Op<BotMetrics['webhook']> {
-  const of = [botId, since]
-  const attempts = yield* count('delivery_attempts where bot_id = $1 and started_at > $2', of)
-  const failed = yield* count('delivery_attempts where bot_id = $1 and started_at > $2 and error_code is not null', of)
-  const dead = yield* count(
-    `deliveries where bot_id = $1 and last_attempt_at > $2
-       and status = 'dead_letter' and status in ('failed', 'dead_letter')`,
-    of,
+  const counted = yield* all<{ kind: string; n: number }>(
+    `select kind, cast(sum(n) as bigint) as n from bot_counts
+     where bot_id = $1 and kind in ('updates', 'attempts', 'failures', 'dead') and block > $2 group by kind`,
+    [botId, minuteOf(since)],
   )
-  const timed = Math.min(attempts, TIMED_ATTEMPTS_MAX)
-  return {
+  const countOf = (kind: string) => Number(counted.find((it) => it.kind === kind)?.n ?? 0)
+  const [attempts, failed] = [countOf('attempts'), countOf('failures')]
+  const durations = yield* latestDurations(botId, since)
+  const percentile = (percent: number) => durations[percentileOffset(durations.length, percent)] ?? null
+  const webhook = {
     attempts,
     delivered: attempts - failed,
     failed,
-    dead_letter: dead,
+    dead_letter: countOf('dead'),
     success_rate: attempts === 0 ? null : (attempts - failed) / attempts,
-    p50_ms: yield* duration(botId, since, percentileOffset(timed, 50)),
-    p95_ms: yield* duration(botId, since, percentileOffset(timed, 95)),
+    p50_ms: percentile(50),
+    p95_ms: percentile(95),
   }
+  return { ...callMetrics(counts), updates: countOf('updates'), webhook }
 }
 
-function* duration(botId: string, since: number, offset: number): Op<number | null> {
-  const row = yield* one<{ duration_ms: number }>(
-    `select duration_ms from (
-       select duration_ms from delivery_attempts where bot_id = $1 and started_at > $2
-       order by started_at desc limit ${TIMED_ATTEMPTS_MAX}) latest
-     order by duration_ms limit 1 offset $3`,
-    [botId, since, offset],
+/** Durations of the latest attempts, shortest first; reads only an index. */
+function* latestDurations(botId: string, since: number): Op<number[]> {
+  const rows = yield* all<{ duration_ms: number }>(
+    `select duration_ms from delivery_attempts where bot_id = $1 and started_at >= $2
+     order by started_at desc limit ${TIMED_ATTEMPTS_MAX}`,
+    [botId, (minuteOf(since) + 1) * 60_000],
   )
-  return row === undefined ? null : Number(row.duration_ms)
+  return rows.map((it) => Number(it.duration_ms)).sort((one, next) => one - next)
 }

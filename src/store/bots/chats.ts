@@ -68,10 +68,12 @@ interface ChatFilter extends PageRequest {
 
 export function* list(filter: ChatFilter): Op<Page<Chat>> {
   const params: Value[] = []
-  let from = 'chats where true'
-  if (filter.bot_id !== undefined) from += ` and bot_id = $${params.push(filter.bot_id)}`
-  if (filter.user_id !== undefined) from += ` and user_id = $${params.push(filter.user_id)}`
-  return yield* listPage<ChatRow, Chat>(from, params, filter, chatRecord)
+  const { bot_id: bot, user_id: user } = filter
+  const ofBot = bot === undefined ? 'true' : `bot_id = $${params.push(bot)}`
+  const ofUser = user === undefined ? undefined : `user_id = $${params.push(user)}`
+  // At most one chat has both.
+  const [from, match] = bot !== undefined && ofUser ? [`${ofBot} and ${ofUser}`] : [ofBot, ofUser]
+  return yield* listPage<ChatRow, Chat>(`chats where ${from}`, params, filter, chatRecord, { match })
 }
 
 interface TranscriptRow extends MessageRow, Pick<VoucherRow, 'key_id' | 'key_counter'> {

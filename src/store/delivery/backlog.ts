@@ -1,5 +1,6 @@
 import type { UpdateQueueRow } from '../../domain/bot/rows.js'
-import { all, count, notify, type Op, one, run, runEach } from '../operation.js'
+import { all, notify, type Op, one, run, runEach } from '../operation.js'
+import { countedTotal } from './counts.js'
 
 /**
  * Changes to all pending updates of a bot. The transaction of the API call sets markers in the bot's queue, which makes
@@ -55,7 +56,10 @@ export function* hasWebhook(botId: string): Op<boolean> {
   return (yield* one('select 1 as found from webhooks where bot_id = $1', [botId])) !== undefined
 }
 
-export const waitingCount = (botId: string): Op<number> => count(`updates where bot_id = $1 and ${WAITING}`, [botId])
+export function* waitingCount(botId: string): Op<number> {
+  const queue = yield* one<UpdateQueueRow>('select * from update_queues where bot_id = $1', [botId])
+  return yield* countedTotal(botId, { kind: 'waiting', side: '>', id: queue?.confirmed_to ?? 0 })
+}
 
 /** Confirms all updates up to an id. @param queue locked queue of a bot without a webhook */
 export function* confirmTo(queue: UpdateQueueRow, updateId: number): Op<void> {

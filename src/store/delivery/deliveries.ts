@@ -4,9 +4,10 @@ import type { Delivery } from '../../contract/webhook.js'
 import type { BotRow, DeliveryAttemptRow, DeliveryRow, WebhookRow } from '../../domain/bot/rows.js'
 import { decideRetry, deliveryRecord, SHOWN_ATTEMPTS_MAX, scheduleOf } from '../../domain/delivery.js'
 import { approved } from '../bots/bots.js'
-import { listPage, type Page, type PageRequest } from '../list-page.js'
-import { all, count, interleave, notify, type Op, one, run, runEach, type Value } from '../operation.js'
+import { listPage, type Page, type PageRequest, paginationOf } from '../list-page.js'
+import { all, count, interleave, notify, type Op, one, run, runEach } from '../operation.js'
 import { type CancelledTo, cancelledTo } from './backlog.js'
+import { deliveryCounts } from './counts.js'
 import { webhookOf } from './webhooks.js'
 
 type BotRefusal = Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>
@@ -18,43 +19,42 @@ interface DeliveryFilter extends PageRequest {
 export function* list(accountId: string, botId: string, filter: DeliveryFilter): Op<Page<Delivery> | BotRefusal> {
   const bot = yield* approved(accountId, botId)
   if ('ok' in bot) return bot
+  return yield* pageOf(botId, filter)
+}
+
+/** Reads one page of a bot's deliveries, in the order of their updates, newest first. */
+function* pageOf(botId: string, { status, page = 1, limit = 20 }: DeliveryFilter): Op<Page<Delivery>> {
   const cancelled = yield* cancelledTo(botId)
-  const params: Value[] = [botId]
-  let from = 'deliveries where bot_id = $1'
-  if (filter.status !== undefined) {
-    from += ` and ${statusIs('$2', '$3')}`
-    params.push(filter.status, cancelled.cancelledTo)
-  }
-  // Repeats the condition of the partial index of failed deliveries, so the engine can use it.
-  if (filter.status === 'failed' || filter.status === 'dead_letter') from += ` and status in ('failed', 'dead_letter')`
-  const page = yield* listPage<DeliveryRow, DeliveryRow>(from, params, filter, (row) => asCancelled(row, cancelled))
-  return { ...page, items: yield* recordsOf(page.items) }
+  const counts = yield* deliveryCounts(botId, status, cancelled.cancelledTo)
+  const ids = yield* counts.ids(page, limit)
+  const rows = yield* interleave(
+    ...ids.map((id) => one<DeliveryRow>('select * from deliveries where bot_id = $1 and update_id = $2', [botId, id])),
+  )
+  const shown = rows.filter((it) => it !== undefined).map((it) => asCancelled(it, cancelled))
+  return { items: yield* recordsOf(shown), pagination: paginationOf(counts.total, page, limit) }
 }
 
 /** Lists the deliveries of all bots, or of one. */
 export function* listAll(filter: DeliveryFilter & { readonly bot_id?: string }): Op<Page<Delivery>> {
-  const params: Value[] = []
-  const where: string[] = []
-  if (filter.bot_id !== undefined) where.push(`bot_id = $${params.push(filter.bot_id)}`)
-  if (filter.status !== undefined) where.push(statusIs(`$${params.push(filter.status)}`, CANCELLED_TO))
-  const from = where.length === 0 ? 'deliveries' : `deliveries where ${where.join(' and ')}`
-  const page = yield* listPage<DeliveryRow, DeliveryRow>(from, params, filter, (row) => row)
-  const rows = yield* asCancelledByBot(page.items)
-  return { ...page, items: yield* recordsOf(rows) }
+  const { bot_id: botId, status } = filter
+  if (botId !== undefined) return yield* pageOf(botId, filter)
+  const params = status === undefined ? [] : [status]
+  const match = status === undefined ? undefined : HAS_STATUS
+  const page = yield* listPage<DeliveryRow, DeliveryRow>('deliveries where true', params, filter, (row) => row, {
+    match,
+  })
+  return { ...page, items: yield* recordsOf(yield* asCancelledByBot(page.items)) }
 }
-
-/** SQL for deliveries with a status. @param cancelledTo the id up to which pending deliveries are cancelled */
-const statusIs = (
-  status: string,
-  cancelledTo: string,
-) => `(status = ${status} and (status not in ('pending', 'failed') or update_id > ${cancelledTo}
-    or resume_status in ('dead_letter', 'delivered'))
-  or ${status} = 'cancelled' and status in ('pending', 'failed') and update_id <= ${cancelledTo}
-    and (resume_status is null or resume_status = 'failed'))`
 
 /** SQL of `cancelledTo` for the bot of a delivery. */
 const CANCELLED_TO = `(select case when w.bot_id is null then q.last_update_id else coalesce(q.confirmed_to, 0) end
   from update_queues q left join webhooks w on w.bot_id = q.bot_id where q.bot_id = deliveries.bot_id)`
+
+/** SQL for deliveries with the status $1. */
+const HAS_STATUS = `(status = $1 and (status not in ('pending', 'failed') or update_id > ${CANCELLED_TO}
+    or resume_status in ('dead_letter', 'delivered'))
+  or $1 = 'cancelled' and status in ('pending', 'failed') and update_id <= ${CANCELLED_TO}
+    and (resume_status is null or resume_status = 'failed'))`
 
 /** Applies the backlogs of all bots of the rows; keeps the order. */
 function* asCancelledByBot(rows: readonly DeliveryRow[]): Op<DeliveryRow[]> {

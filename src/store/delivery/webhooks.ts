@@ -11,8 +11,9 @@ import {
   type WebhookRequest,
   webhookInfo,
 } from '../../domain/webhook.js'
-import { all, inserting, notify, type Op, one, type RowLock, run } from '../operation.js'
+import { inserting, notify, type Op, one, type RowLock, run } from '../operation.js'
 import { beginDeliveries, cancelledTo, dropAll, endDeliveries, lockQueue, waitingCount } from './backlog.js'
+import { deliveryCounts } from './counts.js'
 
 const insert = inserting<WebhookRow>('webhooks')
 
@@ -122,18 +123,12 @@ export function* remove(botId: string, dropToo: boolean): Op<DeliveryMode> {
 
 export function* info(botId: string, keys: Keyring, egressIps: readonly string[]): Op<WebhookInfo> {
   const row = yield* webhookOf(botId)
-  const counted = yield* all<{ status: 'failed' | 'dead_letter'; n: number }>(
-    `select status, count(*) as n from deliveries
-     where bot_id = $1 and status in ('failed', 'dead_letter') and (status = 'dead_letter' or update_id > $2)
-     group by status`,
-    [botId, (yield* cancelledTo(botId)).cancelledTo],
-  )
-  const countOf = (status: string) => Number(counted.find((it) => it.status === status)?.n ?? 0)
+  const { cancelledTo: border } = yield* cancelledTo(botId)
   const queue = {
     allowedUpdates: yield* allowedUpdatesOf(botId),
     pending: yield* waitingCount(botId),
-    failed: countOf('failed'),
-    deadLetter: countOf('dead_letter'),
+    failed: (yield* deliveryCounts(botId, 'failed', border)).total,
+    deadLetter: (yield* deliveryCounts(botId, 'dead_letter', border)).total,
   }
   return webhookInfo(row, row === null ? null : decryptWebhook(row, keys).url, queue, egressIps)
 }

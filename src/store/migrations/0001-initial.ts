@@ -1,5 +1,5 @@
 /** SQL that differs between SQLite and PostgreSQL in the same schema. */
-interface Dialect {
+export interface Dialect {
   /** Type of text columns that are compared or sorted byte by byte. */
   readonly key: string
   readonly int64: string

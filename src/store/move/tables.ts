@@ -35,7 +35,13 @@ export const headerTables = ['secure_keys'] as const
 /** The state of a server, in the order of its references: what a reset deletes, and a snapshot copies. */
 export const stateTables = exportedTables.filter((it) => it !== 'credential_keys')
 
-export const allTables = [...exportedTables, ...transientTables, ...headerTables]
+/**
+ * Counts of rows of other tables, which triggers keep (migrations/0002-bot-counts.ts): neither exported nor applied to a
+ * store with triggers, because every insertion counts.
+ */
+export const derivedTables = ['bot_counts'] as const
+
+export const allTables = [...exportedTables, ...transientTables, ...headerTables, ...derivedTables]
 
 /**
  * Columns with a different value in an export. A lease belongs to a running process: the export resets the delivery to

@@ -1,6 +1,7 @@
 import { initial } from '../migrations/0001-initial.js'
+import { botCounts, postgresTriggers } from '../migrations/0002-bot-counts.js'
 
-const shared = initial({
+const dialect = {
   // The collation "C" compares bytes, as SQLite does.
   key: 'text collate "C"',
   int64: 'bigint',
@@ -9,7 +10,10 @@ const shared = initial({
   // Free space in the page lets PostgreSQL update a row in place (HOT), without index writes.
   busyRows: ' with (fillfactor = 85)',
   busyByKey: ' with (fillfactor = 50)',
-})
+}
+
+/** No key: several rows may count the same. */
+const countRows = ') with (fillfactor = 50);\ncreate index bot_counts_by_kind on bot_counts (bot_id, kind, block)'
 
 /** Tables and indexes that only PostgreSQL needs, because several processes share it. */
 const own = `
@@ -49,5 +53,6 @@ create unlogged table open_polls (
 
 /** Migrations in order; the schema version is the number of finished ones. Never change a released migration. */
 export const migrations: readonly { readonly name: string; readonly sql: string }[] = [
-  { name: '0001-initial', sql: shared + own },
+  { name: '0001-initial', sql: initial(dialect) + own },
+  { name: '0002-bot-counts', sql: botCounts(dialect, countRows) + postgresTriggers },
 ]

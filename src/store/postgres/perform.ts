@@ -5,12 +5,14 @@ import type { PooledConnection } from './pool.js'
  * Runs an operation, statement by statement.
  * @param subjects receives the subjects to notify after the commit; absent for a read, which takes no locks
  * @param steps maximum number of statements; the result is not `done` if the operation yields more statements
+ * @param mayPause false ends before a statement at which a read pauses
  */
 export async function perform<T>(
   op: () => Op<T>,
   connection: PooledConnection,
   subjects?: string[],
   steps = Number.POSITIVE_INFINITY,
+  mayPause = true,
 ): Promise<IteratorResult<Step, T>> {
   const running = op()
   let step = running.next()
@@ -19,6 +21,7 @@ export async function perform<T>(
     if (subjects === undefined && (value.kind === 'notify' || value.kind === 'lock')) {
       throw new Error('a read changes nothing')
     }
+    if (!mayPause && value.kind === 'one' && value.pauses) return step
     if (value.kind === 'notify') {
       subjects?.push(value.subject)
       step = running.next()

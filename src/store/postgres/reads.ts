@@ -19,6 +19,8 @@ export class Reads {
   readonly #connections: Connections
   readonly #waiting: PendingRead[] = []
   #isLending = false
+  readonly #long: PendingRead[] = []
+  #isRunningLong = false
 
   constructor(connections: Connections) {
     this.#connections = connections
@@ -55,8 +57,27 @@ export class Reads {
         this.#settle(it, perform(it.op, connection, undefined, 1)).then((isDone) => (isDone ? [] : it)),
       ),
     )
-    for (const it of first.flat()) await this.#settle(it, inSnapshot(it.op, connection))
+    for (const it of first.flat()) {
+      if (!(await this.#settle(it, inSnapshot(it.op, connection, false)))) this.#long.push(it)
+    }
     connection.release()
+    void this.#runLong()
+  }
+
+  /** Runs the reads that pause, from their start and one after the other: the other connections stay free. */
+  async #runLong(): Promise<void> {
+    if (this.#isRunningLong) return
+    this.#isRunningLong = true
+    for (let it = this.#long.shift(); it !== undefined; it = this.#long.shift()) {
+      try {
+        const connection = await this.#connections.lend('reads')
+        await this.#settle(it, inSnapshot(it.op, connection, true))
+        connection.release()
+      } catch (cause) {
+        it.reject(unavailable(cause))
+      }
+    }
+    this.#isRunningLong = false
   }
 
   /** @returns true if the read is finished or queued again */
@@ -86,9 +107,16 @@ type Problem = DatabaseFailure['problem'] | null
 const retriedOnce: readonly Problem[] = ['unavailable', 'stale', 'conflict']
 const rejectedAsUnavailable: readonly Problem[] = ['unavailable', 'busy', 'conflict']
 
-async function inSnapshot(op: () => Op<unknown>, connection: PooledConnection): Promise<IteratorResult<unknown>> {
+async function inSnapshot(
+  op: () => Op<unknown>,
+  connection: PooledConnection,
+  mayPause: boolean,
+): Promise<IteratorResult<unknown>> {
   try {
-    const [, step] = await Promise.all([connection.query(BEGIN), perform(op, connection)])
+    const [, step] = await Promise.all([
+      connection.query(BEGIN),
+      perform(op, connection, undefined, Number.POSITIVE_INFINITY, mayPause),
+    ])
     return step
   } finally {
     if (connection.isSound) await connection.query('commit')

@@ -1,4 +1,5 @@
 import { initial } from '../migrations/0001-initial.js'
+import { botCounts, sqliteTriggers } from '../migrations/0002-bot-counts.js'
 
 /**
  * Tables with millions of long rows have a rowid: without it SQLite stores whole rows in the inner pages too,
@@ -6,8 +7,10 @@ import { initial } from '../migrations/0001-initial.js'
  */
 const rows = ' strict'
 const byKey = ' strict, without rowid'
+const dialect = { key: 'text', int64: 'integer', rows, byKey, busyRows: rows, busyByKey: byKey }
 
 /** Migrations in order; user_version is the number of finished ones. Never change a released migration. */
 export const migrations: readonly string[] = [
-  initial({ key: 'text', int64: 'integer', rows, byKey, busyRows: rows, busyByKey: byKey }),
+  initial(dialect),
+  botCounts(dialect, `, primary key (bot_id, kind, block))${byKey}`) + sqliteTriggers,
 ]

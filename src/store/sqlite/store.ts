@@ -1,4 +1,4 @@
-import type { Notice, Op, Pending, Statement } from '../operation.js'
+import type { Notice, Op, Pending, Statement, Step } from '../operation.js'
 import { clearState, STATE_REPLACED, type StoreSnapshots } from '../snapshots.js'
 import { type Store, StoreUnavailable } from '../store.js'
 import {
@@ -43,6 +43,8 @@ export function openSqliteStore(path: string): Store {
 
   const listeners = new Set<(subject: string) => void>()
   let reads: Pending[] = []
+  /** Reads that paused. Each tick continues one, so that many of them delay other calls no more than one. */
+  const paused: (() => void)[] = []
   let writes: Pending[] = []
   /**
    * Length of the write queue at the end of the last tick. The commit waits while the queue grows, which saves a third
@@ -133,17 +135,8 @@ export function openSqliteStore(path: string): Store {
   function runReads(): void {
     const batch = reads
     reads = []
-    for (const { op, resolve, reject } of batch) {
-      try {
-        resolve(evaluate(op))
-      } catch (cause) {
-        reject(
-          isOfOperation(sqliteProblemOf(cause))
-            ? cause
-            : new StoreUnavailable('the database could not be read', { cause }),
-        )
-      }
-    }
+    for (const it of batch) evaluate(it)
+    paused.shift()?.()
   }
 
   function commitWrites(): void {
@@ -175,22 +168,34 @@ export function openSqliteStore(path: string): Store {
   }
 
   function schedule(): void {
-    if (scheduled || reads.length + writes.length === 0) return
+    if (scheduled || waiting() === 0) return
     scheduled = true
     setImmediate(drain)
   }
 
-  function evaluate(op: () => Op<unknown>): unknown {
+  const waiting = (): number => reads.length + writes.length + paused.length
+
+  /** Runs a read until it ends or pauses. @param resumed where it paused */
+  function evaluate(pending: Pending, resumed?: { readonly steps: Op<unknown>; readonly step: Step }): void {
     const perform = (statement: Statement): unknown =>
       statement.keep && memo !== null ? memo.row(statement, () => execute(statement)) : execute(statement)
-    const steps = op()
-    let step = steps.next()
-    while (!step.done) {
-      const { value } = step
-      if (value.kind === 'notify' || value.kind === 'lock') throw new Error('a read changes nothing')
-      step = steps.next(value.kind === 'several' ? value.statements.map(perform) : perform(value))
+    try {
+      const steps = resumed?.steps ?? pending.op()
+      let step = resumed === undefined ? steps.next() : { done: false as const, value: resumed.step }
+      while (!step.done) {
+        const { value } = step
+        if (value.kind === 'notify' || value.kind === 'lock') throw new Error('a read changes nothing')
+        if (value.kind === 'one' && value.pauses && value !== resumed?.step) {
+          paused.push(() => evaluate(pending, { steps, step: value }))
+          return
+        }
+        step = steps.next(value.kind === 'several' ? value.statements.map(perform) : perform(value))
+      }
+      pending.resolve(step.value)
+    } catch (cause) {
+      const isOwn = isOfOperation(sqliteProblemOf(cause))
+      pending.reject(isOwn ? cause : new StoreUnavailable('the database could not be read', { cause }))
     }
-    return step.value
   }
 
   /**
@@ -199,7 +204,7 @@ export function openSqliteStore(path: string): Store {
    */
   async function runAlone<T>(work: () => T, writesStore = false): Promise<T> {
     if (closed) throw new StoreUnavailable('the database is closed')
-    while (reads.length + writes.length > 0) drain()
+    while (waiting() > 0) drain()
     try {
       if (broken !== null) throw broken
       return work()
@@ -281,7 +286,7 @@ export function openSqliteStore(path: string): Store {
     async close(): Promise<void> {
       if (closed) return
       closed = true
-      while (reads.length + writes.length > 0) drain()
+      while (waiting() > 0) drain()
       await copies.close()
       if (broken === null) closeSqliteFile(db, path)
       else closeDatabase(db)

@@ -1,0 +1,158 @@
+import type { Dialect } from './0001-initial.js'
+
+/** Rows of bots that are counted by kind and block. SQL of a row, whose name is `row`; no kind: not counted. */
+interface Counted {
+  readonly table: 'deliveries' | 'updates' | 'delivery_attempts'
+  readonly kind: (row: string) => string
+  readonly block: (row: string) => string
+  /** Columns on which kind and block depend; absent if they never change. */
+  readonly columns?: string
+}
+
+/** Status of a delivery; in flight, that before the claim. `manual` is a retry that the end of a webhook undoes. */
+export const deliveryKind = (row: string): string => `case
+  when (${row}.status = 'pending' or ${row}.status = 'delivering') and coalesce(${row}.resume_status, 'failed') <> 'failed'
+    then 'manual'
+  when ${row}.status <> 'delivering' then ${row}.status
+  when ${row}.resume_status is null and ${row}.attempt_count > 0 then 'failed'
+  else 'pending' end`
+
+const minute = (column: string) => (row: string) => `${row}.${column} / 60000`
+/** Update ids in a block of counts. */
+export const BLOCK_UPDATES = 1000
+const updateBlock = (row: string) => `${row}.update_id / ${BLOCK_UPDATES}`
+
+const counted: readonly Counted[] = [
+  { table: 'deliveries', kind: deliveryKind, block: updateBlock, columns: 'status, resume_status, attempt_count' },
+  {
+    table: 'deliveries',
+    kind: (row) => `case when ${row}.status = 'dead_letter' and ${row}.last_attempt_at is not null then 'dead' end`,
+    block: minute('last_attempt_at'),
+    columns: 'status, last_attempt_at',
+  },
+  {
+    table: 'updates',
+    kind: (row) => `case when ${row}.pending = 1 then 'waiting' end`,
+    block: updateBlock,
+    columns: 'pending',
+  },
+  { table: 'updates', kind: () => `'updates'`, block: minute('created_at') },
+  { table: 'delivery_attempts', kind: () => `'attempts'`, block: minute('started_at') },
+  {
+    table: 'delivery_attempts',
+    kind: (row) => `case when ${row}.error_code is not null then 'failures' end`,
+    block: minute('started_at'),
+  },
+]
+
+/**
+ * Counts that triggers keep, and indexes in the order of each list, which the engines also choose for empty tables. A
+ * count may have several rows on PostgreSQL (see `postgresTriggers`): readers add them.
+ */
+export const botCounts = ({ key, int64 }: Dialect, table: string): string => `
+create table bot_counts (
+  bot_id ${key} not null,
+  kind ${key} not null,
+  block ${int64} not null,
+  n ${int64} not null${table};
+${counted
+  .map(
+    ({ table, kind, block }) => `insert into bot_counts select bot_id, kind, block, count(*) from (
+  select bot_id, ${kind('t')} as kind, ${block('t')} as block from ${table} t) c
+  where kind is not null group by bot_id, kind, block;`,
+  )
+  .join('\n')}
+
+drop index deliveries_ended;
+drop index deliveries_by_bot;
+drop index deliveries_by_age;
+create index deliveries_by_kind on deliveries (bot_id, (${deliveryKind('deliveries').replaceAll('deliveries.', '')}), update_id);
+create index deliveries_by_age on deliveries (created_at, id);
+drop index deliveries_due;
+create index deliveries_due on deliveries (next_attempt_at, id) where status = 'failed' and ready = 0;
+drop index updates_of_bots_by_age;
+drop index delivery_attempts_failed;
+drop index delivery_attempts_by_bot;
+create index delivery_attempts_by_bot on delivery_attempts (bot_id, started_at, duration_ms);
+create index applications_by_age on applications (created_at, id);
+create index tokens_by_age on tokens (created_at, id);
+create index tokens_active on tokens (application_id, expires_at) where revoked_at is null;
+create index chats_by_bot on chats (bot_id, created_at, id);
+create index templates_of_all_by_age on templates (created_at, id);
+create index templates_by_any_external_id on templates (application_id, external_template_id, created_at, id);
+`
+
+const added = ({ kind, block }: Counted, row: string) => `
+  insert into bot_counts select ${row}.bot_id, ${kind(row)}, ${block(row)}, 1 where ${kind(row)} is not null
+    on conflict (bot_id, kind, block) do update set n = n + 1;`
+
+const removed = ({ kind, block }: Counted, row: string) => {
+  const where = `where bot_id = ${row}.bot_id and kind = ${kind(row)} and block = ${block(row)}`
+  return `
+  update bot_counts set n = n - 1 ${where};
+  delete from bot_counts ${where} and n = 0;`
+}
+
+export const sqliteTriggers = counted
+  .map((it, index) => {
+    const on = (event: string, when: string, changes: string) => `
+create trigger count_${index}_${event.slice(0, 6)} after ${event} on ${it.table} when ${when} begin${changes}
+end;`
+    const [before, after] = ['old', 'new'].map((row) => `(${it.kind(row)}, ${it.block(row)})`)
+    const update =
+      it.columns === undefined
+        ? ''
+        : on(`update of ${it.columns}`, `${before} is not ${after}`, removed(it, 'old') + added(it, 'new'))
+    const insert = on('insert', `${it.kind('new')} is not null`, added(it, 'new'))
+    return insert + on('delete', `${it.kind('old')} is not null`, removed(it, 'old')) + update
+  })
+  .join('')
+
+/**
+ * One addition for each count that a statement changes, because a transaction that updates a row often reads all
+ * versions of it. No transaction waits for a count: if another one has locked its row, it inserts a row of its own. A
+ * later addition joins two rows, so that a count has no more rows than concurrent transactions.
+ */
+export const postgresTriggers = `
+create or replace function add_bot_count(bot text, of_kind text, at bigint, d bigint) returns void language plpgsql as $$
+declare
+  it record;
+  kept tid;
+begin
+  for it in select ctid as place, n from bot_counts
+    where bot_id = bot collate "C" and kind = of_kind collate "C" and block = at limit 2 for update skip locked
+  loop
+    d := d + it.n;
+    if kept is null then kept := it.place; else delete from bot_counts where ctid = it.place; end if;
+  end loop;
+  if kept is null then insert into bot_counts values (bot, of_kind, at, d);
+  elsif d = 0 then delete from bot_counts where ctid = kept;
+  else update bot_counts set n = d where ctid = kept;
+  end if;
+end $$;
+${['deliveries', 'updates', 'delivery_attempts']
+  .flatMap((table) => ['insert', 'delete', 'update'].map((event) => postgresTrigger(table, event)))
+  .join('')}`
+
+function postgresTrigger(table: string, event: string): string {
+  const of = counted.filter((it) => it.table === table && (event !== 'update' || it.columns !== undefined))
+  if (of.length === 0) return ''
+  const changes = (rows: string, d: number) =>
+    of.map(({ kind, block }) => `select bot_id, ${kind('t')} as kind, ${block('t')} as block, ${d} as d from ${rows} t`)
+  const [news, olds] = [event === 'delete' ? [] : changes('news', 1), event === 'insert' ? [] : changes('olds', -1)]
+  const tables = [...(news.length > 0 ? ['new table as news'] : []), ...(olds.length > 0 ? ['old table as olds'] : [])]
+  return `
+create or replace function count_${table}_${event}() returns trigger language plpgsql as $$
+declare
+  it record;
+begin
+  for it in select bot_id, kind, block, sum(d) as d from (${[...news, ...olds].join(' union all ')}) c
+    where kind is not null group by bot_id, kind, block having sum(d) <> 0
+  loop
+    perform add_bot_count(it.bot_id, it.kind, it.block, it.d::bigint);
+  end loop;
+  return null;
+end $$;
+create trigger count_${event} after ${event} on ${table} referencing ${tables.join(' ')}
+  for each statement execute function count_${table}_${event}();`
+}
