@@ -23,67 +23,55 @@ export const paginationOf = (total: number, page: number, limit: number): Page<u
   pages: Math.ceil(total / limit),
 })
 
-/** Rows in the order of an index, which ends with the column `at` and the id. */
-export interface SlicedRows {
-  /** SQL after `from`, with a `where`. */
-  readonly from: string
-  readonly params: readonly Value[]
-  readonly at?: string
-}
-
-/**
- * Reads rows without a bound, newest first: in slices, between which the store serves other calls. SQLite reads each
- * slice in the state of its moment.
- * @param read reads the rows of one slice, given as SQL after `from`; true ends the reading
- */
-export function* inSlices(
-  { from, params, at = 'created_at' }: SlicedRows,
-  read: (slice: string, params: readonly Value[]) => Op<boolean>,
-): Op<void> {
-  const [time, id, endTime, endId] = [1, 2, 3, 4].map((it) => `$${params.length + it}`)
-  const above = `${from} and (${at}, id) < (${time}, ${id})`
-  const sql = `select ${at} as at, id from ${above} order by ${at} desc, id desc limit 1 offset ${SLICE_ROWS - 1}`
-  let before: readonly (number | string)[] = [Number.MAX_SAFE_INTEGER, '']
-  for (let pauses = false; ; pauses = true) {
-    const end = yield* oneLater<{ at: number; id: string }>(sql, [...params, ...before], pauses)
-    const last = [end?.at ?? 0, end?.id ?? '']
-    const slice = `${above} and (${at}, id) >= (${endTime}, ${endId})`
-    if ((yield* read(slice, [...params, ...before, ...last])) || end === undefined) return
-    before = last
-  }
-}
+/** Returns SQL. @param add adds a parameter and returns its place */
+export type Condition = (add: (value: Value) => string) => string
 
 interface ListOptions {
-  readonly at?: string | undefined
-  /** SQL of a condition that the index of the order does not cover. */
-  readonly match?: string | undefined
-  /** Known number of rows; otherwise counted. */
-  readonly total?: number | undefined
+  /** Column of the time in the order. */
+  readonly at?: string
+  /** Condition that the index of the order does not cover. */
+  readonly match?: Condition | undefined
+}
+
+interface Place {
+  readonly at: number
+  readonly id: string
 }
 
 /**
- * Reads one page of a list, newest first, then by id (DECISIONS.md#lists).
- * @param from SQL after `from`, such as `templates where application_id = $1`, without an order
+ * Reads one page of a list, newest first, then by id (DECISIONS.md#lists). Counts its rows in slices, between which the
+ * store serves other calls; SQLite reads each slice in the state of its moment.
+ * @param from SQL after `from` with a `where`, without an order; an index with the order must cover its conditions
  */
 export function* listPage<R, T>(
   from: string,
   params: readonly Value[],
   { page = 1, limit = 20 }: PageRequest,
   record: (row: R) => T,
-  { at = 'created_at', match = 'true', total: known }: ListOptions = {},
+  { at = 'created_at', match }: ListOptions = {},
 ): Op<Page<T>> {
   const items: R[] = []
   let total = 0
-  yield* inSlices({ from, params, at }, function* (slice, bounds) {
-    const n = yield* count(`${slice} and ${match}`, bounds)
+  let before: Place | undefined = { at: Number.MAX_SAFE_INTEGER, id: '' }
+  for (let pauses = false; before !== undefined; pauses = true) {
+    const values: Value[] = [...params]
+    const add = (value: Value) => `$${values.push(value)}`
+    const above: string = `${from} and (${at}, id) < (${add(before.at)}, ${add(before.id)})`
+    const last: Place | undefined = yield* oneLater<Place>(
+      `select ${at} as at, id from ${above} order by ${at} desc, id desc limit 1 offset ${SLICE_ROWS - 1}`,
+      [...values],
+      pauses,
+    )
+    const slice = `${above} and (${at}, id) >= (${add(last?.at ?? 0)}, ${add(last?.id ?? '')})`
+    const rows = match === undefined ? slice : `${slice} and ${match(add)}`
+    const n = yield* count(rows, [...values])
     const [left, skipped] = [limit - items.length, Math.max(0, (page - 1) * limit - total)]
     if (left > 0 && skipped < n) {
-      const sql = `select * from ${slice} and ${match} order by ${at} desc, id desc`
-      const places = `limit $${bounds.length + 1} offset $${bounds.length + 2}`
-      items.push(...(yield* all<R>(`${sql} ${places}`, [...bounds, left, skipped])))
+      const sql = `select * from ${rows} order by ${at} desc, id desc limit ${add(left)} offset ${add(skipped)}`
+      items.push(...(yield* all<R>(sql, values)))
     }
     total += n
-    return known !== undefined && (items.length === limit || total >= known)
-  })
-  return { items: items.map(record), pagination: paginationOf(known ?? total, page, limit) }
+    before = last
+  }
+  return { items: items.map(record), pagination: paginationOf(total, page, limit) }
 }

@@ -4,7 +4,7 @@ import type { Template } from '../contract/templates.js'
 import type { ApplicationRow, TemplateRow } from '../domain/rows.js'
 import { decideReview, decideSubmit, type ReviewDecision, templateRecord } from '../domain/template.js'
 import { formatInstant } from '../domain/time.js'
-import { listPage, type Page, type PageRequest, REVIEWS_MAX } from './list-page.js'
+import { type Condition, listPage, type Page, type PageRequest, REVIEWS_MAX } from './list-page.js'
 import { all, inserting, interleave, type Op, one, run, updating, type Value } from './operation.js'
 
 const insert = inserting<TemplateRow>('templates')
@@ -35,14 +35,17 @@ function ownerOf(row: TemplateRow): TemplateOwner {
 
 export function* list(owner: TemplateOwner, filter: TemplateFilter): Op<Page<Template>> {
   const [where, id] = ownerCondition(owner)
+  const { status } = filter
   const params: Value[] = [id]
   let from = `templates where ${where}`
-  const match = filter.status === undefined ? undefined : `status = $${params.push(filter.status)}`
   if (filter.external_template_id !== undefined) {
     from += ` and external_template_id = $${params.push(filter.external_template_id)}`
   }
-  return yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord, { match })
+  return yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord, { match: hasStatus(status) })
 }
+
+const hasStatus = (status: string | undefined): Condition | undefined =>
+  status === undefined ? undefined : (add) => `status = ${add(status)}`
 
 /** Lists the templates of all owners. */
 export function* listAll(
@@ -51,8 +54,9 @@ export function* listAll(
   const params: Value[] = []
   const { status, application_id: id } = filter
   const from = `templates where ${id === undefined ? 'true' : `application_id = $${params.push(id)}`}`
-  const match = status === undefined ? undefined : `status = $${params.push(status)}`
-  const { items, pagination } = yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord, { match })
+  const { items, pagination } = yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord, {
+    match: hasStatus(status),
+  })
   const ids = [...new Set(items.map((it) => it.applicationId))]
   const rows = yield* interleave(
     ...ids.map((id) => one<Pick<ApplicationRow, 'name'>>('select name from applications where id = $1', [id])),

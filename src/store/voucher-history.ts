@@ -8,8 +8,8 @@ import { voucherRecord } from '../domain/voucher.js'
 import { eventsOf, type LoggedCall } from '../domain/voucher-history.js'
 import { attempted } from './delivery/backlog.js'
 import { deliveriesOf } from './delivery/deliveries.js'
-import { inSlices, listPage, type Page, type PageRequest, SLICE_ROWS } from './list-page.js'
-import { aggregate, all, interleave, type Op, one, type Value } from './operation.js'
+import { type Condition, listPage, type Page, type PageRequest, SLICE_ROWS } from './list-page.js'
+import { all, interleave, type Op, one, type Value } from './operation.js'
 import { templateSummary } from './template-summary.js'
 import type { HashedCredential } from './vouchers.js'
 
@@ -25,34 +25,28 @@ interface VoucherFilter extends PageRequest {
 /** Lists the vouchers of all applications. */
 export function* list(filter: VoucherFilter, now: number): Op<Page<Voucher>> {
   const params: Value[] = []
-  const { template_id: templateId, recipient_user_id: user, external_issue_id: externalId, since, status } = filter
-  const covered = ['vouchers where true']
-  const others: string[] = []
-  if (since !== undefined) covered.push(`issued_at >= $${params.push(since)}`)
-  let total: number | undefined
-  if (templateId !== undefined) {
-    const template = yield* one<Pick<TemplateRow, 'application_id' | 'issued_count'>>(
-      'select application_id, issued_count from templates where id = $1',
-      [templateId],
-    )
-    total = Number(template?.issued_count ?? 0)
-    // The index of external ids finds few vouchers; those of a large template would have to be sorted.
-    const isIndexed = externalId !== undefined || total <= SLICE_ROWS
-    if (isIndexed) covered.push(`application_id = $${params.push(template?.application_id ?? '')}`)
-    ;(isIndexed ? covered : others).push(`template_id = $${params.push(templateId)}`)
+  const { template_id: templateId, since, status } = filter
+  const from = ['vouchers where true']
+  const others: Condition[] = []
+  if (since !== undefined) from.push(`issued_at >= $${params.push(since)}`)
+  const template = templateId === undefined ? undefined : yield* issuedOf(templateId)
+  // The index of external ids finds the vouchers of a template; those of a large one would have to be sorted.
+  const isSmall = templateId !== undefined && Number(template?.issued_count ?? 0) <= SLICE_ROWS
+  if (isSmall) from.push(`application_id = $${params.push(template?.application_id ?? '')}`)
+  for (const member of ['template_id', 'external_issue_id', 'recipient_user_id'] as const) {
+    const value = filter[member]
+    if (value === undefined) continue
+    if (isSmall) from.push(`${member} = $${params.push(value)}`)
+    else others.push((add) => `${member} = ${add(value)}`)
   }
-  if (externalId !== undefined) {
-    ;(templateId === undefined ? others : covered).push(`external_issue_id = $${params.push(externalId)}`)
-  }
-  if (user !== undefined) others.push(`recipient_user_id = $${params.push(user)}`)
-  if (status === 'redeemed') others.push(`state = 'redeemed'`)
+  if (status === 'redeemed') others.push(() => `state = 'redeemed'`)
   else if (status !== undefined) {
-    others.push(`state = 'issued' and valid_until ${status === 'issued' ? '>' : '<='} $${params.push(now)}`)
+    others.push((add) => `state = 'issued' and valid_until ${status === 'issued' ? '>' : '<='} ${add(now)}`)
   }
-  if (user !== undefined || externalId !== undefined || since !== undefined || status !== undefined) total = undefined
-  else total ??= yield* issuedByAll()
-  const options = { at: 'issued_at', match: others.length === 0 ? undefined : others.join(' and '), total }
-  const page = yield* listPage<VoucherRow, VoucherRow>(covered.join(' and '), params, filter, (row) => row, options)
+  const match =
+    others.length === 0 ? undefined : (add: Parameters<Condition>[0]) => others.map((it) => it(add)).join(' and ')
+  const options = { at: 'issued_at', match }
+  const page = yield* listPage<VoucherRow, VoucherRow>(from.join(' and '), params, filter, (row) => row, options)
   const summaries = new Map()
   const items: Voucher[] = []
   for (const row of page.items) {
@@ -61,15 +55,8 @@ export function* list(filter: VoucherFilter, now: number): Op<Page<Voucher>> {
   return { ...page, items }
 }
 
-/** Returns the number of all vouchers, which their templates count. */
-function* issuedByAll(): Op<number> {
-  let total = 0
-  yield* inSlices({ from: 'templates where true', params: [] }, function* (slice, params) {
-    const { n } = yield* aggregate<{ n: number | null }>(`select sum(issued_count) as n from ${slice}`, params)
-    total += Number(n)
-    return false
-  })
-  return total
+function* issuedOf(templateId: string): Op<Pick<TemplateRow, 'application_id' | 'issued_count'> | undefined> {
+  return yield* one('select application_id, issued_count from templates where id = $1', [templateId])
 }
 
 /** Redemptions of one voucher in its history: callers may redeem and reverse without limit. */

@@ -16,7 +16,7 @@ vi.mock(import('../../src/store/sqlite/open.js'), async (original) => {
         exec: (sql: string) => db.exec(sql),
         close: () => db.close(),
         createSession: () => db.createSession(),
-        applyChangeset: (changes: Uint8Array) => db.applyChangeset(changes),
+        applyChangeset: (...given: Parameters<typeof db.applyChangeset>) => db.applyChangeset(...given),
         prepare: (sql: string) =>
           sql === 'commit' ? new Proxy(db.prepare(sql), { get: () => refuse }) : db.prepare(sql),
       }

@@ -6,7 +6,7 @@ import * as bots from '../../src/store/bots/bots.js'
 import { all } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
 import { openTestStore } from '../support/store/engines.js'
-import { locksOf, stepsOf } from '../support/store/store-steps.js'
+import { locksOf, stepsOf, unusedParameters } from '../support/store/store-steps.js'
 
 const NOW = 10_000
 const LATER = 20_000
@@ -122,7 +122,7 @@ describe('lists of applications', () => {
     await newBot('bot_1')
     await link('app_1', 'bot_1')
     const { items, pagination } = await store.read(() => apps.listAll({}))
-    expect(await stepsOf(store, () => apps.listAll({ limit: 0 }))).toMatchObject([{ params: [] }, { params: [0, 0] }])
+    expect(unusedParameters(await stepsOf(store, () => apps.listAll({ limit: 0 })))).toEqual([])
     expect(items.map(({ id, linkedBots }) => [id, linkedBots.length])).toEqual([
       ['app_other', 0],
       ['app_1', 1],

@@ -5,7 +5,7 @@ import type { Store } from '../../src/store/store.js'
 import * as templates from '../../src/store/templates.js'
 import { openTestStore } from '../support/store/engines.js'
 import { templateRow } from '../support/store/rows.js'
-import { locksOf, stepsOf } from '../support/store/store-steps.js'
+import { locksOf, stepsOf, unusedParameters } from '../support/store/store-steps.js'
 
 const NOW = 10_000
 const LATER = 20_000
@@ -191,10 +191,7 @@ describe('templates of a linked bot', () => {
 })
 
 it('list of all templates has no unused SQL parameter, which PostgreSQL refuses', async () => {
-  expect(await stepsOf(store, () => templates.listAll({ status: 'draft' }))).toMatchObject([
-    { params: ['draft'] },
-    { params: ['draft', 20, 0] },
-  ])
+  expect(unusedParameters(await stepsOf(store, () => templates.listAll({ status: 'draft' })))).toEqual([])
 })
 
 it('submission and review lock the template', async () => {

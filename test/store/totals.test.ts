@@ -74,17 +74,17 @@ it('totals of a period that begins within the clock skew after 1970 count its re
 describe('maximum of rows that totals count', () => {
   const at = (redeemedAt: number) => ({ calledAt: redeemedAt, redeemedAt })
 
-  it('totals up to the maximum of rows are complete', async () => {
-    await issue(START_MS, START_MS + 1)
+  it('totals up to the maximum of rows in each period are complete', async () => {
+    await issue(START_MS, START_MS + 1, START_MS + 99)
     await redeem(at(START_MS), at(START_MS + 1))
     expect((await read({}, 2)).complete).toBe(true)
   })
 
-  it('totals of more vouchers than the maximum count the newest and are not complete', async () => {
-    await issue(START_MS, START_MS + 1, START_MS + 98, START_MS + 99)
+  it('totals of more vouchers in a period than the maximum are not complete, and other periods are', async () => {
+    await issue(START_MS, START_MS + 97, START_MS + 98, START_MS + 99)
     await redeem(at(START_MS))
     const { items, complete } = await read({ buckets: 2 }, 1)
-    expect([complete, items.map((it) => it.issued)]).toEqual([false, [0, 2]])
+    expect([complete, items.map((it) => it.issued)]).toEqual([false, [1, 2]])
   })
 
   it('totals of more redemptions than the maximum are not complete', async () => {

@@ -10,7 +10,7 @@ import { history, list, SHOWN_REDEMPTIONS_MAX } from '../../src/store/voucher-hi
 import { plantBot } from '../support/server/webhooks.js'
 import { openTestStore } from '../support/store/engines.js'
 import { redeemedRow, redemptionRow, templateRow, voucherRow } from '../support/store/rows.js'
-import { stepsOf } from '../support/store/store-steps.js'
+import { stepsOf, unusedParameters } from '../support/store/store-steps.js'
 
 const NOW = 1_900
 
@@ -108,5 +108,5 @@ describe('calls of a history', () => {
 })
 
 it('list of all vouchers has no unused SQL parameter', async () => {
-  expect(await stepsOf(store, () => list({}, NOW))).toMatchObject([{ params: [] }, { params: [20, 0] }])
+  expect(unusedParameters(await stepsOf(store, () => list({}, NOW)))).toEqual([])
 })

@@ -6,7 +6,7 @@ import type { BotRow, ChatRow, MessageRow } from '../../domain/bot/rows.js'
 import type { Keyring } from '../../domain/keyring.js'
 import type { VoucherRow } from '../../domain/rows.js'
 import { addUpdate } from '../delivery/outbox.js'
-import { listPage, type Page, type PageRequest } from '../list-page.js'
+import { type Condition, listPage, type Page, type PageRequest } from '../list-page.js'
 import { all, inserting, type Op, one, run, type Value } from '../operation.js'
 import { credentialsOf } from '../vouchers.js'
 
@@ -69,11 +69,9 @@ interface ChatFilter extends PageRequest {
 export function* list(filter: ChatFilter): Op<Page<Chat>> {
   const params: Value[] = []
   const { bot_id: bot, user_id: user } = filter
-  const ofBot = bot === undefined ? 'true' : `bot_id = $${params.push(bot)}`
-  const ofUser = user === undefined ? undefined : `user_id = $${params.push(user)}`
-  // At most one chat has both.
-  const [from, match] = bot !== undefined && ofUser ? [`${ofBot} and ${ofUser}`] : [ofBot, ofUser]
-  return yield* listPage<ChatRow, Chat>(`chats where ${from}`, params, filter, chatRecord, { match })
+  const from = `chats where ${bot === undefined ? 'true' : `bot_id = $${params.push(bot)}`}`
+  const match: Condition | undefined = user === undefined ? undefined : (add) => `user_id = ${add(user)}`
+  return yield* listPage<ChatRow, Chat>(from, params, filter, chatRecord, { match })
 }
 
 interface TranscriptRow extends MessageRow, Pick<VoucherRow, 'key_id' | 'key_counter'> {

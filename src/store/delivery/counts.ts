@@ -1,3 +1,4 @@
+import type { PageRequest } from '../list-page.js'
 import { BLOCK_UPDATES, deliveryKind } from '../migrations/0002-bot-counts.js'
 import { all, count, interleave, type Op, type Value } from '../operation.js'
 
@@ -29,7 +30,8 @@ function rowsOf(botId: string, { kind, side, id = 0 }: Counted, params: Value[])
 
 /** Reads the counts of a kind by block; counts rows only in the block that the id divides. */
 export function* blockCounts(botId: string, of: Counted): Op<BlockCount[]> {
-  const { kind, side, id = 0 } = of
+  const { kind, id = 0 } = of
+  const side = of.side === '>' && id === 0 ? undefined : of.side
   const divided = Math.floor(id / BLOCK_UPDATES)
   const params: Value[] = [botId]
   const kinds = kind === undefined ? `kind in (${DELIVERY_KINDS})` : `kind = $${params.push(kind)}`
@@ -58,30 +60,24 @@ function partsOf(status: string | undefined, border: number): readonly Counted[]
   return [{ kind: 'cancelled' }, { kind: 'pending', ...cancelled }, { kind: 'failed', ...cancelled }]
 }
 
-interface Counts {
-  readonly total: number
-  /** Returns the update ids of one page, newest first. */
-  ids(page: number, limit: number): Op<readonly number[]>
-}
-
-/** Counts the deliveries of a bot by status; reads no rows but those in flight and a part of a block. */
-export function* deliveryCounts(botId: string, status: string | undefined, border: number): Op<Counts> {
-  const inFlight =
-    status === undefined
-      ? []
-      : yield* all<{ update_id: number; kind: string }>(
-          `select update_id, ${DELIVERY_KIND} as kind from deliveries
-           where bot_id = $1 and lease_until is not null and status = 'delivering' order by update_id desc`,
-          [botId],
-        )
+/**
+ * Counts the deliveries of a bot by status, and finds one page of their update ids, newest first. Reads only the rows in
+ * flight, a part of a block, and those of the page and before it in its block.
+ */
+export function* deliveryPage(
+  botId: string,
+  status: string | undefined,
+  border: number,
+  { page = 1, limit = 0 }: PageRequest = {},
+): Op<{ readonly total: number; readonly ids: readonly number[] }> {
+  let skipped = (page - 1) * limit
+  const inFlight = yield* all<{ update_id: number; kind: string }>(
+    `select update_id, ${DELIVERY_KIND} as kind from deliveries
+     where bot_id = $1 and lease_until is not null and status = 'delivering' order by update_id desc`,
+    [botId],
+  )
   if (status === 'delivering') {
-    const ids = inFlight.map((it) => it.update_id)
-    return {
-      total: ids.length,
-      *ids(page, limit) {
-        return ids.slice((page - 1) * limit, page * limit)
-      },
-    }
+    return { total: inFlight.length, ids: inFlight.map((it) => it.update_id).slice(skipped, skipped + limit) }
   }
   const parts = partsOf(status, border)
   const blocks = new Map<number, number>()
@@ -90,37 +86,26 @@ export function* deliveryCounts(botId: string, status: string | undefined, borde
     for (const { block, n } of counts) add(block, Number(n))
   }
   // A delivery in flight counts under its status before the claim, but has another one.
-  const other = inFlight.filter(({ kind, update_id: id }) =>
+  const others = inFlight.filter(({ kind, update_id: id }) =>
     parts.some((it) => it.kind === kind && (it.side === undefined || id > (it.id ?? 0) === (it.side === '>'))),
   )
-  for (const { update_id: id } of other) add(Math.floor(id / BLOCK_UPDATES), -1)
-  return {
-    total: [...blocks.values()].reduce((sum, n) => sum + n, 0),
-    *ids(page, limit) {
-      let skipped = (page - 1) * limit
-      for (const [block, n] of [...blocks].sort(([one], [next]) => next - one)) {
-        if (skipped >= n) skipped -= n
-        else {
-          const end = (block + 1) * BLOCK_UPDATES
-          const some = skipped + limit + other.length
-          const found = yield* interleave(...parts.map((it) => idsBelow(botId, it, end, some)))
-          const left = new Set(found.flat())
-          for (const { update_id: id } of other) left.delete(id)
-          return [...left].sort((one, next) => next - one).slice(skipped, skipped + limit)
-        }
-      }
-      return []
-    },
-  }
+  for (const { update_id: id } of others) add(Math.floor(id / BLOCK_UPDATES), -1)
+  const total = [...blocks.values()].reduce((sum, n) => sum + n, 0)
+  if (limit === 0 || skipped >= total) return { total, ids: [] }
+
+  const descending = [...blocks].sort(([one], [next]) => next - one)
+  const place = descending.findIndex(([, n]) => skipped < n || (skipped -= n) < 0)
+  const end = ((descending[place]?.[0] ?? 0) + 1) * BLOCK_UPDATES
+  const some = skipped + limit + others.length
+  const found = yield* interleave(...parts.map((it) => idsBelow(botId, it, end, some)))
+  const shown = found.flat().filter((id) => !others.some((it) => it.update_id === id))
+  return { total, ids: shown.sort((one, next) => next - one).slice(skipped, skipped + limit) }
 }
 
-/** Returns the highest update ids of deliveries below `before`, descending. */
+/** Returns the highest update ids of deliveries below `before`. */
 function* idsBelow(botId: string, of: Counted, before: number, limit: number): Op<number[]> {
   const params: Value[] = [before, limit]
   const rows = rowsOf(botId, of, params)
-  const found = yield* all<{ update_id: number }>(
-    `select update_id from ${rows} and update_id < $1 order by update_id desc limit $2`,
-    params,
-  )
-  return found.map((it) => it.update_id)
+  const sql = `select update_id from ${rows} and update_id < $1 order by update_id desc limit $2`
+  return (yield* all<{ update_id: number }>(sql, params)).map((it) => it.update_id)
 }

@@ -4,10 +4,10 @@ import type { Delivery } from '../../contract/webhook.js'
 import type { BotRow, DeliveryAttemptRow, DeliveryRow, WebhookRow } from '../../domain/bot/rows.js'
 import { decideRetry, deliveryRecord, SHOWN_ATTEMPTS_MAX, scheduleOf } from '../../domain/delivery.js'
 import { approved } from '../bots/bots.js'
-import { listPage, type Page, type PageRequest, paginationOf } from '../list-page.js'
+import { type Condition, listPage, type Page, type PageRequest, paginationOf } from '../list-page.js'
 import { all, count, interleave, notify, type Op, one, run, runEach } from '../operation.js'
 import { type CancelledTo, cancelledTo } from './backlog.js'
-import { deliveryCounts } from './counts.js'
+import { deliveryPage } from './counts.js'
 import { webhookOf } from './webhooks.js'
 
 type BotRefusal = Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>
@@ -25,22 +25,20 @@ export function* list(accountId: string, botId: string, filter: DeliveryFilter):
 /** Reads one page of a bot's deliveries, in the order of their updates, newest first. */
 function* pageOf(botId: string, { status, page = 1, limit = 20 }: DeliveryFilter): Op<Page<Delivery>> {
   const cancelled = yield* cancelledTo(botId)
-  const counts = yield* deliveryCounts(botId, status, cancelled.cancelledTo)
-  const ids = yield* counts.ids(page, limit)
+  const { total, ids } = yield* deliveryPage(botId, status, cancelled.cancelledTo, { page, limit })
   const rows = yield* interleave(
     ...ids.map((id) => one<DeliveryRow>('select * from deliveries where bot_id = $1 and update_id = $2', [botId, id])),
   )
   const shown = rows.filter((it) => it !== undefined).map((it) => asCancelled(it, cancelled))
-  return { items: yield* recordsOf(shown), pagination: paginationOf(counts.total, page, limit) }
+  return { items: yield* recordsOf(shown), pagination: paginationOf(total, page, limit) }
 }
 
 /** Lists the deliveries of all bots, or of one. */
 export function* listAll(filter: DeliveryFilter & { readonly bot_id?: string }): Op<Page<Delivery>> {
   const { bot_id: botId, status } = filter
   if (botId !== undefined) return yield* pageOf(botId, filter)
-  const params = status === undefined ? [] : [status]
-  const match = status === undefined ? undefined : HAS_STATUS
-  const page = yield* listPage<DeliveryRow, DeliveryRow>('deliveries where true', params, filter, (row) => row, {
+  const match: Condition | undefined = status === undefined ? undefined : (add) => hasStatus(add(status))
+  const page = yield* listPage<DeliveryRow, DeliveryRow>('deliveries where true', [], filter, (row) => row, {
     match,
   })
   return { ...page, items: yield* recordsOf(yield* asCancelledByBot(page.items)) }
@@ -50,10 +48,12 @@ export function* listAll(filter: DeliveryFilter & { readonly bot_id?: string }):
 const CANCELLED_TO = `(select case when w.bot_id is null then q.last_update_id else coalesce(q.confirmed_to, 0) end
   from update_queues q left join webhooks w on w.bot_id = q.bot_id where q.bot_id = deliveries.bot_id)`
 
-/** SQL for deliveries with the status $1. */
-const HAS_STATUS = `(status = $1 and (status not in ('pending', 'failed') or update_id > ${CANCELLED_TO}
+/** SQL for deliveries with a status. */
+const hasStatus = (
+  status: string,
+) => `(status = ${status} and (status not in ('pending', 'failed') or update_id > ${CANCELLED_TO}
     or resume_status in ('dead_letter', 'delivered'))
-  or $1 = 'cancelled' and status in ('pending', 'failed') and update_id <= ${CANCELLED_TO}
+  or ${status} = 'cancelled' and status in ('pending', 'failed') and update_id <= ${CANCELLED_TO}
     and (resume_status is null or resume_status = 'failed'))`
 
 /** Applies the backlogs of all bots of the rows; keeps the order. */

@@ -13,7 +13,7 @@ import {
 } from '../../domain/webhook.js'
 import { inserting, notify, type Op, one, type RowLock, run } from '../operation.js'
 import { beginDeliveries, cancelledTo, dropAll, endDeliveries, lockQueue, waitingCount } from './backlog.js'
-import { deliveryCounts } from './counts.js'
+import { deliveryPage } from './counts.js'
 
 const insert = inserting<WebhookRow>('webhooks')
 
@@ -127,8 +127,8 @@ export function* info(botId: string, keys: Keyring, egressIps: readonly string[]
   const queue = {
     allowedUpdates: yield* allowedUpdatesOf(botId),
     pending: yield* waitingCount(botId),
-    failed: (yield* deliveryCounts(botId, 'failed', border)).total,
-    deadLetter: (yield* deliveryCounts(botId, 'dead_letter', border)).total,
+    failed: (yield* deliveryPage(botId, 'failed', border)).total,
+    deadLetter: (yield* deliveryPage(botId, 'dead_letter', border)).total,
   }
   return webhookInfo(row, row === null ? null : decryptWebhook(row, keys).url, queue, egressIps)
 }

@@ -19,8 +19,7 @@ export class Reads {
   readonly #connections: Connections
   readonly #waiting: PendingRead[] = []
   #isLending = false
-  readonly #long: PendingRead[] = []
-  #isRunningLong = false
+  #alone: Promise<void> = Promise.resolve()
 
   constructor(connections: Connections) {
     this.#connections = connections
@@ -58,26 +57,21 @@ export class Reads {
       ),
     )
     for (const it of first.flat()) {
-      if (!(await this.#settle(it, inSnapshot(it.op, connection, false)))) this.#long.push(it)
+      const isDone = await this.#settle(it, inSnapshot(it.op, connection, false))
+      if (!isDone) this.#alone = this.#alone.then(() => this.#runAlone(it))
     }
     connection.release()
-    void this.#runLong()
   }
 
-  /** Runs the reads that pause, from their start and one after the other: the other connections stay free. */
-  async #runLong(): Promise<void> {
-    if (this.#isRunningLong) return
-    this.#isRunningLong = true
-    for (let it = this.#long.shift(); it !== undefined; it = this.#long.shift()) {
-      try {
-        const connection = await this.#connections.lend('reads')
-        await this.#settle(it, inSnapshot(it.op, connection, true))
-        connection.release()
-      } catch (cause) {
-        it.reject(unavailable(cause))
-      }
+  /** Runs a read that pauses from its start. Such reads wait for each other, so that the other connections stay free. */
+  async #runAlone(pending: PendingRead): Promise<void> {
+    try {
+      const connection = await this.#connections.lend('reads')
+      await this.#settle(pending, inSnapshot(pending.op, connection, true))
+      connection.release()
+    } catch (cause) {
+      pending.reject(unavailable(cause))
     }
-    this.#isRunningLong = false
   }
 
   /** @returns true if the read is finished or queued again */

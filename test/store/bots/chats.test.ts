@@ -3,7 +3,7 @@ import * as bots from '../../../src/store/bots/bots.js'
 import { list, sendAsBot, sendAsUser, setBlocked, start } from '../../../src/store/bots/chats.js'
 import type { Store } from '../../../src/store/store.js'
 import { openTestStore } from '../../support/store/engines.js'
-import { locksOf, stepsOf } from '../../support/store/store-steps.js'
+import { locksOf, stepsOf, unusedParameters } from '../../support/store/store-steps.js'
 
 const NOW = 10_000
 const newDeliveryId = () => 'dlv_1'
@@ -26,8 +26,5 @@ it('messages and blocks of a chat lock its row, from which they take the next me
 })
 
 it('list of chats has no unused SQL parameter, which PostgreSQL refuses', async () => {
-  expect(await stepsOf(store, () => list({ user_id: 'alice' }))).toMatchObject([
-    { params: ['alice'] },
-    { params: ['alice', 20, 0] },
-  ])
+  expect(unusedParameters(await stepsOf(store, () => list({ user_id: 'alice' })))).toEqual([])
 })

@@ -102,7 +102,7 @@ describe('drop of updates', () => {
   it('drop without pending updates only counts them', async () => {
     await plant(2)
     await write(confirm(2))
-    expect((await stepsOf(store, drop)).map(({ kind }) => kind)).toEqual(['one', 'one'])
+    expect((await stepsOf(store, drop)).map(({ kind }) => kind)).toEqual(['one', 'one', 'all'])
     expect(await write(drop)).toEqual({ queue: await queue(), dropped: 0 })
   })
 

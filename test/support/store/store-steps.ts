@@ -19,6 +19,14 @@ export async function stepsOf(store: Store, op: () => Op<unknown>): Promise<read
 export const statementsOf = (step: Step): readonly Statement[] =>
   step.kind === 'several' ? step.statements : 'sql' in step ? [step] : []
 
+/** Parameters that a statement of the steps does not use: PostgreSQL refuses them. */
+export const unusedParameters = (steps: readonly Step[]): readonly string[] =>
+  steps
+    .flatMap(statementsOf)
+    .flatMap(({ sql, params }) => params.map((_, index) => `$${index + 1}`).filter((it) => !isIn(it, sql)))
+
+const isIn = (place: string, sql: string) => new RegExp(`\\${place}(?!\\d)`).test(sql)
+
 /** The locks of an operation in order, such as `row applications` or `subject seed`. */
 export async function locksOf(store: Store, op: () => Op<unknown>): Promise<readonly string[]> {
   return (await stepsOf(store, op)).flatMap((step) => {
