@@ -8,6 +8,7 @@ import { failingFsync } from './failing-fsync.js'
 import { fullDisk } from './full-disk.js'
 import { kill } from './kill.js'
 import { largeSnapshots } from './large-snapshots.js'
+import { longLists } from './long-lists.js'
 import { overload } from './overload.js'
 import { pageOpen } from './page-open.js'
 import { powerLoss } from './power-loss.js'
@@ -33,5 +34,6 @@ export const campaigns: readonly Campaign[] = [
   slowClients,
   overload,
   pageOpen,
+  longLists,
   ...properties,
 ]
