@@ -4,7 +4,7 @@ import { all, count, type Op, oneLater, type Value } from './operation.js'
 export const SLICE_ROWS = 1_000
 
 /** Maximum of a list of reviews, which has no pages: the oldest of each kind (DECISIONS.md#operator-api). */
-export const REVIEWS_MAX = 1_000
+export const REVIEWS_MAX = 200
 
 export interface PageRequest {
   readonly page?: number

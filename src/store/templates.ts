@@ -133,7 +133,8 @@ export function* moveToApplication(botId: string, applicationId: string, now: nu
 /** Returns the templates that wait for review, oldest first. */
 export function* pendingReviews(): Op<Review[]> {
   const rows = yield* all<TemplateRow>(
-    `select * from templates where status = 'reviewing' order by submitted_at, id limit ${REVIEWS_MAX}`,
+    `select id, application_id, account_id, name, submitted_at from templates where status = 'reviewing'
+      order by submitted_at, id limit ${REVIEWS_MAX}`,
   )
   return rows.map((row) => ({
     kind: 'template',

@@ -71,13 +71,15 @@ export function* deliveryPage(
   { page = 1, limit = 0 }: PageRequest = {},
 ): Op<{ readonly total: number; readonly ids: readonly number[] }> {
   let skipped = (page - 1) * limit
+  // The condition on the chat makes the engine choose the index of leases.
   const inFlight = yield* all<{ update_id: number; kind: string }>(
     `select update_id, ${DELIVERY_KIND} as kind from deliveries
-     where bot_id = $1 and lease_until is not null and status = 'delivering' order by update_id desc`,
+     where bot_id = $1 and chat_key >= '' and lease_until is not null and status = 'delivering'`,
     [botId],
   )
   if (status === 'delivering') {
-    return { total: inFlight.length, ids: inFlight.map((it) => it.update_id).slice(skipped, skipped + limit) }
+    const ids = inFlight.map((it) => it.update_id).sort((one, next) => next - one)
+    return { total: ids.length, ids: ids.slice(skipped, skipped + limit) }
   }
   const parts = partsOf(status, border)
   const blocks = new Map<number, number>()
