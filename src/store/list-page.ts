@@ -23,11 +23,11 @@ export const paginationOf = (total: number, page: number, limit: number): Page<u
   pages: Math.ceil(total / limit),
 })
 
-/** Returns SQL. @param add adds a parameter and returns its place */
+/** Returns SQL. @param add adds a parameter and returns its name */
 export type Condition = (add: (value: Value) => string) => string
 
 interface ListOptions {
-  /** Column of the time in the order. */
+  /** SQL of the time in the order; `+created_at` keeps SQLite from an index of the order where another finds few rows. */
   readonly at?: string
   /** Condition that the index of the order does not cover. */
   readonly match?: Condition | undefined

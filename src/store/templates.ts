@@ -38,10 +38,11 @@ export function* list(owner: TemplateOwner, filter: TemplateFilter): Op<Page<Tem
   const { status } = filter
   const params: Value[] = [id]
   let from = `templates where ${where}`
+  const at = filter.external_template_id === undefined ? 'created_at' : '+created_at'
   if (filter.external_template_id !== undefined) {
     from += ` and external_template_id = $${params.push(filter.external_template_id)}`
   }
-  return yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord, { match: hasStatus(status) })
+  return yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord, { at, match: hasStatus(status) })
 }
 
 const hasStatus = (status: string | undefined): Condition | undefined =>

@@ -45,7 +45,7 @@ export function* list(filter: VoucherFilter, now: number): Op<Page<Voucher>> {
   }
   const match =
     others.length === 0 ? undefined : (add: Parameters<Condition>[0]) => others.map((it) => it(add)).join(' and ')
-  const options = { at: 'issued_at', match }
+  const options = { at: isSmall ? '+issued_at' : 'issued_at', match }
   const page = yield* listPage<VoucherRow, VoucherRow>(from.join(' and '), params, filter, (row) => row, options)
   const summaries = new Map()
   const items: Voucher[] = []

@@ -19,6 +19,7 @@ import { plantBot, plantWebhook } from '../../support/server/webhooks.js'
 import { wrongCounts } from '../../support/store/bot-counts.js'
 import { onPostgres } from '../../support/store/engine-name.js'
 import { openTestStore } from '../../support/store/engines.js'
+import { planOf } from '../../support/store/store-steps.js'
 import { ended, failure, NOW, SYSTEM_NOW, success, WorkerPasses } from '../../support/webhook/worker-passes.js'
 
 const BOT = 'bot_1'
@@ -215,26 +216,9 @@ describe('counts after random operations', () => {
 })
 
 describe.skipIf(onPostgres)('indexes that SQLite chooses for empty tables', () => {
-  const planOf = async (op: () => Op<unknown>) => {
-    const plan: string[] = []
-    await write(function* () {
-      const running = op()
-      let step = running.next()
-      while (!step.done) {
-        const statements =
-          step.value.kind === 'several' ? step.value.statements : 'sql' in step.value ? [step.value] : []
-        for (const { sql, params } of statements) {
-          plan.push(...(yield* all<{ detail: string }>(`explain query plan ${sql}`, params)).map((it) => it.detail))
-        }
-        step = running.next(yield step.value)
-      }
-    })
-    return plan
-  }
-
   it.each([undefined, ...STATUSES])('list of the deliveries with status %s sorts and scans nothing', async (status) => {
     await passes.store.write(() => plantWebhook(BOT))
-    const plan = await planOf(() => deliveries.list('acc', BOT, status === undefined ? {} : { status }))
+    const plan = await planOf(passes.store, () => deliveries.list('acc', BOT, status === undefined ? {} : { status }))
     // The attempts of one page are sorted.
     expect(
       plan.filter((it) => /SCAN|deliveries USING INDEX sqlite_autoindex_deliveries_2 \(bot_id=\?\)/.test(it)),
@@ -243,7 +227,7 @@ describe.skipIf(onPostgres)('indexes that SQLite chooses for empty tables', () =
   })
 
   it('ids and counts of a kind come from the index of kinds', async () => {
-    const plan = await planOf(() => blockCounts(BOT, { kind: 'failed', side: '>', id: 5 }))
+    const plan = await planOf(passes.store, () => blockCounts(BOT, { kind: 'failed', side: '>', id: 5 }))
     expect(plan.join()).toContain(
       'COVERING INDEX deliveries_by_kind (bot_id=? AND <expr>=? AND update_id>? AND update_id<?)',
     )

@@ -1,4 +1,4 @@
-import type { Op, Statement, Step } from '../../../src/store/operation.js'
+import { all, type Op, type Statement, type Step } from '../../../src/store/operation.js'
 import type { Store } from '../../../src/store/store.js'
 
 /** Runs a write operation on a store and returns the steps that it yielded: SQLite itself ignores locks. */
@@ -18,6 +18,16 @@ export async function stepsOf(store: Store, op: () => Op<unknown>): Promise<read
 /** The statements of a step: one, or those of a batch. */
 export const statementsOf = (step: Step): readonly Statement[] =>
   step.kind === 'several' ? step.statements : 'sql' in step ? [step] : []
+
+/** How SQLite runs each statement of an operation: the lines of `explain query plan`. */
+export async function planOf(store: Store, op: () => Op<unknown>): Promise<readonly string[]> {
+  const plans: string[] = []
+  for (const { sql, params } of (await stepsOf(store, op)).flatMap(statementsOf)) {
+    const plan = await store.read(() => all<{ detail: string }>(`explain query plan ${sql}`, params))
+    plans.push(...plan.map((it) => it.detail))
+  }
+  return plans
+}
 
 /** Parameters that a statement of the steps does not use: PostgreSQL refuses them. */
 export const unusedParameters = (steps: readonly Step[]): readonly string[] =>
