@@ -34,15 +34,20 @@ function ownerOf(row: TemplateRow): TemplateOwner {
 }
 
 export function* list(owner: TemplateOwner, filter: TemplateFilter): Op<Page<Template>> {
+  const { status, external_template_id: externalId } = filter
   const [where, id] = ownerCondition(owner)
-  const { status } = filter
-  const params: Value[] = [id]
-  let from = `templates where ${where}`
-  const at = filter.external_template_id === undefined ? 'created_at' : '+created_at'
-  if (filter.external_template_id !== undefined) {
-    from += ` and external_template_id = $${params.push(filter.external_template_id)}`
+  if (externalId === undefined) {
+    return yield* listPage<TemplateRow, Template>(`templates where ${where}`, [id], filter, templateRecord, {
+      match: hasStatus(status),
+    })
   }
-  return yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord, { at, match: hasStatus(status) })
+  // Find the ids first, and nothing by age or bot: SQLite would read all templates of the owner.
+  const [first, application] = 'applicationId' in owner ? [where, '$1'] : [`coalesce(bot_id, '') = $1`, `''`]
+  const from = `templates where ${first} and application_id = ${application} and id in (
+    select t.id from templates t where t.application_id = ${application} and t.external_template_id = $2)`
+  return yield* listPage<TemplateRow, Template>(from, [id, externalId], filter, templateRecord, {
+    ...{ at: '+created_at', match: hasStatus(status) },
+  })
 }
 
 const hasStatus = (status: string | undefined): Condition | undefined =>

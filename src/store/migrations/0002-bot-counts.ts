@@ -79,7 +79,7 @@ create index tokens_by_age on tokens (created_at, id);
 create index tokens_active on tokens (application_id, expires_at) where revoked_at is null;
 create index chats_by_bot on chats (bot_id, created_at, id);
 create index templates_of_all_by_age on templates (created_at, id);
-create index templates_by_any_external_id on templates (application_id, external_template_id);
+create index templates_by_any_external_id on templates (application_id, external_template_id, id);
 `
 
 const added = ({ kind, block }: Counted, row: string) => `
