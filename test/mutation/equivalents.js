@@ -474,19 +474,6 @@ export const equivalents = {
   ],
   'src/store/delivery/deliveries.ts': [
     {
-      from: "if (filter.status === 'failed' || filter.status === 'dead_letter') from += ` and status in ('failed', 'dead_letter')`",
-      to: [
-        "if (false) from += ` and status in ('failed', 'dead_letter')`",
-        "if (filter.status === 'failed' && filter.status === 'dead_letter') from += ` and status in ('failed', 'dead_letter')`",
-        "if (false || filter.status === 'dead_letter') from += ` and status in ('failed', 'dead_letter')`",
-        `if (filter.status === "" || filter.status === 'dead_letter') from += \` and status in ('failed', 'dead_letter')\``,
-        "if (filter.status === 'failed' || false) from += ` and status in ('failed', 'dead_letter')`",
-        `if (filter.status === 'failed' || filter.status === "") from += \` and status in ('failed', 'dead_letter')\``,
-        "if (filter.status === 'failed' || filter.status === 'dead_letter') from += ``",
-      ],
-      reason: 'repeats the condition of an index: the same rows are found without it',
-    },
-    {
       from: 'for (let at = 0; at < ofBot.length; at += RECORDS_PER_QUERY) {',
       to: 'for (let at = 0; at <= ofBot.length; at += RECORDS_PER_QUERY) {',
       reason: 'recordsOf reads nothing for an empty rest',

@@ -80,7 +80,7 @@ describe('maximum of rows that totals count', () => {
     expect((await read({}, 2)).complete).toBe(true)
   })
 
-  it('totals of more vouchers in a period than the maximum are not complete, and other periods are', async () => {
+  it('totals of a period with more vouchers than the maximum are too low and not complete', async () => {
     await issue(START_MS, START_MS + 97, START_MS + 98, START_MS + 99)
     await redeem(at(START_MS))
     const { items, complete } = await read({ buckets: 2 }, 1)
