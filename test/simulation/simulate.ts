@@ -218,6 +218,7 @@ async function settle(server: SimulatedServer, bots: readonly SimulatedBot[], ra
     await server.call(operator, contract.platform.advanceClock, { seconds: 3_700 })
     await scheduler.sleep(15_000)
   }
+  await server.checkCounts()
   for (const bot of bots) {
     const { state } = server
     const rows = state.deliveries.filter((it) => it.bot_id === bot.id)
@@ -234,6 +235,7 @@ async function settle(server: SimulatedServer, bots: readonly SimulatedBot[], ra
   }
   await server.call(operator, contract.platform.advanceClock, { seconds: 31 * 86_400 })
   await scheduler.sleep(130_000)
+  await server.checkCounts()
   const { deliveries, updates, records } = server.state
   const old = server.clock.now() - 30 * DAY_MS
   const expired = {

@@ -15,6 +15,7 @@ import { signWebhook } from '../../src/webhook/signature.js'
 import '../../src/server/http/endpoint-codec.js'
 import type { Random } from '../faults/random.js'
 import { type ApiResponse, callerOf, injectInto, type Send } from '../support/server/client.js'
+import { wrongCounts } from '../support/store/bot-counts.js'
 import { type ReceiverBehaviour, simulatedSender } from './receivers.js'
 import type { Owner, Scheduler } from './scheduler.js'
 import { type StoreBehaviour, simulatedStore, type WriteCheck } from './simulated-store.js'
@@ -180,6 +181,12 @@ export class SimulatedServer {
     stopping.ended = true
     stopping.end()
     this.#forgetAttempts()
+  }
+
+  /** Checks the counts that triggers keep. */
+  async checkCounts(): Promise<void> {
+    const wrong = JSON.stringify(await this.#database.read(wrongCounts))
+    if (wrong !== '{}') this.violations.push(`counts equal their rows: ${wrong}`)
   }
 
   /** Releases the memory of the database. */
