@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { INSERT_DELIVERY } from '../../src/store/delivery/backlog.js'
 import { stateTables } from '../../src/store/move/tables.js'
 import { all, inserting, type Op, type Row, run } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
 import { onPostgres } from '../support/store/engine-name.js'
+import { plantBot, plantUpdates } from '../support/server/webhooks.js'
+import { wrongCounts } from '../support/store/bot-counts.js'
 import { beforeEachStore, engines } from '../support/store/engines.js'
 import { templateRow, voucherRow } from '../support/store/rows.js'
 
@@ -119,6 +122,28 @@ describe.each(engines)('Snapshots on $name', ({ create }) => {
     await store.snapshots.clear(nothing)
     // The text is fixed: processes of other versions listen to it.
     expect(heard).toEqual(['state replaced', 'state replaced'])
+  })
+
+  it('restore and reset leave the counts of bots equal to their rows, also to those of a released lease', async () => {
+    const counts = () => store.read(wrongCounts)
+    await store.write(function* () {
+      yield* plantBot('bot_1')
+      yield* plantUpdates('bot_1', 3, 1)
+      for (const id of [1, 2, 3]) yield* run(INSERT_DELIVERY, [`dlv_${id}`, 'bot_1', id, 'ping', 'c', 1])
+      yield* run("update deliveries set status = 'delivering', attempt_count = 1, lease_until = 99 where update_id = 1")
+    })
+    await store.snapshots.save(at('one'))
+    await store.write(() => run("update deliveries set status = 'delivered', lease_until = null"))
+    await store.write(() => run('delete from updates where update_id = 2'))
+    await store.snapshots.save(at('two'))
+    for (const name of ['one', 'two', 'one']) {
+      await store.snapshots.restore(name)
+      expect(await counts()).toEqual({})
+    }
+    await store.snapshots.clear(() => plantBot('bot_2'))
+    expect(await store.read(() => all('select * from bot_counts'))).toEqual([])
+    await store.snapshots.restore('one')
+    expect(await counts()).toEqual({})
   })
 
   it('releases the lease of a delivery in the snapshot, and not in the present state', async () => {
