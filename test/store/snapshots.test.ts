@@ -124,7 +124,7 @@ describe.each(engines)('Snapshots on $name', ({ create }) => {
     expect(heard).toEqual(['state replaced', 'state replaced'])
   })
 
-  it('restore and reset leave the counts of bots equal to their rows, also to those of a released lease', async () => {
+  it('restore and reset leave the counts of bots equal to their rows, also after a lease', async () => {
     const counts = () => store.read(wrongCounts)
     await store.write(function* () {
       yield* plantBot('bot_1')
