@@ -20,12 +20,15 @@ export const DELIVERY_KIND = deliveryKind('deliveries')
 
 const DELIVERY_KINDS = "'pending', 'manual', 'failed', 'delivered', 'dead_letter', 'cancelled'"
 
-/** SQL for the rows, as the indexes have them. @param params gets the parameters */
-function rowsOf(botId: string, { kind, side, id = 0 }: Counted, params: Value[]): string {
+/** SQL for the rows with ids from `from` and below `to`, as the indexes have them. @param params gets the parameters */
+function rowsOf(botId: string, { kind, side, id = 0 }: Counted, from: number, to: number, params: Value[]): string {
+  // One lower and one upper bound: SQLite reads all rows up to the second of two upper bounds.
+  const lowest = side === '>' ? Math.max(from, id + 1) : from
+  const end = side === '<=' ? Math.min(to, id + 1) : to
   const bot = `bot_id = $${params.push(botId)}`
-  const sided = side === undefined ? '' : ` and update_id ${side} $${params.push(id)}`
-  if (kind === 'waiting') return `updates where ${bot} and pending = 1${sided}`
-  return `deliveries where ${bot}${kind === undefined ? '' : ` and ${DELIVERY_KIND} = $${params.push(kind)}`}${sided}`
+  const bounds = `update_id >= $${params.push(lowest)} and update_id < $${params.push(end)}`
+  if (kind === 'waiting') return `updates where ${bot} and pending = 1 and ${bounds}`
+  return `deliveries where ${bot}${kind === undefined ? '' : ` and ${DELIVERY_KIND} = $${params.push(kind)}`} and ${bounds}`
 }
 
 /** Reads the counts of a kind by block; counts rows only in the block that the id divides. */
@@ -41,9 +44,9 @@ export function* blockCounts(botId: string, of: Counted): Op<BlockCount[]> {
     params,
   )
   if (side === undefined) return blocks
-  const bounds: Value[] = [divided * BLOCK_UPDATES, (divided + 1) * BLOCK_UPDATES]
-  const rows = rowsOf(botId, of, bounds)
-  return [...blocks, { block: divided, n: yield* count(`${rows} and update_id >= $1 and update_id < $2`, bounds) }]
+  const divides: Value[] = []
+  const rows = rowsOf(botId, of, divided * BLOCK_UPDATES, (divided + 1) * BLOCK_UPDATES, divides)
+  return [...blocks, { block: divided, n: yield* count(rows, divides) }]
 }
 
 export function* countedTotal(botId: string, of: Counted): Op<number> {
@@ -98,16 +101,19 @@ export function* deliveryPage(
   const descending = [...blocks].sort(([one], [next]) => next - one)
   const place = descending.findIndex(([, n]) => skipped < n || (skipped -= n) < 0)
   const end = ((descending[place]?.[0] ?? 0) + 1) * BLOCK_UPDATES
-  const some = skipped + limit + others.length
-  const found = yield* interleave(...parts.map((it) => idsBelow(botId, it, end, some)))
+  // Rows of several kinds are merged here, and those in flight left out.
+  const offset = parts.length === 1 && others.length === 0 ? skipped : 0
+  const some = skipped + limit + others.length - offset
+  const found = yield* interleave(...parts.map((it) => idsBelow(botId, it, end, some, offset)))
   const shown = found.flat().filter((id) => !others.some((it) => it.update_id === id))
-  return { total, ids: shown.sort((one, next) => next - one).slice(skipped, skipped + limit) }
+  const first = skipped - offset
+  return { total, ids: shown.sort((one, next) => next - one).slice(first, first + limit) }
 }
 
 /** Returns the highest update ids of deliveries below `before`. */
-function* idsBelow(botId: string, of: Counted, before: number, limit: number): Op<number[]> {
-  const params: Value[] = [before, limit]
-  const rows = rowsOf(botId, of, params)
-  const sql = `select update_id from ${rows} and update_id < $1 order by update_id desc limit $2`
+function* idsBelow(botId: string, of: Counted, before: number, limit: number, offset: number): Op<number[]> {
+  const params: Value[] = [limit, offset]
+  const rows = rowsOf(botId, of, 0, before, params)
+  const sql = `select update_id from ${rows} order by update_id desc limit $1 offset $2`
   return (yield* all<{ update_id: number }>(sql, params)).map((it) => it.update_id)
 }
