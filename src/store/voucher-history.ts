@@ -28,7 +28,6 @@ export function* list(filter: VoucherFilter, now: number): Op<Page<Voucher>> {
   const { template_id: templateId, since, status } = filter
   const from = ['vouchers where true']
   const others: Condition[] = []
-  if (since !== undefined) from.push(`issued_at >= $${params.push(since)}`)
   const template = templateId === undefined ? undefined : yield* issuedOf(templateId)
   // The index of external ids finds the vouchers of a template; those of a large one would have to be sorted.
   const isSmall = templateId !== undefined && Number(template?.issued_count ?? 0) <= SLICE_ROWS
@@ -45,7 +44,7 @@ export function* list(filter: VoucherFilter, now: number): Op<Page<Voucher>> {
   }
   const match =
     others.length === 0 ? undefined : (add: Parameters<Condition>[0]) => others.map((it) => it(add)).join(' and ')
-  const options = { at: isSmall ? '+issued_at' : 'issued_at', match }
+  const options = { at: isSmall ? '+issued_at' : 'issued_at', since, match }
   const page = yield* listPage<VoucherRow, VoucherRow>(from.join(' and '), params, filter, (row) => row, options)
   const summaries = new Map()
   const items: Voucher[] = []

@@ -42,6 +42,20 @@ it('list of several slices has each row once, in order, whatever its times', asy
   }
 })
 
+it('list since a time leaves out older rows in every slice, and only these', async () => {
+  const numbers = 'with recursive n (i) as (select 1 union all select i + 1 from n where i < 2500) select i from n'
+  await store.write(() =>
+    run(`insert into applications select 'app_' || i, 'other', 'a', null, 'active', 0, '[]', '[]', 'optional', i, 1
+         from (${numbers}) n where i > 1`),
+  )
+  for (const since of [1, 500, 2000, 2500, 2501]) {
+    const { pagination } = await store.read(() =>
+      listPage<{ id: string }, string>('applications where true', [], {}, (row) => row.id, { since }),
+    )
+    expect(pagination.total).toBe(2501 - Math.max(2, since))
+  }
+})
+
 /** Each list and count, with the index of its order. */
 const lists: readonly (readonly [name: string, op: () => Op<unknown>, index: string])[] = [
   ['tokens', () => tokens.list('acc', 'app_1', {}, 1), 'tokens_by_application'],
@@ -60,7 +74,11 @@ const lists: readonly (readonly [name: string, op: () => Op<unknown>, index: str
   ['chats of a bot', () => chats.list({ bot_id: 'bot_1' }), 'chats_by_bot'],
   ['chats of a user', () => chats.list({ user_id: 'user' }), 'chats_by_age'],
   ['all vouchers', () => vouchers.list({ status: 'issued', recipient_user_id: 'user' }, 1), 'vouchers_by_age'],
-  ['vouchers since a time', () => vouchers.list({ since: 5 }, 1), 'vouchers_by_age'],
+  [
+    'vouchers since a time',
+    () => vouchers.list({ since: 5 }, 1),
+    'vouchers_by_age ((issued_at,id)>(?,?) AND (issued_at,id)<(?,?))',
+  ],
   ['all deliveries', () => deliveries.listAll({ status: 'failed' }), 'deliveries_by_age'],
   ['metrics', () => metrics('acc', 'bot_1', 1), 'delivery_attempts_by_bot'],
 ]
