@@ -31,8 +31,8 @@ function rowsOf(botId: string, { kind, side, id = 0 }: Counted, from: number, to
   return `deliveries where ${bot}${kind === undefined ? '' : ` and ${DELIVERY_KIND} = $${params.push(kind)}`} and ${bounds}`
 }
 
-/** Reads the counts of a kind by block; counts rows only in the block that the id divides. */
-export function* blockCounts(botId: string, of: Counted): Op<BlockCount[]> {
+/** Reads the counts of a kind, by block or their sum; counts rows only in the block that the id divides. */
+export function* blockCounts(botId: string, of: Counted, byBlock = true): Op<BlockCount[]> {
   const { kind, id = 0 } = of
   const side = of.side === '>' && id === 0 ? undefined : of.side
   const divided = Math.floor(id / BLOCK_UPDATES)
@@ -40,7 +40,8 @@ export function* blockCounts(botId: string, of: Counted): Op<BlockCount[]> {
   const kinds = kind === undefined ? `kind in (${DELIVERY_KINDS})` : `kind = $${params.push(kind)}`
   const sided = side === undefined ? '' : `and block ${side.slice(0, 1)} $${params.push(divided)}`
   const blocks = yield* all<BlockCount>(
-    `select block, cast(sum(n) as bigint) as n from bot_counts where bot_id = $1 and ${kinds} ${sided} group by block`,
+    `select ${byBlock ? 'block' : '0 as block'}, cast(coalesce(sum(n), 0) as bigint) as n
+     from bot_counts where bot_id = $1 and ${kinds} ${sided} ${byBlock ? 'group by block' : ''}`,
     params,
   )
   if (side === undefined) return blocks
@@ -50,7 +51,7 @@ export function* blockCounts(botId: string, of: Counted): Op<BlockCount[]> {
 }
 
 export function* countedTotal(botId: string, of: Counted): Op<number> {
-  return (yield* blockCounts(botId, of)).reduce((sum, { n }) => sum + Number(n), 0)
+  return (yield* blockCounts(botId, of, false)).reduce((sum, { n }) => sum + Number(n), 0)
 }
 
 /** The deliveries of a status. @param border the id up to which those that wait are cancelled */
@@ -87,7 +88,7 @@ export function* deliveryPage(
   const parts = partsOf(status, border)
   const blocks = new Map<number, number>()
   const add = (block: number, n: number) => blocks.set(block, (blocks.get(block) ?? 0) + n)
-  for (const counts of yield* interleave(...parts.map((it) => blockCounts(botId, it)))) {
+  for (const counts of yield* interleave(...parts.map((it) => blockCounts(botId, it, limit > 0)))) {
     for (const { block, n } of counts) add(block, Number(n))
   }
   // A delivery in flight counts under its status before the claim, but has another one.

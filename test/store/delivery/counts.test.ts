@@ -44,6 +44,8 @@ function* differences(limit: number): Op<unknown[]> {
     const where = `deliveries where bot_id = $1 and ${status === undefined ? 'true' : shown(status, border)}`
     const rows = yield* all<{ update_id: number }>(`select update_id from ${where} order by update_id desc`, [BOT])
     const ids = rows.map((it) => it.update_id)
+    const { total } = yield* deliveryPage(BOT, status, border)
+    if (total !== ids.length) found.push({ status, total })
     for (let page = 1; (page - 2) * limit < ids.length; page++) {
       const got = yield* deliveryPage(BOT, status, border, { page, limit })
       const expected = { total: ids.length, ids: ids.slice((page - 1) * limit, page * limit) }
