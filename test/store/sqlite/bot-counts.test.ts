@@ -1,0 +1,31 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { all } from '../../../src/store/operation.js'
+import { openDatabase } from '../../../src/store/sqlite/engine.js'
+import { migrations } from '../../../src/store/sqlite/migrations.js'
+import { openSqliteStore } from '../../../src/store/sqlite/store.js'
+import { temporaryFolder } from '../../support/server/server.js'
+import { wrongCounts } from '../../support/store/bot-counts.js'
+
+it('migration of a database with rows counts them', async () => {
+  const folder = temporaryFolder()
+  const path = join(folder, 'voucherctl.db')
+  const db = openDatabase(path)
+  db.exec(migrations[0] as string)
+  db.exec(`insert into updates (bot_id, update_id, type, body, created_at, pending) values
+      ('bot_1', 1, 'ping', '{}', 60000, 1), ('bot_1', 1000, 'ping', '', 119999, 0), ('bot_2', 999, 'ping', '{}', 1, 1);
+    insert into deliveries (id, bot_id, update_id, update_type, chat_key, status, attempt_count, manual_attempt_count,
+      created_at, last_attempt_at, ready) values
+      ('dlv_1', 'bot_1', 1, 'ping', 'a', 'delivered', 1, 0, 1, 1, 0),
+      ('dlv_2', 'bot_1', 1000, 'ping', 'a', 'dead_letter', 1, 0, 1, 60000, 0);
+    insert into delivery_attempts values ('dlv_1', 1, 'bot_1', 0, 1, 1, 200, null, null),
+      ('dlv_2', 1, 'bot_1', 0, 1, 1, 503, 'http_status', '');
+    pragma application_id = ${0x76636872}; pragma user_version = 1`)
+  db.close()
+  const store = openSqliteStore(path)
+  expect(await store.read(wrongCounts)).toEqual({})
+  expect(await store.read(() => all('select n from bot_counts'))).toHaveLength(9)
+  await store.close()
+  rmSync(folder, { recursive: true })
+})
