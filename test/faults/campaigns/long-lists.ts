@@ -132,8 +132,9 @@ async function tryAll(server: Server, lists: Lists, owner: Tenant, other: Tenant
     run.say(name)
     let isOver = false
     let calls = 0
-    const loads = lines.map(async ({ send }) => {
+    const loads = lines.map(async ({ send }, index) => {
       const tenant = tenantAt({ send, operatorKey: server.operatorKey }, owner)
+      await wait((1_000 * index) / perSecond)
       while (!isOver) {
         const { status, text, code } = await call(tenant)
         calls += 1
