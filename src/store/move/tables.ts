@@ -32,14 +32,14 @@ export const transientTables = ['secure_sessions', 'secure_rids', 'open_polls'] 
 /** Table with the transport keys. With SQLite the keys are in a file, so an export has them in its header. */
 export const headerTables = ['secure_keys'] as const
 
-/** The state of a server, in the order of its references: what a reset deletes, and a snapshot copies. */
-export const stateTables = exportedTables.filter((it) => it !== 'credential_keys')
+/** Counts of rows of other tables, which triggers keep (migrations/0002-bot-counts.ts). An import counts anew. */
+export const derivedTables = ['bot_counts'] as const
 
 /**
- * Counts of rows of other tables, which triggers keep (migrations/0002-bot-counts.ts): neither exported nor applied to a
- * store with triggers, because every insertion counts.
+ * The state of a server, in the order of its references: what a reset deletes, last table first, and a snapshot copies,
+ * without triggers. Counts are first, because a deletion from another table changes them.
  */
-export const derivedTables = ['bot_counts'] as const
+export const stateTables = [...derivedTables, ...exportedTables.filter((it) => it !== 'credential_keys')]
 
 export const allTables = [...exportedTables, ...transientTables, ...headerTables, ...derivedTables]
 

@@ -10,7 +10,7 @@ export interface SqliteDatabase {
   prepare(sql: string): SqliteStatement
   createSession(): SqliteSession
   /** Returns false, and changes nothing, if a row differs from what the changeset expects. */
-  applyChangeset(changes: Uint8Array, options: { readonly filter: (table: string) => boolean }): boolean
+  applyChangeset(changes: Uint8Array): boolean
   close(): void
 }
 
