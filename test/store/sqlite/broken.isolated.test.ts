@@ -24,7 +24,7 @@ vi.mock(import('../../../src/store/sqlite/open.js'), async (original) => {
     return {
       close: () => db.close(),
       createSession: () => db.createSession(),
-      applyChangeset: (changes, options) => db.applyChangeset(changes, options),
+      applyChangeset: (changes) => db.applyChangeset(changes),
       exec(sql) {
         if (sql.startsWith('rollback') && !sql.includes('op')) rollbacks += 1
         if (!sql.includes('journal_mode')) return db.exec(sql)
