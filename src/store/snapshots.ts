@@ -55,9 +55,23 @@ export const releaseLeases = Object.entries(columnOverrides).map(([table, overri
   return `update ${table} set ${sets.join(', ')} where lease_until is not null`
 })
 
+/**
+ * SQL that turns the triggers of the tables of the state off and on, inside one transaction. A trigger that follows
+ * changes, such as one that counts rows, would run for each row of a copy or deletion, although the table that it
+ * changes is copied or emptied as well.
+ */
+export interface Triggers {
+  readonly off: readonly string[]
+  readonly on: readonly string[]
+}
+
 /** Deletes the rows of all tables of the state, and runs `plant`. */
-export function* clearState(plant: () => Op<unknown>, tables: readonly string[] = stateTables): Op<void> {
-  for (const table of tables.toReversed()) yield* run(`delete from ${table}`)
+export function* clearState(
+  plant: () => Op<unknown>,
+  tables: readonly string[],
+  { off, on }: Triggers = { off: [], on: [] },
+): Op<void> {
+  for (const sql of [...off, ...tables.toReversed().map((it) => `delete from ${it}`), ...on]) yield* run(sql)
   yield* plant()
   yield* notify(STATE_REPLACED)
 }

@@ -134,6 +134,11 @@ const SETTINGS = ["set client_connection_check_interval = '1s'", "set backend_fl
 
 const LIST = "select to_regclass('snapshot_list') as list"
 
+const triggers = {
+  off: stateTables.map((it) => `alter table ${it} disable trigger user`),
+  on: stateTables.map((it) => `alter table ${it} enable trigger user`),
+}
+
 const lockState = `lock table ${replacedTables.join(', ')} in exclusive mode`
 
 const copyOf = ({ id }: Pick<Entry, 'id'>, table: string) => `snapshot_${id}_${table}`
@@ -162,17 +167,18 @@ async function save(client: Client, { name, saved_at, clock }: Omit<StoredSnapsh
 async function restore(client: Client, entry: Entry): Promise<void> {
   const indexes = await rebuiltIndexes(client, entry)
   await client.query(indexes.length === 0 ? lockState : lockState.replace('exclusive', 'access exclusive'))
-  // A trigger that follows changes, such as one that counts, would run for each row; its own table is copied as well.
-  const triggers = (verb: string) => stateTables.map((it) => `alter table ${it} ${verb} trigger user`).join('; ')
-  await client.query(triggers('disable'))
-  for (const { drop } of indexes) await client.query(drop)
-  for (const table of replacedTables.toReversed()) await client.query(`delete from ${table}`)
-  for (const table of stateTables) await client.query(`insert into ${table} select * from ${copyOf(entry, table)}`)
-  for (const { create } of indexes) await client.query(create)
-  await client.query(triggers('enable'))
-  for (const sql of releaseLeases) await client.query(sql)
-  // Without new statistics, PostgreSQL could keep plans that it made for much smaller tables.
-  await client.query(`analyze ${stateTables.join(', ')}`)
+  const statements = [
+    ...triggers.off,
+    ...indexes.map((it) => it.drop),
+    ...replacedTables.toReversed().map((it) => `delete from ${it}`),
+    ...stateTables.map((it) => `insert into ${it} select * from ${copyOf(entry, it)}`),
+    ...indexes.map((it) => it.create),
+    ...triggers.on,
+    ...releaseLeases,
+    // Without new statistics, PostgreSQL could keep plans that it made for much smaller tables.
+    `analyze ${stateTables.join(', ')}`,
+  ]
+  for (const sql of statements) await client.query(sql)
 }
 
 /**

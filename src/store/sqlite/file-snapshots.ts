@@ -10,7 +10,7 @@ import { byAge, releaseLeases, SnapshotsDamaged, type StoredSnapshot } from '../
 import { StoreUnavailable } from '../store.js'
 import { rollBack, type SqliteDatabase } from './engine.js'
 import { migrations } from './migrations.js'
-import { withoutTriggers } from './triggers.js'
+import { triggersOf } from './triggers.js'
 
 /** The last line of a file, whose end is a checksum of the line. */
 interface Seal extends StoredSnapshot {
@@ -163,16 +163,13 @@ export class FileSnapshots {
 
   #copyFrom(file: string): void {
     this.#attached(file, () => {
-      this.#db.exec('begin immediate')
       const copies = this.#db.prepare("select name from copy.sqlite_master where type = 'table'").all()
       const names = (copies as { name: string }[]).map((it) => it.name)
-      withoutTriggers(this.#db, () => {
-        for (const table of stateTables) {
-          this.#db.exec(`delete from main.${table}`)
-          if (names.includes(table)) this.#db.exec(`insert into main.${table} select * from copy.${table}`)
-        }
-      })
-      for (const sql of releaseLeases) this.#db.exec(sql)
+      const { off, on } = triggersOf(this.#db)
+      const deletions = stateTables.map((it) => `delete from main.${it}`)
+      const copied = stateTables.filter((it) => names.includes(it))
+      const insertions = copied.map((it) => `insert into main.${it} select * from copy.${it}`)
+      this.#db.exec(['begin immediate', ...off, ...deletions, ...insertions, ...on, ...releaseLeases].join(';'))
     })
   }
 

@@ -1,7 +1,7 @@
 import { byAge, releaseLeases, type StoredSnapshot } from '../snapshots.js'
 import { inverseOf } from './changeset.js'
 import type { SqliteDatabase, SqliteSession } from './engine.js'
-import { withoutTriggers } from './triggers.js'
+import { triggersOf } from './triggers.js'
 
 interface Saved {
   readonly record: StoredSnapshot
@@ -30,14 +30,11 @@ export class MemorySnapshots {
     const saved = this.#saved.get(name)
     if (saved === undefined) return 'missing'
     const changes = saved.session.changeset()
-    this.#db.exec('begin immediate')
+    const { off, on } = triggersOf(this.#db)
+    this.#db.exec(['begin immediate', ...off].join(';'))
     // Undoing is itself recorded by the sessions of the other snapshots, older and newer.
-    withoutTriggers(this.#db, () => {
-      if (changes.length > 0 && !this.#db.applyChangeset(inverseOf(changes)))
-        throw new Error(`cannot return to ${name}`)
-    })
-    for (const sql of releaseLeases) this.#db.exec(sql)
-    this.#db.exec('commit')
+    if (changes.length > 0 && !this.#db.applyChangeset(inverseOf(changes))) throw new Error(`cannot return to ${name}`)
+    this.#db.exec([...on, ...releaseLeases, 'commit'].join(';'))
     saved.session.close()
     saved.session = this.#db.createSession()
     return saved.record

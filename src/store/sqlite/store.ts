@@ -1,3 +1,4 @@
+import { stateTables } from '../move/tables.js'
 import type { Notice, Op, Pending, Statement, Step } from '../operation.js'
 import { clearState, STATE_REPLACED, type StoreSnapshots } from '../snapshots.js'
 import { type Store, StoreUnavailable } from '../store.js'
@@ -14,6 +15,7 @@ import { FileSnapshots } from './file-snapshots.js'
 import { Memo } from './memo.js'
 import { MemorySnapshots } from './memory-snapshots.js'
 import { closeSqliteFile, openSqliteFile, pragma } from './open.js'
+import { triggersOf } from './triggers.js'
 
 /** Maximum number of operations per commit, so that reads can run in between. */
 const BATCH_MAX = 256
@@ -230,7 +232,7 @@ export function openSqliteStore(path: string): Store {
     },
     list: () => copies.list(),
     remove: (name) => copies.remove(name),
-    clear: (plant) => enqueue(writes, () => clearState(plant)),
+    clear: (plant) => enqueue(writes, () => clearState(plant, stateTables, triggersOf(db))),
   }
 
   function inMemory(memory: MemorySnapshots) {

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { all } from '../../../src/store/operation.js'
+import { all, run } from '../../../src/store/operation.js'
 import { openDatabase } from '../../../src/store/sqlite/engine.js'
 import { migrations } from '../../../src/store/sqlite/migrations.js'
 import { openSqliteStore } from '../../../src/store/sqlite/store.js'
@@ -28,4 +28,23 @@ it('migration of a database with rows counts them', async () => {
   expect(await store.read(() => all('select n from bot_counts'))).toHaveLength(9)
   await store.close()
   rmSync(folder, { recursive: true })
+})
+
+it('clear runs no trigger for the rows that it deletes, and keeps the triggers', async () => {
+  const store = openSqliteStore(':memory:')
+  const triggers = () => store.read(() => all("select name, sql from sqlite_master where type = 'trigger' order by 1"))
+  await store.write(function* () {
+    yield* run("create trigger refuse before delete on updates begin select raise(abort, 'ran'); end")
+    yield* run("insert into updates values ('bot_1', 1, 'ping', null, '{}', 1, 1, null)")
+  })
+  const before = await triggers()
+  await store.snapshots.clear(function* () {
+    yield* run("insert into updates values ('bot_1', 2, 'ping', null, '{}', 1, 1, null)")
+  })
+  expect(await triggers()).toEqual(before)
+  expect(await store.read(() => all('select kind, n from bot_counts'))).toEqual([
+    { kind: 'updates', n: 1 },
+    { kind: 'waiting', n: 1 },
+  ])
+  await store.close()
 })
