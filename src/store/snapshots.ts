@@ -1,4 +1,4 @@
-import { columnOverrides, stateTables } from './move/tables.js'
+import { columnOverrides } from './move/tables.js'
 import { notify, type Op, run } from './operation.js'
 
 /** A stored copy of the state. Times in ms since 1970. */

@@ -28,7 +28,10 @@ export function* list(filter: VoucherFilter, now: number): Op<Page<Voucher>> {
   const { template_id: templateId, since, status } = filter
   const from = ['vouchers where true']
   const others: Condition[] = []
-  const template = templateId === undefined ? undefined : yield* issuedOf(templateId)
+  const template =
+    templateId === undefined
+      ? undefined
+      : yield* one<TemplateRow>('select * from templates where id = $1', [templateId])
   // The index of external ids finds the vouchers of a template; those of a large one would have to be sorted.
   const isSmall = templateId !== undefined && Number(template?.issued_count ?? 0) <= SLICE_ROWS
   if (isSmall) from.push(`application_id = $${params.push(template?.application_id ?? '')}`)
@@ -52,10 +55,6 @@ export function* list(filter: VoucherFilter, now: number): Op<Page<Voucher>> {
     items.push(voucherRecord(row, yield* templateSummary(summaries, row.application_id, row.template_id), now))
   }
   return { ...page, items }
-}
-
-function* issuedOf(templateId: string): Op<Pick<TemplateRow, 'application_id' | 'issued_count'> | undefined> {
-  return yield* one('select application_id, issued_count from templates where id = $1', [templateId])
 }
 
 /** Redemptions of one voucher in its history: callers may redeem and reverse without limit. */

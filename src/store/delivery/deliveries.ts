@@ -24,13 +24,10 @@ export function* list(accountId: string, botId: string, filter: DeliveryFilter):
 
 /** Reads one page of a bot's deliveries, in the order of their updates, newest first. */
 function* pageOf(botId: string, { status, page = 1, limit = 20 }: DeliveryFilter): Op<Page<Delivery>> {
-  const cancelled = yield* cancelledTo(botId)
-  const { total, ids } = yield* deliveryPage(botId, status, cancelled.cancelledTo, { page, limit })
-  const rows = yield* interleave(
-    ...ids.map((id) => one<DeliveryRow>('select * from deliveries where bot_id = $1 and update_id = $2', [botId, id])),
-  )
-  const shown = rows.filter((it) => it !== undefined).map((it) => asCancelled(it, cancelled))
-  return { items: yield* recordsOf(shown), pagination: paginationOf(total, page, limit) }
+  const { cancelledTo: border } = yield* cancelledTo(botId)
+  const { total, ids } = yield* deliveryPage(botId, status, border, { page, limit })
+  const found = yield* deliveriesOf(ids.map((id) => ({ bot_id: botId, update_id: id })))
+  return { items: found.filter((it) => it !== undefined), pagination: paginationOf(total, page, limit) }
 }
 
 /** Lists the deliveries of all bots, or of one. */

@@ -5,8 +5,6 @@ interface Counted {
   readonly table: 'deliveries' | 'updates' | 'delivery_attempts'
   readonly kind: (row: string) => string
   readonly block: (row: string) => string
-  /** Columns on which kind and block depend; absent if they never change. */
-  readonly columns?: string
 }
 
 /** Status of a delivery; in flight, that before the claim. `manual` is a retry that the end of a webhook undoes. */
@@ -23,19 +21,13 @@ export const BLOCK_UPDATES = 1000
 const updateBlock = (row: string) => `${row}.update_id / ${BLOCK_UPDATES}`
 
 const counted: readonly Counted[] = [
-  { table: 'deliveries', kind: deliveryKind, block: updateBlock, columns: 'status, resume_status, attempt_count' },
+  { table: 'deliveries', kind: deliveryKind, block: updateBlock },
   {
     table: 'deliveries',
     kind: (row) => `case when ${row}.status = 'dead_letter' and ${row}.last_attempt_at is not null then 'dead' end`,
     block: minute('last_attempt_at'),
-    columns: 'status, last_attempt_at',
   },
-  {
-    table: 'updates',
-    kind: (row) => `case when ${row}.pending = 1 then 'waiting' end`,
-    block: updateBlock,
-    columns: 'pending',
-  },
+  { table: 'updates', kind: (row) => `case when ${row}.pending = 1 then 'waiting' end`, block: updateBlock },
   { table: 'updates', kind: () => `'updates'`, block: minute('created_at') },
   { table: 'delivery_attempts', kind: () => `'attempts'`, block: minute('started_at') },
   {
@@ -96,15 +88,14 @@ const removed = ({ kind, block }: Counted, row: string) => {
 export const sqliteTriggers = counted
   .map((it, index) => {
     const on = (event: string, when: string, changes: string) => `
-create trigger count_${index}_${event.slice(0, 6)} after ${event} on ${it.table} when ${when} begin${changes}
+create trigger count_${index}_${event} after ${event} on ${it.table} when ${when} begin${changes}
 end;`
     const [before, after] = ['old', 'new'].map((row) => `(${it.kind(row)}, ${it.block(row)})`)
-    const update =
-      it.columns === undefined
-        ? ''
-        : on(`update of ${it.columns}`, `${before} is not ${after}`, removed(it, 'old') + added(it, 'new'))
-    const insert = on('insert', `${it.kind('new')} is not null`, added(it, 'new'))
-    return insert + on('delete', `${it.kind('old')} is not null`, removed(it, 'old')) + update
+    return (
+      on('insert', `${it.kind('new')} is not null`, added(it, 'new')) +
+      on('delete', `${it.kind('old')} is not null`, removed(it, 'old')) +
+      on('update', `${before} is not ${after}`, removed(it, 'old') + added(it, 'new'))
+    )
   })
   .join('')
 
@@ -130,23 +121,30 @@ begin
   else update bot_counts set n = d where ctid = kept;
   end if;
 end $$;
-${['deliveries', 'updates', 'delivery_attempts']
-  .flatMap((table) => ['insert', 'delete', 'update'].map((event) => postgresTrigger(table, event)))
+${[...new Set(counted.map(({ table }) => table))]
+  .flatMap((table) => [
+    postgresTrigger(table, 'insert', 'new'),
+    postgresTrigger(table, 'delete', 'old'),
+    postgresTrigger(table, 'update', 'new', 'old'),
+  ])
   .join('')}`
 
-function postgresTrigger(table: string, event: string): string {
-  const of = counted.filter((it) => it.table === table && (event !== 'update' || it.columns !== undefined))
-  if (of.length === 0) return ''
-  const changes = (rows: string, d: number) =>
-    of.map(({ kind, block }) => `select bot_id, ${kind('t')} as kind, ${block('t')} as block, ${d} as d from ${rows} t`)
-  const [news, olds] = [event === 'delete' ? [] : changes('news', 1), event === 'insert' ? [] : changes('olds', -1)]
-  const tables = [...(news.length > 0 ? ['new table as news'] : []), ...(olds.length > 0 ? ['old table as olds'] : [])]
+/** @param rows the versions of the changed rows that the trigger sees */
+function postgresTrigger(table: string, event: string, ...rows: readonly ('new' | 'old')[]): string {
+  const of = counted.filter((it) => it.table === table)
+  const changes = rows.flatMap((row) =>
+    of.map(
+      ({ kind, block }) =>
+        `select bot_id, ${kind('t')} as kind, ${block('t')} as block, ${row === 'new' ? 1 : -1} as d from ${row}_rows t`,
+    ),
+  )
+  const tables = rows.map((row) => `${row} table as ${row}_rows`)
   return `
 create or replace function count_${table}_${event}() returns trigger language plpgsql as $$
 declare
   it record;
 begin
-  for it in select bot_id, kind, block, sum(d) as d from (${[...news, ...olds].join(' union all ')}) c
+  for it in select bot_id, kind, block, sum(d) as d from (${changes.join(' union all ')}) c
     where kind is not null group by bot_id, kind, block having sum(d) <> 0
   loop
     perform add_bot_count(it.bot_id, it.kind, it.block, it.d::bigint);

@@ -21,7 +21,7 @@ interface Seal extends StoredSnapshot {
 }
 
 /** Runs `work` between the operations of the store. */
-type RunAlone = <T>(work: () => T, writesStore?: boolean) => Promise<T>
+export type RunAlone = <T>(work: () => T, writesStore?: boolean) => Promise<T>
 
 /** Page size of the copies; the rest of the length of a file is the length of its seal. */
 const PAGE_BYTES = 4_096
@@ -51,7 +51,7 @@ export class FileSnapshots {
     // A killed server leaves its draft to the next save.
     const draft = join(this.#folder, 'draft')
     return this.#queue(async () => {
-      this.#makeFolder()
+      if (mkdirSync(this.#folder, { recursive: true, mode: 0o700 }) !== undefined) syncFolder(dirname(this.#folder))
       await rm(draft, { force: true })
       try {
         const record = { ...snapshot, vouchers: await this.#alone(() => this.#copyTo(draft)) }
@@ -118,10 +118,6 @@ export class FileSnapshots {
 
   #fileOf(name: string): string {
     return join(this.#folder, `${Buffer.from(name).toString('hex')}.db`)
-  }
-
-  #makeFolder(): void {
-    if (mkdirSync(this.#folder, { recursive: true, mode: 0o700 }) !== undefined) syncFolder(dirname(this.#folder))
   }
 
   /** Reads the seal of a snapshot; undefined without a file. */

@@ -222,7 +222,10 @@ export function openSqliteStore(path: string): Store {
     }
   }
 
-  const copies = path === ':memory:' ? inMemory(new MemorySnapshots(db)) : new FileSnapshots(db, path, runAlone)
+  const copies =
+    path === ':memory:'
+      ? new MemorySnapshots(db, runAlone, () => prepared.clear())
+      : new FileSnapshots(db, path, runAlone)
   const snapshots: StoreSnapshots = {
     save: (snapshot) => copies.save(snapshot),
     async restore(name) {
@@ -233,21 +236,6 @@ export function openSqliteStore(path: string): Store {
     list: () => copies.list(),
     remove: (name) => copies.remove(name),
     clear: (plant) => enqueue(writes, () => clearState(plant, stateTables, triggersOf(db))),
-  }
-
-  function inMemory(memory: MemorySnapshots) {
-    return {
-      save: (snapshot: Parameters<MemorySnapshots['save']>[0]) =>
-        runAlone(() => {
-          // A deletion of all rows that SQLite compiled earlier would not be recorded.
-          prepared.clear()
-          return memory.save(snapshot)
-        }),
-      restore: (name: string) => runAlone(() => memory.restore(name), true),
-      list: () => runAlone(() => memory.list()),
-      remove: (name: string) => runAlone(() => memory.remove(name)),
-      close: async () => memory.close(),
-    }
   }
 
   function notifyListeners(subject: string): void {
