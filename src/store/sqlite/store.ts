@@ -201,12 +201,13 @@ export function openSqliteStore(path: string): Store {
   }
 
   /**
-   * Runs the queued operations, then `work`, which uses the connection without a transaction of the store.
+   * Runs the queued operations, then `work`, which uses the connection without a transaction of the store. Paused reads
+   * go on later: they may have seconds of work left.
    * @param writesStore false if `work` writes only snapshots, whose damage leaves the store usable
    */
   async function runAlone<T>(work: () => T, writesStore = false): Promise<T> {
     if (closed) throw new StoreUnavailable('the database is closed')
-    while (waiting() > 0) drain()
+    while (reads.length + writes.length > 0) drain()
     try {
       if (broken !== null) throw broken
       return work()

@@ -45,3 +45,14 @@ it('close waits for a read that has paused', async () => {
   await store.close()
   expect(await reading).toEqual({ n: 1 })
 })
+
+it('snapshot does not wait for a read that has paused', async () => {
+  let parts = 0
+  const reading = store.read(function* () {
+    for (; parts < 100; parts++) yield* oneLater('select 1 as n', [])
+    return parts
+  })
+  await store.snapshots.save({ name: 'one', saved_at: 1, clock: 1 })
+  expect(parts).toBeLessThan(100)
+  expect(await reading).toBe(100)
+})
