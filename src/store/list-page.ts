@@ -26,13 +26,17 @@ export const paginationOf = (total: number, page: number, limit: number): Page<u
 /** Returns SQL. @param add adds a parameter and returns its name */
 export type Condition = (add: (value: Value) => string) => string
 
+/** The condition that a column has a value; none without a value. */
+export const equals = (column: string, value: Value | undefined): readonly Condition[] =>
+  value === undefined ? [] : [(add) => `${column} = ${add(value)}`]
+
 interface ListOptions {
   /** SQL of the time in the order; `+created_at` keeps SQLite from an index of the order where another finds few rows. */
   readonly at?: string
   /** Leaves out older rows. A second lower bound in `from` would make SQLite read all of them for each slice. */
   readonly since?: number | undefined
-  /** Condition that the index of the order does not cover. */
-  readonly match?: Condition | undefined
+  /** Conditions that the index of the order does not cover. */
+  readonly match?: readonly Condition[]
 }
 
 interface Place {
@@ -50,7 +54,7 @@ export function* listPage<R, T>(
   params: readonly Value[],
   { page = 1, limit = 20 }: PageRequest,
   record: (row: R) => T,
-  { at = 'created_at', since = 0, match }: ListOptions = {},
+  { at = 'created_at', since = 0, match = [] }: ListOptions = {},
 ): Op<Page<T>> {
   const items: R[] = []
   let total = 0
@@ -66,7 +70,7 @@ export function* listPage<R, T>(
       pauses,
     )
     const slice = `${above} and (${at}, id) >= (${add(last?.at ?? since)}, ${add(last?.id ?? '')})`
-    const rows = match === undefined ? slice : `${slice} and ${match(add)}`
+    const rows = [slice, ...match.map((it) => it(add))].join(' and ')
     const n = yield* count(rows, [...values])
     const [left, skipped] = [limit - items.length, Math.max(0, (page - 1) * limit - total)]
     if (left > 0 && skipped < n) {

@@ -4,7 +4,7 @@ import type { Template } from '../contract/templates.js'
 import type { ApplicationRow, TemplateRow } from '../domain/rows.js'
 import { decideReview, decideSubmit, type ReviewDecision, templateRecord } from '../domain/template.js'
 import { formatInstant } from '../domain/time.js'
-import { type Condition, listPage, type Page, type PageRequest, REVIEWS_MAX } from './list-page.js'
+import { equals, listPage, type Page, type PageRequest, REVIEWS_MAX } from './list-page.js'
 import { all, inserting, interleave, type Op, one, run, updating, type Value } from './operation.js'
 
 const insert = inserting<TemplateRow>('templates')
@@ -36,22 +36,17 @@ function ownerOf(row: TemplateRow): TemplateOwner {
 export function* list(owner: TemplateOwner, filter: TemplateFilter): Op<Page<Template>> {
   const { status, external_template_id: externalId } = filter
   const [where, id] = ownerCondition(owner)
+  const match = equals('status', status)
   if (externalId === undefined) {
-    return yield* listPage<TemplateRow, Template>(`templates where ${where}`, [id], filter, templateRecord, {
-      match: hasStatus(status),
-    })
+    return yield* listPage<TemplateRow, Template>(`templates where ${where}`, [id], filter, templateRecord, { match })
   }
   // Find the ids first, and nothing by age or bot: SQLite would read all templates of the owner.
   const [first, application] = 'applicationId' in owner ? [where, '$1'] : [`coalesce(bot_id, '') = $1`, `''`]
   const from = `templates where ${first} and application_id = ${application} and id in (
     select t.id from templates t where t.application_id = ${application} and t.external_template_id = $2)`
-  return yield* listPage<TemplateRow, Template>(from, [id, externalId], filter, templateRecord, {
-    ...{ at: '+created_at', match: hasStatus(status) },
-  })
+  const options = { at: '+created_at', match }
+  return yield* listPage<TemplateRow, Template>(from, [id, externalId], filter, templateRecord, options)
 }
-
-const hasStatus = (status: string | undefined): Condition | undefined =>
-  status === undefined ? undefined : (add) => `status = ${add(status)}`
 
 /** Lists the templates of all owners. */
 export function* listAll(
@@ -61,7 +56,7 @@ export function* listAll(
   const { status, application_id: id } = filter
   const from = `templates where ${id === undefined ? 'true' : `application_id = $${params.push(id)}`}`
   const { items, pagination } = yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord, {
-    match: hasStatus(status),
+    match: equals('status', status),
   })
   const ids = [...new Set(items.map((it) => it.applicationId))]
   const rows = yield* interleave(

@@ -8,7 +8,7 @@ import { voucherRecord } from '../domain/voucher.js'
 import { eventsOf, type LoggedCall } from '../domain/voucher-history.js'
 import { attempted } from './delivery/backlog.js'
 import { deliveriesOf } from './delivery/deliveries.js'
-import { type Condition, listPage, type Page, type PageRequest, SLICE_ROWS } from './list-page.js'
+import { type Condition, equals, listPage, type Page, type PageRequest, SLICE_ROWS } from './list-page.js'
 import { all, interleave, type Op, one, type Value } from './operation.js'
 import { templateSummary } from './template-summary.js'
 import type { HashedCredential } from './vouchers.js'
@@ -39,15 +39,13 @@ export function* list(filter: VoucherFilter, now: number): Op<Page<Voucher>> {
     const value = filter[member]
     if (value === undefined) continue
     if (isSmall) from.push(`${member} = $${params.push(value)}`)
-    else others.push((add) => `${member} = ${add(value)}`)
+    else others.push(...equals(member, value))
   }
   if (status === 'redeemed') others.push(() => `state = 'redeemed'`)
   else if (status !== undefined) {
     others.push((add) => `state = 'issued' and valid_until ${status === 'issued' ? '>' : '<='} ${add(now)}`)
   }
-  const match =
-    others.length === 0 ? undefined : (add: Parameters<Condition>[0]) => others.map((it) => it(add)).join(' and ')
-  const options = { at: isSmall ? '+issued_at' : 'issued_at', since, match }
+  const options = { at: isSmall ? '+issued_at' : 'issued_at', since, match: others }
   const page = yield* listPage<VoucherRow, VoucherRow>(from.join(' and '), params, filter, (row) => row, options)
   const summaries = new Map()
   const items: Voucher[] = []

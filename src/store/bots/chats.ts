@@ -6,7 +6,7 @@ import type { BotRow, ChatRow, MessageRow } from '../../domain/bot/rows.js'
 import type { Keyring } from '../../domain/keyring.js'
 import type { VoucherRow } from '../../domain/rows.js'
 import { addUpdate } from '../delivery/outbox.js'
-import { type Condition, listPage, type Page, type PageRequest } from '../list-page.js'
+import { equals, listPage, type Page, type PageRequest } from '../list-page.js'
 import { all, inserting, type Op, one, run, type Value } from '../operation.js'
 import { credentialsOf } from '../vouchers.js'
 
@@ -70,8 +70,7 @@ export function* list(filter: ChatFilter): Op<Page<Chat>> {
   const params: Value[] = []
   const { bot_id: bot, user_id: user } = filter
   const from = `chats where ${bot === undefined ? 'true' : `bot_id = $${params.push(bot)}`}`
-  const match: Condition | undefined = user === undefined ? undefined : (add) => `user_id = ${add(user)}`
-  return yield* listPage<ChatRow, Chat>(from, params, filter, chatRecord, { match })
+  return yield* listPage<ChatRow, Chat>(from, params, filter, chatRecord, { match: equals('user_id', user) })
 }
 
 interface TranscriptRow extends MessageRow, Pick<VoucherRow, 'key_id' | 'key_counter'> {

@@ -34,7 +34,7 @@ function* pageOf(botId: string, { status, page = 1, limit = 20 }: DeliveryFilter
 export function* listAll(filter: DeliveryFilter & { readonly bot_id?: string }): Op<Page<Delivery>> {
   const { bot_id: botId, status } = filter
   if (botId !== undefined) return yield* pageOf(botId, filter)
-  const match: Condition | undefined = status === undefined ? undefined : (add) => hasStatus(add(status))
+  const match: readonly Condition[] = status === undefined ? [] : [(add) => hasStatus(add(status))]
   const page = yield* listPage<DeliveryRow, DeliveryRow>('deliveries where true', [], filter, (row) => row, {
     match,
   })
