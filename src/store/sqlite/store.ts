@@ -202,7 +202,7 @@ export function openSqliteStore(path: string): Store {
 
   /**
    * Runs the queued operations, then `work`, which uses the connection without a transaction of the store. Paused reads
-   * go on later: they may have seconds of work left.
+   * continue later: they may have seconds of work left.
    * @param writesStore false if `work` writes only snapshots, whose damage leaves the store usable
    */
   async function runAlone<T>(work: () => T, writesStore = false): Promise<T> {
