@@ -15,8 +15,12 @@ const GAP = String.raw`(?:[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Poin
 const GAPS = new RegExp(`${GAP}+`, 'gu')
 /** A span id behind its trace id, as in the header traceparent, has the form of a code by chance. */
 const NO_SPAN = '(?<![0-9a-f]{32}-(?=[0-9a-f]{16}(?![0-9A-Za-z])))'
+/** So do the first three and the last two groups of one UUID in sixteen. */
+const UUID_START = '[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-'
+const UUID_END = '[89ab][0-9a-f]{3}-[0-9a-f]{12}(?![0-9A-Za-z])'
+const NO_UUID = `(?!${UUID_START}${UUID_END})(?<!(?<![0-9A-Za-z])${UUID_START}(?=${UUID_END}))`
 const CODE = new RegExp(
-  `(?:${BEFORE})${NO_SPAN}(?=([0-9A-Za-z]{4}(?:${GAP}*[0-9A-Za-z]{4}){3}|[0-9A-Za-z]{2}(?:${GAP}+[0-9A-Za-z]{2}){7})(?![0-9A-Za-z]))`,
+  `(?:${BEFORE})${NO_SPAN}${NO_UUID}(?=([0-9A-Za-z]{4}(?:${GAP}*[0-9A-Za-z]{4}){3}|[0-9A-Za-z]{2}(?:${GAP}+[0-9A-Za-z]{2}){7})(?![0-9A-Za-z]))`,
   'gu',
 )
 /** Letters, digits, dashes and invisible characters of any script: a code in other groups, or in wide characters. */

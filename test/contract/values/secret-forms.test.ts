@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { replaceSecretForms } from '../../../src/contract/values/secret-forms.js'
 
@@ -56,6 +57,13 @@ test.each([
   '12 34 56 78 90 12 00 14',
   '0B2F6A1E-1C2D-4E3F-8A9B-0C1D2E3F4A5B',
 ])('replaceSecretForms() does not change %j', (text) => expect(shown(text)).toBe(text))
+
+test('replaceSecretForms() does not change a UUID, such as a generated idempotency key', () => {
+  fc.assert(
+    fc.property(fc.uuid(), (id) => expect(shown(`key ${id}`)).toBe(`key ${id}`)),
+    { seed: 1, numRuns: 2_000 },
+  )
+})
 
 // With quadratic time each of these texts would take minutes.
 test.each(['eyJ', 'eyJ-', 'aaaaaaaaaaa', 'aaa1-', 'aaa1 ', 'a.', 'VQ1-', 'sop_', '\u200b'])(
