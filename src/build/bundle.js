@@ -39,6 +39,8 @@ const programs = [
   {
     input: { 'inspector/app': src('inspector/page/main.tsx') },
     platform: 'browser',
+    preserveEntrySignatures: 'allow-extension',
+    output: { chunkFileNames: 'inspector/[name].js' },
     // With gzip 270 bytes less than the runtime that tsconfig.json names for types.
     tsconfig: false,
     transform: {

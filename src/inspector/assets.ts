@@ -37,6 +37,7 @@ const pageHeaders = {
 const types: Readonly<Record<string, string>> = {
   'app.css': 'text/css; charset=utf-8',
   'app.js': 'text/javascript; charset=utf-8',
+  'detail.js': 'text/javascript; charset=utf-8',
   'icon.svg': 'image/svg+xml',
   'index.html': 'text/html; charset=utf-8',
 }
@@ -64,6 +65,8 @@ export async function fileResponse(path: string): Promise<PageResponse | undefin
   const name = /\.\w+$/.test(path) ? path : 'index.html'
   const type = Object.hasOwn(types, name) ? types[name] : undefined
   if (type === undefined) return undefined
+  // Read all of them: those of another build, which may replace them later, do not fit.
+  await Promise.all(Object.keys(types).map((it) => readOnce(`dist/inspector/${it}`)))
   return {
     status: 200,
     headers: { ...pageHeaders, 'content-type': type },

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createClient } from '../../src/client/index.js'
 import { pageClient } from '../support/page/client.js'
@@ -77,6 +78,7 @@ test('page is served for every path without an extension, with headers that limi
 
 test.each([
   ['app.js', 200, 'text/javascript; charset=utf-8'],
+  ['detail.js', 200, 'text/javascript; charset=utf-8'],
   ['app.css', 200, 'text/css; charset=utf-8'],
   ['icon.svg', 200, 'image/svg+xml'],
   ['other.js', 404, 'application/json; charset=utf-8'],
@@ -86,6 +88,15 @@ test.each([
 ])('file %s of the page responds with %d', async (file, status, type) => {
   const response = await send('GET', `/_platform/ui/${file}`, { 'sec-fetch-site': 'same-origin' })
   expect([response.status, response.headers['content-type']]).toEqual([status, type])
+})
+
+test('first view of the page is at most 25 kB with gzip', async () => {
+  let bytes = 0
+  for (const file of ['index.html', 'icon.svg', 'app.css', 'app.js'])
+    bytes += gzipSync((await send('GET', `/_platform/ui/${file}`)).text).length
+  expect(bytes).toBeLessThanOrEqual(25_000)
+  // What those scripts and styles load at once would count too.
+  expect((await send('GET', '/_platform/ui/app.js')).text).not.toMatch(/\bfrom\s*["'`]|@import/)
 })
 
 test('ticket of a link gives a token once, with which the page is the operator', async () => {

@@ -10,6 +10,8 @@ export type Result<Data> = { readonly ok: true; readonly data: Data } | ({ reado
 
 export const NO_SESSION = 'This tab has no session: run voucherctl open, or voucherctl webhook listen --open.'
 
+export const NO_RESPONSE = 'The server does not respond. Is it still running?'
+
 /** True while the server does not accept the token of this tab. */
 export const sessionEnded = signal(false)
 
@@ -30,7 +32,7 @@ export async function call<Data>(method: string, path: string, body?: unknown): 
   try {
     response = await send(API + path, method, body)
   } catch {
-    return { ok: false, sentence: 'The server does not respond. Is it still running?' }
+    return { ok: false, sentence: NO_RESPONSE }
   }
   const read = (await response.json().catch(() => null)) as Envelope<Data> | null
   const refusal = read?.success === false ? read : undefined

@@ -25,13 +25,17 @@ async function openSession(): Promise<PageFeatures | null> {
   return response.ok ? ((await response.json()) as PageFeatures) : null
 }
 
-features.value = await openSession().catch(() => null)
+async function start(): Promise<void> {
+  features.value = await openSession().catch(() => null)
+  const show = () => render(<Shell />, document.getElementById('page') as HTMLElement)
+  onChange(show)
+  show()
+  // A new link in this tab changes only the fragment, for which the browser loads nothing.
+  addEventListener('hashchange', () => location.hash.startsWith(TICKET) && location.reload())
+  startRouter()
+  startClock()
+  await followActivity()
+}
 
-const show = () => render(<Shell />, document.getElementById('page') as HTMLElement)
-onChange(show)
-show()
-// A new link in this tab changes only the fragment, for which the browser loads nothing.
-addEventListener('hashchange', () => location.hash.startsWith(TICKET) && location.reload())
-startRouter()
-startClock()
-await followActivity()
+// Without await: detail.js imports from this file, so it would load only after the end of the stream.
+void start()

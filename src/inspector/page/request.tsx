@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Exchange } from '../../contract/platform/activity.js'
 import type { RequestLogEntry } from '../../contract/platform/platform.js'
-import { Badge, Bytes, Copy, Heading, KeyValue, Status, Time } from './components.js'
+import { Badge, Copy, Heading, KeyValue, Status, Time } from './components.js'
 import type { Entry } from './model/activity-log.js'
 import { curlOf, isWhole, stepOf, testOf } from './model/copy-as.js'
 import { duration } from './model/format.js'
@@ -9,6 +9,7 @@ import { linkTo } from './router.js'
 import { features } from './state.js'
 import { complete, log, logVersion } from './stream.js'
 import type { ViewProps } from './view.js'
+import { Bytes } from './views/bytes.js'
 
 export function RequestView({ params: { id = '' } }: ViewProps) {
   logVersion.value

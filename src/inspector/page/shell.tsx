@@ -1,8 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { NO_SESSION, sessionEnded } from './api.js'
-import { Failed, Heading } from './components.js'
+import { NO_RESPONSE, NO_SESSION, sessionEnded } from './api.js'
+import { Failed, Heading, Loading } from './components.js'
 import { matchPath } from './model/match-path.js'
 import { leave, linkTo, place } from './router.js'
+import { signal } from './signal.js'
 import { announcement, features } from './state.js'
 import { connection } from './stream.js'
 import { views } from './views.js'
@@ -16,11 +17,20 @@ const keys = [
   ['?', 'These keys'],
 ] as const
 
+/** What detail.js exports; null if it could not be loaded. */
+const detail = signal<typeof import('./detail.js') | null | undefined>(undefined)
+
+async function loadDetail() {
+  detail.value ??= await import('./detail.js').catch(() => null)
+}
+
 export function Shell() {
   const { path, query } = place.value
   const known = features.value
   const offered = views.filter(({ path: it }) => it === '/' || known?.views.some((name) => name === it.split('/')[1]))
   const found = offered.map((it) => ({ it, params: matchPath(it.path, path) })).find(({ params }) => params)
+  const view = found?.it.view
+  const View = typeof view === 'string' ? detail.value?.[view] : view
   const product = known?.source === 'listener' ? 'voucherctl webhook listen' : 'voucherctl'
   const local = `local · ${product} :${location.port || '80'}`
   const title = found?.params && path !== '/' ? `${local} · ${found.it.nav ?? found.params.id}` : local
@@ -32,12 +42,17 @@ export function Shell() {
     document.title = title
   }, [title])
 
+  useEffect(() => {
+    if (typeof view === 'string') void loadDetail()
+  }, [view])
+
   // Like a browser that loads a page: begin at its top, and let a screen reader read the heading.
   useEffect(() => {
+    if (view && !View) return
     if (!first.current) main.current?.querySelector<HTMLElement>('h1')?.focus()
     first.current = false
     main.current?.scrollTo(0, 0)
-  }, [path])
+  }, [path, view, View])
 
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
@@ -94,8 +109,12 @@ export function Shell() {
         </p>
       )}
       <main id="main" tabindex={-1} ref={main}>
-        {found?.params ? (
-          <found.it.view key={path} params={found.params} query={query} />
+        {found?.params && View ? (
+          <View key={path} params={found.params} query={query} />
+        ) : view && detail.value === null ? (
+          <Failed failure={{ sentence: NO_RESPONSE }} retry={loadDetail} />
+        ) : view ? (
+          <Loading />
         ) : (
           <>
             <Heading>Not found</Heading>

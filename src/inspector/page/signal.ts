@@ -11,7 +11,7 @@ export function onChange(listener: () => void): void {
   render = listener
 }
 
-// @preact/signals would take a tenth of the 25 KB that the page may have; the page is small enough to render as a whole.
+// @preact/signals would take a tenth of the 25 KB that the first view may have; the page is small enough to render as a whole.
 export function signal<Value>(initial: Value): Signal<Value> {
   let current = initial
   return {

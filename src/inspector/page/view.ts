@@ -6,6 +6,8 @@ export interface ViewProps {
   readonly query: URLSearchParams
 }
 
+export type ViewComponent = (props: ViewProps) => VNode | null
+
 export interface View {
   /**
    * Path below the page's address, such as `/requests/:id`. The page leaves the view out if the server does not list its
@@ -14,5 +16,6 @@ export interface View {
   readonly path: string
   /** Label in the navigation and the title; a view of one thing has its id as title. */
   readonly nav?: string
-  readonly view: (props: ViewProps) => VNode | null
+  /** The view, or its name in detail.js, which the page loads when it first shows such a view. */
+  readonly view: ViewComponent | keyof typeof import('./detail.js')
 }
