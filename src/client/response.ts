@@ -47,7 +47,7 @@ export function requestIdOf(members: Members | undefined, headers: TransportResp
 }
 
 /** Maximum nesting depth: JSON.parse accepts any depth, but JSON.stringify overflows the stack at 10,000 levels. */
-export const RESPONSE_DEPTH_MAX = 500
+const RESPONSE_DEPTH_MAX = 500
 
 /** Parses a body as JSON; undefined if the body is not JSON, for example empty. */
 export const parseBody = (body: string): unknown => parseJson(body, RESPONSE_DEPTH_MAX)

@@ -1,10 +1,10 @@
 import type { Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
-import { asMembers, parseJson } from '../secure/json.js'
+import { asMembers } from '../secure/json.js'
 import { parseBaseUrl } from './base-url.js'
 import { failureOfInput, failureOfResponse, failureOfTransport } from './failure.js'
 import { openExchange } from './http.js'
 import { prepareCall } from './prepare.js'
-import { RESPONSE_DEPTH_MAX } from './response.js'
+import { parseBody } from './response.js'
 import type { CallFailure, CallSuccess } from './result.js'
 import type { CallOptions, CallSettings } from './settings.js'
 import { isTransportError, TransportError } from './transport.js'
@@ -80,7 +80,7 @@ async function* readDocuments<Document>(
 }
 
 function parseLine(line: string, failureOf: (line: string) => CallFailure): unknown {
-  const document = asMembers(parseJson(line, RESPONSE_DEPTH_MAX))
+  const document = asMembers(parseBody(line))
   if (document !== undefined && typeof document.success !== 'boolean') return document
   const failure = failureOf(line)
   throw new TransportError('lost', failure.message, { cause: failure })

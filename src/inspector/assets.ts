@@ -65,7 +65,7 @@ export async function fileResponse(path: string): Promise<PageResponse | undefin
   const name = /\.\w+$/.test(path) ? path : 'index.html'
   const type = Object.hasOwn(types, name) ? types[name] : undefined
   if (type === undefined) return undefined
-  // Read all of them: those of another build, which may replace them later, do not fit.
+  // Read all files together: an update may replace them, and scripts of two builds do not fit together.
   await Promise.all(Object.keys(types).map((it) => readOnce(`dist/inspector/${it}`)))
   return {
     status: 200,

@@ -311,3 +311,23 @@ test('page says that its session ended after a restart, and shows the same data 
     await page.getByText('redeemed', { exact: true }).first().waitFor()
     await second.close()
   }))
+
+test('first view loads no detail.js, and a request says when it fails to load and tries again', async () => {
+  const page = await browser.page()
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+  await page.goto(await newLink(server.client))
+  await page.getByText('Live', { exact: true }).waitFor()
+  const id = await redeem()
+  const row = page.getByRole('row').filter({ hasText: 'vouchers.redeem' }).filter({ hasText: id })
+  await row.waitFor()
+  expect(asked).toContain('/_platform/ui/app.js')
+  expect(asked).not.toContain('/_platform/ui/detail.js')
+  await page.route('**/detail.js', (route) => route.abort())
+  await row.getByRole('link').click()
+  await page.getByText('The server does not respond.').waitFor()
+  await page.unroute('**/detail.js')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('heading', { name: 'vouchers.redeem', exact: true }).waitFor()
+  await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('H1')
+})

@@ -37,5 +37,5 @@ async function start(): Promise<void> {
   await followActivity()
 }
 
-// Without await: detail.js imports from this file, so it would load only after the end of the stream.
+// Without await: detail.ts imports from this file, so it would load only after the end of the stream.
 void start()

@@ -17,7 +17,7 @@ const keys = [
   ['?', 'These keys'],
 ] as const
 
-/** What detail.js exports; null if it could not be loaded. */
+/** What detail.ts exports; null if it could not be loaded. */
 const detail = signal<typeof import('./detail.js') | null | undefined>(undefined)
 
 async function loadDetail() {

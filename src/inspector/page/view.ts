@@ -16,6 +16,6 @@ export interface View {
   readonly path: string
   /** Label in the navigation and the title; a view of one thing has its id as title. */
   readonly nav?: string
-  /** The view, or its name in detail.js, which the page loads when it first shows such a view. */
+  /** The view, or its name in detail.ts, which the page loads when it first shows such a view. */
   readonly view: ViewComponent | keyof typeof import('./detail.js')
 }

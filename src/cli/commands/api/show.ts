@@ -1,7 +1,6 @@
 import { STATUS_CODES } from 'node:http'
-import { RESPONSE_DEPTH_MAX } from '../../../client/response.js'
+import { parseBody } from '../../../client/response.js'
 import type { TransportResponse } from '../../../client/transport.js'
-import { parseJson } from '../../../secure/json.js'
 import { fromCall } from '../../call-failure.js'
 import type { Context } from '../../command/context.js'
 import { exitOf } from '../../exit.js'
@@ -71,6 +70,6 @@ export function showWhole(
 
 /** Parses a text as JSON; returns text that is not JSON unchanged. */
 function parsed(text: string): unknown {
-  const value = parseJson(text, RESPONSE_DEPTH_MAX)
+  const value = parseBody(text)
   return value === undefined ? text : value
 }

@@ -1,5 +1,5 @@
-import { RESPONSE_DEPTH_MAX } from '../../../client/response.js'
-import { asMembers, parseJson } from '../../../secure/json.js'
+import { parseBody } from '../../../client/response.js'
+import { asMembers } from '../../../secure/json.js'
 import type { Paint } from '../../output/colour.js'
 import { plainLine, plainMember } from '../../output/plain.js'
 import { isInstant, withTimes } from '../../output/time.js'
@@ -7,7 +7,7 @@ import { isInstant, withTimes } from '../../output/time.js'
 /** A line of the server's log: a request, or a message of the server. */
 export type LogEntry = Readonly<Record<string, unknown>>
 
-export const readEntry = (line: string): LogEntry => asMembers(parseJson(line, RESPONSE_DEPTH_MAX)) ?? { msg: line }
+export const readEntry = (line: string): LogEntry => asMembers(parseBody(line)) ?? { msg: line }
 
 const METHOD_WIDTH = 6
 const DURATION_WIDTH = 9

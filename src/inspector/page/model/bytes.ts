@@ -15,9 +15,9 @@ export function textOf(bytes: Uint8Array): string | null {
 
 /** Bytes to show: the page gets those that were signed, in which an application may have written a credential. */
 export function withoutSecrets(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  const text = textOf(bytes)
-  const shown = hideForms(text ?? '')
-  return text === null || shown === text ? bytes : new TextEncoder().encode(shown)
+  const text = textOf(bytes) ?? ''
+  const shown = hideForms(text)
+  return shown === text ? bytes : new TextEncoder().encode(shown)
 }
 
 /** Offset, 16 bytes in hex and their ASCII characters on each line. */
