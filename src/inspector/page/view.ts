@@ -6,8 +6,6 @@ export interface ViewProps {
   readonly query: URLSearchParams
 }
 
-export type ViewComponent = (props: ViewProps) => VNode | null
-
 export interface View {
   /**
    * Path below the page's address, such as `/requests/:id`. The page leaves the view out if the server does not list its
@@ -17,5 +15,5 @@ export interface View {
   /** Label in the navigation and the title; a view of one thing has its id as title. */
   readonly nav?: string
   /** The view, or its name in detail.ts, which the page loads when it first shows such a view. */
-  readonly view: ViewComponent | keyof typeof import('./detail.js')
+  readonly view: ((props: ViewProps) => VNode | null) | keyof typeof import('./detail.js')
 }

@@ -39,14 +39,19 @@ export const activity = leaf({
   },
 })
 
-const changes = { clock: 'clock moved', faults: 'faults changed', reviews: 'reviews changed', reset: 'state replaced' }
+const changes = new Map<string, string>([
+  ['clock', 'clock moved'],
+  ['faults', 'faults changed'],
+  ['reviews', 'reviews changed'],
+  ['reset', 'state replaced'],
+])
 
 /** Formats a line for a person, with its bodies below. */
 function describe(line: Line, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const isShort = Number.isFinite(width)
   if (line.kind === 'omitted') return paint.quiet(`${plainMember(line.count)} more`)
   if (line.kind === 'state')
-    return `${paint.quiet(shownTime(line.at, isShort))} ${changes[line.what] ?? plainMember(line.what)}`
+    return `${paint.quiet(shownTime(line.at, isShort))} ${changes.get(line.what) ?? plainMember(line.what)}`
   if (line.kind === 'request')
     return [logLine(line.request, paint, width), ...bodiesOf(line.exchange, width)].join('\n')
   return [deliveryLine(line.delivery, paint, isShort), ...bodiesOf(line.exchange, width)].join('\n')

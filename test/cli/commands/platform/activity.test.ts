@@ -28,6 +28,8 @@ const lines: readonly ActivityLine[] = [
     },
   },
   { seq: 3, kind: 'state', what: 'clock', at },
+  // A change that only a newer server knows.
+  { seq: 4, kind: 'state', what: 'constructor' as 'clock', at },
   { seq: 9, kind: 'omitted', count: 6 },
 ]
 
@@ -50,6 +52,7 @@ test('platform activity prints one line for a request, a delivery, a change and 
     expect.stringMatching(/404 POST {6}1\.3 ms \/verify VOUCHER_NOT_FOUND$/),
     expect.stringMatching(/--- SENT {6}3\.0 ms ping dlv_1 attempt 2 connection_refused$/),
     expect.stringMatching(/clock moved$/),
+    expect.stringMatching(/10:00:00Z constructor$/),
     '6 more',
     '',
   ])
