@@ -78,6 +78,11 @@ export function* oneLater<R = Row>(sql: string, params: readonly Value[], pauses
   return (yield { kind: 'one', sql, params, pauses }) as R | undefined
 }
 
+/** Does the same for all rows of a statement. */
+export function* allLater<R = Row>(sql: string, params: readonly Value[], pauses = true): Op<R[]> {
+  return (yield { kind: 'all', sql, params, pauses }) as R[]
+}
+
 /** Reads one row, which the store may cache between reads; the cached row is never stale. */
 export function* oneCached<R = Row>(sql: string, params: readonly Value[]): Op<Readonly<R> | undefined> {
   return (yield { kind: 'one', sql, params, keep: true }) as Readonly<R> | undefined

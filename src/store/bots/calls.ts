@@ -8,7 +8,7 @@ import {
   percentileOffset,
   TIMED_ATTEMPTS_MAX,
 } from '../../domain/bot/metrics.js'
-import { all, inserting, type Op, runEach } from '../operation.js'
+import { all, allLater, inserting, type Op, runEach } from '../operation.js'
 import { approved } from './bots.js'
 
 /** Counter of a bot's calls in one minute with the same method, status and code. */
@@ -54,11 +54,7 @@ export function* metrics(
   const bot = yield* approved(accountId, botId)
   if ('ok' in bot) return bot
   const since = now - METRICS_MS
-  const counts = yield* all<CallCount>(
-    `select method, status, code, sum(calls) as calls from bot_calls where bot_id = $1 and minute > $2
-     group by method, status, code order by method, status, code`,
-    [botId, minuteOf(since)],
-  )
+  const counts = yield* callCounts(botId, minuteOf(since))
   const counted = yield* all<{ kind: string; n: number }>(
     `select kind, cast(sum(n) as bigint) as n from bot_counts
      where bot_id = $1 and kind in ('updates', 'attempts', 'failures', 'dead') and block > $2 group by kind`,
@@ -78,6 +74,25 @@ export function* metrics(
     p95_ms: percentile(95),
   }
   return { ...callMetrics(counts), updates: countOf('updates'), webhook }
+}
+
+const MINUTES_PER_SLICE = 120
+/** Most bots have fewer counters: their metrics need no pause. */
+const PAUSE_COUNTS_MIN = 20
+
+/** Sums the calls of the metrics period in slices, between which a bot with many counters lets other calls run. */
+function* callCounts(botId: string, after: number): Op<CallCount[]> {
+  const counts: CallCount[] = []
+  for (let from = after; from <= after + METRICS_MS / 60_000; from += MINUTES_PER_SLICE) {
+    const slice = yield* allLater<CallCount>(
+      `select method, status, code, sum(calls) as calls from bot_calls where bot_id = $1 and minute > $2 and minute <= $3
+       group by method, status, code order by method, status, code`,
+      [botId, from, from + MINUTES_PER_SLICE],
+      counts.length >= PAUSE_COUNTS_MIN,
+    )
+    counts.push(...slice)
+  }
+  return counts
 }
 
 /** Durations of the latest attempts, shortest first; reads only an index. */

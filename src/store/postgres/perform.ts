@@ -21,7 +21,7 @@ export async function perform<T>(
     if (subjects === undefined && (value.kind === 'notify' || value.kind === 'lock')) {
       throw new Error('a read changes nothing')
     }
-    if (!mayPause && value.kind === 'one' && value.pauses) return step
+    if (!mayPause && 'pauses' in value && value.pauses) return step
     if (value.kind === 'notify') {
       subjects?.push(value.subject)
       step = running.next()

@@ -187,7 +187,7 @@ export function openSqliteStore(path: string): Store {
       while (!step.done) {
         const { value } = step
         if (value.kind === 'notify' || value.kind === 'lock') throw new Error('a read changes nothing')
-        if (value.kind === 'one' && value.pauses && value !== resumed?.step) {
+        if ('pauses' in value && value.pauses && value !== resumed?.step) {
           paused.push(() => evaluate(pending, { steps, step: value }))
           return
         }

@@ -57,6 +57,8 @@ const rowsOf = ({ tenant, botId, templateId }: Owner, now: number, n: number): r
      select ${app}, 'vch_' || i, '${templateId}', 'i' || i, 'user' || (i % 1000), 'redeemed', 0, ${now + 10 ** 9}, 'abcd',
        'k', 0, 'r' || i, 'q' || i, 'direct', ${time}, 'req', 'tok', '{}', ${time}, ${time}, 'rdm_' || i ${from}`,
     `update templates set issued_count = ${n}, issue_limit = ${n} where id = '${templateId}'`,
+    `insert into bot_calls (bot_id, minute, method, status, code, calls)
+     select '${botId}', ${Math.floor(now / 60_000)} - i / 16, 'method' || (i % 16), 200, '', 1 ${from} where i <= 20000`,
     `insert into chats (id, bot_id, user_id, type, blocked, last_message_id, created_at)
      select 'chat_' || i, '${botId}', 'user' || i, 'private', 0, 0, ${time} ${from}`,
   ]
