@@ -66,7 +66,7 @@ export async function writeQrFile(path: string, text: string): Promise<Failure |
 }
 
 /** Lists the runs of dark modules in the rows of a QR code. */
-export function* darkRuns(modules: readonly (readonly boolean[])[]) {
+function* darkRuns(modules: readonly (readonly boolean[])[]) {
   for (const [y, row] of modules.entries()) {
     for (let x = row.indexOf(true); x >= 0; ) {
       const end = row.indexOf(false, x)

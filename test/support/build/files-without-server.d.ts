@@ -1,4 +1,4 @@
 import type { RolldownOutput } from 'rolldown'
 
-/** Paths of the bundled files of the command line without the server, the probes and the PDF library. */
+/** Paths of the bundled files of the command line without the server and the probes. */
 export function filesWithoutServer(program: RolldownOutput): string[]

@@ -1,7 +1,7 @@
-/** Matches modules of the server, of the probes, which only `conform` loads, and of the PDF library of sheets. */
-const excluded = /[\\/](?:src[\\/](?:server|conform[\\/]probes)|node_modules[\\/]@pdfme[\\/]pdf-lib)[\\/]/
+/** Matches modules of the server, and of the probes, which only `conform` loads. */
+const excluded = /[\\/]src[\\/](?:server|conform[\\/]probes)[\\/]/
 
-/** Paths of the bundled files of the command line without the server, the probes and the PDF library. */
+/** Paths of the bundled files of the command line without the server and the probes. */
 export function filesWithoutServer({ output }) {
   const chunks = new Map(output.map((it) => [it.fileName, it]))
   const files = new Set(['cli/main.cjs'])

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openerOf } from '../../../../src/cli/commands/open/browser.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
+import { fakeOpeners } from '../../../support/cli/fake-openers.js'
 import { type CliServer, cliServer } from '../../../support/cli/server.js'
 import { closedPort } from '../../../support/closed-port.js'
 
@@ -11,15 +12,6 @@ beforeAll(async () => {
   server = await cliServer()
 })
 afterAll(() => server.close())
-
-/** A PATH with programs that write their arguments to a file instead of opening a browser. */
-function fakeOpeners() {
-  const dir = temporaryDir()
-  const opened = join(dir, 'opened')
-  const script = `#!/bin/sh\nprintf '%s\\n' "$#" "$@" >${opened}.part\nenv >>${opened}.part\nmv ${opened}.part ${opened}\n`
-  for (const name of ['open', 'xdg-open']) writeFileSync(join(dir, name), script, { mode: 0o700 })
-  return { opened, path: `${dir}:${process.env.PATH}` }
-}
 
 test('open prints a link that opens the page once, and no operator key', async () => {
   const { exit, stdout, stderr } = await cli('open', { env: server.env })

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { decodePDFRawStream, PDFArray, PDFDocument, PDFRawStream } from '@pdfme/pdf-lib'
+import { pathToFileURL } from 'node:url'
 import decodeQr from 'qr/decode.js'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { Bulk, issuer } from '../../../support/cli/bulk.js'
 import { cli, redeemCode, temporaryDir } from '../../../support/cli/cli.js'
+import { fakeOpeners } from '../../../support/cli/fake-openers.js'
 import { qrToken } from '../../../support/cli/samples.js'
 
 const head = 'external_issue_id,recipient_user_id,redeem_code,qr_token,valid_from,valid_until,name,issuer_name'
@@ -50,95 +51,69 @@ function decodeRuns(runs: readonly (readonly number[])[]): string {
   return decodeQr({ width: size, height: size, data })
 }
 
-/** Reads the size, texts and QR codes of each page of a PDF sheet. */
-async function pagesOf(bytes: Uint8Array) {
-  const document = await PDFDocument.load(bytes)
-  return document.getPages().map((page) => {
-    const contents = page.node.Contents()
-    const streams =
-      contents instanceof PDFArray ? contents.asArray().map((it) => document.context.lookup(it)) : [contents]
-    const drawing = streams
-      .map((it) => (it instanceof PDFRawStream ? Buffer.from(decodePDFRawStream(it).decode()).toString('latin1') : ''))
-      .join('\n')
-    const texts = [...drawing.matchAll(/<([0-9A-F]+)> Tj/g)].map(([, hex = '']) =>
-      Buffer.from(hex, 'hex').toString('latin1'),
-    )
-    const qrCodes = [...drawing.matchAll(/^((?:\d+ \d+ \d+ 1 re ?)+)$/gm)].map(([, path = '']) =>
-      decodeRuns([...path.matchAll(/(\d+) (\d+) (\d+) 1 re/g)].map((it) => it.slice(1).map(Number))),
-    )
-    return { size: page.getSize(), texts, qrCodes }
-  })
-}
+const qrCodesIn = (html: string) =>
+  [...html.matchAll(/<path d="([^"]+)"/g)].map(([, path = '']) =>
+    decodeRuns([...path.matchAll(/M(\d+) (\d+)h(\d+)/g)].map((it) => it.slice(1).map(Number))),
+  )
 
 const elevenRows = Array.from({ length: 11 }, (_, i) => ({ token: `${qrToken}${i}` }))
 
 test.each([
-  ['a4', 595.28, 841.89],
-  ['letter', 612, 792],
-])('a PDF sheet on %s has ten vouchers on a page, each with its QR code and texts', async (paper, width, height) => {
-  const { home, run } = folderWith(elevenRows)
-  const { exit, stdout, stderr } = await run(`--out sheet.pdf --paper ${paper} --json`)
+  ['a4', '210mm 297mm'],
+  ['letter', '215.9mm 279.4mm'],
+])('a sheet on %s has ten vouchers on a page, each with its QR code and texts', async (paper, size) => {
+  const { home, run, read } = folderWith(elevenRows)
+  const { exit, stdout, stderr } = await run(`--out sheet.html --paper ${paper} --json`)
   expect([exit, stderr]).toEqual([0, ''])
-  expect(JSON.parse(stdout)).toEqual({ vouchers: 11, pages: 2, paper, out: 'sheet.pdf' })
-  expect(statSync(join(home, 'sheet.pdf')).mode & 0o777).toBe(0o600)
-  const pages = await pagesOf(readFileSync(join(home, 'sheet.pdf')))
-  expect(pages.flatMap((it) => it.qrCodes)).toEqual(elevenRows.map((it) => it.token))
-  for (const { size } of pages) {
-    expect(size.width).toBeCloseTo(width, 1)
-    expect(size.height).toBeCloseTo(height, 1)
-  }
-  const card = [
-    'One free coffee',
-    'Coffee shop',
-    'Valid until 2026-12-21 10:00 UTC',
-    'For user-1',
-    'order-1',
-    redeemCode,
-  ]
-  expect(pages[1]?.texts).toEqual([...card, 'Page 2 of 2'])
+  expect(JSON.parse(stdout)).toEqual({ vouchers: 11, pages: 2, paper, out: 'sheet.html' })
+  expect(statSync(join(home, 'sheet.html')).mode & 0o777).toBe(0o600)
+  const html = read('sheet.html')
+  expect(html).toContain(`@page { size: ${size}; margin: 0 }`)
+  const pages = html.split('<section>').slice(1)
+  expect(pages.map((it) => qrCodesIn(it).length)).toEqual([10, 1])
+  expect(qrCodesIn(html)).toEqual(elevenRows.map((it) => it.token))
+  const texts = [...(pages[1] ?? '').matchAll(/<(?:h2|p|small|code|footer)\b[^>]*>([^<]*)</g)].map(([, it]) => it)
+  const details = ['Valid until 2026-12-21 10:00 UTC', 'For user-1', 'order-1']
+  expect(texts).toEqual(['One free coffee', 'Coffee shop', ...details, redeemCode, 'Page 2 of 2'])
 })
 
-test('PDF sheet prints Western European letters, also decomposed, and wraps long texts', async () => {
-  const name =
-    'Ein großer Cafe\u0301 für 3 € mit einem Stück Kuchen nach Wahl nur montags bis donnerstags bis zwölf Uhr'
-  const { home, run } = folderWith([{ name }])
-  expect((await run('--out sheet.pdf')).exit).toBe(0)
-  const [page] = await pagesOf(readFileSync(join(home, 'sheet.pdf')))
-  const lines = page?.texts.slice(0, page.texts.indexOf('Coffee shop')) ?? []
-  expect(lines.length).toBeGreaterThan(2)
-  // The euro sign is byte 0x80 in Windows-1252.
-  expect(lines.join(' ')).toBe(name.normalize('NFC').replace('€', '\u0080'))
+const opening = 'vouchers sheet codes.csv --out sheet.html --open'
+
+test('sheet --open on a terminal starts the browser with the URL of the file it has written', async () => {
+  const { home, read } = folderWith([{}])
+  const { opened, path } = fakeOpeners()
+  const { exit } = await cli(opening, { home, cwd: home, env: { PATH: path }, terminal: true })
+  expect(exit).toBe(0)
+  expect(read('sheet.html')).toContain(redeemCode)
+  await vi.waitFor(() => expect(existsSync(opened)).toBe(true), 30_000)
+  const url = pathToFileURL(join(home, 'sheet.html')).href
+  expect(readFileSync(opened, 'utf8').split('\n').slice(0, 2)).toEqual(['1', url])
 })
 
-test('a PDF sheet refuses Chinese, Arabic and emoji by row and character, and suggests HTML', async () => {
-  const { home, run } = folderWith([{}, { name: '一杯' }, { issuer: 'مقهى' }, { name: 'Coffee ☕' }])
-  const { exit, stderr } = await run('--out sheet.pdf --paper letter')
-  expect(exit).toBe(2)
-  expect(stderr).toContain('3 of 4 rows cannot be printed. Nothing was written.')
-  expect(stderr).toContain('  line 3: a PDF sheet cannot print 一 (U+4E00), 杯 (U+676F)\n')
-  expect(stderr).toContain('  line 4: a PDF sheet cannot print م (U+0645), ق (U+0642), ه (U+0647) and 1 more\n')
-  expect(stderr).toContain('  line 5: a PDF sheet cannot print ☕ (U+2615)\n')
-  expect(stderr).toContain('`voucherctl vouchers sheet --out sheet.html --paper letter codes.csv`')
-  expect(readdirSync(home)).not.toContain('sheet.pdf')
+test.each([
+  [{ terminal: true }, true],
+  [{ terminal: false }, false],
+])('sheet --open without a program that opens a browser, with %j, says so: %j', async (given, isTried) => {
+  const { home, read } = folderWith([{}])
+  const { exit, stderr } = await cli(opening, { home, cwd: home, env: { PATH: temporaryDir() }, ...given })
+  expect([exit, stderr.includes('No program opens a browser here.')]).toEqual([0, isTried])
+  expect(read('sheet.html')).toContain(redeemCode)
 })
 
-test('an HTML sheet prints every script, escapes texts, runs no script and holds the QR codes', async () => {
+test('a sheet prints every script, escapes texts, runs no script and holds the QR codes', async () => {
   const { home, run, read } = folderWith([
-    { name: '一杯 قهوة ☕' },
+    { name: '一杯 قهوة ☕ Cafe\u0301' },
     { name: `<script>alert('&')</script>`, token: 'VQ1-2' },
   ])
   expect((await run('--out sheet.html')).exit).toBe(0)
   const html = read('sheet.html')
-  expect(html).toContain('<h2 dir="auto">一杯 قهوة ☕</h2>')
+  expect(html).toContain('<h2 dir="auto">一杯 قهوة ☕ Café</h2>')
   expect(html).toContain('<h2 dir="auto">&#60;script&#62;alert(&#39;&#38;&#39;)&#60;/script&#62;</h2>')
   expect(html).not.toMatch(/<script|https?:(?!\/\/www\.w3\.org\/2000\/svg")|url\(|\son\w+=|\sstyle=/)
   const style = /<style>([^]*)<\/style>/.exec(html)?.[1] ?? ''
   const hash = createHash('sha256').update(style).digest('base64')
   expect(html).toContain(`content="default-src 'none'; style-src 'sha256-${hash}'"`)
-  const paths = [...html.matchAll(/<path d="([^"]+)"/g)].map(([, path = '']) =>
-    decodeRuns([...path.matchAll(/M(\d+) (\d+)h(\d+)/g)].map((it) => it.slice(1).map(Number))),
-  )
-  expect(paths).toEqual([qrToken, 'VQ1-2'])
+  expect(qrCodesIn(html)).toEqual([qrToken, 'VQ1-2'])
   expect(statSync(join(home, 'sheet.html')).mode & 0o777).toBe(0o600)
 })
 
@@ -178,21 +153,21 @@ test('sheet replaces an existing file only with --force, and the file is private
 
 test('sheet leaves no file behind if the path cannot be written', async () => {
   const { home, run } = folderWith([{}])
-  mkdirSync(join(home, 'folder.pdf'))
-  for (const out of ['folder.pdf --force', 'missing/sheet.pdf']) {
+  mkdirSync(join(home, 'folder.html'))
+  for (const out of ['folder.html --force', 'missing/sheet.html']) {
     const { exit, stderr } = await run(`--out ${out}`)
     expect([exit, stderr]).toEqual([1, expect.stringContaining('cannot be written (E')])
   }
-  expect(readdirSync(home).filter((it) => !it.startsWith('.'))).toEqual(['codes.csv', 'folder.pdf'])
+  expect(readdirSync(home).filter((it) => !it.startsWith('.'))).toEqual(['codes.csv', 'folder.html'])
 })
 
 test('sheet --dry-run writes nothing and prints no code', async () => {
   const { home, run } = folderWith([{}])
-  const { exit, stdout, stderr } = await run('--out sheet.pdf --dry-run')
+  const { exit, stdout, stderr } = await run('--out sheet.html --open --dry-run')
   expect(exit).toBe(0)
-  expect(stdout + stderr).toContain('write 1 voucher to sheet.pdf')
+  expect(stdout + stderr).toContain('write 1 voucher to sheet.html')
   expect(stdout + stderr).not.toMatch(new RegExp(`${redeemCode}|${qrToken}`))
-  expect(existsSync(join(home, 'sheet.pdf'))).toBe(false)
+  expect(existsSync(join(home, 'sheet.html'))).toBe(false)
 })
 
 test.each([
@@ -229,10 +204,18 @@ test('sheet prints a start of the validity that it cannot read', async () => {
   expect(read('sheet.html')).toContain('Valid from Monday')
 })
 
-test.each(['-', 'sheet.txt', 'sheet'])('sheet refuses --out %s, which names no PDF or HTML file', async (out) => {
-  const { exit, stderr } = await folderWith([{}]).run(`--out ${out}`)
-  expect([exit, stderr]).toEqual([2, expect.stringContaining('must end in .pdf or .html')])
-})
+test.each(['-', 'sheet.txt', 'sheet', 'sheet.pdf'])(
+  'sheet refuses --out %s and says how to make a PDF',
+  async (out) => {
+    const { home, run } = folderWith([{}])
+    const { exit, stderr } = await run(`--out ${out}`)
+    expect([exit, stderr]).toEqual([
+      2,
+      expect.stringContaining('must end in .html. For a PDF, open the HTML file in a bro'),
+    ])
+    expect(readdirSync(home)).not.toContain(out)
+  },
+)
 
 test('sheet writes nothing after Ctrl-C', async () => {
   const { home } = folderWith([{}])

@@ -30,7 +30,7 @@ const sheetRows: RowMembers = {
 /** Maximum number of rows that a failure message names. */
 const SHOWN_MAX = 10
 
-/** Maximum number of vouchers of a sheet: 2,000 pages, which take 800 MB of memory as PDF. */
+/** Maximum number of vouchers of a sheet: 2,000 pages. */
 const VOUCHERS_MAX = 20_000
 
 /** Maximum number of characters on a card: the texts of the interface at their longest, in a size that can be read. */
@@ -72,7 +72,7 @@ export async function readLabels(
 export const interrupted = fail('ABORTED', 'Interrupted before the sheet was written.')
 
 /** Refuses a file because of some of its rows, of which it names the first. */
-export function refuseRows(issues: readonly ValidationIssue[], total: number, hint: string): Failure {
+function refuseRows(issues: readonly ValidationIssue[], total: number, hint: string): Failure {
   const count = `${numberText(issues.length)} of ${numberText(total)} rows cannot be printed.`
   const more = issues.length - SHOWN_MAX
   const details = { errors: issues.slice(0, SHOWN_MAX), ...(more > 0 ? { more } : {}) }
@@ -112,7 +112,7 @@ function labelOf({ line, values }: InputRow, title: string | undefined, now: num
   }
 }
 
-/** Makes a text one line without control characters, and composes letters with their accents: the fonts have no combining accents. */
+/** Makes a text one line without control characters, and composes letters with their accents, for fonts without combining accents. */
 const printable = (text: string | undefined) =>
   text
     ?.normalize('NFC')
