@@ -31,7 +31,7 @@ interface RunResourcesOptions extends Offer {
 }
 
 /** What a user must supply, for each need that a run lacks. */
-export const missing: Readonly<Record<Need, string>> = {
+const missing: Readonly<Record<Need, string>> = {
   token: 'an application token (VOUCHERCTL_TOKEN, or in the profile)',
   bot: 'a bot token (VOUCHERCTL_BOT_TOKEN, or in the profile)',
   jwt: 'an account JWT (VOUCHERCTL_JWT, or in the profile)',

@@ -12,7 +12,7 @@ const secretMembers = new Map([
 const SECRET_NAME = /(?:token|secret)$|^(?:redeem|voucher|qr)_?(?:code|data)$/i
 
 /** Names of the credentials that the user offers, as shell variables. */
-export const credentialNames = {
+const credentialNames = {
   token: 'VOUCHERCTL_TOKEN',
   bot: 'VOUCHERCTL_BOT_TOKEN',
   jwt: 'VOUCHERCTL_JWT',
@@ -50,22 +50,18 @@ export class Secrets {
   readonly #owners = new Map<string, string>()
 
   /**
+   * @param name one that is taken gets a number
    * @param owner id of the record that the secret belongs to
-   * @returns the name; one that is taken gets a number
    */
-  add(name: string, value: string, owner?: string): string {
-    const known = this.#names.get(value)
-    if (known !== undefined) return known
+  add(name: string, value: string, owner?: string): void {
+    if (value.length < LENGTH_MIN || this.#names.has(value)) return
     const taken = new Set(this.#names.values())
     let free = name
     for (let n = 2; taken.has(free); n += 1) free = `${name}_${n}`
-    if (value.length >= LENGTH_MIN) {
-      this.#names.set(value, free)
-      if (owner !== undefined) this.#owners.set(free, owner)
-      // The run makes its webhook secrets of the names of its objects.
-      if (name !== 'WEBHOOK_SECRET') this.#addParts(value)
-    }
-    return free
+    this.#names.set(value, free)
+    if (owner !== undefined) this.#owners.set(free, owner)
+    // The run makes its webhook secrets of the names of its objects.
+    if (name !== 'WEBHOOK_SECRET') this.#addParts(value)
   }
 
   addCredentials(credentials: Readonly<Partial<Record<keyof typeof credentialNames, string>>>): void {
@@ -117,10 +113,6 @@ export class Secrets {
       parts = parts.flatMap((part) => (part.isName ? [part] : splitAt(part.text, value, name)))
     }
     return parts.filter((part) => part.text !== '')
-  }
-
-  nameOf(value: string): string | undefined {
-    return this.#names.get(value)
   }
 
   /**

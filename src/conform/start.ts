@@ -28,8 +28,6 @@ export interface ConformOptions extends Omit<Offer, 'hasSecure'> {
   readonly signal: AbortSignal
   onResult(result: ProbeResult): void
   onExchange?(exchange: Exchange): void
-  /** Called with the probe that sends bytes of which there is no exchange. */
-  onRaw?(probe: string): void
 }
 
 /** The probes that `only` names, and the names in it that fit none. */
@@ -45,7 +43,7 @@ export const selectable = () => [...groups, ...new Set(allProbes.map(ruleOf))]
 
 /** Runs the selected probes against a platform. @throws NotReachable if it does not respond at all */
 export async function conform(options: ConformOptions): Promise<readonly Leftover[]> {
-  const { baseUrl, plain, encrypted, only, done, readOnly, rate, run, signal, onResult, onExchange, onRaw } = options
+  const { baseUrl, plain, encrypted, only, done, readOnly, rate, run, signal, onResult, onExchange } = options
   const now = () => performance.now()
   const pause = (ms: number) => setTimeout(ms, undefined, { signal }).catch(() => undefined)
   const secrets = new Secrets()
@@ -61,7 +59,6 @@ export async function conform(options: ConformOptions): Promise<readonly Leftove
     now,
     timeoutMs: options.timeoutMs,
     ...(onExchange === undefined ? {} : { observe: onExchange }),
-    ...(onRaw === undefined ? {} : { observeRaw: onRaw }),
   })
   const bootstrap = await wire.send({ method: 'GET', path: '/api/v1/secure/bootstrap', headers: {}, plain: true })
   const hasSecure = membersOrNone(bootstrap.json).enabled === true

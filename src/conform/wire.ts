@@ -32,12 +32,6 @@ export interface Exchange {
   readonly probe: string
   readonly request: WireRequest
   readonly response: WireResponse
-  /** When the call began, in ms of the clock of the run. */
-  readonly sentAt: number
-  /** Ms from the end of the call before to the start of this one: what the probe waited. */
-  readonly pausedMs: number
-  /** True if another call ran at the same time. */
-  readonly isConcurrent: boolean
 }
 
 interface RawOptions {
@@ -71,8 +65,6 @@ interface WireOptions {
   now(): number
   /** Called after each call with what was sent and received. */
   observe?(exchange: Exchange): void
-  /** Called with the probe before bytes are sent of which no exchange is observed. */
-  observeRaw?(probe: string): void
 }
 
 /** Ms that a run waits for the window of a rate limit even with a shorter --max-wait: windows of a minute are usual. */
@@ -84,10 +76,6 @@ const CALL_MS = 30_000
 export class Wire {
   readonly #options: WireOptions
   #nextAt = 0
-  /** Calls begun, calls that still run, and when the last one ended. */
-  #begun = 0
-  #running = 0
-  #endedAt: number | undefined
   /** The probe that runs now, and its last request. */
   probe = 'start'
   last: WireRequest | undefined
@@ -134,7 +122,6 @@ export class Wire {
    */
   async raw(bytes: string, { ms = 5_000, ends = false }: RawOptions = {}): Promise<RawReply> {
     this.#requirePlain('sends bytes of its own')
-    this.#options.observeRaw?.(this.probe)
     await this.#turn()
     const { hostname: host, port, secure } = parseBaseUrl(this.#options.baseUrl)
     const socket = secure ? connectTls({ host, port, servername: host }) : connectPlain(port, host)
@@ -166,27 +153,14 @@ export class Wire {
   }
 
   async #sendOnce(request: WireRequest): Promise<WireResponse> {
-    const { observe, now } = this.#options
-    const pausedMs = Math.max(0, now() - (this.#endedAt ?? now()))
     await this.#turn()
-    const isBeside = this.#running > 0
     this.last = request
-    this.#running += 1
-    this.#begun += 1
-    const number = this.#begun
-    const sentAt = now()
-    try {
-      const response = await this.#exchange(request)
-      this.#heed(response)
-      const { status, headers, body } = response
-      const received = { status, headers, text: body, json: parseJson(body) }
-      const isConcurrent = isBeside || this.#begun > number
-      observe?.({ probe: this.probe, request, response: received, sentAt, pausedMs, isConcurrent })
-      return received
-    } finally {
-      this.#running -= 1
-      this.#endedAt = now()
-    }
+    const response = await this.#exchange(request)
+    this.#heed(response)
+    const { status, headers, body } = response
+    const received = { status, headers, text: body, json: parseJson(body) }
+    this.#options.observe?.({ probe: this.probe, request, response: received })
+    return received
   }
 
   async #exchange(request: WireRequest): Promise<TransportResponse> {

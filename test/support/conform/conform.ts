@@ -36,9 +36,6 @@ interface RunChanges {
   /** Makes a deviant server of the reference. */
   readonly deviate?: (reference: Transport) => Transport
   readonly onExchange?: (exchange: Exchange) => void
-  readonly onRaw?: (probe: string) => void
-  /** Id of the run, which then uses the chat of `offer`; default: an id and a chat that no other run has. */
-  readonly runId?: string
 }
 
 let runs = 0
@@ -90,31 +87,30 @@ export async function startReference({ seed = defaultSeed, ...options }: SeededO
     baseUrl: server.baseUrl,
     offer,
     async run({ only = [], readOnly = false, encrypted = false, maxWaitMs = 5_000, quota = 1_000, ...rest } = {}) {
-      const { deviate = (it: Transport) => it, onExchange, onRaw, baseUrl = server.baseUrl } = rest
+      const { deviate = (it: Transport) => it, onExchange, baseUrl = server.baseUrl } = rest
       const results: ProbeResult[] = []
       const plain = deviate(createHttpTransport(baseUrl))
       runs += 1
-      const { runId = `test${runs}` } = rest
+      const run = `test${runs}`
       // Runs may be concurrent: nobody else writes into the chat of a run.
-      const own = await server.operator.createChat({ bot_id: botId, user_id: runId })
+      const own = await server.operator.createChat({ bot_id: botId, user_id: run })
       if (!own.ok) throw new Error('The reference has no chat')
       const left = await conform({
         baseUrl,
         plain,
         ...(encrypted ? { encrypted: deviate(withSecure(plain, { mode: 'required', trustedChannel: true })) } : {}),
         ...offer,
-        chat: rest.runId === undefined ? own.data.id : offer.chat,
+        chat: own.data.id,
         receiver,
         quota,
         maxWaitMs,
         only,
         readOnly,
         rate: 1_000,
-        run: runId,
+        run,
         signal: new AbortController().signal,
         onResult: (it) => results.push(it),
         ...(onExchange === undefined ? {} : { onExchange }),
-        ...(onRaw === undefined ? {} : { onRaw }),
       })
       return { results, left }
     },

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import type { WebhookReceiver } from '../../../conform/receiver.js'
-import type { RecorderOptions } from '../../../conform/record.js'
 import type { ProbeResult } from '../../../conform/result.js'
 import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
@@ -11,9 +10,7 @@ import { duration, integer, list, matching, text, toggle, type ValuesOf } from '
 import { writeJunit } from '../../output/junit.js'
 import { showLiveLine } from '../../output/live-line.js'
 import type { Outcome } from '../../output/outcome.js'
-import { type LinesFile, newLinesFile } from './lines-file.js'
 import { notReachable, offeredIn } from './offered.js'
-import type { ReplayReport } from './replay.js'
 import { type ConformReport, linesOf, reportOf, suitesOf } from './report.js'
 import { openResults, type ResultsFile } from './results-file.js'
 
@@ -31,8 +28,6 @@ const flags = {
   junit: text('FILE', 'Write a JUnit report'),
   out: text('FILE', 'Append each result to a file, for --resume'),
   resume: toggle('Continue the run of --out'),
-  record: text('FILE', 'Record all calls and responses, without secrets'),
-  replay: text('FILE', 'Replay a recording and compare the responses, in place of the probes'),
 }
 type ConformFlags = ValuesOf<typeof flags>
 
@@ -49,26 +44,12 @@ export const conform = leaf({
     { command: 'voucherctl conform --read-only --profile production', comment: 'Changes nothing' },
     { command: 'voucherctl conform --only lists,idempotency-keys --junit report.xml' },
     { command: 'voucherctl conform --out results.ndjson --resume', comment: 'After an interruption' },
-    { command: 'voucherctl conform --record session.ndjson --base-url https://staging.example' },
-    { command: 'voucherctl conform --replay session.ndjson --template tpl_01JC…', comment: 'On the local server' },
   ],
   changes: true,
-  run: async (context, { flags }): Promise<Outcome<ConformReport | ReplayReport>> => {
+  run: async (context, { flags }): Promise<Outcome<ConformReport>> => {
     const { host, globals, output, settings } = context
     if (globals['token-file'] !== undefined) {
       return usage('--token-file holds one credential: give those of conform in the profile or the environment.')
-    }
-    if (flags.replay !== undefined) {
-      const other = notForReplay.find(
-        (name) => flags[name] !== undefined && flags[name] !== false && !isEmpty(flags[name]),
-      )
-      if (other !== undefined)
-        return usage(`--replay replays a whole recording: it cannot be combined with --${other}.`)
-      const { replayFile } = await import('./replay.js')
-      return replayFile(context, flags.replay, flags)
-    }
-    if (flags.record !== undefined && flags.resume) {
-      return usage('--record records a whole run: it cannot be combined with --resume.')
     }
     if (flags.resume && flags.out === undefined) return usage('--resume needs the --out FILE of the earlier run.')
     const { selectProbes, selectable } = await import('../../../conform/start.js')
@@ -90,15 +71,12 @@ export const conform = leaf({
     if (refusal !== undefined) return refusal
     const file = flags.out === undefined ? undefined : openResults(host, flags.out, base.value, flags.resume)
     if (file?.ok === false) return file
-    const recording =
-      flags.record === undefined ? undefined : newLinesFile(host, flags.record, 'Name another file for the recording.')
-    if (recording?.ok === false) return recording
     const unwritable = await writeJunit(host, flags.junit, [])
     if (unwritable !== undefined) return unwritable
     const receiver = await openReceiver(flags)
     if (receiver !== undefined && 'code' in receiver) return receiver
     try {
-      const report = await run(context, base.value, flags, { file, recording, receiver, only, total: probes.length })
+      const report = await run(context, base.value, flags, { file, receiver, only, total: probes.length })
       if ('code' in report) return report
       const failure = await writeJunit(host, flags.junit, suitesOf(report))
       const exit = report.interrupted ? 130 : report.ok ? (report.holds === 0 && report.not_reachable > 0 ? 9 : 0) : 1
@@ -116,23 +94,8 @@ export const conform = leaf({
 
 const QUOTA = 100
 
-/** Flags that choose what the probes of a run do. */
-const notForReplay = [
-  'only',
-  'read-only',
-  'webhook-url',
-  'webhook-port',
-  'quota',
-  'junit',
-  'out',
-  'resume',
-  'record',
-] as const
-const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0
-
 interface RunParts {
   readonly file: ResultsFile | undefined
-  readonly recording: LinesFile | undefined
   readonly receiver: WebhookReceiver | undefined
   readonly only: readonly string[]
   readonly total: number
@@ -142,15 +105,12 @@ async function run(
   context: Context,
   baseUrl: string,
   flags: ConformFlags,
-  { file, recording, receiver, only, total }: RunParts,
+  { file, receiver, only, total }: RunParts,
 ): Promise<ConformReport | Failure> {
   const { conform } = await import('../../../conform/start.js')
   const { NotReachable } = await import('../../../conform/result.js')
   const { host } = context
   const offered = await offeredIn(context, baseUrl, flags)
-  const runId = randomBytes(4).toString('hex')
-  const recorder =
-    recording && (await recorderOf(recording, { ...offered, baseUrl, run: runId, webhookUrl: receiver?.url }))
   const results: ProbeResult[] = [...(file?.results ?? [])]
   const endProgress = showProgress(context, results, total)
   try {
@@ -162,13 +122,11 @@ async function run(
       only,
       done: new Set(results.map((it) => it.probe)),
       readOnly: flags['read-only'],
-      run: runId,
+      run: randomBytes(4).toString('hex'),
       onResult: (it) => {
         results.push(it)
         file?.append(it)
       },
-      onExchange: (it) => recorder?.record(it),
-      onRaw: (probe) => recorder?.raw(probe),
     })
     file?.append({ left })
     return reportOf(baseUrl, results, [...(file?.left ?? []), ...left], host.signal.aborted)
@@ -187,16 +145,6 @@ const showProgress = (context: Context, results: readonly ProbeResult[], total: 
     const last = results.at(-1)?.probe ?? ''
     return `${results.length} of ${total} probes, ${differ} differ  ${last}`.slice(0, columns)
   })
-
-async function recorderOf(file: LinesFile, options: Omit<RecorderOptions, 'recordedAt' | 'now' | 'write'>) {
-  const { Recorder } = await import('../../../conform/record.js')
-  return new Recorder({
-    ...options,
-    recordedAt: new Date(),
-    now: () => performance.now(),
-    write: (line) => file.append(line),
-  })
-}
 
 /** Opens the receiver that --webhook-url names; undefined without the flag. */
 async function openReceiver(flags: ConformFlags): Promise<WebhookReceiver | Failure | undefined> {

@@ -17,7 +17,7 @@ interface OfferFlags {
   readonly rate: number | undefined
 }
 
-/** What a run or a replay calls the platform with: transports, credentials, the user's objects, and how fast. */
+/** What a run calls the platform with: transports, credentials, the user's objects, and how fast. */
 export async function offeredIn(context: Context, baseUrl: string, flags: OfferFlags) {
   const plain = await openPlain(context, baseUrl)
   const isPlain = context.settings.secure.mode.value === 'off'

@@ -80,13 +80,13 @@ const variableText = (name: string, owner: string) =>
   `${name} belongs to ${owner}, which the run made: make another one to send the request.`
 
 /** Wraps a text under a heading; `first` stands before its first line, `more` before the others. */
-export function indented(text: string, width: number, first = '', more = first): string[] {
+function indented(text: string, width: number, first = '', more = first): string[] {
   const lines = wrap(text, width - INDENT.length - first.length)
   return lines.map((line, at) => `${INDENT}${at === 0 ? first : more}${line}`)
 }
 
-/** Lists why probes or exchanges have no result, each reason once. */
-export function reasonLines(
+/** Lists why probes have no result, each reason once. */
+function reasonLines(
   items: readonly { readonly result: string; readonly reason: string | null }[],
   result: string,
   heading: string,

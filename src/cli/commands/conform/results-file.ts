@@ -1,11 +1,10 @@
-import { appendFileSync, readFileSync } from 'node:fs'
+import { appendFileSync, lstatSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Leftover, ProbeResult } from '../../../conform/result.js'
 import { asMembers, parseJson } from '../../../secure/json.js'
 import { type Failure, fail } from '../../failure.js'
 import { unreadable } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
-import { newLinesFile } from './lines-file.js'
 
 /** Results of earlier runs in a file, and where the results of this run are appended. */
 export interface ResultsFile {
@@ -28,8 +27,22 @@ export function openResults(host: Host, path: string, baseUrl: string, resume: b
   const file = resolve(host.cwd, path)
   if (resume) return readResults(file, path, baseUrl, (record) => appendFileSync(file, `${JSON.stringify(record)}\n`))
   const header: Header = { version: VERSION, base_url: baseUrl }
-  const lines = newLinesFile(host, path, 'Continue its run with --resume, or name another file.', header)
-  return lines.ok ? { ...lines, results: [], left: [] } : lines
+  // A symbolic link counts as a file, also one whose target is missing.
+  if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) {
+    return fail('FILE_UNWRITABLE', `${path} exists.`, 'Continue its run with --resume, or name another file.')
+  }
+  let isNew = true
+  return {
+    ok: true,
+    results: [],
+    left: [],
+    append(record) {
+      const text = `${JSON.stringify(record)}\n`
+      if (isNew) writeFileSync(file, `${JSON.stringify(header)}\n${text}`, { flag: 'wx', mode: 0o600 })
+      else appendFileSync(file, text)
+      isNew = false
+    },
+  }
 }
 
 function readResults(
