@@ -40,7 +40,6 @@ export class PooledConnection {
     this.#client = client
     this.#statements = statements
     this.#distrust = distrust
-    if (statements.needReplan()) this.query('discard plans').catch(() => {})
   }
 
   /** Runs a statement; all statements of one tick share a batch. @throws DatabaseFailure: `aborted` after a failure */
@@ -110,9 +109,12 @@ export class Connections {
         this.#trusted.add(client)
       }
       if (this.#trusted.has(client)) {
-        return new PooledConnection(client, statements, () => {
+        const connection = new PooledConnection(client, statements, () => {
           this.#trusted = new WeakSet()
         })
+        // In a batch of its own: the isolation level of a transaction must precede every other statement of its batch.
+        if (statements.needReplan()) await connection.query('discard plans').catch(() => {})
+        return connection
       }
       client.release(true)
     }

@@ -68,6 +68,19 @@ it('rows of a count that concurrent transactions have added are joined by later 
   expect(await rows()).toBe(0)
 })
 
+it('read that pauses is correct when its connection discards its plans', async () => {
+  const PAUSED = { kind: 'one', sql: 'select 7 as n', params: [], pauses: true } as const
+  // A connection discards its plans after 64 transactions, here at its turn for either kind of read.
+  for (let n = 0; n < 300; n++) {
+    if (n % 3 === 0) await store.read(() => all('select 7 as n'))
+    const row = await store.read(function* () {
+      yield PAUSED
+      return (yield PAUSED) as { n: number }
+    })
+    expect(row.n).toBe(7)
+  }
+})
+
 it('read that pauses leaves connections to other reads', async () => {
   const [holder] = clients
   await holder.query('select pg_advisory_lock(1)')
