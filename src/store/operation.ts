@@ -79,7 +79,7 @@ export function* oneLater<R = Row>(sql: string, params: readonly Value[], pauses
 }
 
 /** Does the same for all rows of a statement. */
-export function* allLater<R = Row>(sql: string, params: readonly Value[], pauses = true): Op<R[]> {
+export function* allLater<R = Row>(sql: string, params: readonly Value[], pauses: boolean): Op<R[]> {
   return (yield { kind: 'all', sql, params, pauses }) as R[]
 }
 

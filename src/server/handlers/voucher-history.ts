@@ -39,9 +39,9 @@ export const voucherHistoryHandlers: MakeHandlers<'platform', 'vouchers' | 'vouc
       handle: async ({ credential }) => {
         const hashed = hashCredential(credential, keys)
         if (hashed.hashes.length === 0) return refuse('VOUCHER_NOT_FOUND', { credential_check: 'failed' })
-        const shown = await show(hashed)
-        if (!shown.ok) await store.read(() => requireKeysOfVouchers(keys))
-        return shown
+        const found = await show(hashed)
+        if (!found.ok) await store.read(() => requireKeysOfVouchers(keys))
+        return found
       },
     },
   }

@@ -83,7 +83,7 @@ const PAUSE_COUNTS_MIN = 20
 /** Sums the calls of the metrics period in slices, between which a bot with many counters lets other calls run. */
 function* callCounts(botId: string, after: number): Op<CallCount[]> {
   const counts: CallCount[] = []
-  for (let from = after; from <= after + METRICS_MS / 60_000; from += MINUTES_PER_SLICE) {
+  for (let from = after; from <= after + minuteOf(METRICS_MS); from += MINUTES_PER_SLICE) {
     const slice = yield* allLater<CallCount>(
       `select method, status, code, sum(calls) as calls from bot_calls where bot_id = $1 and minute > $2 and minute <= $3
        group by method, status, code order by method, status, code`,
@@ -92,8 +92,11 @@ function* callCounts(botId: string, after: number): Op<CallCount[]> {
     )
     counts.push(...slice)
   }
-  return counts
+  // A method that occurs only in a later slice keeps its place in the metrics.
+  return counts.sort((one, next) => (orderOf(one) < orderOf(next) ? -1 : 1))
 }
+
+const orderOf = ({ method, status, code }: CallCount) => `${method} ${status} ${code}`
 
 /** Durations of the latest attempts, shortest first; reads only an index. */
 function* latestDurations(botId: string, since: number): Op<number[]> {
