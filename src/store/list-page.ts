@@ -1,6 +1,6 @@
-import { all, count, type Op, oneLater, type Value } from './operation.js'
+import { all, count, endOfSlice, type Op, type Value } from './operation.js'
 
-/** Rows that a slice reads, in about a millisecond. */
+/** Rows of the first slice, and on SQLite of every slice: it reads them in about a millisecond. */
 export const SLICE_ROWS = 1_000
 
 /** Maximum of a list of reviews, which has no pages: the oldest of each kind (DECISIONS.md#operator-api). */
@@ -63,10 +63,11 @@ export function* listPage<R, T>(
     const values: Value[] = [...params]
     const add = (value: Value) => `$${values.push(value)}`
     const above: string = `${from} and (${at}, id) < (${add(before.at)}, ${add(before.id)})`
-    const last: Place | undefined = yield* oneLater<Place>(
+    const last: Place | undefined = yield* endOfSlice<Place>(
       `select ${at} as at, id from ${above} and (${at}, id) >= ($${values.length + 1}, '')
-       order by ${at} desc, id desc limit 1 offset ${SLICE_ROWS - 1}`,
+       order by ${at} desc, id desc limit 1 offset $${values.length + 2}`,
       [...values, since],
+      SLICE_ROWS,
       pauses,
     )
     const slice = `${above} and (${at}, id) >= (${add(last?.at ?? since)}, ${add(last?.id ?? '')})`

@@ -19,6 +19,8 @@ export interface Statement {
   readonly changes?: true
   /** Lets a read pause before this statement. */
   readonly pauses?: boolean
+  /** The last parameter is the number of rows in a slice; an engine that serves other calls meanwhile may raise it. */
+  readonly hasSlice?: true
   /** Lets an engine that is the only writer cache the row, which most calls read and few write. */
   readonly keep?: true
 }
@@ -78,7 +80,19 @@ export function* oneLater<R = Row>(sql: string, params: readonly Value[], pauses
   return (yield { kind: 'one', sql, params, pauses }) as R | undefined
 }
 
-/** Does the same for all rows of a statement. */
+/** Reads the row that ends a slice. @param rows the last parameter of the statement */
+export function* endOfSlice<R = Row>(
+  sql: string,
+  params: readonly Value[],
+  rows: number,
+  pauses: boolean,
+): Op<R | undefined> {
+  return (yield { kind: 'one', sql, params: [...params, rows], ...(pauses && { pauses, hasSlice: true }) }) as
+    | R
+    | undefined
+}
+
+/** Reads all rows of a statement, before which the store may serve other calls. */
 export function* allLater<R = Row>(sql: string, params: readonly Value[], pauses: boolean): Op<R[]> {
   return (yield { kind: 'all', sql, params, pauses }) as R[]
 }
