@@ -1,4 +1,4 @@
-import { all, count, endOfSlice, type Op, type Value } from './operation.js'
+import type { Op, Value } from './operation.js'
 
 /** Rows of the first slice, and on SQLite of every slice: it reads them in about a millisecond. */
 export const SLICE_ROWS = 1_000
@@ -35,7 +35,7 @@ interface ListOptions {
   readonly at?: string
   /** Leaves out older rows. A second lower bound in `from` would make SQLite read all of them for each slice. */
   readonly since?: number | undefined
-  /** Conditions that the index of the order does not cover. */
+  /** Conditions that the index of the order does not cover; a row is `slice`. */
   readonly match?: readonly Condition[]
 }
 
@@ -43,6 +43,13 @@ interface Place {
   readonly at: number
   readonly id: string
 }
+
+/** A statement with the number of rows in a slice at `$rows`. @param pauses false for the first slice, which is small */
+const sliced = (sql: string, params: readonly Value[], pauses: boolean) => ({
+  sql: sql.replace('$rows', `$${params.length + 1}`),
+  params: [...params, SLICE_ROWS],
+  ...(pauses && { hasSlice: true as const }),
+})
 
 /**
  * Reads one page of a list, newest first, then by id (DECISIONS.md#lists). Counts its rows in slices, between which the
@@ -56,29 +63,28 @@ export function* listPage<R, T>(
   record: (row: R) => T,
   { at = 'created_at', since = 0, match = [] }: ListOptions = {},
 ): Op<Page<T>> {
+  const order = `order by ${at} desc, id desc`
   const items: R[] = []
   let total = 0
   let before: Place | undefined = { at: Number.MAX_SAFE_INTEGER, id: '' }
   for (let pauses = false; before !== undefined; pauses = true) {
     const values: Value[] = [...params]
     const add = (value: Value) => `$${values.push(value)}`
-    const above: string = `${from} and (${at}, id) < (${add(before.at)}, ${add(before.id)})`
-    const last: Place | undefined = yield* endOfSlice<Place>(
-      `select ${at} as at, id from ${above} and (${at}, id) >= ($${values.length + 1}, '')
-       order by ${at} desc, id desc limit 1 offset $${values.length + 2}`,
-      [...values, since],
-      SLICE_ROWS,
-      pauses,
-    )
-    const slice = `${above} and (${at}, id) >= (${add(last?.at ?? since)}, ${add(last?.id ?? '')})`
-    const rows = [slice, ...match.map((it) => it(add))].join(' and ')
-    const n = yield* count(rows, [...values])
+    const rows: string = `${from} and (${at}, id) < (${add(before.at)}, ${add(before.id)}) and (${at}, id) >= (${add(since)}, '')`
+    const end = sliced(`select ${at} as at, id from ${rows} ${order} limit 1 offset $rows - 1`, values, pauses)
+    const last = (yield { ...end, kind: 'one', pauses }) as Place | undefined
+    // With a limit PostgreSQL reads the index in its order; it overestimates the rows between two places.
+    const conditions = match.map((it) => it(add)).join(' and ')
+    const slice = (columns: string) =>
+      `from (select ${columns} from ${rows} ${order} limit $rows) slice ${conditions && `where ${conditions}`}`
+    const counted = `select count(*) as n ${slice(conditions === '' ? '1' : '*')}`
+    const { n } = (yield { ...sliced(counted, values, pauses), kind: 'one' }) as { n: number }
     const [left, skipped] = [limit - items.length, Math.max(0, (page - 1) * limit - total)]
-    if (left > 0 && skipped < n) {
-      const sql = `select * from ${rows} order by ${at} desc, id desc limit ${add(left)} offset ${add(skipped)}`
-      items.push(...(yield* all<R>(sql, values)))
+    if (left > 0 && skipped < Number(n)) {
+      const some = `select * ${slice('*')} ${order} limit ${add(left)} offset ${add(skipped)}`
+      items.push(...((yield { ...sliced(some, values, pauses), kind: 'all' }) as R[]))
     }
-    total += n
+    total += Number(n)
     before = last
   }
   return { items: items.map(record), pagination: paginationOf(total, page, limit) }

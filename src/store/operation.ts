@@ -80,18 +80,6 @@ export function* oneLater<R = Row>(sql: string, params: readonly Value[], pauses
   return (yield { kind: 'one', sql, params, pauses }) as R | undefined
 }
 
-/** Reads the row that ends a slice. @param rows the last parameter of the statement */
-export function* endOfSlice<R = Row>(
-  sql: string,
-  params: readonly Value[],
-  rows: number,
-  pauses: boolean,
-): Op<R | undefined> {
-  return (yield { kind: 'one', sql, params: [...params, rows], ...(pauses && { pauses, hasSlice: true }) }) as
-    | R
-    | undefined
-}
-
 /** Reads all rows of a statement, before which the store may serve other calls. */
 export function* allLater<R = Row>(sql: string, params: readonly Value[], pauses: boolean): Op<R[]> {
   return (yield { kind: 'all', sql, params, pauses }) as R[]

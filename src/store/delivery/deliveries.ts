@@ -41,9 +41,9 @@ export function* listAll(filter: DeliveryFilter & { readonly bot_id?: string }):
   return { ...page, items: yield* recordsOf(yield* asCancelledByBot(page.items)) }
 }
 
-/** SQL of `cancelledTo` for the bot of a delivery. */
+/** SQL of `cancelledTo` for the bot of a delivery in a list. */
 const CANCELLED_TO = `(select case when w.bot_id is null then q.last_update_id else coalesce(q.confirmed_to, 0) end
-  from update_queues q left join webhooks w on w.bot_id = q.bot_id where q.bot_id = deliveries.bot_id)`
+  from update_queues q left join webhooks w on w.bot_id = q.bot_id where q.bot_id = slice.bot_id)`
 
 /** SQL for deliveries with a status. */
 const hasStatus = (

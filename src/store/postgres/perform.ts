@@ -54,8 +54,8 @@ async function execute(statement: Statement, connection: PooledConnection, write
   return kind === 'one' ? rows[0] : rows
 }
 
-/** A long read has a connection of its own, so a slice may take a tenth of a second. */
-const withMoreRows = (params: readonly Value[]): Value[] => params.with(-1, Number(params.at(-1)) * 100)
+/** A long read has a connection of its own, so a slice may take some milliseconds. */
+const withMoreRows = (params: readonly Value[]): Value[] => params.with(-1, Number(params.at(-1)) * 10)
 
 /** Replaces NUL, which PostgreSQL rejects in parameters, by a character that no row contains either. */
 function withoutNul(value: Value): Value {
