@@ -4,4 +4,4 @@ export function rowOf({ value, reference, target, unit, ...rest }) {
   return { ...rest, value, reference, ratio, target, unit, held: isAtMost(unit) ? ratio <= target : ratio >= target }
 }
 
-export const isAtMost = (unit) => ['ms', 'kB', 'MB'].includes(unit)
+export const isAtMost = (unit) => ['us', 'ms', 'kB', 'MB'].includes(unit)
