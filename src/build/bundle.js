@@ -15,8 +15,8 @@ const licensing = { failOnUnlicensed: true, match: /^(?:licen[cs]e|copying|readm
 /** Compiled into jq.wasm, whose package states only its own licence: files in licences/. */
 const compiledIntoJq = { 'jq 1.8.2 (MIT)': 'jq.txt', 'Oniguruma 6.9.10 (BSD-2-Clause)': 'oniguruma.txt' }
 
-/** Not bundled: a native module, and Fastify's schema compilers (a third of the server), replaced by server/app.ts. */
-const external = ['@photostructure/sqlite', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler']
+/** Not bundled: a native module. */
+const external = ['@photostructure/sqlite']
 
 /** One file each for what every program, every command and every voucher command loads: a file takes 0.3 ms. */
 const groups = [
@@ -53,7 +53,6 @@ const programs = [
 /** Modules that packages load for features that this program does not use: 1.6 ms of a command, 11 ms of a server start. */
 const unused = {
   commander: ['node:child_process', './help.js', './lib/help.js'],
-  fastify: ['node:http2', 'node:https', 'semver', '@fastify/proxy-addr', 'light-my-request', 'pino'],
   pino: ['./lib/transport', './transport'],
 }
 const importing = /.*[\\/]node_modules[\\/]([^\\/]+)/

@@ -1,20 +1,21 @@
 import type { RequestListener } from 'node:http'
-import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import { contract } from '../contract/index.js'
 import { dispatch } from '../contract/secure.js'
 import { KeyMissing } from '../domain/keyring.js'
+import type { HttpResponse } from '../secure/http.js'
 import { StoreUnavailable } from '../store/store.js'
 import { bind } from './bind.js'
 import type { Deps } from './deps.js'
 import type { Handler } from './handler.js'
 import { makeHandlers } from './handlers/index.js'
-import { refuseMessage, sendFailure } from './http/envelope.js'
+import { failureResponse, refuseMessage } from './http/envelope.js'
+import { type Exchange, plainExchange, type Reply, type Result, writeReply } from './http/exchange.js'
 import { bindHealth } from './http/health.js'
 import { HttpServer } from './http/http-server.js'
 import { IdempotentCalls } from './http/idempotent-calls.js'
-import { refuseWithoutHost, targetOf } from './http/request-target.js'
+import { refuseWithoutHost } from './http/request-target.js'
 import { Routes } from './http/routes.js'
 import type { CapturedCall } from './observe/exchange.js'
 import type { Metrics } from './observe/metrics.js'
@@ -22,18 +23,15 @@ import { type CompletedRequest, entryOf } from './observe/request-log.js'
 import { bindPage, refuseForeignRequest } from './page-routes.js'
 import { createDispatchListener, isDispatch } from './transport/dispatch.js'
 import { bindSecureGateway } from './transport/gateway.js'
-import { InnerMessage } from './transport/inner-exchange.js'
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Set while exchanges are captured. */
-    sentBody: string | null
-  }
-  interface FastifyInstance {
-    /** Handles every HTTP request: dispatches of the encrypted transport directly, all others by Fastify's routes. */
-    readonly respond: RequestListener
-    readonly routes: Routes
-  }
+/** The HTTP server with all routes. */
+export interface App {
+  readonly server: HttpServer
+  readonly routes: Routes
+  /** Handles every HTTP request: dispatches of the encrypted transport, and all others by the routes. */
+  readonly respond: RequestListener
+  listen(address: { readonly host: string; readonly port: number }): Promise<void>
+  close(): Promise<void>
 }
 
 export interface AppEvents {
@@ -43,71 +41,11 @@ export interface AppEvents {
   onError(requestId: string, error: unknown): void
 }
 
-const routedMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+/** Builds a server with all routes, which does not listen yet. */
+export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
+  const { messages } = deps.differences
+  const routes = bindRoutes(deps, metrics)
 
-/** Builds a Fastify instance with all routes, which does not listen yet. */
-export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): FastifyInstance {
-  const app: FastifyInstance = fastify({
-    logger: false,
-    genReqId: (raw) => (raw instanceof InnerMessage ? raw.outer.id : deps.newId('req')),
-    requestIdHeader: false,
-    serverFactory: () =>
-      new HttpServer(
-        (request, response) => app.respond(request, response),
-        (error) => refuseMessage(error, deps.newId('req'), deps.differences.messages),
-      ),
-    // During close(), Fastify would respond 503 without an envelope on open connections: handle these requests.
-    return503OnClosing: false,
-    routerOptions: { maxParamLength: 16_384 },
-    // The contract validates and serialises (bind.ts), so Fastify's own compilers need not be loaded.
-    schemaController: { compilersFactory: { buildValidator: notUsed, buildSerializer: notUsed } },
-    rewriteUrl: ({ url = '/' }) => targetOf(url),
-    // HttpServer responds to malformed messages, after earlier requests of the connection.
-    clientErrorHandler: () => {},
-    frameworkErrors: (_error, request, reply) => {
-      prepare(request, reply)
-      sendFailure(request, reply, refuse('ROUTE_NOT_FOUND'))
-    },
-  })
-
-  const routes = new Routes()
-  app.decorate('routes', routes)
-  app.decorate('failureMessages', deps.differences.messages)
-  app.decorateRequest('route', null)
-  app.decorateRequest('caller', null)
-  app.decorateRequest('generation', 0)
-  app.decorateRequest('botId', null)
-  app.decorateRequest('failureCode', null)
-  app.decorateRequest('applicationId', null)
-  app.decorateRequest('voucher', null)
-  app.decorateRequest('replayed', false)
-  app.decorateRequest('inner', null)
-  app.decorateRequest('receivedBody', null)
-  app.decorateRequest('sentBody', null)
-
-  // Stop Fastify from reading bodies: a route reads its body after the checks that need none (read-body.ts).
-  for (const method of routedMethods.slice(1)) {
-    app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
-  }
-
-  app.addHook('onRequest', (request, reply, done) => {
-    prepare(request, reply)
-    const raw: unknown = request.raw
-    request.inner = raw instanceof InnerMessage ? raw : null
-    deps.addresses.checkProxy(request)
-    const found = routes.find(request.method, request.url)
-    if (found !== undefined) {
-      request.route = found.route
-      request.params = found.params
-    }
-    const foreign = refuseForeignRequest(deps, request, reply)
-    if (foreign !== undefined) return sendFailure(request, reply, foreign)
-    if (found === undefined) return respondOutsideRoutes(request, reply)
-    const refusal = request.inner === null ? refuseWithoutHost(request.raw) : undefined
-    if (refusal !== undefined) return sendFailure(request, reply, refusal)
-    if (found.route.onRequest === undefined) done()
-    else found.route.onRequest(request, reply, done)
-  })
   const recordRequest = (it: CompletedRequest, captured: CapturedCall | null) => {
     const { endpoint, method, status, code, elapsedMs } = it
     metrics.observe({ endpoint: endpoint?.id ?? 'none', method, status, code, seconds: elapsedMs / 1000 })
@@ -115,77 +53,100 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     events.onRequestDone(entry, it.voucher)
     if (!it.carries && deps.operatorKeyHash !== null) deps.activity.addRequest(entry, captured)
   }
-  const recordReply = (request: FastifyRequest, reply: FastifyReply) => {
-    const { botId, failureCode: code, applicationId, voucher, replayed } = request
-    const endpoint = request.route?.endpoint
-    const { statusCode: status, elapsedTime: elapsedMs } = reply
+  const record = (exchange: Exchange, status: number, wasSent: boolean) => {
+    const { id, method, botId, failureCode: code, applicationId, voucher, replayed } = exchange
+    const endpoint = exchange.route?.endpoint
     if (botId !== null && endpoint !== undefined) {
       deps.botCalls.note({ botId, path: endpoint.path, status, code }, deps.clock.now())
     }
-    const { id, method } = request
-    const captured = deps.activity.captures ? capturedCall(request, reply) : null
+    const elapsedMs = performance.now() - exchange.startedAt
+    const captured = deps.activity.captures ? capturedCall(exchange, wasSent ? status : null) : null
     recordRequest({ id, endpoint, method, status, code, applicationId, voucher, replayed, elapsedMs }, captured)
   }
-  app.addHook('onResponse', (request, reply, done) => {
-    recordReply(request, reply)
-    done()
-  })
-  // onResponse never runs if the client has disconnected, but the request took effect: record it here.
-  app.addHook('onSend', (request, reply, payload, done) => {
-    if (deps.activity.captures && typeof payload === 'string') request.sentBody = payload
-    if (reply.raw.destroyed) recordReply(request, reply)
-    done(null, payload)
-  })
-
-  // Responds with 404 or 405 before reading a body (DECISIONS.md#order-of-checks).
-  const respondOutsideRoutes = (request: FastifyRequest, reply: FastifyReply) => {
-    const allowed = routes.methods(request.url)
-    if (allowed.length === 0) return sendFailure(request, reply, refuse('ROUTE_NOT_FOUND'))
-    return sendFailure(request, reply.header('allow', allowed.join(', ')), refuse('METHOD_NOT_ALLOWED'))
-  }
-  app.setNotFoundHandler(respondOutsideRoutes)
 
   const refusalOfError = (id: string, error: unknown): Refusal => {
     events.onError(id, error)
     const mayBeRetried = error instanceof StoreUnavailable || error instanceof KeyMissing
     return refuse(mayBeRetried ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR')
   }
-  app.setErrorHandler((error: FastifyError, request, reply) =>
-    sendFailure(request, reply, refusalOfError(request.id, error)),
-  )
 
-  app.route({ method: routedMethods, url: '/*', handler: (request, reply) => request.route?.handler(request, reply) })
+  /** Finds the route of a call and runs it, in plain text or decrypted. */
+  async function route(exchange: Exchange): Promise<Result> {
+    deps.addresses.checkProxy(exchange)
+    const found = routes.find(exchange.method, exchange.target)
+    if (found !== undefined) Object.assign(exchange, found)
+    const foreign = refuseForeignRequest(deps, exchange)
+    if (foreign !== undefined) return foreign
+    if (found === undefined) return refuseOutsideRoutes(routes, exchange)
+    const withoutHost = exchange.inner === null ? refuseWithoutHost(exchange.carrier.request) : undefined
+    return withoutHost ?? (await found.route.admit?.(exchange)) ?? found.route.handle(exchange)
+  }
+
+  async function replyTo(exchange: Exchange): Promise<Reply> {
+    const result = await route(exchange).catch((error: unknown) => refusalOfError(exchange.id, error))
+    if (!('ok' in result)) return exchange.complete(result)
+    exchange.failureCode = result.code
+    const keepAlive = exchange.carrier.response.shouldKeepAlive
+    return exchange.complete(failureResponse(result, exchange.id, keepAlive, messages))
+  }
+
+  const respondInPlain: RequestListener = async (request, response) => {
+    const exchange = plainExchange(deps.newId('req'), request, response)
+    let isRecorded = false
+    const recordOnce = () => {
+      if (!isRecorded) record(exchange, response.statusCode, !response.destroyed)
+      isRecorded = true
+    }
+    response.once('finish', recordOnce).on('error', recordOnce)
+    const reply = await replyTo(exchange)
+    // HttpServer has responded to a request whose body was cut off.
+    if (response.writableEnded) return
+    response.statusCode = reply.status
+    // The response to a client that has disconnected never finishes, but the request took effect.
+    if (response.destroyed) recordOnce()
+    writeReply(response, reply)
+  }
+
+  const respondInside = async (exchange: Exchange): Promise<HttpResponse> => {
+    const reply = (await replyTo(exchange)) as HttpResponse
+    record(exchange, reply.status, true)
+    return reply
+  }
+
+  const respondToDispatch = createDispatchListener(deps, respondInside, { recordRequest, refusalOfError })
+  const respond: RequestListener = (request, response) =>
+    isDispatch(request) ? respondToDispatch(request, response) : respondInPlain(request, response)
+  const server = new HttpServer(respond, (error) => refuseMessage(error, deps.newId('req'), messages))
+  const stopFollowing = followChanges(deps)
+
+  return {
+    server,
+    routes,
+    respond,
+    listen: ({ host, port }) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject)
+        server.listen({ host, port }, () => {
+          server.removeListener('error', reject)
+          resolve()
+        })
+      }),
+    async close() {
+      deps.polls.close()
+      if (server.listening) await new Promise((resolve) => server.close(resolve))
+      stopFollowing()
+    },
+  }
+}
+
+/** Adds all routes of the contract, of the page and of health checks. */
+function bindRoutes(deps: Deps, metrics: Metrics): Routes {
+  const routes = new Routes()
   bindHealth(routes, deps, metrics)
   if (deps.inspector !== null) bindPage(routes, deps.inspector)
-  // Wake the open poll of a bot after a commit that concerns the bot.
-  const stopListening = deps.store.listen(
-    (botId) => deps.polls.changed(botId),
-    () => deps.polls.allChanged(),
-  )
-  app.addHook('preClose', (done) => {
-    deps.polls.close()
-    done()
-  })
-  const stopFollowing = deps.snapshots.follow()
-  const { activity } = deps
-  const stopReporting = [
-    deps.attempts.listen((made) => activity.addDelivery(made)),
-    deps.clock.onMove(() => activity.changed('clock')),
-    deps.faults.onChange(() => activity.changed('faults')),
-  ]
-  app.addHook('onClose', async () => {
-    stopListening()
-    stopFollowing()
-    for (const stop of stopReporting) stop()
-  })
   bindSecureGateway(routes, deps)
   // Only for the Allow header: `respond` handles dispatches, which cannot contain a dispatch.
-  routes.add({ method: dispatch.method, endpoint: dispatch, handler: respondOutsideRoutes })
-  const routing = app.routing as RequestListener
-  const respondToDispatch = createDispatchListener(deps, routing, { recordRequest, refusalOfError })
-  app.decorate('respond', (request, response) =>
-    isDispatch(request) ? respondToDispatch(request, response) : routing(request, response),
-  )
+  routes.add({ method: dispatch.method, endpoint: dispatch, handle: (it) => refuseOutsideRoutes(routes, it) })
   const idempotentCalls = new IdempotentCalls()
   const handlers = makeHandlers(deps)
   for (const [group, groupHandlers] of Object.entries(handlers)) {
@@ -196,29 +157,47 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
       bind({ routes, deps, idempotentCalls }, endpoint, handler)
     }
   }
-  return app
+  return routes
 }
 
-/** Keeps references to the parts of a call; most calls of a busy server are never shown. */
-function capturedCall(request: FastifyRequest, reply: FastifyReply): CapturedCall {
-  const { inner, raw, originalUrl: url, method, receivedBody, sentBody: responseBody } = request
-  return {
-    route: request.route?.endpoint,
-    method,
-    url,
-    rawHeaders: raw.rawHeaders,
-    body: inner === null ? receivedBody : { json: inner.body, length: inner.textBytes },
-    status: reply.raw.destroyed ? null : reply.statusCode,
-    responseHeaders: reply.getHeaders(),
-    responseBody,
+/** Refuses with 404 or 405 before reading a body (DECISIONS.md#order-of-checks). */
+function refuseOutsideRoutes(routes: Routes, { target, replyHeaders }: Exchange): Refusal {
+  const allowed = routes.methods(target)
+  if (allowed.length === 0) return refuse('ROUTE_NOT_FOUND')
+  replyHeaders.allow = allowed.join(', ')
+  return refuse('METHOD_NOT_ALLOWED')
+}
+
+/** Wakes polls and reports changes. Returns a function that ends it. */
+function followChanges(deps: Deps): () => void {
+  const { activity } = deps
+  const stops = [
+    // Wake the open poll of a bot after a commit that concerns the bot.
+    deps.store.listen(
+      (botId) => deps.polls.changed(botId),
+      () => deps.polls.allChanged(),
+    ),
+    deps.snapshots.follow(),
+    deps.attempts.listen((made) => activity.addDelivery(made)),
+    deps.clock.onMove(() => activity.changed('clock')),
+    deps.faults.onChange(() => activity.changed('faults')),
+  ]
+  return () => {
+    for (const stop of stops) stop()
   }
 }
 
-function notUsed(): never {
-  throw new Error('no route has a schema of its own')
-}
-
-function prepare(request: FastifyRequest, reply: FastifyReply): void {
-  reply.header('x-request-id', request.id)
-  reply.header('cache-control', 'no-store')
+/** Keeps references to the parts of a call; most calls of a busy server are never shown. */
+function capturedCall(exchange: Exchange, status: number | null): CapturedCall {
+  const { inner, method, url, rawHeaders, receivedBody, replyHeaders, sentBody } = exchange
+  return {
+    route: exchange.route?.endpoint,
+    method,
+    url,
+    rawHeaders,
+    body: inner === null ? receivedBody : { json: inner.body, length: inner.textBytes },
+    status,
+    responseHeaders: replyHeaders,
+    responseBody: sentBody,
+  }
 }

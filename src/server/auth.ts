@@ -1,5 +1,4 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { FastifyRequest } from 'fastify'
 import { type CredentialKind, type Endpoint, isRuntime } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import { openPage } from '../contract/platform/platform.js'
@@ -9,37 +8,17 @@ import { hashToken, isWellFormedToken, tokenKind, tokenPrefixOf } from '../domai
 import * as bots from '../store/bots/bots.js'
 import * as tokens from '../store/tokens.js'
 import type { Deps } from './deps.js'
+import type { Caller, Exchange } from './http/exchange.js'
 import { headerValues } from './http/headers.js'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The bot whose token the request carries, even if the server refuses the token; null for other credentials. */
-    botId: string | null
-  }
-}
-
-/** The authenticated caller: an application or bot (token), an account (JWT), or the operator. */
-export interface Caller {
-  readonly kind: CredentialKind
-  /** Empty for the operator. */
-  readonly accountId: string
-  /** Application of the token, or the application linked to the bot; otherwise empty. */
-  readonly applicationId: string
-  /** Id of an application token or hash of a bot token; otherwise empty. */
-  readonly tokenId: string
-  /** Empty unless the caller is a bot. */
-  readonly botId: string
-  /** What the history of a voucher shows: id of the application token, or prefix of the bot token; otherwise empty. */
-  readonly calledBy: string
-}
+import { messageOf } from './page-routes.js'
 
 const OPERATOR: Caller = { kind: 'operator', accountId: '', applicationId: '', tokenId: '', botId: '', calledBy: '' }
 
 const BEARER = /^Bearer +([!-~]+) *$/i
 
 /** Returns the bearer value; refuses duplicate headers, of which Node would silently use the first. */
-function bearerOf(request: FastifyRequest): string | Refusal<'TOKEN_MISSING' | 'TOKEN_INVALID'> {
-  const values = headerValues(request.raw, 'authorization')
+function bearerOf(exchange: Exchange): string | Refusal<'TOKEN_MISSING' | 'TOKEN_INVALID'> {
+  const values = headerValues(exchange, 'authorization')
   if (values.length === 0) return refuse('TOKEN_MISSING')
   const value = BEARER.exec(values[0] as string)?.[1]
   return value === undefined || values.length > 1 ? refuse('TOKEN_INVALID') : value
@@ -63,26 +42,26 @@ function kindOf(value: string): CredentialKind | null {
 export function authenticate(
   deps: Deps,
   endpoint: Endpoint,
-  request: FastifyRequest,
+  exchange: Exchange,
 ): Caller | Refusal | Promise<Caller | Refusal> {
-  if (deps.secure.required && request.inner === null && isRuntime(endpoint)) {
+  if (deps.secure.required && exchange.inner === null && isRuntime(endpoint)) {
     return refuse('SECURE_TRANSPORT_REQUIRED')
   }
-  if (endpoint.caller === 'operator' && deps.inspector?.usesSession(request.raw)) {
-    const refusal = deps.inspector.refuseSession(request.raw)
+  if (endpoint.caller === 'operator' && deps.inspector?.usesSession(exchange)) {
+    const refusal = deps.inspector.refuseSession(messageOf(exchange))
     // A page must not outlive its session by creating links for others.
     if (refusal !== undefined || endpoint.id !== openPage.id) return refusal ?? OPERATOR
   }
-  const value = bearerOf(request)
+  const value = bearerOf(exchange)
   if (typeof value !== 'string') return value
   const kind = kindOf(value)
   if (kind === null) return refuse('TOKEN_INVALID')
   if (kind !== endpoint.caller) return refuse('TOKEN_TYPE_NOT_ACCEPTED', { accepted: endpoint.caller })
   switch (endpoint.caller) {
     case 'token':
-      return byToken(deps, endpoint, request, value)
+      return byToken(deps, endpoint, exchange, value)
     case 'bot':
-      return byBotToken(deps, endpoint, request, value)
+      return byBotToken(deps, endpoint, exchange, value)
     case 'jwt':
       return byJwt(deps, value)
     case 'operator':
@@ -90,8 +69,8 @@ export function authenticate(
   }
 }
 
-export function isOperator(deps: Deps, request: FastifyRequest): boolean {
-  const value = bearerOf(request)
+export function isOperator(deps: Deps, exchange: Exchange): boolean {
+  const value = bearerOf(exchange)
   return typeof value === 'string' && isOperatorKey(deps, value)
 }
 
@@ -104,16 +83,11 @@ async function byJwt(deps: Deps, value: string): Promise<Caller | Refusal> {
   return verified.ok ? { ...OPERATOR, kind: 'jwt', accountId: verified.accountId } : verified
 }
 
-async function byToken(
-  deps: Deps,
-  endpoint: Endpoint,
-  request: FastifyRequest,
-  value: string,
-): Promise<Caller | Refusal> {
+async function byToken(deps: Deps, endpoint: Endpoint, exchange: Exchange, value: string): Promise<Caller | Refusal> {
   if (!isWellFormedToken(value)) return refuse('TOKEN_INVALID')
   const hash = hashToken(value)
   const row = await deps.store.read(() => tokens.callerByHash(hash))
-  const refusal = refuseRuntimeCall(row, endpoint.scope, deps.clock.now(), request.inner?.origin ?? null)
+  const refusal = refuseRuntimeCall(row, endpoint.scope, deps.clock.now(), exchange.inner?.origin ?? null)
   if (refusal !== null) return refusal
   const { account_id: accountId, application_id: applicationId, token_id: tokenId } = row as NonNullable<typeof row>
   return { kind: 'token', accountId, applicationId, tokenId, botId: '', calledBy: tokenId }
@@ -122,14 +96,14 @@ async function byToken(
 async function byBotToken(
   deps: Deps,
   endpoint: Endpoint,
-  request: FastifyRequest,
+  exchange: Exchange,
   value: string,
 ): Promise<Caller | Refusal> {
   if (!isWellFormedToken(value)) return refuse('TOKEN_INVALID')
   const hash = hashToken(value)
   const row = await deps.store.read(() => bots.callerByHash(hash))
-  request.botId = row?.bot_id ?? null
-  const refusal = refuseBotCall(row, endpoint, request.inner?.origin ?? null)
+  exchange.botId = row?.bot_id ?? null
+  const refusal = refuseBotCall(row, endpoint, exchange.inner?.origin ?? null)
   if (refusal !== null) return refusal
   const { account_id: accountId, application_id: applicationId, bot_id: botId } = row as NonNullable<typeof row>
   const calledBy = tokenPrefixOf(value)

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Readable } from 'node:stream'
 import { type Endpoint, membersOf } from '../contract/endpoint.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { type Refusal, refuse } from '../contract/errors.js'
@@ -7,28 +7,17 @@ import type { ObjectSchema } from '../contract/schema.js'
 import { DAY_MS } from '../contract/values/duration.js'
 import { fingerprint } from '../domain/canonical.js'
 import { type IdempotencyKey, parseIdempotencyKey } from '../domain/idempotency.js'
-import { authenticate, type Caller } from './auth.js'
+import { authenticate } from './auth.js'
 import type { Deps } from './deps.js'
-import { type Call, type CheckedHandler, type Handler, invalid, type Reply } from './handler.js'
+import { type Call, type CheckedHandler, type Handler, type Reply as HandlerReply, invalid } from './handler.js'
 import type { EndpointCodec } from './http/endpoint-codec.js'
-import { sendBodyFailure, sendFailure } from './http/envelope.js'
+import { type Caller, type Carrier, type Exchange, type Result, refuseBody } from './http/exchange.js'
 import { headerValues, isPlainUtf8 } from './http/headers.js'
 import type { IdempotentCalls } from './http/idempotent-calls.js'
 import { readJson } from './http/read-body.js'
 import type { Routes } from './http/routes.js'
 import { rateLimited } from './limits.js'
-import { type VoucherCall, voucherCallOf } from './observe/request-log.js'
-import type { CarrierExchange } from './transport/inner-exchange.js'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    caller: Caller | null
-    /** Generation of the state in which the caller was authenticated (Gate). */
-    generation: number
-    /** The voucher of a successful call. */
-    voucher: VoucherCall | null
-  }
-}
+import { voucherCallOf } from './observe/request-log.js'
 
 interface Binding {
   readonly routes: Routes
@@ -51,98 +40,76 @@ export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpo
   const query = endpoint.query ?? NO_QUERY
   let loading: Promise<EndpointCodec> | undefined
 
-  routes.add({
-    method: endpoint.method,
-    endpoint,
-    refusesHead: endpoint.streams === true,
-
-    onRequest: (request, reply, done) => {
-      admit(request, reply).then((refusal) => {
-        if (refusal === null) done()
-        else sendFailure(request, reply, refusal)
-      }, done)
-    },
-
-    // Return nothing: Fastify would await a returned reply, which is thenable.
-    handler: (request, reply) => {
-      respond(request, reply).catch((error: unknown) => reply.send(error))
-    },
-  })
+  routes.add({ method: endpoint.method, endpoint, refusesHead: endpoint.streams === true, admit, handle: respond })
 
   /** Runs the checks that need no body; null if the call may continue. */
-  async function admit(request: FastifyRequest, reply: FastifyReply): Promise<Refusal | null> {
-    request.generation = gate.generation
-    const caller = await authenticate(deps, endpoint, request)
-    if ('ok' in caller) return countFailedCredential(deps, request, caller)
-    noteCaller(deps, request, caller)
+  async function admit(exchange: Exchange): Promise<Refusal | null> {
+    exchange.generation = gate.generation
+    const caller = await authenticate(deps, endpoint, exchange)
+    if ('ok' in caller) return countFailedCredential(deps, exchange, caller)
+    noteCaller(deps, exchange, caller)
     return (
-      takeRateLimit(deps, endpoint, caller, reply) ?? (isPlainUtf8(request) ? null : refuse('UNSUPPORTED_MEDIA_TYPE'))
+      takeRateLimit(deps, endpoint, caller, exchange) ??
+      (isPlainUtf8(exchange) ? null : refuse('UNSUPPORTED_MEDIA_TYPE'))
     )
   }
 
-  async function respond(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const read = await readJson(request, endpoint.bodyBytesMax)
-    if (!read.ok) {
-      sendBodyFailure(request, reply, read)
-      return
-    }
+  async function respond(exchange: Exchange): Promise<Result> {
+    const read = await readJson(exchange, endpoint.bodyBytesMax)
+    if (!read.ok) return refuseBody(exchange, read)
     loading ??= import('./http/endpoint-codec.js').then(({ codecOf }) => codecOf(endpoint, query))
     const codec = await loading
     const body = read.value === undefined && endpoint.bodyOptional ? {} : read.value
     // Wait only after the body has arrived: a reset must not wait for a client that sends slowly.
     const result = await (bypassesGate
-      ? runCall(request, reply, body, codec)
-      : gate.run(() => runInCurrentState(request, reply, body, codec)))
-    sendResult(request, reply, endpoint, result, codec)
+      ? runCall(exchange, body, codec)
+      : gate.run(() => runInCurrentState(exchange, body, codec)))
+    return result.ok ? replyOf(exchange, endpoint, result, codec) : result
   }
 
   /** Checks the credential again if a reset or restore has replaced the state in which it was checked. */
-  async function runInCurrentState(request: FastifyRequest, reply: FastifyReply, body: unknown, codec: EndpointCodec) {
-    const refusal = request.generation === gate.generation ? null : await admit(request, reply)
-    return refusal ?? runCall(request, reply, body, codec)
+  async function runInCurrentState(exchange: Exchange, body: unknown, codec: EndpointCodec) {
+    const refusal = exchange.generation === gate.generation ? null : await admit(exchange)
+    return refusal ?? runCall(exchange, body, codec)
   }
 
   async function runCall(
-    request: FastifyRequest,
-    reply: FastifyReply,
+    exchange: Exchange,
     body: unknown,
     { validate }: EndpointCodec,
-  ): Promise<Reply<Endpoint> | Refusal> {
-    const input = readInput(request, query, body, validate, check)
+  ): Promise<HandlerReply<Endpoint> | Refusal> {
+    const input = readInput(exchange, query, body, validate, check)
     if (!input.ok) return input
-    const idempotencyKey = readIdempotencyKey(deps, request, endpoint, body)
+    const idempotencyKey = readIdempotencyKey(deps, exchange, endpoint, body)
     if (idempotencyKey !== undefined && 'ok' in idempotencyKey) return idempotencyKey
-    const result = await runHandler(request, reply, input.value, idempotencyKey)
-    if (result.ok) request.voucher = voucherCallOf(endpoint.id, result.data, request.caller as Caller, idempotencyKey)
+    const result = await runHandler(exchange, input.value, idempotencyKey)
+    if (result.ok) exchange.voucher = voucherCallOf(endpoint.id, result.data, exchange.caller as Caller, idempotencyKey)
     return result
   }
 
   /** Runs the handler after a running call with the same idempotency key, whose record it can then replay. */
   function runHandler(
-    request: FastifyRequest,
-    reply: FastifyReply,
+    exchange: Exchange,
     input: Record<string, unknown>,
     idempotencyKey: IdempotencyKey | undefined,
-  ): Promise<Reply<Endpoint> | Refusal> {
-    // A decrypted request has no connection of its own: use the HTTP exchange that carried its envelope.
-    const carrier = request.inner?.outer ?? { request: request.raw, response: reply.raw }
-    const call = callOf(request, carrier, idempotencyKey)
-    const drop = () => carrier.response.destroy()
+  ): Promise<HandlerReply<Endpoint> | Refusal> {
+    const call = callOf(exchange, idempotencyKey)
+    const drop = () => exchange.carrier.response.destroy()
     const run = () => deps.faults.run(endpoint.id, () => handle(input, call), drop)
     return idempotencyKey === undefined ? run() : idempotentCalls.run(call.caller.applicationId, idempotencyKey, run)
   }
 }
 
 /** Counts a failed credential against the limit of the client's address, to prevent guessing. */
-function countFailedCredential(deps: Deps, request: FastifyRequest, refusal: Refusal): Refusal {
+function countFailedCredential(deps: Deps, exchange: Exchange, refusal: Refusal): Refusal {
   if (!refusal.code.startsWith('TOKEN_')) return refusal
-  const verdict = deps.limits.take('auth_failures', deps.addresses.limitSubject(request))
+  const verdict = deps.limits.take('auth_failures', deps.addresses.limitSubject(exchange))
   return verdict === null || verdict.allowed ? refusal : rateLimited(verdict)
 }
 
-function noteCaller(deps: Deps, request: FastifyRequest, caller: Caller): void {
-  request.caller = caller
-  request.applicationId = caller.applicationId === '' ? null : caller.applicationId
+function noteCaller(deps: Deps, exchange: Exchange, caller: Caller): void {
+  exchange.caller = caller
+  exchange.applicationId = caller.applicationId === '' ? null : caller.applicationId
   if (caller.kind === 'token') deps.tokenUses.note(caller.tokenId, deps.clock.now())
 }
 
@@ -151,36 +118,36 @@ function takeRateLimit(
   { limits }: Deps,
   { limit }: Endpoint,
   { kind, botId, applicationId, accountId }: Caller,
-  reply: FastifyReply,
+  { replyHeaders }: Exchange,
 ): Refusal<'RATE_LIMITED'> | null {
   if (limit === undefined) return null
   const verdict = limits.take(limit, botId || applicationId || accountId)
   if (verdict === null) return null
   const { allowed, policy, remaining, resetSeconds } = verdict
   if (kind === 'token' || kind === 'bot') {
-    reply.header('ratelimit-policy', `"${limit}";q=${policy.calls};w=${policy.seconds}`)
-    reply.header('ratelimit', `"${limit}";r=${remaining};t=${resetSeconds}`)
+    replyHeaders['ratelimit-policy'] = `"${limit}";q=${policy.calls};w=${policy.seconds}`
+    replyHeaders.ratelimit = `"${limit}";r=${remaining};t=${resetSeconds}`
   }
   return allowed ? null : rateLimited(verdict)
 }
 
 /** Validates params, query and body by the endpoint's schemas and the handler's check; merges them to one object. */
 function readInput(
-  request: FastifyRequest,
+  exchange: Exchange,
   querySchema: ObjectSchema,
   body: unknown,
   validate: EndpointCodec['validate'],
   check: CheckedHandler<Endpoint>['check'] | undefined,
 ): { readonly ok: true; readonly value: Record<string, unknown> } | Refusal<'VALIDATION_FAILED'> {
-  const params = request.params as Record<string, string>
-  const query = readQuery(request.query as Record<string, unknown>, querySchema)
+  const { params } = exchange
+  const query = readQuery(exchange.query, querySchema)
   const issues = validate(params, query, body) ?? conflictOf(query, body) ?? check?.(body) ?? []
   if (issues.length > 0) return invalid(...issues)
   return { ok: true, value: { ...params, ...query, ...(body as object | undefined) } }
 }
 
 /** Converts query values, which are strings, to integers and booleans where the schema requires them. */
-function readQuery(query: Record<string, unknown>, schema: ObjectSchema): Record<string, unknown> {
+function readQuery(query: Readonly<Record<string, unknown>>, schema: ObjectSchema): Record<string, unknown> {
   const members = membersOf(schema)
   const read = Object.entries(query).map(([name, value]) => {
     const { type } = (members[name] ?? {}) as { type?: string }
@@ -203,32 +170,28 @@ function conflictOf(query: Record<string, unknown>, body: unknown): ValidationIs
 /** Reads the header Idempotency-Key; undefined if the endpoint ignores the header, or the call omits it. */
 function readIdempotencyKey(
   { differences: { idempotencyDays } }: Deps,
-  request: FastifyRequest,
+  exchange: Exchange,
   { idempotent, method }: Endpoint,
   body: unknown,
 ): IdempotencyKey | undefined | Refusal<'IDEMPOTENCY_KEY_REQUIRED' | 'IDEMPOTENCY_KEY_INVALID'> {
   if (idempotent === undefined) return undefined
-  const values = headerValues(request.raw, 'idempotency-key')
+  const values = headerValues(exchange, 'idempotency-key')
   if (values.length === 0) return idempotent === true ? refuse('IDEMPOTENCY_KEY_REQUIRED') : undefined
   const value = values.length === 1 ? parseIdempotencyKey(values[0] as string) : null
   if (value === null) return refuse('IDEMPOTENCY_KEY_INVALID')
-  const path = request.url.split('?', 1)[0] as string
+  const path = exchange.target.split('?', 1)[0] as string
   const lifetimeMs = idempotencyDays === undefined ? undefined : idempotencyDays * DAY_MS
   return { value, fingerprint: fingerprint(method, path, body), lifetimeMs }
 }
 
-function callOf(
-  request: FastifyRequest,
-  connection: CarrierExchange,
-  idempotencyKey: IdempotencyKey | undefined,
-): Call<Endpoint> {
+function callOf(exchange: Exchange, idempotencyKey: IdempotencyKey | undefined): Call<Endpoint> {
   return {
-    caller: request.caller,
-    requestId: request.id,
+    caller: exchange.caller,
+    requestId: exchange.id,
     idempotencyKey,
-    isHead: request.method === 'HEAD',
-    isInner: request.inner !== null,
-    gone: () => goneSignal(connection),
+    isHead: exchange.method === 'HEAD',
+    isInner: exchange.inner !== null,
+    gone: () => goneSignal(exchange.carrier),
   } as Call<Endpoint>
 }
 
@@ -236,7 +199,7 @@ function callOf(
  * Returns a signal that aborts when the connection closes before the response, or when the client ends its side. A
  * client that disconnected and a client that only finished sending look the same; an early response suits both.
  */
-function goneSignal({ request: { socket }, response }: CarrierExchange): AbortSignal {
+function goneSignal({ request: { socket }, response }: Carrier): AbortSignal {
   const controller = new AbortController()
   const leave = () => controller.abort()
   if (response.destroyed || socket.readableEnded) leave()
@@ -248,26 +211,19 @@ function goneSignal({ request: { socket }, response }: CarrierExchange): AbortSi
   return controller.signal
 }
 
-function sendResult(
-  request: FastifyRequest,
-  reply: FastifyReply,
+function replyOf(
+  exchange: Exchange,
   endpoint: Endpoint,
-  result: Reply<Endpoint> | Refusal,
+  result: Extract<HandlerReply<Endpoint>, { ok: true }>,
   codec: EndpointCodec,
-): FastifyReply {
-  if (!result.ok) return sendFailure(request, reply, result)
-  if (endpoint.streams) {
-    reply.type('application/x-ndjson').send(result.data)
-    // A stream without a line yet would keep its reader waiting for the head.
-    if (request.inner === null) reply.raw.flushHeaders()
-    return reply
-  }
+): Result {
+  const { data } = result
+  if (endpoint.streams)
+    return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: data as Readable }
   if (result.replayed) {
-    request.replayed = true
-    reply.header('idempotent-replayed', 'true')
+    exchange.replayed = true
+    exchange.replyHeaders['idempotent-replayed'] = 'true'
   }
-  return reply
-    .code(result.status ?? endpoint.status)
-    .header('content-type', 'application/json; charset=utf-8')
-    .send(codec.write(result.data, request.id))
+  const headers = { 'content-type': 'application/json; charset=utf-8' }
+  return { status: result.status ?? endpoint.status, headers, body: codec.write(data, exchange.id) }
 }

@@ -5,8 +5,8 @@ import type { Contract } from '../contract/index.js'
 import type { refuseBotCall } from '../domain/bot/caller.js'
 import type { IdempotencyKey } from '../domain/idempotency.js'
 import type { Op } from '../store/operation.js'
-import type { Caller } from './auth.js'
 import type { Deps } from './deps.js'
+import type { Caller } from './http/exchange.js'
 
 /** A success; `status` defaults to that of the endpoint. */
 interface Success<Data> {

@@ -1,7 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import process from 'node:process'
-import type { FastifyInstance } from 'fastify'
 import { isLoopbackHost } from '../contract/values/loopback.js'
 import type { RandomBytes } from '../domain/ids.js'
 import type { Keyring } from '../domain/keyring.js'
@@ -17,7 +16,7 @@ import { sharedSessions } from '../store/shared-sessions.js'
 import { openSqliteStore } from '../store/sqlite/store.js'
 import { type Store, StoreUnavailable, StoreUnusable } from '../store/store.js'
 import { ownAccountKeys, remoteAccountKeys } from './accounts.js'
-import { buildApp } from './app.js'
+import { type App, buildApp } from './app.js'
 import { ExpirySweeper } from './background/expiry-sweeper.js'
 import { type Clock, steadyNow, systemClock, TestClock } from './clock.js'
 import { createDeps } from './create-deps.js'
@@ -119,7 +118,7 @@ type StartOptions = ServerOptions &
   }
 
 export interface StartedServer {
-  readonly app: FastifyInstance
+  readonly app: App
   readonly deps: Deps
   /** Null for a server without a port. */
   readonly baseUrl: string | null
@@ -139,7 +138,7 @@ export async function start(options: StartOptions, place: ServerPlace): Promise<
     undo.push(() => server.app.close())
     const seed = options.seed && (await plantSeed(store, options.seed, server.deps.clock.now()))
     const { host = '127.0.0.1', port = DEFAULT_PORT, listens = true } = options
-    await (listens ? server.app.listen({ host, port }) : server.app.ready())
+    if (listens) await server.app.listen({ host, port })
     const started = await finishStart(server, place, options, undo)
     return seed === undefined ? started : { ...started, seed }
   } catch (error) {
@@ -369,7 +368,7 @@ function createInspector(random: RandomBytes, clock: Clock): Inspector {
   })
 }
 
-function baseUrlOf({ server }: FastifyInstance, host = '127.0.0.1'): string | null {
+function baseUrlOf({ server }: App, host = '127.0.0.1'): string | null {
   const address = server.address() as AddressInfo | null
   return address && `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }

@@ -1,23 +1,18 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Refusal } from '../contract/errors.js'
-import { type PageResponse, platformHeaders } from '../inspector/assets.js'
+import { platformHeaders } from '../inspector/assets.js'
 import { type Inspector, isPlatformPath, type PageRequest } from '../inspector/inspector.js'
 import type { Deps } from './deps.js'
-import { sendBodyFailure, sendFailure } from './http/envelope.js'
+import { type Exchange, refuseBody } from './http/exchange.js'
 import { readJson } from './http/read-body.js'
 import type { Routes } from './http/routes.js'
 
 /** Refuses a request below /_platform that is for another name or from another site (DECISIONS.md#page-requests). */
-export function refuseForeignRequest(
-  { inspector }: Pick<Deps, 'inspector'>,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Refusal | undefined {
-  const path = request.route?.endpoint.path
-  const isPlatform = path === undefined ? isPlatformPath(request.originalUrl) : path.startsWith('/_platform/')
+export function refuseForeignRequest({ inspector }: Pick<Deps, 'inspector'>, exchange: Exchange): Refusal | undefined {
+  const path = exchange.route?.endpoint.path
+  const isPlatform = path === undefined ? isPlatformPath(exchange.url) : path.startsWith('/_platform/')
   if (!isPlatform) return undefined
-  reply.headers(platformHeaders)
-  return inspector?.refuse(messageOf(request))
+  Object.assign(exchange.replyHeaders, platformHeaders)
+  return inspector?.refuse(exchange)
 }
 
 /** Adds the routes of the page. */
@@ -25,27 +20,21 @@ export function bindPage(routes: Routes, inspector: Inspector): void {
   routes.add({
     method: 'GET',
     endpoint: { id: 'page.files', path: '/_platform/ui/*' },
-    handler: async (request, reply) => send(request, reply, await inspector.get(messageOf(request))),
+    handle: (exchange) => inspector.get(messageOf(exchange)),
   })
   routes.add({
     method: 'POST',
     endpoint: { id: 'page.session', path: '/_platform/ui/session' },
-    handler: async (request, reply) => {
-      const read = await readJson(request)
-      return read.ok ? send(request, reply, inspector.startSession(read.value)) : sendBodyFailure(request, reply, read)
+    handle: async (exchange) => {
+      const read = await readJson(exchange)
+      return read.ok ? inspector.startSession(read.value) : refuseBody(exchange, read)
     },
   })
 }
 
-/** The request as received: the router works with a rewritten target. */
-export const messageOf = ({ originalUrl, raw: { method, rawHeaders, socket } }: FastifyRequest): PageRequest => ({
+export const messageOf = ({ method, url, rawHeaders, carrier }: Exchange): PageRequest => ({
   method,
-  url: originalUrl,
+  url,
   rawHeaders,
-  socket,
+  socket: carrier.request.socket,
 })
-
-function send(request: FastifyRequest, reply: FastifyReply, result: PageResponse | Refusal): FastifyReply {
-  if ('ok' in result) return sendFailure(request, reply, result)
-  return reply.code(result.status).headers(result.headers).send(result.body)
-}

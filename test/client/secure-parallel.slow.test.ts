@@ -84,7 +84,6 @@ test('40 parallel client calls during a server restart negotiate once and resend
   const credential = codeOf(await tenant.issue())
   // A restarted server has the same database but no encrypted sessions.
   const after = testApp({ store: before.deps.store, clock: before.clock })
-  await after.app.ready()
   const servers: Record<'before' | 'after', TestApp> = { before, after }
   let dispatches = 0
   const at = (): TestApp => servers[dispatches > CALLS / 2 ? 'after' : 'before']

@@ -235,7 +235,6 @@ describe('calls in flight', () => {
   it.each(['reset', 'restore'] as const)(
     'a %s ends encrypted sessions: a call in an old one is refused',
     async (how) => {
-      await server.app.ready()
       await snapshots.save('one')
       const session = await wireSession(server.send, { origin: 'https://page.test' })
       const call = () => server.send(session.seal({ method: 'GET', path: contract.templates.list.path }))
@@ -259,7 +258,6 @@ describe('calls in flight', () => {
   })
 
   it('a client of the encrypted transport repeats a call after a reset ended its session', async () => {
-    await server.app.ready()
     const transport = createInProcessTransport(server.app.respond)
     const options = { baseUrl: 'http://127.0.0.1', token: seedToken, transport, retry: { tries: 1 } }
     const client = createClient({ ...options, secure: { mode: 'required' } })

@@ -69,7 +69,7 @@ export function createSender(options: SenderOptions = {}): Sender {
 
     const checked = checkUrl(delivery.url, { allowedIps: delivery.allowedIps, loopbackPorts })
     if (!checked.ok) return failed(refusedUrl(checked.reason))
-    // Load undici with the first delivery, not with the server: it takes as long as all of Fastify.
+    // Load undici with the first delivery, not with the server: it takes as long as the rest of the server.
     const { Connection } = await import('./connection.js')
     const resolved = await resolve(checked, (host) => limitedLookup(lookup, host, limit))
     if (limit.reached !== null) return failed(deliveryError(limit.reached))

@@ -7,9 +7,9 @@ import type { Keyring } from '../../domain/keyring.js'
 import { requireKeysOfVouchers } from '../../store/keys.js'
 import type { TemplateSummaries } from '../../store/template-summary.js'
 import * as vouchers from '../../store/vouchers.js'
-import type { Caller } from '../auth.js'
 import type { Deps } from '../deps.js'
 import type { MakeHandlers } from '../handler.js'
+import type { Caller } from '../http/exchange.js'
 
 const EXPECTED = {
   redeem_code: 'must be a redeem code of 16 symbols, such as M9S3-46Q3-D25V-T4FJ',

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP, isIPv4, SocketAddress } from 'node:net'
 import { type AddressList, rangesOf } from '../delivery/guard.js'
-import type { CarrierExchange } from '../transport/inner-exchange.js'
 
 /** Determines which client a request came from (DECISIONS.md#limits-by-address). */
 export interface ClientAddresses {
@@ -13,10 +12,10 @@ export interface ClientAddresses {
   checkProxy(request: ClientRequest): void
 }
 
-/** A Fastify request; `inner` is set if it was decrypted from an envelope. */
+/** A call with the HTTP request that carried it; `inner` is set if it was decrypted from an envelope. */
 export interface ClientRequest {
-  readonly raw: Pick<IncomingMessage, 'headers' | 'socket'>
-  readonly inner: { readonly outer: Pick<CarrierExchange, 'request'> } | null
+  readonly carrier: { readonly request: Pick<IncomingMessage, 'headers' | 'socket'> }
+  readonly inner: object | null
 }
 
 /** Private networks, where the operator's own proxy may run. */
@@ -47,7 +46,7 @@ export function createClientAddresses(
   let reports = true
 
   const clientOf = (request: ClientRequest): string => {
-    const { headers, socket } = outermost(request)
+    const { headers, socket } = request.carrier.request
     let address = normalized(socket.remoteAddress ?? '') ?? ''
     const hops = forwardedFor(headers)
     while (hops.length > 0 && isIn(proxies, address)) {
@@ -63,22 +62,19 @@ export function createClientAddresses(
     limitSubject: (request) => limitSubjectOf(clientOf(request)),
 
     isLoopback: (request) => {
-      const { headers, socket } = outermost(request)
+      const { headers, socket } = request.carrier.request
       return !Object.keys(headers).some(isForwarding) && isIn(loopback, normalized(socket.remoteAddress ?? '') ?? '')
     },
 
-    checkProxy({ raw, inner }) {
-      if (!reports || inner !== null || raw.headers['x-forwarded-for'] === undefined) return
-      const peer = normalized(raw.socket.remoteAddress ?? '') ?? ''
+    checkProxy({ carrier: { request }, inner }) {
+      if (!reports || inner !== null || request.headers['x-forwarded-for'] === undefined) return
+      const peer = normalized(request.socket.remoteAddress ?? '') ?? ''
       if (isIn(proxies, peer) || !isIn(privateNetworks, peer)) return
       reports = false
       onUntrustedProxy(peer)
     },
   }
 }
-
-/** The HTTP request on the connection; for a decrypted request the HTTP request that carried its envelope. */
-const outermost = ({ raw, inner }: ClientRequest) => (inner === null ? raw : inner.outer.request)
 
 /** True for a header by which a proxy states its client, in any of the forms that proxies use. */
 const isForwarding = (name: string) => /^(?:forwarded|x-forwarded.*|x-real-ip)$/.test(name)

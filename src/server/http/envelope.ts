@@ -1,26 +1,10 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FailureEnvelope } from '../../contract/envelope.js'
 import { type FailureCode, failures, type Refusal, refuse } from '../../contract/errors.js'
 import type { HttpResponse } from '../../secure/http.js'
-import type { InnerMessage } from '../transport/inner-exchange.js'
 import type { RawResponse } from './http-server.js'
 
 /** Messages that replace those of the failure table (DECISIONS.md#differences). */
 type Messages = Partial<Record<FailureCode, string>> | undefined
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    failureMessages: Messages
-  }
-  interface FastifyRequest {
-    /** Failure code of a refused request, for the log and the metrics. */
-    failureCode: FailureCode | null
-    replayed: boolean
-    applicationId: string | null
-    /** The decrypted request; null for a request in plain text. */
-    inner: InnerMessage | null
-  }
-}
 
 function failureEnvelope(refusal: Refusal, requestId: string, messages: Messages): FailureEnvelope {
   const { message, retryable } = failures[refusal.code]
@@ -32,11 +16,6 @@ function failureEnvelope(refusal: Refusal, requestId: string, messages: Messages
     ...(refusal.details === undefined ? {} : { details: { ...refusal.details } }),
     requestId,
   }
-}
-
-/** Sends a refusal and closes the connection, because the rest of the body may still arrive. */
-export function sendBodyFailure(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
-  return sendFailure(request, reply.header('connection', 'close'), refusal)
 }
 
 /** The response of a refusal: status, headers and envelope, from the failure table. */
@@ -71,17 +50,6 @@ function failureHeaders({ code, details, retryAfterSeconds }: Refusal, keepAlive
     headers['www-authenticate'] = `Bearer error="insufficient_scope", scope="${String(details?.required_scope)}"`
   }
   return headers
-}
-
-export function sendFailure(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
-  request.failureCode = refusal.code
-  const { status, headers, body } = failureResponse(
-    refusal,
-    request.id,
-    reply.raw.shouldKeepAlive,
-    request.server.failureMessages,
-  )
-  return reply.code(status).headers(headers).send(body)
 }
 
 /** Failure codes by the code of an error from Node's HTTP parser or server. */

@@ -1,12 +1,11 @@
-import type { IncomingMessage } from 'node:http'
-import type { FastifyRequest } from 'fastify'
+import type { Exchange } from './exchange.js'
 
 /**
  * Returns every received value of a header: Node drops all Authorization headers but the first and joins repeats of
  * others. Reads rawHeaders, which decrypted requests have too.
  * @param name in lower case
  */
-export function headerValues({ rawHeaders }: IncomingMessage, name: string): string[] {
+export function headerValues({ rawHeaders }: Pick<Exchange, 'rawHeaders'>, name: string): string[] {
   const values: string[] = []
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const given = rawHeaders[index] as string
@@ -16,7 +15,7 @@ export function headerValues({ rawHeaders }: IncomingMessage, name: string): str
 }
 
 /** False for a body with a content encoding or a charset other than UTF-8; true without a body. */
-export function isPlainUtf8({ inner, method, headers }: FastifyRequest): boolean {
+export function isPlainUtf8({ inner, method, headers }: Exchange): boolean {
   const empty =
     inner === null
       ? headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'

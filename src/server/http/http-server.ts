@@ -79,7 +79,7 @@ export class HttpServer extends http.Server {
     this.#draining = true
     this.keepAliveTimeout = IDLE_MS_MAX
     for (const connection of this.#connections.values()) connection.drain()
-    // Start the batch now: Fastify would close the connection of a request that arrives after Fastify began to close.
+    // Start the batch now: `close()` waits for the calls that have started.
     this.#startBatch()
   }
 

@@ -1,17 +1,10 @@
 import type { IncomingMessage } from 'node:http'
-import type { FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '../../contract/errors.js'
 import { BODY_BYTES_MAX, checkInnerBody, type ParsedBody, parseBody } from './body.js'
+import type { Exchange } from './exchange.js'
 
 /** Bytes of a body. `too_large`: over the limit. `broken`: the client disconnected before the end of the body. */
 type BodyBytes = Buffer | 'too_large' | 'broken'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The body as it arrived; null if it was not read. */
-    receivedBody: Buffer | null
-  }
-}
 
 type JsonBody = ParsedBody | Refusal<'UNSUPPORTED_MEDIA_TYPE' | 'PAYLOAD_TOO_LARGE'>
 
@@ -42,8 +35,8 @@ function collect(message: IncomingMessage, limit: number): Promise<BodyBytes> {
 }
 
 /** Reads a JSON body: checks type, size and form (DECISIONS.md#bodies). Undefined for a missing or empty body. */
-export function readJson(request: FastifyRequest, bytesMax = BODY_BYTES_MAX): JsonBody | Promise<JsonBody> {
-  const { headers, inner, method, raw } = request
+export function readJson(exchange: Exchange, bytesMax = BODY_BYTES_MAX): JsonBody | Promise<JsonBody> {
+  const { headers, inner, method, carrier } = exchange
   if (method === 'GET' || method === 'HEAD') return { ok: true, value: undefined }
   const isJson = isJsonType(headers['content-type'])
   if (inner !== null) {
@@ -51,14 +44,14 @@ export function readJson(request: FastifyRequest, bytesMax = BODY_BYTES_MAX): Js
     return isJson ? checkInnerBody(inner.body, inner.text, inner.textBytes) : refuse('UNSUPPORTED_MEDIA_TYPE')
   }
   // An empty body needs no JSON type (`curl -d ''` sends a form type); refuse any other body at its first byte.
-  const bytes = isJson ? readBytes(raw, bytesMax) : readBytes(raw, 0)
-  return bytes instanceof Promise ? bytes.then((it) => parse(request, it, isJson)) : parse(request, bytes, isJson)
+  const bytes = readBytes(carrier.request, isJson ? bytesMax : 0)
+  return bytes instanceof Promise ? bytes.then((it) => parse(exchange, it, isJson)) : parse(exchange, bytes, isJson)
 }
 
-function parse(request: FastifyRequest, bytes: BodyBytes, isJson: boolean): JsonBody {
+function parse(exchange: Exchange, bytes: BodyBytes, isJson: boolean): JsonBody {
   if (bytes === 'broken') return refuse('INVALID_JSON')
   if (bytes === 'too_large') return refuse(isJson ? 'PAYLOAD_TOO_LARGE' : 'UNSUPPORTED_MEDIA_TYPE')
-  request.receivedBody = bytes
+  exchange.receivedBody = bytes
   return parseBody(bytes)
 }
 

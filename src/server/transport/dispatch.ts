@@ -12,11 +12,11 @@ import { hasEnded } from '../../store/sessions.js'
 import { TestClock } from '../clock.js'
 import type { Deps } from '../deps.js'
 import { failureResponse, headersOf } from '../http/envelope.js'
+import { type Carrier, type Exchange, innerExchange } from '../http/exchange.js'
 import { readBytes } from '../http/read-body.js'
 import { refuseWithoutHost, targetOf } from '../http/request-target.js'
 import type { CompletedRequest } from '../observe/request-log.js'
 import { originOf, refuseUnknown } from './gateway.js'
-import { exchangeInside, InnerMessage } from './inner-exchange.js'
 
 /** True for a dispatch of the encrypted transport, also with an absolute or percent-escaped request target. */
 export function isDispatch({ method, url = '' }: IncomingMessage): boolean {
@@ -29,15 +29,13 @@ export function isDispatch({ method, url = '' }: IncomingMessage): boolean {
 
 function splitTarget(url: string): { readonly path: string; readonly query: string } {
   const target = targetOf(url)
-  // Fastify's router ends a path at the same characters.
+  // The router ends a path at the same characters.
   const [path = ''] = target.split(/[?#]/, 1)
   return { path, query: target.slice(path.length + 1) }
 }
 
-interface OpenedDispatch {
+interface OpenedDispatch extends Carrier {
   readonly id: string
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
   /** True once the decrypted request has been passed to its route. */
   passed: boolean
 }
@@ -49,10 +47,14 @@ interface DispatchEvents {
 }
 
 /**
- * Responds to dispatches (DECISIONS.md#dispatch-order). Passes only the decrypted call to Fastify, because the checks
- * of a route do not apply to an envelope.
+ * Responds to dispatches (DECISIONS.md#dispatch-order). Passes only the decrypted call to the routes, because their
+ * checks do not apply to an envelope.
  */
-export function createDispatchListener(deps: Deps, routing: RequestListener, events: DispatchEvents): RequestListener {
+export function createDispatchListener(
+  deps: Deps,
+  respondInside: (exchange: Exchange) => Promise<HttpResponse>,
+  events: DispatchEvents,
+): RequestListener {
   const { secure, clock, random } = deps
 
   return (request, response) => {
@@ -113,8 +115,9 @@ export function createDispatchListener(deps: Deps, routing: RequestListener, eve
     const text = decodeUtf8(plaintext) ?? ''
     const inner = readInnerText(text)
     outer.passed = inner.ok
+    const plaintextOf = { text, textBytes: plaintext.length, origin: session.origin }
     const reply = inner.ok
-      ? await exchangeInside(routing, new InnerMessage(inner.request, text, plaintext.length, session.origin, outer))
+      ? await respondInside(innerExchange(id, outer, inner.request, plaintextOf))
       : refusedInside(refuse(inner.code, { part: inner.part }), id, deps)
     // Ignore a failure: the confirmation only determines which sessions the store evicts first.
     if (live?.confirmed === false && reply.status < 300) await secure.sessions.confirm(message.sid).catch(() => {})

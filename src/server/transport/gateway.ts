@@ -1,12 +1,10 @@
-import type { IncomingMessage } from 'node:http'
-import type { FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '../../contract/errors.js'
 import * as contract from '../../contract/secure.js'
 import { asMembers } from '../../secure/json.js'
 import { createServerSession, describeServer } from '../../secure/server/session.js'
 import type { Deps } from '../deps.js'
 import { invalid } from '../handler.js'
-import { sendBodyFailure, sendFailure } from '../http/envelope.js'
+import { type Exchange, jsonReply, refuseBody } from '../http/exchange.js'
 import { headerValues, isPlainUtf8 } from '../http/headers.js'
 import { readJson } from '../http/read-body.js'
 import type { Routes } from '../http/routes.js'
@@ -23,34 +21,30 @@ export function bindSecureGateway(routes: Routes, deps: Deps): void {
   routes.add({
     method: 'GET',
     endpoint: contract.bootstrap,
-    handler: async (request, reply) => {
-      const refusal = refuseUnknown(request.query, [])
-      if (refusal !== null) return sendFailure(request, reply, refusal)
-      return describeServer(secure.keys.current, secure.enabled, clock.now())
-    },
+    handle: ({ query }) =>
+      refuseUnknown(query, []) ?? jsonReply(describeServer(secure.keys.current, secure.enabled, clock.now())),
   })
 
   routes.add({
     method: 'POST',
     endpoint: contract.session,
-    onRequest: (request, reply, done) => {
-      const refusal = secure.enabled ? refuseOverLimit(request) : refuse('SECURE_TRANSPORT_DISABLED')
-      if (refusal !== null) sendFailure(request, reply, refusal)
-      else if (!isPlainUtf8(request)) sendFailure(request, reply, malformed(request, refuse('UNSUPPORTED_MEDIA_TYPE')))
-      else done()
+    admit: (exchange) => {
+      const refusal = secure.enabled ? refuseOverLimit(exchange) : refuse('SECURE_TRANSPORT_DISABLED')
+      if (refusal !== null) return refusal
+      return isPlainUtf8(exchange) ? null : malformed(exchange, refuse('UNSUPPORTED_MEDIA_TYPE'))
     },
-    handler: async (request, reply) => {
-      const read = await readJson(request)
-      if (!read.ok) return sendBodyFailure(request, reply, malformed(request, read))
+    handle: async (exchange) => {
+      const read = await readJson(exchange)
+      if (!read.ok) return refuseBody(exchange, malformed(exchange, read))
       const { value: body } = read
-      const unknown = refuseUnknown(request.query, []) ?? refuseUnknown(body, SESSION_MEMBERS)
-      if (unknown !== null) return sendFailure(request, reply, malformed(request, unknown))
+      const unknown = refuseUnknown(exchange.query, []) ?? refuseUnknown(body, SESSION_MEMBERS)
+      if (unknown !== null) return malformed(exchange, unknown)
       // Check again: concurrent calls from the same address may have used up the limit since the headers arrived.
-      const refusal = refuseOverLimit(request)
-      if (refusal !== null) return sendFailure(request, reply, refusal)
+      const refusal = refuseOverLimit(exchange)
+      if (refusal !== null) return refusal
       const now = clock.now()
       const creation = createServerSession(
-        { body, origin: originOf(request.raw) },
+        { body, origin: originOf(exchange) },
         {
           allowedOrigins: secure.allowedOrigins,
           brand: secure.brand,
@@ -59,27 +53,27 @@ export function bindSecureGateway(routes: Routes, deps: Deps): void {
           randomBytes: random,
         },
       )
-      if (!creation.ok) return sendFailure(request, reply, malformed(request, creation))
-      limits.take('secure_session', addresses.limitSubject(request))
+      if (!creation.ok) return malformed(exchange, creation)
+      limits.take('secure_session', addresses.limitSubject(exchange))
       await secure.sessions.add(creation.session)
-      return creation.response
+      return jsonReply(creation.response)
     },
   })
 
-  function refuseOverLimit(request: FastifyRequest): Refusal | null {
-    const verdict = limits.peek('secure_session', addresses.limitSubject(request))
+  function refuseOverLimit(exchange: Exchange): Refusal | null {
+    const verdict = limits.peek('secure_session', addresses.limitSubject(exchange))
     return verdict === null || verdict.remaining > 0 ? null : rateLimited(verdict)
   }
 
   /** Counts malformed session calls in a separate window: they cost no cryptography and must not use up the limit. */
-  function malformed(request: FastifyRequest, refusal: Refusal): Refusal {
-    const verdict = limits.take('secure_session', `malformed ${addresses.limitSubject(request)}`)
+  function malformed(exchange: Exchange, refusal: Refusal): Refusal {
+    const verdict = limits.take('secure_session', `malformed ${addresses.limitSubject(exchange)}`)
     return verdict === null || verdict.allowed ? refusal : rateLimited(verdict)
   }
 }
 
 /** Reads the Origin header. Joins several values to one text, which no list of origins can match. */
-export function originOf(request: IncomingMessage): string | undefined {
+export function originOf(request: Pick<Exchange, 'rawHeaders'>): string | undefined {
   const values = headerValues(request, 'origin')
   return values.length === 0 ? undefined : values.join(', ')
 }

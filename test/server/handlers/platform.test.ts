@@ -354,7 +354,6 @@ describe('health and readiness', () => {
 
 describe('metrics', () => {
   const scrape = async (headers: Readonly<Record<string, string>> = {}, remoteAddress = '127.0.0.1') => {
-    await server.app.ready()
     return inject(server.app.respond, { method: 'GET', url: '/metrics', headers, remoteAddress })
   }
 

@@ -3,7 +3,7 @@ import { type ClientRequest, createClientAddresses } from '../../../src/server/h
 
 function from(peer: string | undefined, forwardedFor?: string): ClientRequest {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
-  return { raw: { headers, socket: { remoteAddress: peer } }, inner: null } as unknown as ClientRequest
+  return { carrier: { request: { headers, socket: { remoteAddress: peer } } }, inner: null } as unknown as ClientRequest
 }
 
 const proxies = ['127.0.0.1', '10.0.0.0/8', '2001:db8:ffff::/48']
@@ -45,8 +45,7 @@ describe('rate limit subject by address', () => {
   })
 
   it('rate limit counts an encrypted call against the address of the outer client', () => {
-    const outer = { request: from('10.0.0.1', '198.51.100.7').raw }
-    const request = { raw: from('10.0.0.1', '203.0.113.9').raw, inner: { outer } } as unknown as ClientRequest
+    const request = { ...from('10.0.0.1', '198.51.100.7'), inner: { headers: { 'x-forwarded-for': '203.0.113.9' } } }
     expect(createClientAddresses(proxies).limitSubject(request)).toBe('198.51.100.7')
   })
 })

@@ -115,7 +115,6 @@ test('/metrics has the same text for a second, also for a refused client and the
   const app = buildApp(deps, metrics, { onRequestDone: () => {}, onError: () => {} })
   onTestFinished(() => app.close())
   onTestFinished(() => deps.store.close())
-  await app.ready()
   const read = async (headers: Readonly<Record<string, string>> = {}) =>
     (await inject(app.respond, { method: 'GET', url: '/metrics', headers })).body
   const byKey = { authorization: `Bearer ${operatorKey}`, 'x-real-ip': '192.0.2.1' }

@@ -278,7 +278,6 @@ describe('request lines', () => {
 describe('slow clients', () => {
   it('HTTP timeouts are 10 s for headers, 15 s for a request and 65 s for idle connections', async () => {
     const { app, close } = testApp()
-    await app.ready()
     const { headersTimeout, requestTimeout, keepAliveTimeout } = app.server
     expect([headersTimeout, requestTimeout, keepAliveTimeout]).toEqual([10_000, 15_000, 65_000])
     await close()

@@ -3,7 +3,7 @@ import { Routes } from '../../../src/server/http/routes.js'
 
 const routes = new Routes()
 beforeAll(() => {
-  const handler = () => {}
+  const handle = () => ({ status: 200, headers: {}, body: '' })
   for (const [method, path] of [
     ['GET', '/things'],
     ['POST', '/things'],
@@ -13,9 +13,9 @@ beforeAll(() => {
     ['GET', '/files/*'],
     ['POST', '/files/new'],
   ] as const) {
-    routes.add({ method, endpoint: { id: `test.${path}`, path }, handler })
+    routes.add({ method, endpoint: { id: `test.${path}`, path }, handle })
   }
-  routes.add({ method: 'GET', endpoint: { id: 'test.stream', path: '/stream' }, refusesHead: true, handler })
+  routes.add({ method: 'GET', endpoint: { id: 'test.stream', path: '/stream' }, refusesHead: true, handle })
 })
 
 const found = (method: string, url: string) => {

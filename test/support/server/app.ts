@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
 import { newId, type RandomBytes } from '../../../src/domain/ids.js'
 import { hashToken, makeToken } from '../../../src/domain/tokens.js'
 import { Inspector } from '../../../src/inspector/inspector.js'
 import type { ServerSession } from '../../../src/secure/server/session.js'
 import { ownAccountKeys } from '../../../src/server/accounts.js'
-import { type AppEvents, buildApp } from '../../../src/server/app.js'
+import { type App, type AppEvents, buildApp } from '../../../src/server/app.js'
 import { TestClock } from '../../../src/server/clock.js'
 import { createDeps } from '../../../src/server/create-deps.js'
 import type { Sender } from '../../../src/server/delivery/sender.js'
@@ -46,7 +45,7 @@ export const accountKey = bytesOf('account')
 export const operatorKey = makeToken('opk_', seededRandom('operator'))
 
 export interface TestApp {
-  readonly app: FastifyInstance
+  readonly app: App
   readonly deps: Deps
   /** The clock of the server, which only the test advances. */
   readonly clock: TestClock

@@ -1,5 +1,4 @@
 import http from 'node:http'
-import type { FastifyInstance } from 'fastify'
 import { inject } from 'light-my-request'
 import {
   type Endpoint,
@@ -9,6 +8,7 @@ import {
   pathParameters,
 } from '../../../src/contract/endpoint.js'
 import type { Envelope } from '../../../src/contract/envelope.js'
+import type { App } from '../../../src/server/app.js'
 
 export interface WireRequest {
   readonly method: string
@@ -60,9 +60,8 @@ const flat = (headers: Headers): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
 
 /** Returns a function that passes requests to the handler of a server without a socket. */
-export function injectInto(app: FastifyInstance): Send {
+export function injectInto(app: Pick<App, 'respond'>): Send {
   return async ({ method, path, headers, body }) => {
-    await app.ready()
     const payload = body === undefined ? {} : { payload: body }
     const response = await inject(app.respond, {
       method: method as 'GET',

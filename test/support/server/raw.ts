@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
 import { ApiResponse } from './client.js'
 
-/** Makes a Fastify app listen on a free loopback port; returns the port. */
+/** Makes a server listen on a free loopback port; returns the port. */
 export async function portOf(app: {
   listen(options: { host: string; port: number }): Promise<unknown>
   readonly server: Server
