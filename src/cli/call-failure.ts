@@ -1,8 +1,9 @@
 import type { CallFailure } from '../client/result.js'
 import { readRetryAfter } from '../client/retry-after.js'
-import { adviceFor, NOT_A_VOUCHER_SERVICE, type UsedCredential } from './advice.js'
+import { adviceFor, type UsedCredential } from './advice.js'
 import type { Failure } from './failure.js'
 import { idAsCode, missingId } from './ids.js'
+import { localFailures } from './local-failures.js'
 
 /** What a command knows about its failed call. */
 export interface CallFacts {
@@ -33,7 +34,7 @@ export function fromCall(failure: CallFailure, { check, input = {}, credential }
     hint:
       outcomeUnknown || keyed
         ? code === 'INVALID_RESPONSE'
-          ? `${NOT_A_VOUCHER_SERVICE} ${repeat}`
+          ? `${localFailures.INVALID_RESPONSE.fix} ${repeat}`
           : repeat
         : withWait(adviceFor(code, { details, input, credential }), failure),
     requestId,

@@ -1,4 +1,4 @@
-import type { LocalCode } from './exit.js'
+import type { LocalCode } from './local-failures.js'
 
 /** Why a command failed, and how to fix it. */
 export interface Failure {

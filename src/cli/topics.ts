@@ -1,9 +1,9 @@
 import { failures } from '../contract/errors.js'
 import { projectMembers } from './config/project-file.js'
-import { localFailures } from './exit.js'
 import { formats } from './flags/globals.js'
 import type { Host } from './host/host.js'
 import { credentialNames, credentialVariables } from './host/secrets.js'
+import { localFailures } from './local-failures.js'
 import { wrap } from './output/wrap.js'
 
 /** Content of a help topic: a text for people, and data for scripts. */
@@ -95,11 +95,8 @@ function wrapMarkdown(text: string): string {
 
 function exitCodes(): TopicText {
   const codes = new Map<number, string[]>()
-  const all = [
-    ...Object.entries(failures).map(([code, { exit }]) => [code, exit] as const),
-    ...Object.entries(localFailures),
-  ]
-  for (const [code, exit] of all) codes.set(exit, [...(codes.get(exit) ?? []), code])
+  for (const [code, { exit }] of Object.entries({ ...failures, ...localFailures }))
+    codes.set(exit, [...(codes.get(exit) ?? []), code])
   const rows = Object.entries(exitMeanings).map(([exit, meaning]) => ({
     exit: Number(exit),
     meaning,

@@ -7,7 +7,7 @@ import { openEndpoints } from '../../src/contract/secure.js'
 const all = Object.entries(failures)
 const codesOf = (status: number) => all.filter(([, rule]) => rule.status === status).map(([code]) => code)
 
-describe.each(all)('%s', (code, { status, exit, message, advice }) => {
+describe.each(all)('%s', (code, { status, exit, message, fix }) => {
   test('failure code is upper snake case and has a 4xx or 5xx status', () => {
     expect(code).toMatch(/^[A-Z]+(_[A-Z]+)*$/)
     expect(status).toBeGreaterThanOrEqual(400)
@@ -19,9 +19,9 @@ describe.each(all)('%s', (code, { status, exit, message, advice }) => {
     expect(exit).toBe(isSecure ? 10 : exitOfStatus(status))
   })
 
-  test('failure code has a message and an advice that differ, both in full sentences', () => {
-    for (const text of [message, advice]) expect(text).toMatch(/^[A-Z].*\.$/)
-    expect(message).not.toBe(advice)
+  test('failure code has a message and a fix that differ, both in full sentences', () => {
+    for (const text of [message, fix]) expect(text).toMatch(/^[A-Z].*\.$/)
+    expect(message).not.toBe(fix)
   })
 })
 

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseBaseUrl } from '../../client/base-url.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
-import { advice } from '../advice.js'
 import { dataDirOf, findLocalServer, findRunningServers, isAddressOf } from '../config/local-server.js'
 import { isSilent } from '../config/server-identity.js'
 import { type Failure, fail } from '../failure.js'
 import { credentialVariables } from '../host/secrets.js'
+import { localFailures } from '../local-failures.js'
 import { suggested } from '../output/suggestions.js'
 import type { Context } from './context.js'
 
@@ -21,7 +21,7 @@ export async function withLocalAdvice(context: Context, failure: Failure): Promi
   const hint = await startHint(context)
   if (hint === undefined) return failure
   // The hint of a change may say that its outcome is unknown, or how to repeat it.
-  const isGeneral = failure.hint === null || failure.hint === advice.NETWORK_ERROR
+  const isGeneral = failure.hint === null || failure.hint === localFailures.NETWORK_ERROR.fix
   return { ...failure, hint: isGeneral ? hint : `${hint} ${failure.hint}` }
 }
 

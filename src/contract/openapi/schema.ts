@@ -178,7 +178,7 @@ export function componentSchemas(): JsonObject {
       type: 'string',
       enum: Object.keys(failures),
       description: Object.entries(failures)
-        .map(([code, { status, message, advice }]) => `- \`${code}\` (${status}): ${message} ${advice}`)
+        .map(([code, { status, message, fix }]) => `- \`${code}\` (${status}): ${message} ${fix}`)
         .join('\n'),
     },
     Failure: {
