@@ -1,6 +1,6 @@
 import { type CredentialKind, scopes } from '../contract/endpoint.js'
 import { type FailureCode, failures, isFailureCode } from '../contract/errors.js'
-import { shellWord } from './host/shell.js'
+import { shellWord } from '../contract/values/shell-word.js'
 import { type LocalCode, localFailures } from './local-failures.js'
 import { suggested } from './output/suggestions.js'
 

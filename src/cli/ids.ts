@@ -1,4 +1,4 @@
-import { redactCode } from './host/secrets.js'
+import { redactCode } from '../contract/values/secrets.js'
 
 /** What the id with a prefix identifies (DECISIONS.md#ids). */
 export const idKinds: Readonly<Record<string, string>> = {

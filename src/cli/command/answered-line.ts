@@ -1,6 +1,6 @@
+import { shellWord } from '../../contract/values/shell-word.js'
 import type { Flags } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
-import { shellWord } from '../host/shell.js'
 import { optionOf } from '../output/suggestions.js'
 
 interface Line {

@@ -1,9 +1,9 @@
 import { parseBaseUrl } from '../../client/base-url.js'
 import { isSecured, type SecureMode } from '../../client/secure.js'
 import type { TransportRequest } from '../../client/transport.js'
+import { redact, redactCode } from '../../contract/values/secrets.js'
 import type { Failure } from '../failure.js'
 import { scrubAll } from '../host/scrub.js'
-import { redact, redactCode } from '../host/secrets.js'
 import { Output } from '../output/output.js'
 import { wrapMessage } from '../output/wrap.js'
 

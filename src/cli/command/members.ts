@@ -1,5 +1,5 @@
+import { shellWord } from '../../contract/values/shell-word.js'
 import type { Flag, FlagTexts } from '../flags/flags.js'
-import { shellWord } from '../host/shell.js'
 import type { Leaf, Positional } from './leaf.js'
 
 /**

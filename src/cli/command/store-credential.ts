@@ -1,9 +1,10 @@
 import { parseBaseUrl } from '../../client/base-url.js'
 import type { CredentialKind } from '../../contract/endpoint.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
+import { redact } from '../../contract/values/secrets.js'
 import { changeProfile, checkConfigWritable, configFile, type Profile } from '../config/config.js'
 import type { Failure } from '../failure.js'
-import { credentialNames, redact } from '../host/secrets.js'
+import { credentialNames } from '../host/secrets.js'
 import type { Context } from './context.js'
 
 /** With --save, checks that the profile file is writable before the server issues a token that it shows only once. */

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { inSingleQuotes } from '../../contract/values/shell-word.js'
 import { configDir } from '../config/config.js'
 import type { Host } from '../host/host.js'
 import { scriptFiles } from './scripts.js'
@@ -29,12 +30,12 @@ export function installLocation(
       // bash-completion loads the script from this folder; the startup file serves systems without bash-completion.
       const folder = env.BASH_COMPLETION_USER_DIR?.split(':')[0] || join(data, 'bash-completion')
       const script = join(folder, 'completions', 'voucherctl')
-      const at = quoted(script)
+      const at = inSingleQuotes(script)
       return withStartup(script, startup, [`if [ -n "$BASH_VERSION" ] && [ -r ${at} ]; then . ${at}; fi`])
     }
     case 'zsh': {
       const script = join(data, 'zsh', 'site-functions', scriptFiles.zsh)
-      const at = quoted(script)
+      const at = inSingleQuotes(script)
       return withStartup(script, startup, [
         `if [[ -r ${at} ]]; then`,
         '  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }',
@@ -72,5 +73,3 @@ function startupOf(
   const known = ['.bash_profile', '.bash_login', '.profile'].map((it) => join(homeDir, it))
   return known.find((it) => existsSync(it)) ?? known[0]
 }
-
-const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`

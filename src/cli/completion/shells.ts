@@ -1,3 +1,5 @@
+import { inSingleQuotes } from '../../contract/values/shell-word.js'
+
 export const shellNames = ['bash', 'zsh', 'fish', 'powershell'] as const
 export type Shell = (typeof shellNames)[number]
 
@@ -109,7 +111,7 @@ function readBashLine(line: string, breaks: string): TypedLine | 'redirection' {
  */
 function quoteBash(text: string, quote: string): string | undefined {
   if (quote !== '' && (text.endsWith(quote) || (quote === '"' && text.includes('!')))) return undefined
-  if (quote === "'") return text.replaceAll("'", "'\\''")
+  if (quote === "'") return inSingleQuotes(text).slice(1, -1)
   if (quote === '"') return text.replace(/["\\$`]/g, '\\$&')
   return text.replace(/[^\p{L}\p{N}_@%+=:,./-]/gu, '\\$&')
 }

@@ -10,12 +10,12 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { looksSecret } from '../../contract/values/secrets.js'
 import { codeOf, isMissing } from '../../files/error-code.js'
 import { type Failure, fail } from '../failure.js'
 import type { Host } from '../host/host.js'
 import { parseObject } from '../host/parse-object.js'
 import { foreignness } from '../host/permissions.js'
-import { looksSecret } from '../host/secrets.js'
 import { isSecure, type SecureProfile } from './config.js'
 
 /** Members that voucherctl.json may have: settings without secrets, which a project can share. */

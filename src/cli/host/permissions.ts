@@ -1,6 +1,6 @@
 import { type Stats, statSync } from 'node:fs'
 import process from 'node:process'
-import { shellWord } from './shell.js'
+import { shellWord } from '../../contract/values/shell-word.js'
 
 const WRITE = 0o022
 const OTHERS_WRITE = 0o002

@@ -1,4 +1,4 @@
-import { shellWord } from '../host/shell.js'
+import { shellWord } from '../../contract/values/shell-word.js'
 
 /** Writes each command of a text, which stands in backticks, as the user can run it. */
 export type Suggest = (text: string) => string

@@ -1,6 +1,6 @@
 import { refuse } from '../../contract/errors.js'
 import { mapTexts } from '../../contract/values/map-texts.js'
-import { hideForms } from '../../contract/values/secret-forms.js'
+import { hideForms } from '../../contract/values/secrets.js'
 import { formatInstant, parseInstant } from '../../domain/time.js'
 import type { LoggedCall } from '../../domain/voucher-history.js'
 import { requireKeysOfVouchers } from '../../store/keys.js'

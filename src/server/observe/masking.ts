@@ -1,7 +1,7 @@
 import { HIDDEN } from '../../contract/platform/activity.js'
 import type { Schema } from '../../contract/schema.js'
 import { mapTexts } from '../../contract/values/map-texts.js'
-import { encodingsOf, hideForms } from '../../contract/values/secret-forms.js'
+import { byEncoding, hideForms, KNOWN_LENGTH_MIN } from '../../contract/values/secrets.js'
 
 /** Keywords of a schema that decide what is shown. */
 interface Keywords {
@@ -15,8 +15,6 @@ interface Keywords {
   readonly 'x-secret'?: boolean
 }
 
-/** Shorter secrets are not searched for in other places: they may equal an ordinary word. */
-const SEARCHED_LENGTH_MIN = 8
 /** V8 searches for a longer text in quadratic time. A text with the beginning of a longer secret is not shown. */
 const SEARCHED_LENGTH_MAX = 200
 /** Limits of the search for secrets in one exchange; beyond them its texts are not shown. They take about 5 ms. */
@@ -34,13 +32,13 @@ export function hasSecret(schema: Schema | undefined): boolean {
 /** Hides the secrets of one exchange (DECISIONS.md#secrets-of-exchanges), and remembers them to find them elsewhere. */
 export class Masking {
   readonly #secrets = new Set<string>()
-  /** Each secret as it is written in text, JSON and URLs, the longest first: a secret may contain another one. */
+  /** The encodings of each secret, the longest first. */
   #forms: readonly string[] | undefined
   #searched = 0
 
   /** Removes a secret from every text of the exchange. */
   remember(secret: string): void {
-    if (secret.length >= SEARCHED_LENGTH_MIN && this.#secrets.size <= SECRETS_MAX) this.#secrets.add(secret)
+    if (secret.length >= KNOWN_LENGTH_MIN && this.#secrets.size <= SECRETS_MAX) this.#secrets.add(secret)
   }
 
   hide(value: unknown): typeof HIDDEN {
@@ -72,7 +70,7 @@ export class Masking {
   /** Removes the remembered secrets from a text; null for a text that cannot be shown without them. Call it last. */
   finish(text: string): string | null {
     if (this.#secrets.size > SECRETS_MAX) return null
-    this.#forms ??= [...new Set([...this.#secrets].flatMap(encodingsOf))].sort((a, b) => b.length - a.length)
+    this.#forms ??= byEncoding(this.#secrets).map(([encoding]) => encoding)
     this.#searched += this.#forms.length * text.length
     if (this.#searched > SEARCHED_CHARACTERS_MAX) return null
     let shown = text

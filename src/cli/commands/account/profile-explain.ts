@@ -1,11 +1,12 @@
 import type { CredentialKind } from '../../../contract/endpoint.js'
+import { kindOf, redact } from '../../../contract/values/secrets.js'
 import type { Context } from '../../command/context.js'
 import { configFile } from '../../config/config.js'
 import { findCredential } from '../../config/credentials.js'
 import type { Settings } from '../../config/settings.js'
 import type { Globals } from '../../flags/globals.js'
 import type { Host } from '../../host/host.js'
-import { credentialNames, kindOf, redact, webhookSecretVariable } from '../../host/secrets.js'
+import { credentialNames, webhookSecretVariable } from '../../host/secrets.js'
 
 /** Lists every setting with its value and its source. */
 export async function explain({ settings, host, globals }: Context) {

@@ -2,9 +2,11 @@ import { resolve } from 'node:path'
 import { parseBaseUrl } from '../../../client/base-url.js'
 import type { PreparedCall } from '../../../client/prepare.js'
 import type { CredentialKind } from '../../../contract/endpoint.js'
+import { curlCommand } from '../../../contract/values/curl.js'
+import { kindOf, redactCode, SecretNames } from '../../../contract/values/secrets.js'
+import type { ShellText } from '../../../contract/values/shell-word.js'
 import type { Host } from '../../host/host.js'
-import { credentialNames, credentialVariables, kindOf, redactCode } from '../../host/secrets.js'
-import { shellWord } from '../../host/shell.js'
+import { credentialNames, credentialVariables } from '../../host/secrets.js'
 
 /** A shell variable that holds a secret, and a description of its value. */
 interface Variable {
@@ -41,88 +43,60 @@ export function curlOf(
   const { method, path, body } = request
   const headers = Object.entries(request.headers).filter(([name]) => name !== 'authorization')
   const isFile = bodyFile !== undefined && bodyFile !== '-'
-  const content = body === undefined || isFile ? undefined : writtenOut(body, routeId)
-  const credential = kind === 'none' ? undefined : credentialVariables[kind]
-  const words = [
-    ['curl', '-sS', ...(include ? ['-i'] : []), ...(method === 'GET' ? [] : ['-X', method])],
-    // By default curl would remove dot segments from the path and use a proxy.
-    /\/\.{1,2}(?:[/?]|$)/.test(path) ? ['--path-as-is'] : [],
-    proxyVariables.some((name) => env[name]) ? ['--noproxy', "'*'"] : [],
-    [shellWord(`${origin}${prefix}${path}`)],
-    credential === undefined ? [] : ['-H', `"Authorization: Bearer \${${credential}:?}"`],
-    ...headers.map(([name, value]) => ['-H', shellWord(`${headerName(name)}: ${value}`)]),
-    body === undefined
-      ? []
-      : content === undefined
-        ? ['--data-binary', shellWord(`@${resolve(cwd, bodyFile ?? '')}`)]
-        : ['--data-raw', content.word],
-  ].filter((it) => it.length > 0)
-  const needed =
-    credential === undefined ? [] : [{ name: credential, holds: `the ${credentialNames[kind as CredentialKind]}` }]
-  return {
-    command: words.map((it) => it.join(' ')).join(' \\\n  '),
-    variables: uniqueBy([...needed, ...(content?.variables ?? [])]),
-  }
+  const variables = new Map<string, string>()
+  if (kind !== 'none') variables.set(credentialVariables[kind], `the ${credentialNames[kind]}`)
+  const isDirect = proxyVariables.some((name) => env[name])
+  const command = curlCommand(`${include ? 'i' : ''}${isDirect ? " --noproxy '*'" : ''}`, {
+    method,
+    url: `${origin}${prefix}${path}`,
+    headers: [
+      ...(kind === 'none' ? [] : [['Authorization: Bearer ', required(credentialVariables[kind])]]),
+      ...headers.map(([name, value]) => `${headerName(name)}: ${value}`),
+    ],
+    ...(body === undefined
+      ? {}
+      : isFile
+        ? { file: resolve(cwd, bodyFile) }
+        : { body: withVariables(body, routeId, variables) }),
+  })
+  return { command, variables: Array.from(variables, ([name, holds]) => ({ name, holds })) }
 }
+
+/** A variable without which the shell does not run the command. */
+const required = (variable: string) => ({ variable: `${variable}:?` })
 
 /** Capitalises a header name, such as `idempotency-key`. */
 const headerName = (name: string) => name.replace(/(?:^|-)[a-z]/g, (it) => it.toUpperCase())
 
-/** Quotes the body as one shell word, with variables in place of secrets. */
-function writtenOut(body: string, routeId: string | undefined) {
-  const marker = absentFrom(body)
-  const { shown, variables } = hideSecrets(JSON.parse(body), marker, routeId)
-  if (variables.length === 0) return { word: shellWord(body), variables }
-  const word = JSON.stringify(shown)
-    .split(marker)
-    .map((part, i) => `${shellWord(part)}${i < variables.length ? `"\${${variables[i]?.name}:?}"` : ''}`)
-    .join('')
-  return { word, variables }
-}
-
-function absentFrom(text: string): string {
-  let marker = '@'
-  while (text.includes(marker)) marker += '@'
-  return marker
-}
-
-const uniqueBy = (variables: readonly Variable[]) =>
-  variables.filter((it, i) => variables.findIndex((other) => other.name === it.name) === i)
-
 /**
- * Replaces voucher codes, tokens, webhook secrets and webhook URLs in a body with the marker (see
- * DECISIONS.md#hidden-values). Returns a variable for each marker, in the order of the markers.
+ * Puts variables in place of the voucher codes, tokens, webhook secrets and webhook URLs in a body (see
+ * DECISIONS.md#hidden-values), and adds what they hold to `variables`.
  */
-function hideSecrets(
-  body: unknown,
-  marker: string,
-  routeId = '',
-): { readonly shown: unknown; readonly variables: readonly Variable[] } {
-  const variables: Variable[] = []
-  const names = new Map<string, string>()
-  const hide = (value: string, { name, holds }: Variable) => {
-    const known = names.get(`${name} ${value}`)
-    const used = new Set(names.values())
-    let free = name
-    for (let n = 2; used.has(free); n += 1) free = `${name}_${n}`
-    names.set(`${name} ${value}`, known ?? free)
-    const escaped = JSON.stringify(value) === `"${value}"` ? '' : ', escaped as in JSON'
-    variables.push({ name: known ?? free, holds: `${holds}${escaped}` })
-    return marker
+function withVariables(body: string, routeId: string | undefined, variables: Map<string, string>): ShellText {
+  const names = new SecretNames()
+  const collect = (value: unknown, name = '', parent = ''): void => {
+    if (Array.isArray(value)) for (const it of value) collect(it, name, parent)
+    else if (typeof value === 'object' && value !== null)
+      for (const [member, it] of Object.entries(value)) collect(it, member, name)
+    const found = typeof value === 'string' ? variableOf(value, name, parent, routeId) : undefined
+    if (found === undefined) return
+    const written = JSON.stringify(value)
+    const escaped = written === `"${value}"` ? '' : ', escaped as in JSON'
+    const variable = names.add(found.name, written)
+    if (!variables.has(variable)) variables.set(variable, `${found.holds}${escaped}`)
   }
-  const walk = (value: unknown, name: string, parent: string): unknown => {
-    if (typeof value === 'string') {
-      const variable = variableOf(value, name, parent, routeId)
-      return variable === undefined ? value : hide(value, variable)
-    }
-    if (Array.isArray(value)) return value.map((it) => walk(it, name, parent))
-    if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(Object.entries(value).map(([member, it]) => [member, walk(it, member, name)]))
-  }
-  return { shown: walk(body, '', ''), variables }
+  const json: unknown = JSON.parse(body)
+  collect(json)
+  const parts = names.split(JSON.stringify(json))
+  if (parts.length === 1) return body
+  // The quotes of a JSON string are beside its variable.
+  const last = parts.length - 1
+  return parts.map((it, at) =>
+    typeof it === 'string' ? `${at === 0 ? '' : '"'}${it}${at === last ? '' : '"'}` : required(it.variable),
+  )
 }
 
-function variableOf(value: string, name: string, parent: string, routeId: string): Variable | undefined {
+function variableOf(value: string, name: string, parent: string, routeId = ''): Variable | undefined {
   if (parent === 'credential' && name === 'value') return { name: 'CODE', holds: `the code ${redactCode(value)}` }
   if (name === 'secret_token') return { name: 'VOUCHERCTL_WEBHOOK_SECRET', holds: 'the secret of the webhook' }
   // The full URL of a webhook is enough to post to it.

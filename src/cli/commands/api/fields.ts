@@ -1,7 +1,7 @@
+import { kindOf } from '../../../contract/values/secrets.js'
 import type { Context } from '../../command/context.js'
 import { type Failure, usage } from '../../failure.js'
 import { readTextFile } from '../../host/files.js'
-import { kindOf } from '../../host/secrets.js'
 
 /** One `NAME=VALUE` of `-F` or `-f`. */
 export interface FieldArgument {

@@ -1,4 +1,4 @@
-import { hideForms } from '../../../contract/values/secret-forms.js'
+import { hideForms } from '../../../contract/values/secrets.js'
 
 /** Bytes of base64 as the server writes it. */
 export const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>

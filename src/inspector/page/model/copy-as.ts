@@ -1,6 +1,8 @@
 import type { Exchange } from '../../../contract/platform/activity.js'
 import { CAPTURED_BYTES_MAX, HIDDEN } from '../../../contract/platform/captured.js'
 import type { RequestLogEntry } from '../../../contract/platform/platform.js'
+import { curlCommand } from '../../../contract/values/curl.js'
+import { splitAt } from '../../../contract/values/secrets.js'
 import { bytesOf, textOf } from './bytes.js'
 
 // Texts that repeat a call elsewhere. None of them has a secret: the server replaced them by HIDDEN.
@@ -25,10 +27,6 @@ export const isWhole = ({ body, body_bytes }: Sent): boolean =>
 /** Headers that curl writes itself, or that belong to one connection. */
 const ownHeaders = /^(host|content-length|connection|accept-encoding|transfer-encoding|user-agent)$/i
 
-/** Quotes a text for a shell; every hidden part becomes a variable. */
-const quoted = (text: string): string =>
-  `'${text.replaceAll("'", "'\\''").replaceAll(HIDDEN, `'"$SECRET"'`)}'`.replace(/"''$/, '"')
-
 /**
  * Path and query of a request at this server. A client chooses the target that it sends: `//host/path` would name
  * another host if it were resolved, and of `http://host/path` the server reads the path.
@@ -42,18 +40,23 @@ function pathOf({ url }: Pick<Sent, 'url'>): string {
 export function curlOf(request: Sent, baseUrl: string): string {
   const { method, headers, body } = request
   const path = pathOf(request)
-  // By default curl would remove dot segments, and so call another route with the credential.
-  const words = [`curl -sSgi --path-as-is -X ${method} ${quoted(new URL(baseUrl).origin + path)}`]
-  for (const [name, value] of headers) {
-    if (/^authorization$/i.test(name)) words.push(`-H "${name}: Bearer $${credentialVariable(path)}"`)
-    else if (!ownHeaders.test(name)) words.push(`-H ${quoted(`${name}: ${value}`)}`)
-  }
+  const hide = (text: string) => splitAt(text, HIDDEN, 'SECRET')
   const text = body === null ? undefined : textOf(bytesOf(body))
   // A shell argument cannot hold every byte.
   const isBinary = text === null || text?.includes('\0')
-  if (isBinary) words.push('--data-binary @-')
-  else if (text !== undefined) words.push(`--data-raw ${quoted(text)}`)
-  return `${isBinary ? `printf %s ${body} | base64 -d | ` : ''}${words.join(' \\\n  ')}`
+  const command = curlCommand('i', {
+    method,
+    url: hide(new URL(baseUrl).origin + path),
+    headers: headers
+      .filter(([name]) => !ownHeaders.test(name))
+      .map(([name, value]) =>
+        /^authorization$/i.test(name)
+          ? [`${name}: Bearer `, { variable: credentialVariable(path) }]
+          : hide(`${name}: ${value}`),
+      ),
+    ...(isBinary ? { file: '-' } : text === undefined ? {} : { body: hide(text) }),
+  })
+  return isBinary ? `printf %s ${body} | base64 -d | ${command}` : command
 }
 
 type Call = Pick<RequestLogEntry, 'endpoint' | 'method' | 'path' | 'status' | 'code'>

@@ -35,10 +35,10 @@ test('conform shows a difference with statement, both values and the request wit
     basis     a decision, which the interface leaves open
     expected  status 400
     observed  status 200, a success
-    curl -sSgi \\
+    curl -sSgi --path-as-is \\
       '${url}/api/v1/open-platform/vouchers/templates?limit=101' \\
       -H 'accept: application/json' \\
-      -H 'authorization: Bearer '"\${VOUCHERCTL_TOKEN}"
+      -H "authorization: Bearer \${VOUCHERCTL_TOKEN}"
 
 group                 holds        differs not applicable  not reachable
 calls                     0              1              0              0

@@ -3,10 +3,11 @@ import { failureOfInput } from '../../../../client/failure.js'
 import type { CallResult } from '../../../../client/result.js'
 import type { CredentialKind } from '../../../../contract/endpoint.js'
 import { advanceClock } from '../../../../contract/platform/controls.js'
+import { hideKnown, redact, secretMembers } from '../../../../contract/values/secrets.js'
 import { pause } from '../../../../files/pause.js'
 import type { Context } from '../../../command/context.js'
 import { defined } from '../../../flags/defined.js'
-import { credentialVariables, redact } from '../../../host/secrets.js'
+import { credentialVariables } from '../../../host/secrets.js'
 import type { JqThread } from '../../../output/jq/jq-thread.js'
 import { textOrJson } from '../../../output/value-text.js'
 import { readPath } from '../../api/path.js'
@@ -32,7 +33,7 @@ export class StepRunner {
   readonly #variables = new Map<string, unknown>()
   readonly #captured = new Set<string>()
   readonly #credentials = new Map<CredentialKind, string>()
-  readonly #secrets = new SecretMask()
+  readonly #secrets = new Set<string>()
   /** Last call of the current step, for --debug. */
   #exchange: Exchange | undefined
 
@@ -64,7 +65,7 @@ export class StepRunner {
       this.#exchange = undefined
       const problems = await this.#perform(step, signal)
       const shown = problems.length > 0 && this.#context.globals.debug ? exchangeLines(this.#exchange) : []
-      return [...problems, ...shown].map((it) => this.#secrets.hide(it))
+      return [...problems, ...shown].map((it) => hideKnown(it, this.#secrets, redact))
     } catch (error) {
       if (error instanceof UnknownVariable) return [`${error.message}: the step that captures it has not passed`]
       throw error
@@ -152,8 +153,8 @@ export class StepRunner {
       const prepared = prepareAny(context, { ...target, path: path.path, body, kind: as }, token)
       result = await sendPrepared(transport, { ...prepared, request: { ...prepared.request, ...limits } })
     }
-    this.#secrets.addFrom(result.ok ? result.data : result.details)
-    this.#secrets.addFrom(input)
+    addSecrets(this.#secrets, result.ok ? result.data : result.details)
+    addSecrets(this.#secrets, input)
     this.#exchange = { target, input, result }
     return result
   }
@@ -213,30 +214,11 @@ function otherDeliveries(waiting: readonly ScenarioDelivery[]): string[] {
   return waiting.length === 0 ? [] : [`waiting: ${waiting.map((it) => it.type ?? 'no type').join(', ')}`]
 }
 
-/** Names of response members that hold a secret; `value` is a redeem code or QR token. */
-const SECRET_MEMBER = /token$|secret|^jwt$|^value$/i
-/** Minimum length of a secret to hide: a shorter one may equal ordinary text of the report. */
-const SECRET_LENGTH_MIN = 8
-
-/** Collects the secrets that a scenario uses, and hides them in its report. */
-class SecretMask {
-  readonly #known = new Set<string>()
-
-  add(secret: string): void {
-    if (secret.length >= SECRET_LENGTH_MIN) this.#known.add(secret)
-  }
-
-  addFrom(value: unknown, name = ''): void {
-    if (typeof value === 'string') {
-      if (SECRET_MEMBER.test(name)) this.add(value)
-    } else if (typeof value === 'object' && value !== null) {
-      for (const [member, it] of Object.entries(value)) this.addFrom(it, Array.isArray(value) ? name : member)
-    }
-  }
-
-  hide(text: string): string {
-    let shown = text
-    for (const secret of this.#known) shown = shown.replaceAll(secret, redact(secret))
-    return shown
+/** Adds the secrets of a response, so that the report of the scenario hides them. */
+function addSecrets(secrets: Set<string>, value: unknown, name = ''): void {
+  if (typeof value === 'string') {
+    if (secretMembers.ofRecords.test(name)) secrets.add(value)
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [member, it] of Object.entries(value)) addSecrets(secrets, it, Array.isArray(value) ? name : member)
   }
 }

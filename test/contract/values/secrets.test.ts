@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { replaceSecretForms } from '../../../src/contract/values/secret-forms.js'
+import { replaceSecretForms, secretForms } from '../../../src/contract/values/secrets.js'
 
 const shown = (text: string) =>
   replaceSecretForms(
@@ -63,6 +63,10 @@ test('replaceSecretForms() does not change a UUID, such as a generated idempoten
     fc.property(fc.uuid(), (id) => shown(`key ${id}`) === `key ${id}`),
     { seed: 1, numRuns: 2_000 },
   )
+})
+
+test.each(secretForms)('replaceSecretForms() hides the example of a $what', ({ example, isCode }) => {
+  expect(shown(`was ${example}`)).toBe(isCode ? 'was [code]' : 'was [token]')
 })
 
 // With quadratic time each of these texts would take minutes.

@@ -1,0 +1,230 @@
+import { hasCheckSymbol, readRedeemCode } from '../credential-symbols.js'
+import type { CredentialKind } from '../endpoint.js'
+import { HIDDEN } from '../platform/captured.js'
+import type { ShellPart } from './shell-word.js'
+
+// How secrets are found and hidden, for the server, the page, the command line and conform (DECISIONS.md#hidden-values).
+
+/** Ends where a name may begin: not within a word, but after an escape of JSON or of a URL. */
+const BEFORE = String.raw`(?:(?<![0-9A-Za-z])|(?<=\\[bfnrt]|%[0-9A-Fa-f]{2}))`
+/** What people, JSON or URLs put between the groups of a code. */
+const GAP = String.raw`(?:[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}+]|%2[0Dd]|\\[nrt])`
+const GAPS = new RegExp(`${GAP}+`, 'gu')
+/** A span id behind its trace id, as in the header traceparent, has the form of a code by chance. */
+const NO_SPAN = '(?<![0-9a-f]{32}-(?=[0-9a-f]{16}(?![0-9A-Za-z])))'
+/** So do the first three and the last two groups of one UUID in sixteen. */
+const UUID_START = '[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-'
+const UUID_END = '[89ab][0-9a-f]{3}-[0-9a-f]{12}(?![0-9A-Za-z])'
+const NO_UUID = `(?!${UUID_START}${UUID_END})(?<!(?<![0-9A-Za-z])${UUID_START}(?=${UUID_END}))`
+const FOURS = `[0-9A-Za-z]{4}(?:${GAP}*[0-9A-Za-z]{4}){3}`
+const PAIRS = `[0-9A-Za-z]{2}(?:${GAP}+[0-9A-Za-z]{2}){7}`
+/** Letters, digits, dashes and invisible characters of any script. */
+const SIGN = String.raw`[\p{L}\p{N}\p{Dash}\p{Default_Ignorable_Code_Point}]`
+const JWT_BEGINNING = new RegExp(`${BEFORE}eyJ[\\w-]{8}`)
+
+interface SecretForm {
+  readonly what: string
+  readonly example: string
+  /** Matches candidates in linear time. A capture group has a candidate that overlaps others. */
+  readonly pattern: RegExp
+  /** Where in a candidate the secret begins, which ends with it; -1 if it has none. */
+  readonly startIn?: (candidate: string) => number
+  readonly isCode?: true
+}
+
+/** Forms of secrets, in the order of their search. */
+export const secretForms: readonly SecretForm[] = [
+  {
+    what: 'token or operator key',
+    example: 'sop%5FH2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ',
+    pattern: new RegExp(`${BEFORE}(?:sop|sbot|opk)(?:_|%5f)[\\w-]{16,}`, 'gi'),
+  },
+  {
+    what: 'JWT',
+    example: 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl',
+    // Words with dots between them. A match begins only where a word does: otherwise a long word takes quadratic time.
+    pattern: /(?<![\w-])[\w-]{11,}(?:\.|%2E)[\w-]{8,}(?:(?:\.|%2E)[\w-]*)*/g,
+    startIn: (text) => text.search(JWT_BEGINNING),
+  },
+  {
+    what: 'QR token',
+    example: 'VQ1-0123456789ABCDEFGHJKMNPQRSTVWXYZ0',
+    pattern: /VQ1(?:-|%2D)[0-9A-Z]{20,}/gi,
+    isCode: true,
+  },
+  {
+    what: 'redeem code in groups of four or two',
+    example: 'm9s3 46q3%20d25v-t4fj',
+    // Tries each group as the first one, because what precedes a code may look like a part of it.
+    pattern: new RegExp(`${BEFORE}${NO_SPAN}${NO_UUID}(?=(${FOURS}|${PAIRS})(?![0-9A-Za-z]))`, 'gu'),
+    startIn: (text) => (ISSUED_CODE.test(text) || isCode(text.replace(GAPS, '')) ? 0 : -1),
+    isCode: true,
+  },
+  {
+    what: 'redeem code in other groups',
+    example: 'm9s-346-q3d-25v-t4f-j',
+    pattern: new RegExp(`(?<!${SIGN})${SIGN}{16,48}(?!${SIGN})`, 'gu'),
+    startIn: (text) => (isCode(text) ? 0 : -1),
+    isCode: true,
+  },
+]
+
+/** The shortest of these forms. */
+const FORM_LENGTH_MIN = 16
+
+/** A mistyped code in the form in which codes are issued is hidden too. */
+const ISSUED_CODE = /^[0-9A-Z]{4}(?:-[0-9A-Z]{4}){3}$/
+
+/** True for a spelling with a right check symbol. Without a digit it is words, without a letter a number. */
+function isCode(text: string): boolean {
+  if (!/\p{N}/u.test(text) || !/\p{L}/u.test(text)) return false
+  const symbols = readRedeemCode(text)
+  return symbols !== null && hasCheckSymbol(symbols)
+}
+
+const hidden = (_secret: string): string => HIDDEN
+
+/** Replaces what has the form of a secret. */
+export function replaceSecretForms(text: string, tokenText = hidden, codeText = hidden): string {
+  if (text.length < FORM_LENGTH_MIN) return text
+  return secretForms.reduce((shown, form) => replaceForm(shown, form, form.isCode ? codeText : tokenText), text)
+}
+
+function replaceForm(text: string, { pattern, startIn }: SecretForm, textFor: (secret: string) => string): string {
+  const found: [from: number, to: number][] = []
+  for (const match of text.matchAll(pattern)) {
+    const candidate = match[1] ?? match[0]
+    const start = startIn?.(candidate) ?? 0
+    if (start === -1) continue
+    const last = found.at(-1)
+    const to = match.index + candidate.length
+    if (last !== undefined && match.index < last[1]) last[1] = to
+    else found.push([match.index + start, to])
+  }
+  let shown = ''
+  let copied = 0
+  for (const [from, to] of found) {
+    shown += text.slice(copied, from) + textFor(text.slice(from, to))
+    copied = to
+  }
+  return shown + text.slice(copied)
+}
+
+/** Hides these forms in what an operator sees (DECISIONS.md#shown-credentials). */
+export const hideForms = (text: string): string => replaceSecretForms(text)
+
+/** Shorter secrets are not searched for in other places: they may equal an ordinary word. */
+export const KNOWN_LENGTH_MIN = 8
+
+/** A secret as it is written in text, JSON and URLs. Half of a surrogate pair has no form in a URL. */
+const encodingsOf = (secret: string): readonly string[] => [
+  secret,
+  JSON.stringify(secret).slice(1, -1),
+  encodeURIComponent(secret.replace(/\p{Cs}/gu, '\ufffd')),
+]
+
+/** The encodings of secrets, each with its secret. The longest is first: a secret may contain another one. */
+export function byEncoding(secrets: Iterable<string>): readonly (readonly [encoding: string, secret: string])[] {
+  const found = new Map<string, string>()
+  for (const secret of secrets) for (const encoding of encodingsOf(secret)) found.set(encoding, secret)
+  return [...found].sort(([a], [b]) => b.length - a.length)
+}
+
+/** Replaces secrets that are known, in every encoding. */
+export function hideKnown(text: string, secrets: Iterable<string>, textFor: (secret: string) => string): string {
+  const known = byEncoding(secrets).filter(([, secret]) => secret.length >= KNOWN_LENGTH_MIN)
+  return known.reduce((shown, [encoding, secret]) => shown.replaceAll(encoding, () => textFor(secret)), text)
+}
+
+/** Shell variables in place of secrets. */
+export class SecretNames {
+  readonly #names = new Map<string, string>()
+
+  has(secret: string): boolean {
+    return this.#names.has(secret)
+  }
+
+  /** Returns the variable of a secret: `name`, with a number if another secret has this name. */
+  add(name: string, secret: string): string {
+    const known = this.#names.get(secret)
+    if (known !== undefined) return known
+    const taken = new Set(this.#names.values())
+    let free = name
+    for (let n = 2; taken.has(free); n += 1) free = `${name}_${n}`
+    this.#names.set(secret, free)
+    return free
+  }
+
+  /** Splits a text at the secrets. */
+  split(text: string): readonly ShellPart[] {
+    // A secret may contain another one.
+    const longestFirst = [...this.#names].sort(([a], [b]) => b.length - a.length)
+    let parts: readonly ShellPart[] = [text]
+    for (const [secret, variable] of longestFirst) parts = parts.flatMap((part) => splitAt(part, secret, variable))
+    return parts
+  }
+}
+
+/** Puts a variable in place of each occurrence of a text. */
+export const splitAt = (part: ShellPart, text: string, variable: string): readonly ShellPart[] =>
+  typeof part !== 'string' ? [part] : part.split(text).flatMap((it, at) => (at === 0 ? [it] : [{ variable }, it]))
+
+/** Letters and digits in a row that make a part of a secret. */
+const PART_LENGTH = 8
+
+/**
+ * Parts of a secret without case, width and separators, such as `m9s346q3` of M9S3-46Q3-D25V-T4FJ: a probe that changes
+ * a code leaves such a part of it.
+ */
+export function* partsOf(text: string): Generator<string> {
+  const letters = text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '')
+  // A platform may read these letters as digits.
+  const symbols = letters.replaceAll('o', '0').replace(/[il]/g, '1')
+  for (let at = 0; at + PART_LENGTH <= symbols.length; at += 1) yield symbols.slice(at, at + PART_LENGTH)
+}
+
+/** Names of members that hold a secret. */
+export const secretMembers = {
+  /** In a setting of a user: each name that suggests a secret. */
+  ofSettings: /token|secret|jwt|key|password|credential|authorization/i,
+  /** In a record of this platform; `value` is a redeem code or QR token. */
+  ofRecords: /token$|secret|^jwt$|^value$/i,
+  /** In a record of a platform that may use other names. */
+  ofOthers: /(?:token|secret)$|^(?:redeem|voucher|qr)_?(?:code|data)$/i,
+}
+
+/** True if the name or the value of a setting suggests that it is a secret. */
+export function looksSecret(name: string, value: unknown): boolean {
+  if (secretMembers.ofSettings.test(name)) return true
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return Object.entries(value).some(([inner, it]) => looksSecret(inner, it))
+  // Also a beginning of a token, which has not the whole form.
+  return /\b(?:sop|sbot|opk)_|\beyJ[\w-]+\.[\w-]+\./.test(
+    typeof value === 'string' ? value : (JSON.stringify(value) ?? ''),
+  )
+}
+
+/** Determines the kind of a credential by its form; undefined for any other text. */
+export function kindOf(secret: string): CredentialKind | undefined {
+  if (secret.startsWith('sop_')) return 'token'
+  if (secret.startsWith('sbot_')) return 'bot'
+  if (secret.startsWith('opk_')) return 'operator'
+  return /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/.test(secret) ? 'jwt' : undefined
+}
+
+/** Minimum length of a token that is shown in part; eight characters would be most of a shorter one. */
+const SHOWN_LENGTH_MIN = 20
+
+/** Shortens a secret to its kind and first characters, which the server shows too. */
+export function redact(secret: string): string {
+  const kind = kindOf(secret)
+  if (kind === 'token' || kind === 'bot')
+    return secret.length < SHOWN_LENGTH_MIN ? `${secret.slice(0, secret.indexOf('_') + 1)}…` : `${secret.slice(0, 8)}…`
+  return kind === 'operator' ? 'opk_…' : kind === 'jwt' ? 'eyJ…' : '…'
+}
+
+/** Shortens a redeem code or QR token to its last four symbols. */
+export const redactCode = (value: string): string => (value.length > 8 ? `…${value.slice(-4)}` : '…')
