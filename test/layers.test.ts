@@ -16,16 +16,17 @@ const layers: Readonly<Record<string, { readonly rooms: readonly string[]; reado
   contract: { rooms: [], packages: [] },
   domain: { rooms: ['contract'], packages: ['node:'] },
   store: { rooms: ['domain', 'contract', 'files'], packages: ['node:', 'pg'] },
-  server: { rooms: ['store', 'domain', 'contract', 'webhook', 'secure', 'inspector', 'files'] },
-  client: { rooms: ['contract', 'secure', 'files'], packages: ['node:', 'undici'] },
-  secure: { rooms: [], packages: ['node:', '@noble/'] },
+  server: { rooms: ['store', 'domain', 'contract', 'webhook', 'secure', 'inspector', 'files', 'values'] },
+  client: { rooms: ['contract', 'secure', 'files', 'values'], packages: ['node:', 'undici'] },
+  secure: { rooms: ['values'], packages: ['node:', '@noble/'] },
   webhook: { rooms: [], packages: ['node:'] },
   inspector: { rooms: ['contract'], packages: ['node:', 'preact'] },
   workbench: { rooms: ['contract', 'webhook', 'inspector', 'files'], packages: ['node:'] },
   testing: { rooms: ['server', 'client', 'webhook', 'domain', 'contract'] },
-  conform: { rooms: ['client', 'contract', 'secure', 'webhook'], packages: ['node:'] },
+  conform: { rooms: ['client', 'contract', 'secure', 'webhook', 'values'], packages: ['node:'] },
   files: { rooms: [], packages: ['node:', 'yaml'] },
-  cli: { rooms: ['client', 'contract', 'webhook', 'workbench', 'conform', 'secure', 'files'] },
+  values: { rooms: [], packages: ['node:'] },
+  cli: { rooms: ['client', 'contract', 'webhook', 'workbench', 'conform', 'secure', 'files', 'values'] },
 }
 
 const isWithin = (path: string, place: string) =>

@@ -1,5 +1,5 @@
 import { credentialTypes, type Endpoint, type Evidence, evidenceOf } from '../contract/endpoint.js'
-import { asMembers, type Members } from '../secure/json.js'
+import { asMembers, type Members } from '../values/json.js'
 
 /** Describes the first required member that `data` lacks or whose value is wrong; undefined if `data` is a success. */
 export function findMismatch(

@@ -1,5 +1,5 @@
 import { failures, isFailureCode } from '../contract/errors.js'
-import { asMembers } from '../secure/json.js'
+import { asMembers } from '../values/json.js'
 import { asText, type Expected, isSuccess, parseBody, requestIdOf } from './response.js'
 import type { CallFailure } from './result.js'
 import type { TransportResponse } from './transport.js'

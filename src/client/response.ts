@@ -1,4 +1,4 @@
-import { asMembers, type Members, parseJson } from '../secure/json.js'
+import { asMembers, type Members, parseJson } from '../values/json.js'
 import type { CallSuccess } from './result.js'
 import type { TransportResponse } from './transport.js'
 

@@ -1,5 +1,5 @@
 import type { Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
-import { asMembers } from '../secure/json.js'
+import { asMembers } from '../values/json.js'
 import { parseBaseUrl } from './base-url.js'
 import { failureOfInput, failureOfResponse, failureOfTransport } from './failure.js'
 import { openExchange } from './http.js'

@@ -1,7 +1,7 @@
 import { parseBaseUrl } from '../client/base-url.js'
 import { curlCommand } from '../contract/values/curl.js'
 import type { ShellPart } from '../contract/values/shell-word.js'
-import { parseJson } from '../secure/json.js'
+import { parseJson } from '../values/json.js'
 import type { Secrets } from './secrets.js'
 import { visible } from './visible.js'
 import type { WireRequest } from './wire.js'

@@ -4,7 +4,7 @@ import { parseBaseUrl } from '../client/base-url.js'
 import { openExchange } from '../client/http.js'
 import { readRetryAfter } from '../client/retry-after.js'
 import { isTransportError, type Transport, type TransportResponse } from '../client/transport.js'
-import { asMembers, type Members, parseJson } from '../secure/json.js'
+import { asMembers, type Members, parseJson } from '../values/json.js'
 import { NotApplicable, NotReachable } from './result.js'
 
 export interface WireRequest {

@@ -1,4 +1,4 @@
-import { byAccount, endpoint } from './endpoint.js'
+import { byAccount, group } from './endpoint.js'
 import { input, instant, noBody, nullable, oneOf, page, pageQuery, text } from './fields.js'
 import { type Static, Type } from './schema.js'
 
@@ -33,84 +33,73 @@ const settings = {
   secure_transport: Type.Optional(oneOf(['optional', 'required'])),
 }
 
-export const list = endpoint({
-  id: 'apps.list',
-  summary: 'List the applications of the account',
-  method: 'GET',
-  path: '/api/v1/open-platform/applications',
-  ...byAccount,
-  query: input(pageQuery),
-  status: 200,
-  output: page(application),
-  failures: [],
-})
-
-export const create = endpoint({
-  id: 'apps.create',
-  summary: 'Create an application',
-  method: 'POST',
-  path: '/api/v1/open-platform/applications',
-  ...byAccount,
-  body: input({ name: text(1, 100), ...settings }),
-  status: 201,
-  output: application,
-  failures: ['APPLICATION_LIMIT_REACHED'],
-})
-
-export const get = endpoint({
-  id: 'apps.get',
-  summary: 'Read an application',
-  method: 'GET',
-  path: '/api/v1/open-platform/applications/:appId',
-  ...byAccount,
-  params: appId,
-  query: input({}),
-  status: 200,
-  output: application,
-  failures: ['APPLICATION_NOT_FOUND'],
-})
-
-export const update = endpoint({
-  id: 'apps.update',
-  summary: 'Change an application',
-  method: 'PATCH',
-  path: '/api/v1/open-platform/applications/:appId',
-  ...byAccount,
-  params: appId,
-  body: input({
-    name: Type.Optional(text(1, 100)),
-    ...settings,
-    status: Type.Optional(oneOf(['active', 'disabled'])),
-  }),
-  status: 200,
-  output: application,
-  failures: ['APPLICATION_NOT_FOUND'],
-})
-
 const appAndBotId = Type.Object({ appId: Type.String(), botId: Type.String() })
 
-export const linkBot = endpoint({
-  id: 'apps.linkBot',
-  summary: 'Link a bot, so that it can deliver vouchers of the application',
-  method: 'PUT',
-  path: '/api/v1/open-platform/applications/:appId/bots/:botId',
-  ...byAccount,
-  params: appAndBotId,
-  ...noBody,
-  status: 200,
-  output: application,
-  failures: ['APPLICATION_NOT_FOUND', 'BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_ALREADY_LINKED'],
-})
+export const apps = group('apps', {
+  list: {
+    summary: 'List the applications of the account',
+    method: 'GET',
+    path: '/api/v1/open-platform/applications',
+    ...byAccount,
+    query: input(pageQuery),
+    output: page(application),
+  },
 
-export const unlinkBot = endpoint({
-  id: 'apps.unlinkBot',
-  summary: 'Unlink a bot; templates, vouchers and tokens stay',
-  method: 'DELETE',
-  path: '/api/v1/open-platform/applications/:appId/bots/:botId',
-  ...byAccount,
-  params: appAndBotId,
-  ...noBody,
-  status: 200,
-  output: application,
-  failures: ['APPLICATION_NOT_FOUND', 'BOT_NOT_FOUND'],
+  create: {
+    summary: 'Create an application',
+    method: 'POST',
+    path: '/api/v1/open-platform/applications',
+    ...byAccount,
+    body: input({ name: text(1, 100), ...settings }),
+    status: 201,
+    output: application,
+    failures: ['APPLICATION_LIMIT_REACHED'],
+  },
+
+  get: {
+    summary: 'Read an application',
+    method: 'GET',
+    path: '/api/v1/open-platform/applications/:appId',
+    ...byAccount,
+    params: appId,
+    output: application,
+    failures: ['APPLICATION_NOT_FOUND'],
+  },
+
+  update: {
+    summary: 'Change an application',
+    method: 'PATCH',
+    path: '/api/v1/open-platform/applications/:appId',
+    ...byAccount,
+    params: appId,
+    body: input({
+      name: Type.Optional(text(1, 100)),
+      ...settings,
+      status: Type.Optional(oneOf(['active', 'disabled'])),
+    }),
+    output: application,
+    failures: ['APPLICATION_NOT_FOUND'],
+  },
+
+  linkBot: {
+    summary: 'Link a bot, so that it can deliver vouchers of the application',
+    method: 'PUT',
+    path: '/api/v1/open-platform/applications/:appId/bots/:botId',
+    ...byAccount,
+    params: appAndBotId,
+    ...noBody,
+    output: application,
+    failures: ['APPLICATION_NOT_FOUND', 'BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_ALREADY_LINKED'],
+  },
+
+  unlinkBot: {
+    summary: 'Unlink a bot; templates, vouchers and tokens stay',
+    method: 'DELETE',
+    path: '/api/v1/open-platform/applications/:appId/bots/:botId',
+    ...byAccount,
+    params: appAndBotId,
+    ...noBody,
+    output: application,
+    failures: ['APPLICATION_NOT_FOUND', 'BOT_NOT_FOUND'],
+  },
 })

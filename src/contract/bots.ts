@@ -1,5 +1,5 @@
 import { message } from './chats.js'
-import { botScopes, byAccount, endpoint } from './endpoint.js'
+import { botScopes, byAccount, group } from './endpoint.js'
 import {
   input,
   instant,
@@ -16,7 +16,7 @@ import {
   withoutDuplicates,
 } from './fields.js'
 import { type Static, Type } from './schema.js'
-import { template, templateInput, list as templateList } from './templates.js'
+import { template, templateInput, templates } from './templates.js'
 import { allowedUpdates, update as updateRecord } from './updates.js'
 import { issuedVoucher, issueEvidence, issueFailures } from './vouchers.js'
 import { webhookSettings } from './webhook.js'
@@ -83,112 +83,6 @@ export const botDetail = Type.Object({
 })
 export type BotDetail = Static<typeof botDetail>
 
-export const apply = endpoint({
-  id: 'bots.apply',
-  summary: 'Apply for a bot; its token follows the approval',
-  method: 'POST',
-  path: '/api/v1/bots/applications',
-  ...byAccount,
-  body: input({
-    name: text(1, 100),
-    username: Type.String({
-      pattern: '^[a-z][a-z0-9_]{2,63}$',
-      'x-expected': '3 to 64 of a-z 0-9 _, starting with a letter',
-    }),
-    description: Type.Optional(text(0, 512)),
-    avatar: Type.Optional(httpsUrl()),
-    scopes: Type.Optional(
-      Type.Array(oneOf(botScopes), { minItems: 1, maxItems: botScopes.length, ...withoutDuplicates }),
-    ),
-  }),
-  status: 201,
-  output: bot,
-  evidence: { id: 'text', username: { input: 'username' }, review_status: 'text' },
-  failures: ['BOT_LIMIT_REACHED', 'USERNAME_TAKEN'],
-})
-
-export const list = endpoint({
-  id: 'bots.list',
-  summary: 'List the bots of the account',
-  method: 'GET',
-  path: '/api/v1/bots/my',
-  ...byAccount,
-  query: input(pageQuery),
-  status: 200,
-  output: page(bot),
-  failures: [],
-})
-
-export const get = endpoint({
-  id: 'bots.get',
-  summary: 'Read a bot; the first read after the approval shows its token once',
-  method: 'GET',
-  path: '/api/v1/bots/my/:botId',
-  ...byAccount,
-  params: botId,
-  query: input({}),
-  status: 200,
-  output: botDetail,
-  failures: ['BOT_NOT_FOUND'],
-})
-
-export const update = endpoint({
-  id: 'bots.update',
-  summary: 'Change the profile of an approved bot',
-  method: 'PATCH',
-  path: '/api/v1/bots/my/:botId',
-  ...byAccount,
-  params: botId,
-  body: input({
-    name: Type.Optional(text(1, 100)),
-    avatar: Type.Optional(nullable(httpsUrl())),
-    description: Type.Optional(nullable(text(0, 512))),
-    short_description: Type.Optional(nullable(text(0, 120))),
-    about: Type.Optional(nullable(text(0, 1000))),
-    cover_url: Type.Optional(nullable(httpsUrl())),
-    links: Type.Optional(Type.Array(input({ title: text(1, 100), url: httpsUrl() }), { maxItems: 10 })),
-    contact: Type.Optional(
-      input({
-        email: Type.Optional(text(1, 254)),
-        phone: Type.Optional(text(1, 32)),
-        url: Type.Optional(httpsUrl()),
-      }),
-    ),
-    supports_inline_queries: Type.Optional(Type.Boolean()),
-    friend_request_mode: Type.Optional(oneOf(friendRequestModes)),
-    group_privacy: Type.Optional(Type.Boolean()),
-    command_menus: Type.Optional(
-      Type.Array(
-        input({
-          command: Type.String({
-            pattern: '^/?[a-z0-9_]{1,32}$',
-            'x-expected': '1 to 32 of a-z 0-9 _, with or without a slash before',
-          }),
-          description: text(1, 256),
-        }),
-        { maxItems: 100 },
-      ),
-    ),
-  }),
-  status: 200,
-  output: botDetail,
-  failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
-})
-
-export const regenerateToken = endpoint({
-  id: 'bots.regenerateToken',
-  summary: 'Replace the bot token; the old one stops working immediately',
-  method: 'POST',
-  path: '/api/v1/bots/my/:botId/regenerate-token',
-  ...byAccount,
-  params: botId,
-  ...noBody,
-  status: 200,
-  output: Type.Object({ bot_id: Type.String(), one_time_token: Type.String(secret), token_prefix: Type.String() }),
-  evidence: { bot_id: { input: 'botId' }, one_time_token: 'text' },
-  failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
-})
-
 const counts = Type.Unsafe<Record<string, number>>({ type: 'object', additionalProperties: { type: 'integer' } })
 
 /** Metrics of a bot in the last 24 hours; `quota` shows the current window of its rate limit. */
@@ -214,60 +108,8 @@ export const botMetrics = Type.Object({
 })
 export type BotMetrics = Static<typeof botMetrics>
 
-export const metrics = endpoint({
-  id: 'bots.metrics',
-  summary: 'Read the metrics of a bot for the last 24 hours',
-  method: 'GET',
-  path: '/api/v1/bots/my/:botId/metrics',
-  ...byAccount,
-  params: botId,
-  query: input({}),
-  status: 200,
-  output: botMetrics,
-  failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
-})
-
 /** Failure codes of the template calls of a bot. */
 const templateCallFailures = ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_DISABLED', 'INSUFFICIENT_SCOPE'] as const
-
-export const templates = endpoint({
-  id: 'bots.templates',
-  summary: 'List the templates of the linked application, or those of the bot',
-  method: 'GET',
-  path: '/api/v1/bots/my/:botId/vouchers/templates',
-  ...byAccount,
-  params: botId,
-  query: templateList.query,
-  status: 200,
-  output: page(template),
-  failures: templateCallFailures,
-})
-
-export const createTemplate = endpoint({
-  id: 'bots.createTemplate',
-  summary: 'Create a template as a draft of the linked application, or of the bot',
-  method: 'POST',
-  path: '/api/v1/bots/my/:botId/vouchers/templates',
-  ...byAccount,
-  params: botId,
-  body: templateInput,
-  status: 201,
-  output: template,
-  failures: [...templateCallFailures, 'EXTERNAL_TEMPLATE_ID_EXISTS'],
-})
-
-export const submitTemplate = endpoint({
-  id: 'bots.submitTemplate',
-  summary: 'Submit a draft or rejected template for review',
-  method: 'POST',
-  path: '/api/v1/bots/my/:botId/vouchers/templates/:templateId/submit',
-  ...byAccount,
-  params: Type.Object({ botId: Type.String(), templateId: Type.String() }),
-  ...noBody,
-  status: 200,
-  output: template,
-  failures: [...templateCallFailures, 'TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT', 'EXTERNAL_TEMPLATE_ID_EXISTS'],
-})
 
 /** Response of an issue by a bot; `delivery` is null if the voucher already existed from a direct issue. */
 export const deliveredVoucher = Type.Object({
@@ -276,69 +118,205 @@ export const deliveredVoucher = Type.Object({
 })
 export type DeliveredVoucher = Static<typeof deliveredVoucher>
 
-export const issue = endpoint({
-  id: 'bots.issue',
-  summary: 'Issue a voucher of the linked application into a private chat',
-  method: 'POST',
-  path: '/api/v1/bots/vouchers/issue',
-  caller: 'bot',
-  scope: 'vouchers:issue',
-  linked: true,
-  limit: 'bot_issue',
-  idempotent: 'optional',
-  body: input({
-    chat_id: Type.String(),
-    template_id: Type.String(),
-    external_issue_id: machineId(128),
-    metadata: Type.Optional(metadataInput),
-  }),
-  status: 201,
-  statuses: [200],
-  output: deliveredVoucher,
-  evidence: issueEvidence,
-  failures: ['CHAT_NOT_FOUND', 'CHAT_NOT_PRIVATE', 'BOT_BLOCKED', ...issueFailures],
-})
-
-export const send = endpoint({
-  id: 'bots.send',
-  summary: 'Send a message to a chat',
-  method: 'POST',
-  path: '/api/v1/bots/sendMessage',
-  caller: 'bot',
-  scope: 'messages:send',
-  limit: 'bot_calls',
-  body: input({ chat_id: Type.String(), text: messageText(4096) }),
-  status: 200,
-  output: message,
-  failures: ['CHAT_NOT_FOUND', 'BOT_BLOCKED'],
-})
-
-export const updates = endpoint({
-  id: 'bots.updates',
-  summary: 'Read the updates of a bot; offset confirms those before it',
-  method: 'POST',
-  path: '/api/v1/bots/getUpdates',
-  caller: 'bot',
-  scope: 'messages:receive',
-  limit: 'bot_calls',
-  repeatable: true,
-  body: input({
-    offset: Type.Optional(
-      Type.Integer({
-        minimum: -1_000_000_000_000,
-        maximum: 1_000_000_000_000,
-        description: 'id of the first update to return; -n starts at the last n updates',
+export const bots = group('bots', {
+  apply: {
+    summary: 'Apply for a bot; its token follows the approval',
+    method: 'POST',
+    path: '/api/v1/bots/applications',
+    ...byAccount,
+    body: input({
+      name: text(1, 100),
+      username: Type.String({
+        pattern: '^[a-z][a-z0-9_]{2,63}$',
+        'x-expected': '3 to 64 of a-z 0-9 _, starting with a letter',
       }),
-    ),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: '1 to 100, default 100' })),
-    timeout: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 50, description: 'seconds to wait for a first update, default 0' }),
-    ),
-    allowed_updates: Type.Optional(allowedUpdates),
-  }),
-  bodyOptional: true,
-  status: 200,
-  output: Type.Object({ items: Type.Array(updateRecord) }),
-  verbatim: true,
-  failures: ['WEBHOOK_ACTIVE', 'OFFSET_IN_FUTURE', 'POLL_TERMINATED'],
+      description: Type.Optional(text(0, 512)),
+      avatar: Type.Optional(httpsUrl()),
+      scopes: Type.Optional(
+        Type.Array(oneOf(botScopes), { minItems: 1, maxItems: botScopes.length, ...withoutDuplicates }),
+      ),
+    }),
+    status: 201,
+    output: bot,
+    evidence: { id: 'text', username: { input: 'username' }, review_status: 'text' },
+    failures: ['BOT_LIMIT_REACHED', 'USERNAME_TAKEN'],
+  },
+
+  list: {
+    summary: 'List the bots of the account',
+    method: 'GET',
+    path: '/api/v1/bots/my',
+    ...byAccount,
+    query: input(pageQuery),
+    output: page(bot),
+  },
+
+  get: {
+    summary: 'Read a bot; the first read after the approval shows its token once',
+    method: 'GET',
+    path: '/api/v1/bots/my/:botId',
+    ...byAccount,
+    params: botId,
+    output: botDetail,
+    failures: ['BOT_NOT_FOUND'],
+  },
+
+  update: {
+    summary: 'Change the profile of an approved bot',
+    method: 'PATCH',
+    path: '/api/v1/bots/my/:botId',
+    ...byAccount,
+    params: botId,
+    body: input({
+      name: Type.Optional(text(1, 100)),
+      avatar: Type.Optional(nullable(httpsUrl())),
+      description: Type.Optional(nullable(text(0, 512))),
+      short_description: Type.Optional(nullable(text(0, 120))),
+      about: Type.Optional(nullable(text(0, 1000))),
+      cover_url: Type.Optional(nullable(httpsUrl())),
+      links: Type.Optional(Type.Array(input({ title: text(1, 100), url: httpsUrl() }), { maxItems: 10 })),
+      contact: Type.Optional(
+        input({
+          email: Type.Optional(text(1, 254)),
+          phone: Type.Optional(text(1, 32)),
+          url: Type.Optional(httpsUrl()),
+        }),
+      ),
+      supports_inline_queries: Type.Optional(Type.Boolean()),
+      friend_request_mode: Type.Optional(oneOf(friendRequestModes)),
+      group_privacy: Type.Optional(Type.Boolean()),
+      command_menus: Type.Optional(
+        Type.Array(
+          input({
+            command: Type.String({
+              pattern: '^/?[a-z0-9_]{1,32}$',
+              'x-expected': '1 to 32 of a-z 0-9 _, with or without a slash before',
+            }),
+            description: text(1, 256),
+          }),
+          { maxItems: 100 },
+        ),
+      ),
+    }),
+    output: botDetail,
+    failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
+  },
+
+  regenerateToken: {
+    summary: 'Replace the bot token; the old one stops working immediately',
+    method: 'POST',
+    path: '/api/v1/bots/my/:botId/regenerate-token',
+    ...byAccount,
+    params: botId,
+    ...noBody,
+    output: Type.Object({ bot_id: Type.String(), one_time_token: Type.String(secret), token_prefix: Type.String() }),
+    evidence: { bot_id: { input: 'botId' }, one_time_token: 'text' },
+    failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
+  },
+
+  metrics: {
+    summary: 'Read the metrics of a bot for the last 24 hours',
+    method: 'GET',
+    path: '/api/v1/bots/my/:botId/metrics',
+    ...byAccount,
+    params: botId,
+    output: botMetrics,
+    failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
+  },
+
+  templates: {
+    summary: 'List the templates of the linked application, or those of the bot',
+    method: 'GET',
+    path: '/api/v1/bots/my/:botId/vouchers/templates',
+    ...byAccount,
+    params: botId,
+    query: templates.list.query,
+    output: page(template),
+    failures: templateCallFailures,
+  },
+
+  createTemplate: {
+    summary: 'Create a template as a draft of the linked application, or of the bot',
+    method: 'POST',
+    path: '/api/v1/bots/my/:botId/vouchers/templates',
+    ...byAccount,
+    params: botId,
+    body: templateInput,
+    status: 201,
+    output: template,
+    failures: [...templateCallFailures, 'EXTERNAL_TEMPLATE_ID_EXISTS'],
+  },
+
+  submitTemplate: {
+    summary: 'Submit a draft or rejected template for review',
+    method: 'POST',
+    path: '/api/v1/bots/my/:botId/vouchers/templates/:templateId/submit',
+    ...byAccount,
+    params: Type.Object({ botId: Type.String(), templateId: Type.String() }),
+    ...noBody,
+    output: template,
+    failures: [...templateCallFailures, 'TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT', 'EXTERNAL_TEMPLATE_ID_EXISTS'],
+  },
+
+  issue: {
+    summary: 'Issue a voucher of the linked application into a private chat',
+    method: 'POST',
+    path: '/api/v1/bots/vouchers/issue',
+    caller: 'bot',
+    scope: 'vouchers:issue',
+    linked: true,
+    limit: 'bot_issue',
+    idempotent: 'optional',
+    body: input({
+      chat_id: Type.String(),
+      template_id: Type.String(),
+      external_issue_id: machineId(128),
+      metadata: Type.Optional(metadataInput),
+    }),
+    status: 201,
+    statuses: [200],
+    output: deliveredVoucher,
+    evidence: issueEvidence,
+    failures: ['CHAT_NOT_FOUND', 'CHAT_NOT_PRIVATE', 'BOT_BLOCKED', ...issueFailures],
+  },
+
+  send: {
+    summary: 'Send a message to a chat',
+    method: 'POST',
+    path: '/api/v1/bots/sendMessage',
+    caller: 'bot',
+    scope: 'messages:send',
+    limit: 'bot_calls',
+    body: input({ chat_id: Type.String(), text: messageText(4096) }),
+    output: message,
+    failures: ['CHAT_NOT_FOUND', 'BOT_BLOCKED'],
+  },
+
+  updates: {
+    summary: 'Read the updates of a bot; offset confirms those before it',
+    method: 'POST',
+    path: '/api/v1/bots/getUpdates',
+    caller: 'bot',
+    scope: 'messages:receive',
+    limit: 'bot_calls',
+    repeatable: true,
+    body: input({
+      offset: Type.Optional(
+        Type.Integer({
+          minimum: -1_000_000_000_000,
+          maximum: 1_000_000_000_000,
+          description: 'id of the first update to return; -n starts at the last n updates',
+        }),
+      ),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: '1 to 100, default 100' })),
+      timeout: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: 50, description: 'seconds to wait for a first update, default 0' }),
+      ),
+      allowed_updates: Type.Optional(allowedUpdates),
+    }),
+    bodyOptional: true,
+    output: Type.Object({ items: Type.Array(updateRecord) }),
+    verbatim: true,
+    failures: ['WEBHOOK_ACTIVE', 'OFFSET_IN_FUTURE', 'POLL_TERMINATED'],
+  },
 })

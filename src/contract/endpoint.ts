@@ -1,5 +1,5 @@
 import type { FailureCode } from './errors.js'
-import type { ObjectSchema, Properties, Schema, Static } from './schema.js'
+import { type ObjectSchema, type Properties, type Schema, type Static, Type } from './schema.js'
 
 /** Scopes of an application token (DECISIONS.md#scopes). */
 export const scopes = [
@@ -99,8 +99,43 @@ export interface Endpoint {
 /** Members that all console endpoints have in common. */
 export const byAccount = { caller: 'jwt', limit: 'console' } as const
 
-export function endpoint<const E extends Endpoint>(definition: E): E {
-  return definition
+/** What an endpoint has that its group defines without these members. */
+export interface Defaults {
+  readonly caller: 'operator'
+  readonly status: 200
+  readonly failures: readonly []
+}
+
+/** An endpoint as its group defines it: without its id, and where a default holds without the member. */
+type Definition = Omit<Endpoint, 'id' | keyof Defaults> & Partial<Pick<Endpoint, keyof Defaults>>
+
+type Complete<D, Id extends string> = D &
+  Omit<Defaults & (D extends { method: 'GET' } ? { readonly query: typeof noQuery } : unknown), keyof D> & {
+    readonly id: Id
+  }
+
+type Group<Name extends string, D> = { readonly [K in keyof D & string]: Complete<D[K], `${Name}.${K}`> }
+
+/** The default of a GET, which refuses every query member. */
+const noQuery = Type.Object({}, { additionalProperties: false })
+
+/** Completes the endpoints of a group, or of a part of it, by their ids and the defaults. */
+export function group<const Name extends string, const D extends Readonly<Record<string, Definition>>>(
+  name: Name,
+  definitions: D,
+): Group<Name, D> {
+  const complete = ([key, definition]: [string, Definition]) => [
+    key,
+    {
+      id: `${name}.${key}`,
+      caller: 'operator',
+      status: 200,
+      failures: [],
+      ...(definition.method === 'GET' ? { query: noQuery } : {}),
+      ...definition,
+    },
+  ]
+  return Object.fromEntries(Object.entries(definitions).map(complete)) as Group<Name, D>
 }
 
 type ParamsOf<E> = E extends { params: infer S extends Schema } ? Static<S> : unknown

@@ -1,4 +1,4 @@
-import { endpoint } from './endpoint.js'
+import { group } from './endpoint.js'
 import {
   fulfillmentCategories,
   input,
@@ -100,51 +100,47 @@ export type TemplateInput = Static<typeof templateInput>
 /** A template file (DECISIONS.md#template-files). */
 export const templateFile = input({ templates: Type.Array(templateInput, { minItems: 1 }) })
 
-export const list = endpoint({
-  id: 'templates.list',
-  summary: 'List the templates of the application',
-  method: 'GET',
-  path: '/api/v1/open-platform/vouchers/templates',
-  caller: 'token',
-  scope: 'vouchers:read',
-  limit: 'reads',
-  query: input({
-    ...pageQuery,
-    status: Type.Optional(oneOf(templateStatuses)),
-    external_template_id: Type.Optional(
-      Type.String({ pattern: EXTERNAL_TEMPLATE_ID, 'x-expected': '1 to 64 of A-Z a-z 0-9 . _ : -' }),
-    ),
-  }),
-  status: 200,
-  output: page(template),
-  failures: [],
-})
+export const templates = group('templates', {
+  list: {
+    summary: 'List the templates of the application',
+    method: 'GET',
+    path: '/api/v1/open-platform/vouchers/templates',
+    caller: 'token',
+    scope: 'vouchers:read',
+    limit: 'reads',
+    query: input({
+      ...pageQuery,
+      status: Type.Optional(oneOf(templateStatuses)),
+      external_template_id: Type.Optional(
+        Type.String({ pattern: EXTERNAL_TEMPLATE_ID, 'x-expected': '1 to 64 of A-Z a-z 0-9 . _ : -' }),
+      ),
+    }),
+    output: page(template),
+  },
 
-export const create = endpoint({
-  id: 'templates.create',
-  summary: 'Create a template as a draft',
-  method: 'POST',
-  path: '/api/v1/open-platform/vouchers/templates',
-  caller: 'token',
-  scope: 'vouchers:templates:write',
-  limit: 'template_writes',
-  body: templateInput,
-  status: 201,
-  output: template,
-  failures: ['EXTERNAL_TEMPLATE_ID_EXISTS'],
-})
+  create: {
+    summary: 'Create a template as a draft',
+    method: 'POST',
+    path: '/api/v1/open-platform/vouchers/templates',
+    caller: 'token',
+    scope: 'vouchers:templates:write',
+    limit: 'template_writes',
+    body: templateInput,
+    status: 201,
+    output: template,
+    failures: ['EXTERNAL_TEMPLATE_ID_EXISTS'],
+  },
 
-export const submit = endpoint({
-  id: 'templates.submit',
-  summary: 'Submit a draft or rejected template for review',
-  method: 'POST',
-  path: '/api/v1/open-platform/vouchers/templates/:templateId/submit',
-  caller: 'token',
-  scope: 'vouchers:templates:write',
-  limit: 'template_writes',
-  params: Type.Object({ templateId: Type.String() }),
-  ...noBody,
-  status: 200,
-  output: template,
-  failures: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT', 'EXTERNAL_TEMPLATE_ID_EXISTS'],
+  submit: {
+    summary: 'Submit a draft or rejected template for review',
+    method: 'POST',
+    path: '/api/v1/open-platform/vouchers/templates/:templateId/submit',
+    caller: 'token',
+    scope: 'vouchers:templates:write',
+    limit: 'template_writes',
+    params: Type.Object({ templateId: Type.String() }),
+    ...noBody,
+    output: template,
+    failures: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT', 'EXTERNAL_TEMPLATE_ID_EXISTS'],
+  },
 })

@@ -1,4 +1,4 @@
-import { byAccount, endpoint, scopes } from './endpoint.js'
+import { byAccount, group, scopes } from './endpoint.js'
 import { input, instant, noBody, nullable, oneOf, page, pageQuery, secret, text, withoutDuplicates } from './fields.js'
 import { type Static, Type } from './schema.js'
 
@@ -24,46 +24,43 @@ export type Token = Static<typeof token>
 export const createdToken = Type.Object({ ...record, token: Type.String({ description: 'shown once', ...secret }) })
 export type CreatedToken = Static<typeof createdToken>
 
-export const list = endpoint({
-  id: 'tokens.list',
-  summary: 'List the tokens of an application',
-  method: 'GET',
-  path: '/api/v1/open-platform/applications/:appId/tokens',
-  ...byAccount,
-  params: appId,
-  query: input(pageQuery),
-  status: 200,
-  output: page(token),
-  failures: ['APPLICATION_NOT_FOUND'],
-})
+export const tokens = group('tokens', {
+  list: {
+    summary: 'List the tokens of an application',
+    method: 'GET',
+    path: '/api/v1/open-platform/applications/:appId/tokens',
+    ...byAccount,
+    params: appId,
+    query: input(pageQuery),
+    output: page(token),
+    failures: ['APPLICATION_NOT_FOUND'],
+  },
 
-export const create = endpoint({
-  id: 'tokens.create',
-  summary: 'Create an application token; its full value is shown once',
-  method: 'POST',
-  path: '/api/v1/open-platform/applications/:appId/tokens',
-  ...byAccount,
-  params: appId,
-  body: input({
-    name: text(1, 100),
-    scopes: Type.Array(oneOf(scopes), { minItems: 1, maxItems: scopes.length, ...withoutDuplicates }),
-    expires_in_days: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 365 }))),
-  }),
-  status: 201,
-  output: createdToken,
-  evidence: { id: 'text', token: 'text' },
-  failures: ['APPLICATION_NOT_FOUND', 'TOKEN_LIMIT_REACHED'],
-})
+  create: {
+    summary: 'Create an application token; its full value is shown once',
+    method: 'POST',
+    path: '/api/v1/open-platform/applications/:appId/tokens',
+    ...byAccount,
+    params: appId,
+    body: input({
+      name: text(1, 100),
+      scopes: Type.Array(oneOf(scopes), { minItems: 1, maxItems: scopes.length, ...withoutDuplicates }),
+      expires_in_days: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 365 }))),
+    }),
+    status: 201,
+    output: createdToken,
+    evidence: { id: 'text', token: 'text' },
+    failures: ['APPLICATION_NOT_FOUND', 'TOKEN_LIMIT_REACHED'],
+  },
 
-export const revoke = endpoint({
-  id: 'tokens.revoke',
-  summary: 'Revoke a token',
-  method: 'DELETE',
-  path: '/api/v1/open-platform/applications/:appId/tokens/:tokenId',
-  ...byAccount,
-  params: appAndTokenId,
-  ...noBody,
-  status: 200,
-  output: token,
-  failures: ['APPLICATION_NOT_FOUND', 'TOKEN_NOT_FOUND'],
+  revoke: {
+    summary: 'Revoke a token',
+    method: 'DELETE',
+    path: '/api/v1/open-platform/applications/:appId/tokens/:tokenId',
+    ...byAccount,
+    params: appAndTokenId,
+    ...noBody,
+    output: token,
+    failures: ['APPLICATION_NOT_FOUND', 'TOKEN_NOT_FOUND'],
+  },
 })

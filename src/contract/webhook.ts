@@ -1,4 +1,4 @@
-import { byAccount, endpoint } from './endpoint.js'
+import { byAccount, group } from './endpoint.js'
 import { input, instant, nullable, oneOf, page, pageQuery, secret } from './fields.js'
 import { type Static, Type } from './schema.js'
 import { allowedUpdates, updateTypes } from './updates.js'
@@ -52,49 +52,7 @@ const setInput = input({
 })
 export type WebhookInput = Static<typeof setInput>
 
-export const set = endpoint({
-  id: 'webhook.set',
-  summary: 'Deliver the updates of a bot to a URL',
-  method: 'POST',
-  path: '/api/v1/bots/my/:botId/webhook',
-  ...byAccount,
-  params: botId,
-  body: setInput,
-  status: 200,
-  output: deliveryMode,
-  failures: ['WEBHOOK_URL_REFUSED', 'BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'POLLING_ACTIVE'],
-})
-
-export const setByBot = endpoint({
-  id: 'webhook.setByBot',
-  summary: 'Deliver the updates of the calling bot to a URL',
-  method: 'POST',
-  path: '/api/v1/bots/setWebhook',
-  caller: 'bot',
-  scope: 'messages:receive',
-  limit: 'bot_calls',
-  body: setInput,
-  status: 200,
-  output: deliveryMode,
-  failures: ['WEBHOOK_URL_REFUSED', 'POLLING_ACTIVE'],
-})
-
 const drop = { drop_pending_updates: Type.Optional(Type.Boolean()) }
-
-export const remove = endpoint({
-  id: 'webhook.delete',
-  summary: 'Delete the webhook of a bot; its updates can be polled from then on',
-  method: 'DELETE',
-  path: '/api/v1/bots/my/:botId/webhook',
-  ...byAccount,
-  params: botId,
-  query: input(drop),
-  body: input(drop),
-  bodyOptional: true,
-  status: 200,
-  output: deliveryMode,
-  failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
-})
 
 /** Response of getWebhookInfo. Includes the full URL, because every holder of the bot token may set the URL. */
 export const webhookInfo = Type.Object({
@@ -114,20 +72,6 @@ export const webhookInfo = Type.Object({
   platform_egress_ips: Type.Array(Type.String()),
 })
 export type WebhookInfo = Static<typeof webhookInfo>
-
-export const info = endpoint({
-  id: 'webhook.info',
-  summary: 'Read how the updates of the calling bot are delivered',
-  method: 'GET',
-  path: '/api/v1/bots/getWebhookInfo',
-  caller: 'bot',
-  scope: 'messages:receive',
-  limit: 'bot_calls',
-  query: input({}),
-  status: 200,
-  output: webhookInfo,
-  failures: [],
-})
 
 export const deliveryStatuses = ['pending', 'delivering', 'delivered', 'failed', 'dead_letter', 'cancelled'] as const
 
@@ -164,29 +108,73 @@ export const delivery = Type.Object({
 })
 export type Delivery = Static<typeof delivery>
 
-export const deliveries = endpoint({
-  id: 'webhook.deliveries',
-  summary: 'List the deliveries of a bot',
-  method: 'GET',
-  path: '/api/v1/bots/my/:botId/deliveries',
-  ...byAccount,
-  params: botId,
-  query: input({ ...pageQuery, status: Type.Optional(oneOf(deliveryStatuses)) }),
-  status: 200,
-  output: page(delivery),
-  failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
-})
+export const webhook = group('webhook', {
+  set: {
+    summary: 'Deliver the updates of a bot to a URL',
+    method: 'POST',
+    path: '/api/v1/bots/my/:botId/webhook',
+    ...byAccount,
+    params: botId,
+    body: setInput,
+    output: deliveryMode,
+    failures: ['WEBHOOK_URL_REFUSED', 'BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'POLLING_ACTIVE'],
+  },
 
-export const retry = endpoint({
-  id: 'webhook.retry',
-  summary: 'Retry a delivery immediately, by its delivery id or update_id',
-  method: 'POST',
-  path: '/api/v1/bots/my/:botId/deliveries/:deliveryId/retry',
-  ...byAccount,
-  params: Type.Object({ botId: Type.String(), deliveryId: Type.String() }),
-  body: input({ force: Type.Optional(Type.Boolean({ description: 'also retry a delivered update' })) }),
-  bodyOptional: true,
-  status: 200,
-  output: delivery,
-  failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'DELIVERY_NOT_FOUND', 'DELIVERY_NOT_RETRYABLE'],
+  setByBot: {
+    summary: 'Deliver the updates of the calling bot to a URL',
+    method: 'POST',
+    path: '/api/v1/bots/setWebhook',
+    caller: 'bot',
+    scope: 'messages:receive',
+    limit: 'bot_calls',
+    body: setInput,
+    output: deliveryMode,
+    failures: ['WEBHOOK_URL_REFUSED', 'POLLING_ACTIVE'],
+  },
+
+  delete: {
+    summary: 'Delete the webhook of a bot; its updates can be polled from then on',
+    method: 'DELETE',
+    path: '/api/v1/bots/my/:botId/webhook',
+    ...byAccount,
+    params: botId,
+    query: input(drop),
+    body: input(drop),
+    bodyOptional: true,
+    output: deliveryMode,
+    failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
+  },
+
+  info: {
+    summary: 'Read how the updates of the calling bot are delivered',
+    method: 'GET',
+    path: '/api/v1/bots/getWebhookInfo',
+    caller: 'bot',
+    scope: 'messages:receive',
+    limit: 'bot_calls',
+    output: webhookInfo,
+  },
+
+  deliveries: {
+    summary: 'List the deliveries of a bot',
+    method: 'GET',
+    path: '/api/v1/bots/my/:botId/deliveries',
+    ...byAccount,
+    params: botId,
+    query: input({ ...pageQuery, status: Type.Optional(oneOf(deliveryStatuses)) }),
+    output: page(delivery),
+    failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
+  },
+
+  retry: {
+    summary: 'Retry a delivery immediately, by its delivery id or update_id',
+    method: 'POST',
+    path: '/api/v1/bots/my/:botId/deliveries/:deliveryId/retry',
+    ...byAccount,
+    params: Type.Object({ botId: Type.String(), deliveryId: Type.String() }),
+    body: input({ force: Type.Optional(Type.Boolean({ description: 'also retry a delivered update' })) }),
+    bodyOptional: true,
+    output: delivery,
+    failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'DELIVERY_NOT_FOUND', 'DELIVERY_NOT_RETRYABLE'],
+  },
 })

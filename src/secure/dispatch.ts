@@ -1,5 +1,5 @@
+import { encodeBase64url } from '../values/base64url.js'
 import { IV_BYTES } from './aead.js'
-import { encodeBase64url } from './base64url.js'
 import { type ClientSession, originHeader, unwrapSuccess } from './client/negotiation.js'
 import { decodeBinary, type Envelope, open, seal } from './envelope.js'
 import { fail, failOuter, type SecureFailure } from './failure.js'

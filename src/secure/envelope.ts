@@ -1,6 +1,6 @@
+import { decodeBase64url, encodeBase64url } from '../values/base64url.js'
+import { asMembers, type Members } from '../values/json.js'
 import { decrypt, encrypt, IV_BYTES, TAG_BYTES } from './aead.js'
-import { decodeBase64url, encodeBase64url } from './base64url.js'
-import { asMembers, type Members } from './json.js'
 import { type Direction, PROTOCOL_VERSION, refuse, type SecureRefusal, SUITE } from './suite.js'
 
 /** Fields that form the additional data (AAD) of a message. A response repeats the fields of its request. */

@@ -1,6 +1,6 @@
+import { asMembers, type Members, parseJson } from '../values/json.js'
 import type { HttpRequest, HttpResponse, Send } from './http.js'
 import type { InnerPart } from './inner-request.js'
-import { asMembers, type Members, parseJson } from './json.js'
 import { type SecureCode, secureCodes } from './suite.js'
 
 /** Codes of failures that the client detects; servers never send them. */

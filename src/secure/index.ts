@@ -1,4 +1,4 @@
-export { decodeBase64url, encodeBase64url } from './base64url.js'
+export { decodeBase64url, encodeBase64url } from '../values/base64url.js'
 export type { SetTimer } from './client/deadline.js'
 export { encodeInnerRequest } from './client/inner-request.js'
 export type { ClientKeyPair } from './client/key.js'

@@ -1,4 +1,4 @@
-import { asMembers, decodeUtf8, parseJson } from './json.js'
+import { asMembers, decodeUtf8, parseJson } from '../values/json.js'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type InnerMethod = (typeof methods)[number]

@@ -1,5 +1,5 @@
+import { asMembers, decodeUtf8, parseJson } from '../values/json.js'
 import type { HttpResponse } from './http.js'
-import { asMembers, decodeUtf8, parseJson } from './json.js'
 
 const passing = ['content-type', 'retry-after', 'x-request-id', 'idempotent-replayed', 'ratelimit', 'ratelimit-policy']
 

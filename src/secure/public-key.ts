@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { decodeBase64url, encodeBase64url } from './base64url.js'
+import { decodeBase64url, encodeBase64url } from '../values/base64url.js'
 
 const POINT_BYTES = 65
 

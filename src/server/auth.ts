@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type CredentialKind, type Endpoint, isRuntime } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
-import { openPage } from '../contract/platform/platform.js'
+import { platformActivity } from '../contract/platform/activity.js'
 import { refuseRuntimeCall } from '../domain/application.js'
 import { refuseBotCall } from '../domain/bot/caller.js'
 import { hashToken, isWellFormedToken, tokenKind, tokenPrefixOf } from '../domain/tokens.js'
@@ -50,7 +50,7 @@ export function authenticate(
   if (endpoint.caller === 'operator' && deps.inspector?.usesSession(exchange)) {
     const refusal = deps.inspector.refuseSession(messageOf(exchange))
     // A page must not outlive its session by creating links for others.
-    if (refusal !== undefined || endpoint.id !== openPage.id) return refusal ?? OPERATOR
+    if (refusal !== undefined || endpoint.id !== platformActivity.openPage.id) return refusal ?? OPERATOR
   }
   const value = bearerOf(exchange)
   if (typeof value !== 'string') return value

@@ -2,10 +2,11 @@ import { expect, test } from 'vitest'
 import { createCall } from '../../src/client/call.js'
 import type { Transport, TransportRequest, TransportResponse } from '../../src/client/transport.js'
 import { TransportError } from '../../src/client/transport.js'
-import * as apps from '../../src/contract/apps.js'
-import * as platform from '../../src/contract/platform/platform.js'
-import * as templates from '../../src/contract/templates.js'
-import * as vouchers from '../../src/contract/vouchers.js'
+import { apps } from '../../src/contract/apps.js'
+import { platformActivity } from '../../src/contract/platform/activity.js'
+import { platform } from '../../src/contract/platform/platform.js'
+import { templates } from '../../src/contract/templates.js'
+import { vouchers } from '../../src/contract/vouchers.js'
 
 const token = `sop_${'a'.repeat(36)}`
 const credential = { type: 'redeem_code', value: 'ABCD' } as const
@@ -124,7 +125,7 @@ test('a redeem with a 429 returns outcomeUnknown true if an earlier attempt may 
 
 test('the client returns INVALID_INPUT for the path parameter ".." and sends nothing', async () => {
   const { requests, call } = recorder({})
-  expect(await call(vouchers.getRedemption, { redemptionId: '..' })).toMatchObject({
+  expect(await call(vouchers.redemption, { redemptionId: '..' })).toMatchObject({
     ok: false,
     code: 'INVALID_INPUT',
     status: 0,
@@ -169,5 +170,5 @@ test('the client throws an exception of its transport that is not a TransportErr
 
 test('the client throws TypeError for a streaming endpoint without createStream', async () => {
   const { call } = recorder({})
-  await expect(call(platform.requests, {})).rejects.toThrow(TypeError)
+  await expect(call(platformActivity.requests, {})).rejects.toThrow(TypeError)
 })

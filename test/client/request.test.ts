@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { buildRequest } from '../../src/client/prepare.js'
-import * as apps from '../../src/contract/apps.js'
-import * as templates from '../../src/contract/templates.js'
-import * as tokens from '../../src/contract/tokens.js'
-import * as vouchers from '../../src/contract/vouchers.js'
+import { apps } from '../../src/contract/apps.js'
+import { templates } from '../../src/contract/templates.js'
+import { tokens } from '../../src/contract/tokens.js'
+import { vouchers } from '../../src/contract/vouchers.js'
 import { anyCharacter } from '../support/any-character.js'
 
 test('buildRequest puts the input members of a POST endpoint in the body', () => {
@@ -53,7 +53,7 @@ test('buildRequest keeps unknown input members, so that the server can reject th
 test.each([undefined, null, '', '.', '..', '\ud800'])(
   'buildRequest names the path parameter whose value %j is invalid',
   (redemptionId) => {
-    expect(buildRequest(vouchers.getRedemption, { redemptionId })).toMatchObject({
+    expect(buildRequest(vouchers.redemption, { redemptionId })).toMatchObject({
       ok: false,
       details: { parameter: 'redemptionId' },
     })
@@ -63,7 +63,7 @@ test.each([undefined, null, '', '.', '..', '\ud800'])(
 test('buildRequest encodes any path parameter as exactly one segment of the URL path', () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter, minLength: 1 }), (redemptionId) => {
-      const built = buildRequest(vouchers.getRedemption, { redemptionId })
+      const built = buildRequest(vouchers.redemption, { redemptionId })
       if (!built.ok) return expect(['.', '..']).toContain(redemptionId)
       const { pathname, search, hash } = new URL(built.path, 'http://x')
       expect(search + hash).toBe('')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createStream } from '../../src/client/stream.js'
-import { requests } from '../../src/contract/platform/platform.js'
+import { platformActivity } from '../../src/contract/platform/activity.js'
 import { closedPort } from '../support/closed-port.js'
 import { rawServer } from '../support/listen.js'
 
@@ -22,7 +22,7 @@ test('a stream yields one document per line wherever the network splits the byte
     for (const byte of bytes) socket.write(chunk(Buffer.from([byte])))
     socket.end('0\r\n\r\n')
   })
-  const result = await createStream(server.baseUrl, { token: 'opk_x' })(requests, {})
+  const result = await createStream(server.baseUrl, { token: 'opk_x' })(platformActivity.requests, {})
   expect(result).toMatchObject({ ok: true, status: 200, requestId: 'req_1' })
   if (!result.ok) return expect.unreachable()
   expect(await collect(result.data)).toEqual([{ path: 'é' }, { path: null }, { path: 'last' }])
@@ -40,7 +40,7 @@ test('a stream yields documents while it is open and closes the connection on `b
     socket.write(head)
     socket.write(chunk(Buffer.from('{"path":"a"}\n')))
   })
-  const result = await createStream(server.baseUrl)(requests, { follow: 'true' }, { timeoutMs: 5000 })
+  const result = await createStream(server.baseUrl)(platformActivity.requests, { follow: 'true' }, { timeoutMs: 5000 })
   if (!result.ok) return expect.unreachable()
   for await (const entry of result.data) {
     expect(entry).toEqual({ path: 'a' })
@@ -55,7 +55,11 @@ test('an open stream throws `aborted` when its signal fires', async () => {
     socket.write(head)
     socket.write(chunk(Buffer.from('{"path":"a"}\n')))
   })
-  const result = await createStream(server.baseUrl)(requests, { follow: 'true' }, { signal: controller.signal })
+  const result = await createStream(server.baseUrl)(
+    platformActivity.requests,
+    { follow: 'true' },
+    { signal: controller.signal },
+  )
   if (!result.ok) return expect.unreachable()
   const entries = result.data[Symbol.asyncIterator]()
   await entries.next()
@@ -68,7 +72,7 @@ test('a stream throws `lost` if the chunked response ends without its last chunk
     socket.write(head)
     socket.end(chunk(Buffer.from('{"path":"a"}\n')))
   })
-  const result = await createStream(server.baseUrl)(requests, {})
+  const result = await createStream(server.baseUrl)(platformActivity.requests, {})
   if (!result.ok) return expect.unreachable()
   await expect(collect(result.data)).rejects.toMatchObject({ name: 'TransportError', kind: 'lost' })
 })
@@ -80,7 +84,7 @@ async function errorOf(line: string): Promise<unknown> {
     socket.write(chunk(Buffer.from('{"path":"a"}\n')))
     socket.end(Buffer.concat([chunk(Buffer.from(line)), Buffer.from('0\r\n\r\n')]))
   })
-  const result = await createStream(server.baseUrl, { token: 'opk_0123456789' })(requests, {})
+  const result = await createStream(server.baseUrl, { token: 'opk_0123456789' })(platformActivity.requests, {})
   if (!result.ok) return expect.unreachable()
   return collect(result.data).catch((error: unknown) => error)
 }
@@ -111,13 +115,17 @@ const trickling = () =>
   })
 
 test('a stream without follow ends with `timeout` if the response is not complete in time', async () => {
-  const result = await createStream((await trickling()).baseUrl)(requests, {}, { timeoutMs: 50 })
+  const result = await createStream((await trickling()).baseUrl)(platformActivity.requests, {}, { timeoutMs: 50 })
   if (!result.ok) return expect.unreachable()
   await expect(collect(result.data)).rejects.toMatchObject({ kind: 'timeout' })
 })
 
 test('a stream with follow stays open after its time limit once the head has arrived', async () => {
-  const result = await createStream((await trickling()).baseUrl)(requests, { follow: 'true' }, { timeoutMs: 50 })
+  const result = await createStream((await trickling()).baseUrl)(
+    platformActivity.requests,
+    { follow: 'true' },
+    { timeoutMs: 50 },
+  )
   if (!result.ok) return expect.unreachable()
   // At least 95 ms pass between the first and the last of them.
   let documents = 0
@@ -130,7 +138,7 @@ test('a stream request returns a failure with the error code of a 401 response',
   const server = await rawServer((socket) =>
     socket.end(`HTTP/1.1 401 No\r\nContent-Length: ${body.length}\r\n\r\n${body}`),
   )
-  expect(await createStream(server.baseUrl)(requests, {})).toMatchObject({
+  expect(await createStream(server.baseUrl)(platformActivity.requests, {})).toMatchObject({
     ok: false,
     code: 'TOKEN_INVALID',
     status: 401,
@@ -139,9 +147,9 @@ test('a stream request returns a failure with the error code of a 401 response',
 
 test('a stream request returns NETWORK_ERROR without a connection and TIMEOUT without a response', async () => {
   const stream = createStream(`http://127.0.0.1:${await closedPort()}`)
-  expect(await stream(requests, {})).toMatchObject({ ok: false, code: 'NETWORK_ERROR', status: 0 })
+  expect(await stream(platformActivity.requests, {})).toMatchObject({ ok: false, code: 'NETWORK_ERROR', status: 0 })
   const silent = await rawServer(() => {})
-  expect(await createStream(silent.baseUrl)(requests, {}, { timeoutMs: 50 })).toMatchObject({
+  expect(await createStream(silent.baseUrl)(platformActivity.requests, {}, { timeoutMs: 50 })).toMatchObject({
     ok: false,
     code: 'TIMEOUT',
   })

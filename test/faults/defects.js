@@ -228,7 +228,7 @@ export const defects = [
   },
   {
     name: 'base64url with padding and other characters is accepted',
-    file: 'src/secure/base64url.ts',
+    file: 'src/values/base64url.ts',
     from: "return bytes.toString('base64url') === text ? bytes : undefined",
     to: 'return bytes',
     tests: ['test/secure/tamper.test.ts', 'test/secure/server.test.ts'],
@@ -748,7 +748,7 @@ export const defects = [
   {
     name: 'the session of a page creates further links',
     file: 'src/server/auth.ts',
-    from: 'refusal !== undefined || endpoint.id !== openPage.id',
+    from: 'refusal !== undefined || endpoint.id !== platformActivity.openPage.id',
     to: 'refusal !== undefined || endpoint.id.length > 0',
     tests: ['test/server/page.test.ts'],
     match: 'no further link',

@@ -288,7 +288,7 @@ export const equivalents = {
       reason: 'Number.isInteger alone refuses everything but integers; only the types need the rest',
     },
   ],
-  'src/secure/json.ts': [
+  'src/values/json.ts': [
     {
       from: '} catch {',
       to: '} catch {}',

@@ -21,8 +21,8 @@ export const portions = [
   },
   {
     name: 'secure',
-    sources: ['src/secure', 'src/secure/client', 'src/secure/server'],
-    tests: ['test/secure/**/*.test.ts'],
+    sources: ['src/secure', 'src/secure/client', 'src/secure/server', 'src/values'],
+    tests: ['test/secure/**/*.test.ts', 'test/values/*.test.ts'],
   },
   {
     name: 'store',

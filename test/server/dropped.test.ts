@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
-import type { RequestLogEntry } from '../../src/contract/platform/platform.js'
+import type { RequestLogEntry } from '../../src/contract/platform/activity.js'
 import { bearerLine, getBytes, RawConnection } from '../support/server/raw.js'
 import { liveServer } from '../support/server/server.js'
 import { codeOf, newTenant } from '../support/server/tenant.js'

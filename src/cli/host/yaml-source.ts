@@ -1,6 +1,6 @@
 import { closest } from '../../contract/values/closest.js'
 import { type Path, type Place, type Yaml, YamlDocument } from '../../files/yaml-document.js'
-import { asMembers, type Members } from '../../secure/json.js'
+import { asMembers, type Members } from '../../values/json.js'
 
 export interface Problem extends Place {
   readonly message: string

@@ -1,4 +1,4 @@
-import { asMembers } from '../../secure/json.js'
+import { asMembers } from '../../values/json.js'
 import { type Failure, fail } from '../failure.js'
 
 export interface List {

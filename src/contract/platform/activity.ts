@@ -1,11 +1,26 @@
-import { endpoint } from '../endpoint.js'
-import { input, instant, nullable, oneOf } from '../fields.js'
+import { group } from '../endpoint.js'
+import { input, instant, noBody, nullable, oneOf, secret } from '../fields.js'
 import { type Static, Type } from '../schema.js'
-import { requestLogEntry } from './platform.js'
 
 // What a server does, as it happens (DECISIONS.md#activity).
 
 export { CAPTURED_BYTES_MAX, HIDDEN } from './captured.js'
+
+/** One line of the request log, without query, body and headers of the request. */
+export const requestLogEntry = Type.Object({
+  time: instant,
+  request_id: Type.String(),
+  endpoint: nullable(Type.String({ description: 'contract id, null outside the routes' })),
+  method: Type.String(),
+  path: nullable(Type.String({ description: 'the route with its parameters by name' })),
+  status: Type.Integer(),
+  code: nullable(Type.String({ description: 'failure code' })),
+  application_id: nullable(Type.String()),
+  voucher_id: nullable(Type.String()),
+  replayed: Type.Boolean(),
+  duration_ms: Type.Number(),
+})
+export type RequestLogEntry = Static<typeof requestLogEntry>
 
 const headers = Type.Array(
   Type.Unsafe<[name: string, value: string]>({
@@ -69,15 +84,36 @@ export type StateChange = Extract<ActivityLine, { kind: 'state' }>['what']
 
 const flag = Type.Optional(oneOf(['true', 'false']))
 
-export const activity = endpoint({
-  id: 'platform.activity',
-  summary: 'Read requests, deliveries and changes as NDJSON; follow=true keeps it open, bodies=true adds exchanges',
-  method: 'GET',
-  path: '/_platform/v1/activity',
-  caller: 'operator',
-  query: input({ follow: flag, bodies: flag }),
-  status: 200,
-  output: activityLine,
-  streams: true,
-  failures: [],
+export const platformActivity = group('platform', {
+  requests: {
+    summary: 'Read the request log as NDJSON; follow=true keeps it open',
+    method: 'GET',
+    path: '/_platform/v1/requests',
+    query: input({ follow: Type.Optional(oneOf(['true', 'false'])) }),
+    output: requestLogEntry,
+    streams: true,
+  },
+
+  openPage: {
+    summary: 'Create a link that opens the page of this server once',
+    method: 'POST',
+    path: '/_platform/v1/page-tickets',
+    repeatable: true,
+    ...noBody,
+    output: Type.Object({
+      url: Type.String({ description: 'the one-time secret is in the fragment', ...secret }),
+      expires_at: instant,
+    }),
+    evidence: { url: 'text' },
+    failures: ['PAGE_OFF'],
+  },
+
+  activity: {
+    summary: 'Read requests, deliveries and changes as NDJSON; follow=true keeps it open, bodies=true adds exchanges',
+    method: 'GET',
+    path: '/_platform/v1/activity',
+    query: input({ follow: flag, bodies: flag }),
+    output: activityLine,
+    streams: true,
+  },
 })

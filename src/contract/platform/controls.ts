@@ -1,4 +1,4 @@
-import { endpoint } from '../endpoint.js'
+import { group } from '../endpoint.js'
 import { input, instant, instantInput, noBody, nullable, oneOf } from '../fields.js'
 import { type Static, Type } from '../schema.js'
 
@@ -8,42 +8,6 @@ import { type Static, Type } from '../schema.js'
 const ADVANCE_SECONDS_MAX = 3_153_600_000
 
 const clock = Type.Object({ now: instant, test_clock: Type.Boolean() })
-
-export const getClock = endpoint({
-  id: 'platform.getClock',
-  summary: 'Read the test clock',
-  method: 'GET',
-  path: '/_platform/v1/clock',
-  caller: 'operator',
-  query: input({}),
-  status: 200,
-  output: clock,
-  failures: ['TEST_CLOCK_OFF'],
-})
-
-export const setClock = endpoint({
-  id: 'platform.setClock',
-  summary: 'Set the test clock; it only moves forward',
-  method: 'PUT',
-  path: '/_platform/v1/clock',
-  caller: 'operator',
-  body: input({ now: instantInput }),
-  status: 200,
-  output: clock,
-  failures: ['TEST_CLOCK_OFF'],
-})
-
-export const advanceClock = endpoint({
-  id: 'platform.advanceClock',
-  summary: 'Advance the test clock',
-  method: 'POST',
-  path: '/_platform/v1/clock/advance',
-  caller: 'operator',
-  body: input({ seconds: Type.Number({ minimum: 0, maximum: ADVANCE_SECONDS_MAX }) }),
-  status: 200,
-  output: clock,
-  failures: ['TEST_CLOCK_OFF'],
-})
 
 export const forecast = Type.Object({
   now: instant,
@@ -55,21 +19,6 @@ export const forecast = Type.Object({
   complete: Type.Boolean({ description: 'false if there is too much to count, so that more may happen' }),
 })
 export type Forecast = Static<typeof forecast>
-
-export const forecastClock = endpoint({
-  id: 'platform.forecast',
-  summary: 'Count what happens if the test clock is advanced',
-  method: 'GET',
-  path: '/_platform/v1/clock/forecast',
-  caller: 'operator',
-  query: input({
-    until: Type.Optional(instantInput),
-    seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: ADVANCE_SECONDS_MAX, description: 'instead of until' })),
-  }),
-  status: 200,
-  output: forecast,
-  failures: ['TEST_CLOCK_OFF'],
-})
 
 export const faultKinds = ['drop_response', 'delay', 'error'] as const
 
@@ -87,65 +36,6 @@ export type Fault = Static<typeof fault>
 /** Maximum number of calls that one fault affects. */
 export const FAULT_TIMES_MAX = 1_000_000
 export const FAULT_DELAY_MS_MAX = 60_000
-
-export const faults = endpoint({
-  id: 'platform.faults',
-  summary: 'List faults, oldest first',
-  method: 'GET',
-  path: '/_platform/v1/faults',
-  caller: 'operator',
-  query: input({}),
-  status: 200,
-  output: Type.Object({ items: Type.Array(fault) }),
-  failures: [],
-})
-
-export const addFault = endpoint({
-  id: 'platform.addFault',
-  summary: 'Inject a fault into the next calls of an endpoint, or into a share of them',
-  method: 'POST',
-  path: '/_platform/v1/faults',
-  caller: 'operator',
-  body: input({
-    endpoint: Type.String({ description: 'a contract id such as vouchers.redeem' }),
-    kind: oneOf(faultKinds),
-    times: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: FAULT_TIMES_MAX, description: 'required without a rate' }),
-    ),
-    rate: Type.Optional(
-      Type.Number({ exclusiveMinimum: 0, maximum: 1, 'x-expected': 'a number above 0 and up to 1, such as 0.05' }),
-    ),
-    delay_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: FAULT_DELAY_MS_MAX })),
-  }),
-  status: 200,
-  output: fault,
-  failures: [],
-})
-
-export const removeFault = endpoint({
-  id: 'platform.removeFault',
-  summary: 'Remove a fault',
-  method: 'DELETE',
-  path: '/_platform/v1/faults/:faultId',
-  caller: 'operator',
-  params: Type.Object({ faultId: Type.String() }),
-  ...noBody,
-  status: 200,
-  output: fault,
-  failures: ['FAULT_NOT_FOUND'],
-})
-
-export const clearFaults = endpoint({
-  id: 'platform.clearFaults',
-  summary: 'Remove all faults',
-  method: 'DELETE',
-  path: '/_platform/v1/faults',
-  caller: 'operator',
-  ...noBody,
-  status: 200,
-  output: Type.Object({ removed: Type.Integer() }),
-  failures: [],
-})
 
 export const snapshot = Type.Object({
   name: Type.String(),
@@ -165,65 +55,136 @@ const snapshotName = Type.Object({
 /** A call that replaces the state. `shared` permits it for a database that other servers may use. */
 const replacing = {
   method: 'POST',
-  caller: 'operator',
   body: input({ shared: Type.Optional(Type.Boolean()) }),
   bodyOptional: true,
-  status: 200,
 } as const
 
-export const snapshots = endpoint({
-  id: 'platform.snapshots',
-  summary: 'List snapshots, oldest first',
-  method: 'GET',
-  path: '/_platform/v1/snapshots',
-  caller: 'operator',
-  query: input({}),
-  status: 200,
-  output: Type.Object({ items: Type.Array(snapshot) }),
-  failures: ['RESET_NOT_ALLOWED', 'SNAPSHOTS_DAMAGED'],
-})
+export const platformControls = group('platform', {
+  getClock: {
+    summary: 'Read the test clock',
+    method: 'GET',
+    path: '/_platform/v1/clock',
+    output: clock,
+    failures: ['TEST_CLOCK_OFF'],
+  },
 
-export const saveSnapshot = endpoint({
-  id: 'platform.saveSnapshot',
-  summary: 'Save the state of the server; replaces a snapshot of the same name',
-  method: 'PUT',
-  path: '/_platform/v1/snapshots/:name',
-  caller: 'operator',
-  params: snapshotName,
-  ...noBody,
-  status: 200,
-  output: snapshot,
-  failures: ['RESET_NOT_ALLOWED', 'SNAPSHOTS_DAMAGED'],
-})
+  setClock: {
+    summary: 'Set the test clock; it only moves forward',
+    method: 'PUT',
+    path: '/_platform/v1/clock',
+    body: input({ now: instantInput }),
+    output: clock,
+    failures: ['TEST_CLOCK_OFF'],
+  },
 
-export const restoreSnapshot = endpoint({
-  ...replacing,
-  id: 'platform.restoreSnapshot',
-  summary: 'Return the server to a snapshot',
-  path: '/_platform/v1/snapshots/:name/restore',
-  params: snapshotName,
-  output: snapshot,
-  failures: ['RESET_NOT_ALLOWED', 'DATABASE_SHARED', 'SNAPSHOT_NOT_FOUND', 'SNAPSHOT_OUTDATED', 'SNAPSHOTS_DAMAGED'],
-})
+  advanceClock: {
+    summary: 'Advance the test clock',
+    method: 'POST',
+    path: '/_platform/v1/clock/advance',
+    body: input({ seconds: Type.Number({ minimum: 0, maximum: ADVANCE_SECONDS_MAX }) }),
+    output: clock,
+    failures: ['TEST_CLOCK_OFF'],
+  },
 
-export const removeSnapshot = endpoint({
-  id: 'platform.removeSnapshot',
-  summary: 'Remove a snapshot',
-  method: 'DELETE',
-  path: '/_platform/v1/snapshots/:name',
-  caller: 'operator',
-  params: snapshotName,
-  ...noBody,
-  status: 200,
-  output: snapshot,
-  failures: ['RESET_NOT_ALLOWED', 'SNAPSHOT_NOT_FOUND', 'SNAPSHOTS_DAMAGED'],
-})
+  forecast: {
+    summary: 'Count what happens if the test clock is advanced',
+    method: 'GET',
+    path: '/_platform/v1/clock/forecast',
+    query: input({
+      until: Type.Optional(instantInput),
+      seconds: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: ADVANCE_SECONDS_MAX, description: 'instead of until' }),
+      ),
+    }),
+    output: forecast,
+    failures: ['TEST_CLOCK_OFF'],
+  },
 
-export const reset = endpoint({
-  ...replacing,
-  id: 'platform.reset',
-  summary: 'Return the server to the state of its start',
-  path: '/_platform/v1/reset',
-  output: Type.Object({ now: instant }),
-  failures: ['RESET_NOT_ALLOWED', 'DATABASE_SHARED'],
+  faults: {
+    summary: 'List faults, oldest first',
+    method: 'GET',
+    path: '/_platform/v1/faults',
+    output: Type.Object({ items: Type.Array(fault) }),
+  },
+
+  addFault: {
+    summary: 'Inject a fault into the next calls of an endpoint, or into a share of them',
+    method: 'POST',
+    path: '/_platform/v1/faults',
+    body: input({
+      endpoint: Type.String({ description: 'a contract id such as vouchers.redeem' }),
+      kind: oneOf(faultKinds),
+      times: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: FAULT_TIMES_MAX, description: 'required without a rate' }),
+      ),
+      rate: Type.Optional(
+        Type.Number({ exclusiveMinimum: 0, maximum: 1, 'x-expected': 'a number above 0 and up to 1, such as 0.05' }),
+      ),
+      delay_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: FAULT_DELAY_MS_MAX })),
+    }),
+    output: fault,
+  },
+
+  removeFault: {
+    summary: 'Remove a fault',
+    method: 'DELETE',
+    path: '/_platform/v1/faults/:faultId',
+    params: Type.Object({ faultId: Type.String() }),
+    ...noBody,
+    output: fault,
+    failures: ['FAULT_NOT_FOUND'],
+  },
+
+  clearFaults: {
+    summary: 'Remove all faults',
+    method: 'DELETE',
+    path: '/_platform/v1/faults',
+    ...noBody,
+    output: Type.Object({ removed: Type.Integer() }),
+  },
+
+  snapshots: {
+    summary: 'List snapshots, oldest first',
+    method: 'GET',
+    path: '/_platform/v1/snapshots',
+    output: Type.Object({ items: Type.Array(snapshot) }),
+    failures: ['RESET_NOT_ALLOWED', 'SNAPSHOTS_DAMAGED'],
+  },
+
+  saveSnapshot: {
+    summary: 'Save the state of the server; replaces a snapshot of the same name',
+    method: 'PUT',
+    path: '/_platform/v1/snapshots/:name',
+    params: snapshotName,
+    ...noBody,
+    output: snapshot,
+    failures: ['RESET_NOT_ALLOWED', 'SNAPSHOTS_DAMAGED'],
+  },
+
+  restoreSnapshot: {
+    ...replacing,
+    summary: 'Return the server to a snapshot',
+    path: '/_platform/v1/snapshots/:name/restore',
+    params: snapshotName,
+    output: snapshot,
+    failures: ['RESET_NOT_ALLOWED', 'DATABASE_SHARED', 'SNAPSHOT_NOT_FOUND', 'SNAPSHOT_OUTDATED', 'SNAPSHOTS_DAMAGED'],
+  },
+
+  removeSnapshot: {
+    summary: 'Remove a snapshot',
+    method: 'DELETE',
+    path: '/_platform/v1/snapshots/:name',
+    params: snapshotName,
+    ...noBody,
+    output: snapshot,
+    failures: ['RESET_NOT_ALLOWED', 'SNAPSHOT_NOT_FOUND', 'SNAPSHOTS_DAMAGED'],
+  },
+
+  reset: {
+    ...replacing,
+    summary: 'Return the server to the state of its start',
+    path: '/_platform/v1/reset',
+    output: Type.Object({ now: instant }),
+    failures: ['RESET_NOT_ALLOWED', 'DATABASE_SHARED'],
+  },
 })

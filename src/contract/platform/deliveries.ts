@@ -1,4 +1,4 @@
-import { endpoint } from '../endpoint.js'
+import { group } from '../endpoint.js'
 import { input, instant, nullable, oneOf, page, pageQuery } from '../fields.js'
 import { type Static, Type } from '../schema.js'
 import { delivery, deliveryStatuses } from '../webhook.js'
@@ -111,50 +111,47 @@ const deliveryReplay = Type.Object({
 })
 export type DeliveryReplay = Static<typeof deliveryReplay>
 
-const byOperator = { caller: 'operator', status: 200 } as const
 const deliveryId = Type.Object({ deliveryId: Type.String() })
 
-export const deliveries = endpoint({
-  ...byOperator,
-  id: 'platform.deliveries',
-  summary: 'List the deliveries of all bots',
-  method: 'GET',
-  path: '/_platform/v1/deliveries',
-  query: input({ ...pageQuery, status: Type.Optional(oneOf(deliveryStatuses)), bot_id: Type.Optional(Type.String()) }),
-  output: page(delivery),
-  failures: [],
-})
+export const platformDeliveries = group('platform', {
+  deliveries: {
+    summary: 'List the deliveries of all bots',
+    method: 'GET',
+    path: '/_platform/v1/deliveries',
+    query: input({
+      ...pageQuery,
+      status: Type.Optional(oneOf(deliveryStatuses)),
+      bot_id: Type.Optional(Type.String()),
+    }),
+    output: page(delivery),
+  },
 
-export const showDelivery = endpoint({
-  ...byOperator,
-  id: 'platform.delivery',
-  summary: 'Show a delivery with its signature, schedule and responses',
-  method: 'GET',
-  path: '/_platform/v1/deliveries/:deliveryId',
-  params: deliveryId,
-  query: input({}),
-  output: deliveryDetail,
-  failures: ['DELIVERY_NOT_FOUND'],
-})
+  delivery: {
+    summary: 'Show a delivery with its signature, schedule and responses',
+    method: 'GET',
+    path: '/_platform/v1/deliveries/:deliveryId',
+    params: deliveryId,
+    output: deliveryDetail,
+    failures: ['DELIVERY_NOT_FOUND'],
+  },
 
-export const replayDelivery = endpoint({
-  ...byOperator,
-  id: 'platform.replayDelivery',
-  summary: 'Send a delivery once more without changing its state',
-  method: 'POST',
-  path: '/_platform/v1/deliveries/:deliveryId/replay',
-  params: deliveryId,
-  body: input({
-    mode: oneOf(replayModes),
-    body: Type.Optional(
-      Type.String({
-        pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$',
-        maxLength: Math.ceil(REPLAY_BYTES_MAX / 3) * 4,
-        'x-expected': 'base64 of at most 1 MiB, with padding',
-      }),
-    ),
-  }),
-  bodyBytesMax: Math.ceil(REPLAY_BYTES_MAX / 3) * 4 + 1024,
-  output: deliveryReplay,
-  failures: ['DELIVERY_NOT_FOUND', 'DELIVERY_NOT_REPLAYABLE', 'RATE_LIMITED'],
+  replayDelivery: {
+    summary: 'Send a delivery once more without changing its state',
+    method: 'POST',
+    path: '/_platform/v1/deliveries/:deliveryId/replay',
+    params: deliveryId,
+    body: input({
+      mode: oneOf(replayModes),
+      body: Type.Optional(
+        Type.String({
+          pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$',
+          maxLength: Math.ceil(REPLAY_BYTES_MAX / 3) * 4,
+          'x-expected': 'base64 of at most 1 MiB, with padding',
+        }),
+      ),
+    }),
+    bodyBytesMax: Math.ceil(REPLAY_BYTES_MAX / 3) * 4 + 1024,
+    output: deliveryReplay,
+    failures: ['DELIVERY_NOT_FOUND', 'DELIVERY_NOT_REPLAYABLE', 'RATE_LIMITED'],
+  },
 })

@@ -1,7 +1,7 @@
 import { application } from '../apps.js'
 import { bot } from '../bots.js'
 import { chat, chatTypes, message, transcriptMessage } from '../chats.js'
-import { endpoint } from '../endpoint.js'
+import { group } from '../endpoint.js'
 import {
   input,
   instant,
@@ -23,7 +23,7 @@ import { update } from '../updates.js'
 // The operator API: not part of the specification, and absent unless switched on (DECISIONS.md#operator-api).
 
 /** Members that the endpoints for decisions of the operator have in common. */
-const decision = { method: 'POST', caller: 'operator', status: 200 } as const
+const decision = { method: 'POST' } as const
 const overTemplate = {
   ...decision,
   params: Type.Object({ templateId: Type.String() }),
@@ -45,23 +45,6 @@ const overChat = { ...decision, params: chatId, output: chat, failures: ['CHAT_N
 export const TOTALS_BUCKETS_MAX = 366
 const TOTALS_SECONDS_MAX = 3_153_600_000
 
-export const issueAccountToken = endpoint({
-  id: 'platform.issueAccountToken',
-  summary: 'Make an account JWT',
-  method: 'POST',
-  path: '/_platform/v1/accounts/:accountId/token',
-  caller: 'operator',
-  params: Type.Object({
-    accountId: Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$', 'x-expected': '1 to 64 of A-Z a-z 0-9 . _ -' }),
-  }),
-  body: input({ expires_in_seconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 31_536_000 })) }),
-  bodyOptional: true,
-  status: 200,
-  output: Type.Object({ jwt: Type.String(secret), expires_at: instant }),
-  evidence: { jwt: 'text' },
-  failures: [],
-})
-
 export const review = Type.Object({
   kind: oneOf(['template', 'bot']),
   id: Type.String(),
@@ -72,89 +55,11 @@ export const review = Type.Object({
 })
 export type Review = Static<typeof review>
 
-export const reviews = endpoint({
-  id: 'platform.reviews',
-  summary: 'List templates and bots that wait for review',
-  method: 'GET',
-  path: '/_platform/v1/reviews',
-  caller: 'operator',
-  query: input({ kind: Type.Optional(oneOf(['template', 'bot'])) }),
-  status: 200,
-  output: Type.Object({ items: Type.Array(review) }),
-  failures: [],
-})
-
-export const approveTemplate = endpoint({
-  ...overTemplate,
-  id: 'platform.approveTemplate',
-  summary: 'Approve a template under review',
-  path: '/_platform/v1/templates/:templateId/approve',
-  ...noBody,
-})
-
-export const rejectTemplate = endpoint({
-  ...overTemplate,
-  id: 'platform.rejectTemplate',
-  summary: 'Reject a template under review',
-  path: '/_platform/v1/templates/:templateId/reject',
-  body: input({
-    code: Type.String({
-      pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$',
-      'x-expected': 'a word of at most 64 letters, digits and _',
-    }),
-    reason: text(1, 200),
-  }),
-})
-
-export const suspendApp = endpoint({
-  ...overApp,
-  id: 'platform.suspendApp',
-  summary: 'Suspend an application',
-  path: '/_platform/v1/applications/:appId/suspend',
-  ...noBody,
-})
-
-export const reinstateApp = endpoint({
-  ...overApp,
-  id: 'platform.reinstateApp',
-  summary: 'End the suspension of an application',
-  path: '/_platform/v1/applications/:appId/reinstate',
-  ...noBody,
-})
-
-export const applications = endpoint({
-  id: 'platform.applications',
-  summary: 'List the applications of all accounts',
-  method: 'GET',
-  path: '/_platform/v1/applications',
-  caller: 'operator',
-  query: input(pageQuery),
-  status: 200,
-  output: page(application),
-  failures: [],
-})
-
 export const listedTemplate = Type.Object({
   ...template.properties,
   applicationName: nullable(Type.String()),
 })
 export type ListedTemplate = Static<typeof listedTemplate>
-
-export const templates = endpoint({
-  id: 'platform.templates',
-  summary: 'List the templates of all applications, with issued vouchers and quota',
-  method: 'GET',
-  path: '/_platform/v1/templates',
-  caller: 'operator',
-  query: input({
-    ...pageQuery,
-    status: Type.Optional(oneOf(templateStatuses)),
-    application_id: Type.Optional(Type.String()),
-  }),
-  status: 200,
-  output: page(listedTemplate),
-  failures: [],
-})
 
 export const totals = Type.Object({
   until: instant,
@@ -170,150 +75,7 @@ export const totals = Type.Object({
 })
 export type Totals = Static<typeof totals>
 
-export const countTotals = endpoint({
-  id: 'platform.totals',
-  summary: 'Count issued and redeemed vouchers over time',
-  method: 'GET',
-  path: '/_platform/v1/totals',
-  caller: 'operator',
-  query: input({
-    from: Type.Optional(instantInput),
-    seconds: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: TOTALS_SECONDS_MAX, description: 'instead of from; default 86400' }),
-    ),
-    until: Type.Optional(instantInput),
-    buckets: Type.Optional(Type.Integer({ minimum: 1, maximum: TOTALS_BUCKETS_MAX, description: 'default 24' })),
-  }),
-  status: 200,
-  output: totals,
-  failures: [],
-})
-
-export const setAppFeatures = endpoint({
-  ...overApp,
-  id: 'platform.setAppFeatures',
-  summary: 'Set the features of an application',
-  method: 'PUT',
-  path: '/_platform/v1/applications/:appId/features',
-  body: input({ features: Type.Array(oneOf(['vouchers']), { maxItems: 1 }) }),
-})
-
-export const approveBot = endpoint({
-  ...overBot,
-  id: 'platform.approveBot',
-  summary: 'Approve a bot: it becomes active',
-  path: '/_platform/v1/bots/:botId/approve',
-  ...noBody,
-})
-
-export const rejectBot = endpoint({
-  ...overBot,
-  id: 'platform.rejectBot',
-  summary: 'Reject a bot; its owner may apply again',
-  path: '/_platform/v1/bots/:botId/reject',
-  body: input({ note: text(1, 200) }),
-})
-
-export const disableBot = endpoint({
-  ...overBot,
-  id: 'platform.disableBot',
-  summary: 'Disable an approved bot',
-  path: '/_platform/v1/bots/:botId/disable',
-  ...noBody,
-})
-
-export const enableBot = endpoint({
-  ...overBot,
-  id: 'platform.enableBot',
-  summary: 'Enable a disabled bot',
-  path: '/_platform/v1/bots/:botId/enable',
-  ...noBody,
-})
-
 export const platformUpdateTypes = ['friend_request', 'inline_query', 'ping'] as const
-
-export const addUpdate = endpoint({
-  id: 'platform.addUpdate',
-  summary: 'Create a friend_request, inline_query or ping update for a bot',
-  method: 'POST',
-  path: '/_platform/v1/bots/:botId/updates',
-  caller: 'operator',
-  params: botId,
-  body: input({
-    type: oneOf(platformUpdateTypes),
-    payload: Type.Optional(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })),
-  }),
-  status: 200,
-  output: update,
-  verbatim: true,
-  failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_STATE_CONFLICT'],
-})
-
-export const createChat = endpoint({
-  id: 'platform.createChat',
-  summary: 'Start a chat with a bot as a user, or return the existing one',
-  method: 'POST',
-  path: '/_platform/v1/chats',
-  caller: 'operator',
-  body: input({ bot_id: Type.String(), user_id: machineId(128), type: Type.Optional(oneOf(chatTypes)) }),
-  status: 200,
-  output: chat,
-  failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
-})
-
-export const chats = endpoint({
-  id: 'platform.chats',
-  summary: 'List chats',
-  method: 'GET',
-  path: '/_platform/v1/chats',
-  caller: 'operator',
-  query: input({ ...pageQuery, bot_id: Type.Optional(Type.String()), user_id: Type.Optional(machineId(128)) }),
-  status: 200,
-  output: page(chat),
-  failures: [],
-})
-
-export const messages = endpoint({
-  id: 'platform.messages',
-  summary: 'Read a chat as its user, oldest message first',
-  method: 'GET',
-  path: '/_platform/v1/chats/:chatId/messages',
-  caller: 'operator',
-  params: chatId,
-  query: input(pageQuery),
-  status: 200,
-  output: page(transcriptMessage),
-  failures: ['CHAT_NOT_FOUND'],
-})
-
-export const sendAsUser = endpoint({
-  id: 'platform.sendAsUser',
-  summary: 'Send a message to the bot as the user of a chat',
-  method: 'POST',
-  path: '/_platform/v1/chats/:chatId/messages',
-  caller: 'operator',
-  params: chatId,
-  body: input({ text: messageText(4096) }),
-  status: 200,
-  output: message,
-  failures: ['CHAT_NOT_FOUND', 'BOT_BLOCKED'],
-})
-
-export const blockChat = endpoint({
-  ...overChat,
-  id: 'platform.blockChat',
-  summary: 'Block the bot as the user of a chat',
-  path: '/_platform/v1/chats/:chatId/block',
-  ...noBody,
-})
-
-export const unblockChat = endpoint({
-  ...overChat,
-  id: 'platform.unblockChat',
-  summary: 'Lift the block as the user of a chat',
-  path: '/_platform/v1/chats/:chatId/unblock',
-  ...noBody,
-})
 
 export const secureKey = Type.Object({
   kid: Type.String(),
@@ -325,72 +87,210 @@ export const secureKey = Type.Object({
 })
 export type SecureKey = Static<typeof secureKey>
 
-export const secureKeys = endpoint({
-  id: 'platform.secureKeys',
-  summary: 'List the keys of the encrypted transport',
-  method: 'GET',
-  path: '/_platform/v1/secure/keys',
-  caller: 'operator',
-  query: input({}),
-  status: 200,
-  output: Type.Object({ items: Type.Array(secureKey) }),
-  failures: [],
-})
+export const platform = group('platform', {
+  issueAccountToken: {
+    summary: 'Make an account JWT',
+    method: 'POST',
+    path: '/_platform/v1/accounts/:accountId/token',
+    params: Type.Object({
+      accountId: Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$', 'x-expected': '1 to 64 of A-Z a-z 0-9 . _ -' }),
+    }),
+    body: input({ expires_in_seconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 31_536_000 })) }),
+    bodyOptional: true,
+    output: Type.Object({ jwt: Type.String(secret), expires_at: instant }),
+    evidence: { jwt: 'text' },
+  },
 
-export const rotateSecureKeys = endpoint({
-  id: 'platform.rotateSecureKeys',
-  summary: 'Replace the current key of the encrypted transport with the next one',
-  method: 'POST',
-  path: '/_platform/v1/secure/keys/rotate',
-  caller: 'operator',
-  ...noBody,
-  status: 200,
-  output: Type.Object({ items: Type.Array(secureKey) }),
-  failures: [],
-})
+  reviews: {
+    summary: 'List templates and bots that wait for review',
+    method: 'GET',
+    path: '/_platform/v1/reviews',
+    query: input({ kind: Type.Optional(oneOf(['template', 'bot'])) }),
+    output: Type.Object({ items: Type.Array(review) }),
+  },
 
-/** One line of the request log, without query, body and headers of the request. */
-export const requestLogEntry = Type.Object({
-  time: instant,
-  request_id: Type.String(),
-  endpoint: nullable(Type.String({ description: 'contract id, null outside the routes' })),
-  method: Type.String(),
-  path: nullable(Type.String({ description: 'the route with its parameters by name' })),
-  status: Type.Integer(),
-  code: nullable(Type.String({ description: 'failure code' })),
-  application_id: nullable(Type.String()),
-  voucher_id: nullable(Type.String()),
-  replayed: Type.Boolean(),
-  duration_ms: Type.Number(),
-})
-export type RequestLogEntry = Static<typeof requestLogEntry>
+  approveTemplate: {
+    ...overTemplate,
+    summary: 'Approve a template under review',
+    path: '/_platform/v1/templates/:templateId/approve',
+    ...noBody,
+  },
 
-export const requests = endpoint({
-  id: 'platform.requests',
-  summary: 'Read the request log as NDJSON; follow=true keeps it open',
-  method: 'GET',
-  path: '/_platform/v1/requests',
-  caller: 'operator',
-  query: input({ follow: Type.Optional(oneOf(['true', 'false'])) }),
-  status: 200,
-  output: requestLogEntry,
-  streams: true,
-  failures: [],
-})
+  rejectTemplate: {
+    ...overTemplate,
+    summary: 'Reject a template under review',
+    path: '/_platform/v1/templates/:templateId/reject',
+    body: input({
+      code: Type.String({
+        pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$',
+        'x-expected': 'a word of at most 64 letters, digits and _',
+      }),
+      reason: text(1, 200),
+    }),
+  },
 
-export const openPage = endpoint({
-  id: 'platform.openPage',
-  summary: 'Create a link that opens the page of this server once',
-  method: 'POST',
-  path: '/_platform/v1/page-tickets',
-  caller: 'operator',
-  repeatable: true,
-  ...noBody,
-  status: 200,
-  output: Type.Object({
-    url: Type.String({ description: 'the one-time secret is in the fragment', ...secret }),
-    expires_at: instant,
-  }),
-  evidence: { url: 'text' },
-  failures: ['PAGE_OFF'],
+  suspendApp: {
+    ...overApp,
+    summary: 'Suspend an application',
+    path: '/_platform/v1/applications/:appId/suspend',
+    ...noBody,
+  },
+
+  reinstateApp: {
+    ...overApp,
+    summary: 'End the suspension of an application',
+    path: '/_platform/v1/applications/:appId/reinstate',
+    ...noBody,
+  },
+
+  applications: {
+    summary: 'List the applications of all accounts',
+    method: 'GET',
+    path: '/_platform/v1/applications',
+    query: input(pageQuery),
+    output: page(application),
+  },
+
+  templates: {
+    summary: 'List the templates of all applications, with issued vouchers and quota',
+    method: 'GET',
+    path: '/_platform/v1/templates',
+    query: input({
+      ...pageQuery,
+      status: Type.Optional(oneOf(templateStatuses)),
+      application_id: Type.Optional(Type.String()),
+    }),
+    output: page(listedTemplate),
+  },
+
+  totals: {
+    summary: 'Count issued and redeemed vouchers over time',
+    method: 'GET',
+    path: '/_platform/v1/totals',
+    query: input({
+      from: Type.Optional(instantInput),
+      seconds: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: TOTALS_SECONDS_MAX, description: 'instead of from; default 86400' }),
+      ),
+      until: Type.Optional(instantInput),
+      buckets: Type.Optional(Type.Integer({ minimum: 1, maximum: TOTALS_BUCKETS_MAX, description: 'default 24' })),
+    }),
+    output: totals,
+  },
+
+  setAppFeatures: {
+    ...overApp,
+    summary: 'Set the features of an application',
+    method: 'PUT',
+    path: '/_platform/v1/applications/:appId/features',
+    body: input({ features: Type.Array(oneOf(['vouchers']), { maxItems: 1 }) }),
+  },
+
+  approveBot: {
+    ...overBot,
+    summary: 'Approve a bot: it becomes active',
+    path: '/_platform/v1/bots/:botId/approve',
+    ...noBody,
+  },
+
+  rejectBot: {
+    ...overBot,
+    summary: 'Reject a bot; its owner may apply again',
+    path: '/_platform/v1/bots/:botId/reject',
+    body: input({ note: text(1, 200) }),
+  },
+
+  disableBot: {
+    ...overBot,
+    summary: 'Disable an approved bot',
+    path: '/_platform/v1/bots/:botId/disable',
+    ...noBody,
+  },
+
+  enableBot: {
+    ...overBot,
+    summary: 'Enable a disabled bot',
+    path: '/_platform/v1/bots/:botId/enable',
+    ...noBody,
+  },
+
+  addUpdate: {
+    summary: 'Create a friend_request, inline_query or ping update for a bot',
+    method: 'POST',
+    path: '/_platform/v1/bots/:botId/updates',
+    params: botId,
+    body: input({
+      type: oneOf(platformUpdateTypes),
+      payload: Type.Optional(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })),
+    }),
+    output: update,
+    verbatim: true,
+    failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_STATE_CONFLICT'],
+  },
+
+  createChat: {
+    summary: 'Start a chat with a bot as a user, or return the existing one',
+    method: 'POST',
+    path: '/_platform/v1/chats',
+    body: input({ bot_id: Type.String(), user_id: machineId(128), type: Type.Optional(oneOf(chatTypes)) }),
+    output: chat,
+    failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
+  },
+
+  chats: {
+    summary: 'List chats',
+    method: 'GET',
+    path: '/_platform/v1/chats',
+    query: input({ ...pageQuery, bot_id: Type.Optional(Type.String()), user_id: Type.Optional(machineId(128)) }),
+    output: page(chat),
+  },
+
+  messages: {
+    summary: 'Read a chat as its user, oldest message first',
+    method: 'GET',
+    path: '/_platform/v1/chats/:chatId/messages',
+    params: chatId,
+    query: input(pageQuery),
+    output: page(transcriptMessage),
+    failures: ['CHAT_NOT_FOUND'],
+  },
+
+  sendAsUser: {
+    summary: 'Send a message to the bot as the user of a chat',
+    method: 'POST',
+    path: '/_platform/v1/chats/:chatId/messages',
+    params: chatId,
+    body: input({ text: messageText(4096) }),
+    output: message,
+    failures: ['CHAT_NOT_FOUND', 'BOT_BLOCKED'],
+  },
+
+  blockChat: {
+    ...overChat,
+    summary: 'Block the bot as the user of a chat',
+    path: '/_platform/v1/chats/:chatId/block',
+    ...noBody,
+  },
+
+  unblockChat: {
+    ...overChat,
+    summary: 'Lift the block as the user of a chat',
+    path: '/_platform/v1/chats/:chatId/unblock',
+    ...noBody,
+  },
+
+  secureKeys: {
+    summary: 'List the keys of the encrypted transport',
+    method: 'GET',
+    path: '/_platform/v1/secure/keys',
+    output: Type.Object({ items: Type.Array(secureKey) }),
+  },
+
+  rotateSecureKeys: {
+    summary: 'Replace the current key of the encrypted transport with the next one',
+    method: 'POST',
+    path: '/_platform/v1/secure/keys/rotate',
+    ...noBody,
+    output: Type.Object({ items: Type.Array(secureKey) }),
+  },
 })

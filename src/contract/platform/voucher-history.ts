@@ -1,4 +1,4 @@
-import { endpoint } from '../endpoint.js'
+import { group } from '../endpoint.js'
 import { input, instant, instantInput, machineId, nullable, oneOf, page, pageQuery } from '../fields.js'
 import { type Static, Type } from '../schema.js'
 import { updateTypes } from '../updates.js'
@@ -51,46 +51,39 @@ export const voucherHistory = Type.Object({
 })
 export type VoucherHistory = Static<typeof voucherHistory>
 
-const ofOperator = { caller: 'operator', status: 200 } as const
 const found = { output: voucherHistory, failures: ['VOUCHER_NOT_FOUND'] } as const
 
-export const vouchers = endpoint({
-  ...ofOperator,
-  id: 'platform.vouchers',
-  summary: 'List the vouchers of all applications',
-  method: 'GET',
-  path: '/_platform/v1/vouchers',
-  query: input({
-    ...pageQuery,
-    template_id: Type.Optional(Type.String()),
-    recipient_user_id: Type.Optional(machineId(128)),
-    external_issue_id: Type.Optional(machineId(128)),
-    status: Type.Optional(oneOf(voucherStatuses)),
-    since: Type.Optional(instantInput),
-  }),
-  output: page(voucher),
-  failures: [],
-})
+export const platformVouchers = group('platform', {
+  vouchers: {
+    summary: 'List the vouchers of all applications',
+    method: 'GET',
+    path: '/_platform/v1/vouchers',
+    query: input({
+      ...pageQuery,
+      template_id: Type.Optional(Type.String()),
+      recipient_user_id: Type.Optional(machineId(128)),
+      external_issue_id: Type.Optional(machineId(128)),
+      status: Type.Optional(oneOf(voucherStatuses)),
+      since: Type.Optional(instantInput),
+    }),
+    output: page(voucher),
+  },
 
-export const showVoucher = endpoint({
-  ...ofOperator,
-  ...found,
-  id: 'platform.voucher',
-  summary: 'Show a voucher with its history',
-  method: 'GET',
-  path: '/_platform/v1/vouchers/:voucherId',
-  params: Type.Object({ voucherId: Type.String() }),
-  query: input({}),
-})
+  voucher: {
+    ...found,
+    summary: 'Show a voucher with its history',
+    method: 'GET',
+    path: '/_platform/v1/vouchers/:voucherId',
+    params: Type.Object({ voucherId: Type.String() }),
+  },
 
-/** A POST, because a credential must not be in a URL. */
-export const findVoucher = endpoint({
-  ...ofOperator,
-  ...found,
-  id: 'platform.findVoucher',
-  summary: 'Show the voucher of a credential with its history',
-  method: 'POST',
-  path: '/_platform/v1/voucher-lookup',
-  repeatable: true,
-  body: input({ credential }),
+  /** A POST, because a credential must not be in a URL. */
+  findVoucher: {
+    ...found,
+    summary: 'Show the voucher of a credential with its history',
+    method: 'POST',
+    path: '/_platform/v1/voucher-lookup',
+    repeatable: true,
+    body: input({ credential }),
+  },
 })

@@ -1,4 +1,4 @@
-import type { apply, Bot, BotDetail, BotProfile, update } from '../../contract/bots.js'
+import type { Bot, BotDetail, BotProfile, bots } from '../../contract/bots.js'
 import type { BotScope, InputOf } from '../../contract/endpoint.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
 import { canonicalJson } from '../canonical.js'
@@ -76,7 +76,7 @@ export function refuseTemplateCall(
   return row.scopes.includes(`"${scope}"`) ? null : refuse('INSUFFICIENT_SCOPE', { required_scope: scope })
 }
 
-export type BotApplication = InputOf<typeof apply>
+export type BotApplication = InputOf<typeof bots.apply>
 
 /** A new bot that waits for review, without a token or a linked application. */
 export function appliedBot(id: string, accountId: string, application: BotApplication, now: number): BotRow {
@@ -112,7 +112,7 @@ export function appliedBot(id: string, accountId: string, application: BotApplic
   }
 }
 
-export type BotPatch = Omit<InputOf<typeof update>, 'botId'>
+export type BotPatch = Omit<InputOf<typeof bots.update>, 'botId'>
 
 /** Applies a PATCH, which replaces whole members of the profile. Returns the same row if nothing changes. */
 export function patchedBot(row: BotRow, { name, command_menus, ...profile }: BotPatch, now: number): BotRow {

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import type { Exchange } from '../../contract/platform/activity.js'
-import type { RequestLogEntry } from '../../contract/platform/platform.js'
+import type { Exchange, RequestLogEntry } from '../../contract/platform/activity.js'
 import { Badge, Copy, Heading, KeyValue, Status, Time } from './components.js'
 import type { Entry } from './model/activity-log.js'
 import { curlOf, isWhole, stepOf, testOf } from './model/copy-as.js'

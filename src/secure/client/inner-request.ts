@@ -1,6 +1,6 @@
+import { parseJson } from '../../values/json.js'
 import type { HttpRequest } from '../http.js'
 import { type InnerRefusal, invalid, isLogicalPath, isMethod, readInnerHeaders } from '../inner-request.js'
-import { parseJson } from '../json.js'
 
 /**
  * Encodes the plaintext of a business request. Applies the rules of the server (DECISIONS.md#inner-requests), so

@@ -1,8 +1,8 @@
+import { decodeUtf8, parseJson } from '../../values/json.js'
 import { IV_BYTES } from '../aead.js'
 import { type Envelope, type EnvelopeHead, open, parseEnvelope, type SealedMessage, seal } from '../envelope.js'
 import type { HttpResponse } from '../http.js'
 import { writeInnerResponse } from '../inner-response.js'
-import { decodeUtf8, parseJson } from '../json.js'
 import {
   CLOCK_SKEW_MS,
   isMediaType,

@@ -1,5 +1,5 @@
 import { createECDH, createHmac } from 'node:crypto'
-import { encodeBase64url } from '../base64url.js'
+import { encodeBase64url } from '../../values/base64url.js'
 import type { Hkdf } from '../key-schedule.js'
 import { kidOf } from '../public-key.js'
 import type { RandomBytes } from '../suite.js'

@@ -1,5 +1,5 @@
-import { encodeBase64url } from '../base64url.js'
-import { asMembers } from '../json.js'
+import { encodeBase64url } from '../../values/base64url.js'
+import { asMembers } from '../../values/json.js'
 import { deriveKeys, type SessionKeys } from '../key-schedule.js'
 import { isCanonicalOrigin, isOriginAllowed } from '../origin.js'
 import { decodePublicKey } from '../public-key.js'

@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import { escapePointer, type ValidationIssue } from '../../contract/envelope.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
 import { mapTexts } from '../../contract/values/map-texts.js'
-import { depthExceeds } from '../../secure/json.js'
+import { depthExceeds } from '../../values/json.js'
 
 /** Limits of a body (DECISIONS.md#bodies). */
 export const BODY_BYTES_MAX = 65_536

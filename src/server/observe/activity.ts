@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { ActivityLine, DeliveryActivity, StateChange } from '../../contract/platform/activity.js'
-import type { RequestLogEntry } from '../../contract/platform/platform.js'
+import type { ActivityLine, DeliveryActivity, RequestLogEntry, StateChange } from '../../contract/platform/activity.js'
 import { formatInstant } from '../../domain/time.js'
 import { deliveryActivity, type MadeAttempt } from '../delivery/attempt-log.js'
 import { type Captured, type CapturedCall, exchangeOf, sizeOf } from './exchange.js'

@@ -3,7 +3,7 @@ import { type Endpoint, membersOf } from '../../contract/endpoint.js'
 import { CAPTURED_BYTES_MAX, type Exchange, HIDDEN } from '../../contract/platform/activity.js'
 import { type Schema, Type } from '../../contract/schema.js'
 import { hideForms } from '../../contract/values/secrets.js'
-import { parseJson } from '../../secure/json.js'
+import { parseJson } from '../../values/json.js'
 import type { MadeAttempt } from '../delivery/attempt-log.js'
 import { hasSecret, isWord, Masking } from './masking.js'
 

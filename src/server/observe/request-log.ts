@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Endpoint } from '../../contract/endpoint.js'
 import type { FailureCode } from '../../contract/errors.js'
-import type { RequestLogEntry } from '../../contract/platform/platform.js'
+import type { RequestLogEntry } from '../../contract/platform/activity.js'
 import type { Redemption, Verification, Voucher } from '../../contract/vouchers.js'
 import type { IdempotencyKey } from '../../domain/idempotency.js'
 import { formatInstant } from '../../domain/time.js'

@@ -1,10 +1,10 @@
-import * as apps from '../../contract/apps.js'
-import * as bots from '../../contract/bots.js'
+import { apps } from '../../contract/apps.js'
+import { bots } from '../../contract/bots.js'
 import { input, oneOf } from '../../contract/fields.js'
-import { issueAccountToken } from '../../contract/platform/platform.js'
+import { platform } from '../../contract/platform/platform.js'
 import { type Static, Type } from '../../contract/schema.js'
 import { templateInput } from '../../contract/templates.js'
-import * as tokens from '../../contract/tokens.js'
+import { tokens } from '../../contract/tokens.js'
 import { allowedUpdates } from '../../contract/updates.js'
 import { ACTIVE_TOKENS_PER_APPLICATION } from '../../domain/application.js'
 import type { IdPrefix } from '../../domain/ids.js'
@@ -15,7 +15,7 @@ const id = (prefix: IdPrefix) =>
     'x-expected': `${prefix}_ and 1 to 40 of A-Z a-z 0-9 _ -`,
   })
 
-const { accountId: account } = issueAccountToken.params.properties
+const { accountId: account } = platform.issueAccountToken.params.properties
 
 const token = input({ id: id('tok'), token: Type.String(), ...tokens.create.body.properties })
 

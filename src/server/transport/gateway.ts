@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from '../../contract/errors.js'
 import * as contract from '../../contract/secure.js'
-import { asMembers } from '../../secure/json.js'
 import { createServerSession, describeServer } from '../../secure/server/session.js'
+import { asMembers } from '../../values/json.js'
 import type { Deps } from '../deps.js'
 import { invalid } from '../handler.js'
 import { type Exchange, jsonReply, refuseBody } from '../http/exchange.js'

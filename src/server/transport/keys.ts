@@ -3,9 +3,9 @@ import type { SecureKey } from '../../contract/platform/platform.js'
 import type { RandomBytes } from '../../domain/ids.js'
 import { formatInstant, instantOrNull, PROCESS_CLOCK_SKEW_MS_MAX } from '../../domain/time.js'
 import { removeDrafts, replaceFile } from '../../files/replace-file.js'
-import { decodeBase64url, encodeBase64url } from '../../secure/base64url.js'
 import { pinOf } from '../../secure/public-key.js'
 import { loadServerKey, makeServerPrivateKey, type ServerKey } from '../../secure/server/key.js'
+import { decodeBase64url, encodeBase64url } from '../../values/base64url.js'
 import { KeysUnusable } from '../folder.js'
 
 /** Grace period in which clients may still open sessions with a replaced key (DECISIONS.md#server-keys). */

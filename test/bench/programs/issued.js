@@ -1,5 +1,5 @@
 import { randomFillSync, randomUUID } from 'node:crypto'
-import { issue as endpoint } from '../../../src/contract/vouchers.js'
+import { vouchers } from '../../../src/contract/vouchers.js'
 import { fingerprint } from '../../../src/domain/canonical.js'
 import { newId } from '../../../src/domain/ids.js'
 import { issue } from '../../../src/store/vouchers.js'
@@ -32,7 +32,10 @@ export function* issuedVouchers({ applicationId, template, keys, count }) {
       externalIssueId: input.external_issue_id,
       recipientUserId: input.recipient_user_id,
       metadata: {},
-      idempotencyKey: { value: randomUUID(), fingerprint: fingerprint(endpoint.method, endpoint.path, input) },
+      idempotencyKey: {
+        value: randomUUID(),
+        fingerprint: fingerprint(vouchers.issue.method, vouchers.issue.path, input),
+      },
       voucherId: newId('vch', now, random),
       newDeliveryId: () => newId('dlv', now, random),
       requestId: newId('req', now, random),

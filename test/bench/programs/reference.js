@@ -4,7 +4,7 @@
 import fastify from 'fastify'
 import * as Type from 'typebox'
 import { Compile } from 'typebox/compile'
-import { verify } from '../../../src/contract/vouchers.js'
+import { vouchers } from '../../../src/contract/vouchers.js'
 import { underTest } from './under-test.js'
 
 const app = fastify({
@@ -53,11 +53,13 @@ const data = {
 }
 
 app.post(
-  verify.path,
+  vouchers.verify.path,
   {
     schema: {
-      body: verify.body,
-      response: { 200: Type.Object({ success: Type.Boolean(), data: verify.output, requestId: Type.String() }) },
+      body: vouchers.verify.body,
+      response: {
+        200: Type.Object({ success: Type.Boolean(), data: vouchers.verify.output, requestId: Type.String() }),
+      },
     },
   },
   async (request) => ({ success: true, data, requestId: request.id }),

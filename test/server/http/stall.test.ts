@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { contract, endpoints } from '../../../src/contract/index.js'
-import * as tokens from '../../../src/contract/tokens.js'
+import { tokens } from '../../../src/contract/tokens.js'
 import { parseBody } from '../../../src/server/http/body.js'
 import { lazyValidator } from '../../../src/server/http/validation.js'
 import { testApp } from '../../support/server/app.js'

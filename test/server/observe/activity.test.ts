@@ -1,6 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { ActivityLine } from '../../../src/contract/platform/activity.js'
-import type { RequestLogEntry } from '../../../src/contract/platform/platform.js'
+import type { ActivityLine, RequestLogEntry } from '../../../src/contract/platform/activity.js'
 import type { MadeAttempt } from '../../../src/server/delivery/attempt-log.js'
 import { Activity } from '../../../src/server/observe/activity.js'
 import type { CapturedCall } from '../../../src/server/observe/exchange.js'

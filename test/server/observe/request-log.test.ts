@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { RequestLogEntry } from '../../../src/contract/platform/platform.js'
+import type { RequestLogEntry } from '../../../src/contract/platform/activity.js'
 import { RequestLog } from '../../../src/server/observe/request-log.js'
 
 const KEPT = 1_000

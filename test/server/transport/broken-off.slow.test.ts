@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import type { RequestLogEntry } from '../../../src/contract/platform/platform.js'
+import type { RequestLogEntry } from '../../../src/contract/platform/activity.js'
 import { MEDIA_TYPE, paths } from '../../../src/secure/index.js'
 import { RawConnection } from '../../support/server/raw.js'
 import { type LiveServer, liveServer } from '../../support/server/server.js'

@@ -1,5 +1,5 @@
 import type { Transport, TransportRequest, TransportResponse } from '../../../src/client/transport.js'
-import { asMembers, parseJson } from '../../../src/secure/json.js'
+import { asMembers, parseJson } from '../../../src/values/json.js'
 
 /** A deviant server: the reference behind a proxy that changes one thing. */
 export type Deviate = (reference: Transport) => Transport

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import type { Transport, TransportResponse } from '../../../src/client/transport.js'
-import { decodeBase64url, encodeBase64url } from '../../../src/secure/base64url.js'
 import { makeClientKeyPair } from '../../../src/secure/client/key.js'
 import {
   type Bootstrap,
@@ -11,11 +10,12 @@ import {
 import { decodeBinary, type Envelope, open, parseEnvelope, seal } from '../../../src/secure/envelope.js'
 import type { HttpResponse } from '../../../src/secure/http.js'
 import { readInnerResponse, writeInnerResponse } from '../../../src/secure/inner-response.js'
-import { asMembers, type Members, parseJson } from '../../../src/secure/json.js'
 import { deriveKeys, type SessionContext, type SessionKeys } from '../../../src/secure/key-schedule.js'
 import { decodePublicKey } from '../../../src/secure/public-key.js'
 import { loadServerKey, makeServerPrivateKey, nodeHkdf } from '../../../src/secure/server/key.js'
 import { MAX_ENVELOPE_BYTES, MEDIA_TYPE, paths } from '../../../src/secure/suite.js'
+import { decodeBase64url, encodeBase64url } from '../../../src/values/base64url.js'
+import { asMembers, type Members, parseJson } from '../../../src/values/json.js'
 
 interface Deviation {
   /** Changes the shared secret or what the keys are derived from. */

@@ -104,9 +104,9 @@ async function loginLocal(
       : { ok: true as const, value: [named] }
   if (!account.ok) return account
   const [name = ''] = account.value
-  const { issueAccountToken } = await import('../../../contract/platform/platform.js')
+  const { platform } = await import('../../../contract/platform/platform.js')
   const target = { baseUrl: server.base_url, credential: key }
-  const issued = await context.call(issueAccountToken, { accountId: name }, { target })
+  const issued = await context.call(platform.issueAccountToken, { accountId: name }, { target })
   if (!issued.ok) return issued
   const isDefault = dir === defaultDataDir(host) && settings.profile.data_dir === undefined
   const folder = isDefault ? {} : { data_dir: dir }

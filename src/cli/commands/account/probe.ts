@@ -18,12 +18,12 @@ export async function probe(context: Context, kind: CredentialKind, target: Prob
 async function read({ call }: Context, kind: CredentialKind, target: ProbeTarget): ProbeResult {
   switch (kind) {
     case 'jwt':
-      return call((await import('../../../contract/apps.js')).list, { limit: 1 }, { target })
+      return call((await import('../../../contract/apps.js')).apps.list, { limit: 1 }, { target })
     case 'token':
-      return call((await import('../../../contract/templates.js')).list, { limit: 1 }, { target })
+      return call((await import('../../../contract/templates.js')).templates.list, { limit: 1 }, { target })
     case 'bot':
-      return call((await import('../../../contract/webhook.js')).info, {}, { target })
+      return call((await import('../../../contract/webhook.js')).webhook.info, {}, { target })
     case 'operator':
-      return call((await import('../../../contract/platform/platform.js')).reviews, {}, { target })
+      return call((await import('../../../contract/platform/platform.js')).platform.reviews, {}, { target })
   }
 }

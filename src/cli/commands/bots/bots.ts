@@ -1,5 +1,5 @@
 import type { Bot, BotDetail, BotProfile } from '../../../contract/bots.js'
-import * as contract from '../../../contract/bots.js'
+import { bots as contract } from '../../../contract/bots.js'
 import { botScopes } from '../../../contract/endpoint.js'
 import { redact } from '../../../contract/values/secrets.js'
 import { confirmLoss } from '../../command/confirmation.js'

@@ -1,5 +1,5 @@
 import type { BotMetrics } from '../../../contract/bots.js'
-import * as contract from '../../../contract/bots.js'
+import { bots as contract } from '../../../contract/bots.js'
 import { callLeaf } from '../../command/leaf.js'
 import { plainLine } from '../../output/plain.js'
 

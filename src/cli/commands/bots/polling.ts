@@ -1,5 +1,5 @@
 import { NOT_A_RESPONSE } from '../../../client/response-failure.js'
-import * as contract from '../../../contract/bots.js'
+import { bots as contract } from '../../../contract/bots.js'
 import type { Update, UpdateType } from '../../../contract/updates.js'
 import type { PollHold, PollOutcome } from '../../../workbench/polling.js'
 import type { Context } from '../../command/context.js'

@@ -1,4 +1,4 @@
-import * as contract from '../../../contract/bots.js'
+import { bots as contract } from '../../../contract/bots.js'
 import { type Update, updateTypes } from '../../../contract/updates.js'
 import { type PollingOptions, type PollPosition, pollUpdates } from '../../../workbench/polling.js'
 import { leaf } from '../../command/leaf.js'

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Call } from '../../../client/call.js'
 import type { CallFailure, CallResult } from '../../../client/result.js'
-import * as contract from '../../../contract/vouchers.js'
+import { vouchers as contract } from '../../../contract/vouchers.js'
 import { ConnectionQueue } from './connection-queue.js'
 import type { Operation } from './mix.js'
 import { type LoadClock, runOpenLoop } from './open-loop.js'

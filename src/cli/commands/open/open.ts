@@ -1,6 +1,6 @@
 import { parseBaseUrl } from '../../../client/base-url.js'
 import type { OutputOf } from '../../../contract/endpoint.js'
-import { openPage } from '../../../contract/platform/platform.js'
+import { platformActivity } from '../../../contract/platform/activity.js'
 import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import type { Context } from '../../command/context.js'
 import { type Leaf, leaf } from '../../command/leaf.js'
@@ -10,7 +10,7 @@ import { type Failure, fail } from '../../failure.js'
 import { toggle } from '../../flags/flags.js'
 import { suggested } from '../../output/suggestions.js'
 
-type Link = OutputOf<typeof openPage>
+type Link = OutputOf<typeof platformActivity.openPage>
 
 export const open: Leaf = leaf({
   name: 'open',
@@ -21,7 +21,7 @@ export const open: Leaf = leaf({
   ],
   flags: { 'no-browser': toggle('Print the link, and do not open it') },
   examples: [{ command: 'voucherctl open' }, { command: 'voucherctl open --no-browser' }],
-  output: openPage.output,
+  output: platformActivity.openPage.output,
   view: {
     body: (it: Link) => it.url,
     key: 'url',
@@ -32,7 +32,7 @@ export const open: Leaf = leaf({
     if (!base.ok) return base
     const refusal = refuseWithoutPage(context, base.value)
     if (refusal !== undefined) return refusal
-    const result = await context.call(openPage, {})
+    const result = await context.call(platformActivity.openPage, {})
     if (!result.ok) return 'plan' in result ? result : explain(context, base.value, result)
     const url = linkOf(result.data.url)
     if (url === undefined) {

@@ -1,4 +1,10 @@
-import * as contract from '../../../contract/platform/activity.js'
+import {
+  type ActivityLine,
+  platformActivity as contract,
+  type DeliveryActivity,
+  type Exchange,
+  HIDDEN,
+} from '../../../contract/platform/activity.js'
 import { leaf } from '../../command/leaf.js'
 import { openStream, untilBroken } from '../../command/stream-lines.js'
 import { toggle } from '../../flags/flags.js'
@@ -8,7 +14,7 @@ import { plainLine, plainMember } from '../../output/plain.js'
 import { logLine, shownTime } from '../server/log-line.js'
 import { operatorNotes } from './operator-notes.js'
 
-type Line = contract.ActivityLine
+type Line = ActivityLine
 
 export const activity = leaf({
   name: 'activity',
@@ -16,7 +22,7 @@ export const activity = leaf({
   summary: 'Show the requests and deliveries of the server as they happen',
   notes: [
     'Requests with their responses, attempts of deliveries, and changes of clock, faults and reviews. Of a burst, some lines are left out and counted.',
-    `--bodies adds headers and bodies, with ${contract.HIDDEN} in place of secrets. The server keeps them in memory while someone reads them, or from its start with --inspect.`,
+    `--bodies adds headers and bodies, with ${HIDDEN} in place of secrets. The server keeps them in memory while someone reads them, or from its start with --inspect.`,
     ...operatorNotes,
   ],
   flags: { follow: toggle('Go on until Ctrl-C'), bodies: toggle('With headers and bodies') },
@@ -57,7 +63,7 @@ function describe(line: Line, paint: Paint, width = Number.POSITIVE_INFINITY): s
   return [deliveryLine(line.delivery, paint, isShort), ...bodiesOf(line.exchange, width)].join('\n')
 }
 
-function deliveryLine(it: contract.DeliveryActivity, paint: Paint, isShort: boolean): string {
+function deliveryLine(it: DeliveryActivity, paint: Paint, isShort: boolean): string {
   const colour = it.error === null ? paint.done : paint.error
   const parts = [
     it.update_type,
@@ -70,7 +76,7 @@ function deliveryLine(it: contract.DeliveryActivity, paint: Paint, isShort: bool
   return `${head.join(' ')} ${paint.quiet(`${it.duration_ms.toFixed(1)} ms`.padStart(9))} ${text}`
 }
 
-function bodiesOf(exchange: contract.Exchange | null, width: number): string[] {
+function bodiesOf(exchange: Exchange | null, width: number): string[] {
   const shown = ([mark, body]: readonly [string, string | null | undefined]) =>
     typeof body !== 'string' ? [] : `  ${mark} ${plainLine(Buffer.from(body, 'base64').toString())}`.slice(0, width)
   return [['>', exchange?.request.body] as const, ['<', exchange?.response?.body] as const].flatMap(shown)

@@ -1,5 +1,5 @@
 import type { Bot } from '../../../contract/bots.js'
-import * as contract from '../../../contract/platform/platform.js'
+import { platform as contract, platformUpdateTypes } from '../../../contract/platform/platform.js'
 import { callLeaf, type Group } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { choice, required, text } from '../../flags/flags.js'
@@ -66,7 +66,7 @@ export const platformBots: Group = {
       notes,
       positional: botId,
       flags: {
-        kind: required(choice(contract.platformUpdateTypes, 'Type of the update'), 'Type of the update'),
+        kind: required(choice(platformUpdateTypes, 'Type of the update'), 'Type of the update'),
         user: text('ID', 'Whom a friend_request or an inline_query comes from'),
         text: text('TEXT', 'The query of an inline_query'),
       },

@@ -1,5 +1,5 @@
 import { type Chat, chatTypes, type TranscriptMessage } from '../../../contract/chats.js'
-import * as contract from '../../../contract/platform/platform.js'
+import { platform as contract } from '../../../contract/platform/platform.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { defined } from '../../flags/defined.js'

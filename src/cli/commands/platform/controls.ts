@@ -1,4 +1,11 @@
-import * as contract from '../../../contract/platform/controls.js'
+import {
+  platformControls as contract,
+  FAULT_DELAY_MS_MAX,
+  FAULT_TIMES_MAX,
+  type Fault,
+  type Forecast,
+  faultKinds,
+} from '../../../contract/platform/controls.js'
 import { durationMs } from '../../../contract/values/duration.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { usage } from '../../failure.js'
@@ -55,7 +62,7 @@ export const clock: Group = {
     }),
     leaf({
       name: 'forecast',
-      endpoint: contract.forecastClock,
+      endpoint: contract.forecast,
       notes: ['If there are too many vouchers, tokens or deliveries to count, the forecast says "at least".', ...notes],
       flags: {
         until: requiredUnless('in', instant('Until when, such as 2027-01-31'), 'Until when'),
@@ -79,7 +86,7 @@ export const clock: Group = {
       run: async ({ call }, { flags: { until, in: seconds } }) =>
         until !== undefined && seconds !== undefined
           ? usage('Give --until or --in, not both.')
-          : call(contract.forecastClock, defined({ until, seconds })),
+          : call(contract.forecast, defined({ until, seconds })),
     }),
   ],
 }
@@ -88,7 +95,7 @@ const faultMembers = ['id', 'endpoint', 'kind', 'rate', 'times', 'left', 'delay_
 const faultId = { name: 'FAULT_ID', summary: 'Id of the fault, flt_…', ask: 'Fault id' }
 
 /** Says which calls a fault affects, and how. */
-function effectOf({ endpoint, kind, rate, times }: contract.Fault): string {
+function effectOf({ endpoint, kind, rate, times }: Fault): string {
   if (rate === null) return `The next ${times === 1 ? 'call' : `${times} calls`} of ${endpoint}: ${kind}.`
   const share = `${Number((rate * 100).toPrecision(3))} % of the calls of ${endpoint}: ${kind}`
   return times === null ? `${share}.` : `${share}, at most ${times} ${times === 1 ? 'time' : 'times'}.`
@@ -117,25 +124,17 @@ export const faults: Group = {
           'Endpoint',
         ),
         kind: required(
-          choice(
-            contract.faultKinds,
-            'error responds 503; drop_response closes the connection after the work was done',
-          ),
+          choice(faultKinds, 'error responds 503; drop_response closes the connection after the work was done'),
           'Kind',
         ),
-        times: integer(
-          'N',
-          'Number of calls that it affects, default 1, or all with --rate',
-          1,
-          contract.FAULT_TIMES_MAX,
-        ),
+        times: integer('N', 'Number of calls that it affects, default 1, or all with --rate', 1, FAULT_TIMES_MAX),
         rate: one('SHARE', 'Share of the calls, chosen at random: 0.05 is one in twenty', (it) => {
           const share = /^\d*\.?\d+$/.test(it) ? Number(it) : Number.NaN
           return share > 0 && share <= 1
             ? { ok: true, value: share }
             : { ok: false, message: 'must be a number above 0 and up to 1, such as 0.05' }
         }),
-        'delay-ms': integer('MS', 'With --kind delay: milliseconds', 0, contract.FAULT_DELAY_MS_MAX),
+        'delay-ms': integer('MS', 'With --kind delay: milliseconds', 0, FAULT_DELAY_MS_MAX),
       },
       examples: [
         { command: 'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response' },
@@ -184,7 +183,7 @@ const count = (number: number, one: string, several: string) =>
   number === 0 ? [] : [`${number} ${number === 1 ? one : several}`]
 
 /** Says what happens until the time of a forecast: `3 deliveries fall due, 12 vouchers expire`. */
-function foretell(it: contract.Forecast): string {
+function foretell(it: Forecast): string {
   const events = [
     ...count(it.deliveries_due, 'delivery falls due', 'deliveries fall due'),
     ...count(it.vouchers_becoming_valid, 'voucher becomes valid', 'vouchers become valid'),

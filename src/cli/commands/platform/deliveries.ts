@@ -1,4 +1,8 @@
-import * as contract from '../../../contract/platform/deliveries.js'
+import {
+  platformDeliveries as contract,
+  type DeliveryReplay,
+  REPLAY_BYTES_MAX,
+} from '../../../contract/platform/deliveries.js'
 import { deliveryStatuses } from '../../../contract/webhook.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
@@ -14,7 +18,7 @@ import { operatorNotes as notes } from './operator-notes.js'
 const deliveryId = { name: 'DELIVERY_ID', summary: 'Id of the delivery, dlv_…', ask: 'Delivery id' }
 
 /** Exit codes as of `webhook replay` (DECISIONS.md#replay-of-deliveries). */
-function exitOf(replay: contract.DeliveryReplay): number {
+function exitOf(replay: DeliveryReplay): number {
   // The spread accepts a response that is no object.
   const { error, status } = { ...replay }
   if (!error) return 0
@@ -48,7 +52,7 @@ export const platformDeliveries: Group = {
     }),
     callLeaf({
       name: 'show',
-      endpoint: contract.showDelivery,
+      endpoint: contract.delivery,
       notes: [
         'Shows what was signed: the timestamp, a dot and the body, with the HMAC of each secret, but no secret. If the application refused the delivery, the likely causes follow.',
         ...notes,
@@ -87,7 +91,7 @@ export const platformDeliveries: Group = {
         },
       ],
       view: {
-        headline: ({ status, error, duration_ms }: contract.DeliveryReplay) =>
+        headline: ({ status, error, duration_ms }: DeliveryReplay) =>
           [status ?? 'no response', `${duration_ms} ms`, status === null ? error?.message : undefined]
             .filter((it) => it !== undefined)
             .join('  '),
@@ -100,7 +104,7 @@ export const platformDeliveries: Group = {
         const file = flags['body-file']
         const read = file === undefined ? undefined : await readBytes(context.host, file)
         if (read?.ok === false) return read
-        if (read !== undefined && read.bytes.byteLength > contract.REPLAY_BYTES_MAX) {
+        if (read !== undefined && read.bytes.byteLength > REPLAY_BYTES_MAX) {
           return usage(`${file} has ${read.bytes.byteLength} bytes; a replay sends at most 1 MiB.`)
         }
         const body = read?.bytes.toString('base64')

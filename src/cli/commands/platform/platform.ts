@@ -1,4 +1,4 @@
-import * as contract from '../../../contract/platform/platform.js'
+import { platform as contract } from '../../../contract/platform/platform.js'
 import { templateStatuses } from '../../../contract/templates.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'

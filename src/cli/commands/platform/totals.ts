@@ -1,4 +1,4 @@
-import * as contract from '../../../contract/platform/platform.js'
+import { platform as contract, TOTALS_BUCKETS_MAX, type Totals } from '../../../contract/platform/platform.js'
 import { durationMs } from '../../../contract/values/duration.js'
 import { callLeaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
@@ -22,7 +22,7 @@ function parseSince(text: string): Since | undefined {
 
 export const totals = callLeaf({
   name: 'totals',
-  endpoint: contract.countTotals,
+  endpoint: contract.totals,
   notes: ['A redemption counts even if it was reversed later.', ...notes],
   flags: {
     since: {
@@ -35,7 +35,7 @@ export const totals = callLeaf({
       remark: zoneNotice,
     },
     until: instant('Until this time; default now'),
-    buckets: integer('N', 'Number of periods, default 24', 1, contract.TOTALS_BUCKETS_MAX),
+    buckets: integer('N', 'Number of periods, default 24', 1, TOTALS_BUCKETS_MAX),
   },
   members: { since: ['from', 'seconds'] },
   examples: [{ command: 'voucherctl platform totals --since 7d --buckets 7' }],
@@ -43,14 +43,14 @@ export const totals = callLeaf({
   input: ({ flags: { since, until, buckets } }) => ({ ...since, ...defined({ until, buckets }) }),
 })
 
-function sum({ items, until, complete }: contract.Totals): string {
+function sum({ items, until, complete }: Totals): string {
   const all = (member: 'issued' | 'redeemed') => items.reduce((total, it) => total + it[member], 0)
   const counts = `${all('issued')} issued and ${all('redeemed')} redeemed until ${plainLine(until)}.`
   return complete ? counts : `At least ${counts} There are too many to count all.`
 }
 
 /** Draws the periods as two columns of bars with one scale. */
-function chart({ items }: contract.Totals): string {
+function chart({ items }: Totals): string {
   const largest = Math.max(1, ...items.flatMap((it) => [it.issued, it.redeemed]))
   const digits = Math.max('REDEEMED'.length, String(largest).length)
   const column = (count: number) => {

@@ -1,4 +1,9 @@
-import * as contract from '../../../contract/platform/voucher-history.js'
+import {
+  platformVouchers as contract,
+  type VoucherHistory,
+  voucherHistory,
+  voucherStatuses,
+} from '../../../contract/platform/voucher-history.js'
 import { durationMs } from '../../../contract/values/duration.js'
 import type { Group } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
@@ -40,7 +45,7 @@ export const platformVouchers: Group = {
         template: text('ID', 'Only those of this template, tpl_…'),
         recipient: text('ID', 'Only those of this user'),
         'external-id': text('ID', 'Only those with this external issue id'),
-        status: choice(contract.voucherStatuses, 'Only these'),
+        status: choice(voucherStatuses, 'Only these'),
         since,
         ...pageFlags,
       },
@@ -66,8 +71,8 @@ export const platformVouchers: Group = {
     }),
     leaf({
       name: 'show',
-      summary: contract.showVoucher.summary,
-      output: contract.voucherHistory,
+      summary: contract.voucher.summary,
+      output: voucherHistory,
       notes: [
         'Verifications and replays are known since the server started, from its last 1000 requests; the store holds all other events.',
         'Codes and QR data are secrets: they are asked for on a terminal, and - reads them from stdin.',
@@ -85,7 +90,7 @@ export const platformVouchers: Group = {
         { command: 'scan | voucherctl platform vouchers show -', comment: 'By its code' },
       ],
       view: {
-        headline: ({ voucher }: contract.VoucherHistory) => `Voucher ${voucher.id} is ${voucher.status}.`,
+        headline: ({ voucher }: VoucherHistory) => `Voucher ${voucher.id} is ${voucher.status}.`,
         drawing: drawHistory,
         key: 'voucher.id',
       },
@@ -96,7 +101,7 @@ export const platformVouchers: Group = {
         const { value } = typed
         const isId = Object.hasOwn(idKinds, value.slice(0, value.indexOf('_')))
         if (isId && flags.code === undefined && flags['qr-token'] === undefined) {
-          return context.call(contract.showVoucher, { voucherId: value })
+          return context.call(contract.voucher, { voucherId: value })
         }
         const credential = credentialOf(context, value, flags)
         return credential.ok ? context.call(contract.findVoucher, { credential: credential.value }) : credential

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { parseBaseUrl } from '../../../client/base-url.js'
-import * as webhook from '../../../contract/webhook.js'
+import { webhook } from '../../../contract/webhook.js'
 import { defaultDataDir } from '../../../files/data-dir.js'
 import type { Context } from '../../command/context.js'
 import { changeProfile, checkConfigWritable, configFile, findProfile } from '../../config/config.js'
@@ -54,7 +54,7 @@ export async function startKeptServer(context: Context, webhookPort: number): Pr
 async function removeWebhook(walkthrough: Walkthrough): Promise<Failure | undefined> {
   const { botId } = walkthrough
   if (botId === undefined) throw new Error('the walkthrough must have made a bot')
-  const removed = await walkthrough.run(webhook.remove, {
+  const removed = await walkthrough.run(webhook.delete, {
     title: 'The webhook, removed with its receiver',
     command: `voucherctl webhook delete ${botId} --yes`,
     input: { botId },

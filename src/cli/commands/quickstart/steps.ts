@@ -1,12 +1,12 @@
 import { withSecure } from '../../../client/secure.js'
 import type { Transport } from '../../../client/transport.js'
-import * as apps from '../../../contract/apps.js'
+import { apps } from '../../../contract/apps.js'
 import { scopes } from '../../../contract/endpoint.js'
-import * as platform from '../../../contract/platform/platform.js'
-import * as templates from '../../../contract/templates.js'
-import * as tokens from '../../../contract/tokens.js'
+import { platform } from '../../../contract/platform/platform.js'
+import { templates } from '../../../contract/templates.js'
+import { tokens } from '../../../contract/tokens.js'
 import { redact } from '../../../contract/values/secrets.js'
-import * as vouchers from '../../../contract/vouchers.js'
+import { type Credential, vouchers } from '../../../contract/vouchers.js'
 import { readOperatorKey } from '../../config/local-server.js'
 import type { Failure } from '../../failure.js'
 import { fail } from '../../failure.js'
@@ -179,10 +179,7 @@ async function runVoucherSteps(walkthrough: Walkthrough, templateId: string): Pr
 }
 
 /** Repeats a call over the encrypted transport and shows the bytes that an eavesdropper would see. */
-async function showEncryptedCall(
-  walkthrough: Walkthrough,
-  credential: vouchers.Credential,
-): Promise<Failure | undefined> {
+async function showEncryptedCall(walkthrough: Walkthrough, credential: Credential): Promise<Failure | undefined> {
   const secrets = [credential.value, walkthrough.credentials.get('token') ?? '']
   const wire = watchWire([...secrets, vouchers.verify.path])
   const verified = await walkthrough.run(vouchers.verify, {

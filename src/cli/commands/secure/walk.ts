@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { CredentialKind } from '../../../contract/endpoint.js'
 import { kindOf } from '../../../contract/values/secrets.js'
-import { decodeBase64url, encodeBase64url } from '../../../secure/base64url.js'
 import { encodeInnerRequest } from '../../../secure/client/inner-request.js'
 import { makeClientKeyPair } from '../../../secure/client/key.js'
 import {
@@ -15,9 +14,10 @@ import {
 import { openResponse, type SealedRequest, sealRequest } from '../../../secure/dispatch.js'
 import { type SecureFailure, secureCodeOf } from '../../../secure/failure.js'
 import type { HttpRequest, HttpResponse } from '../../../secure/http.js'
-import { asMembers, parseJson } from '../../../secure/json.js'
 import { kidOf } from '../../../secure/public-key.js'
 import { CLOCK_SKEW_MS, type SecureCode, SUITE } from '../../../secure/suite.js'
+import { decodeBase64url, encodeBase64url } from '../../../values/base64url.js'
+import { asMembers, parseJson } from '../../../values/json.js'
 import type { Context } from '../../command/context.js'
 import { downgradeProtection } from '../../command/downgrade-protection.js'
 import { findCredential } from '../../config/credentials.js'
@@ -128,9 +128,9 @@ async function chooseCall(
   as: CredentialKind | undefined,
 ): Promise<InnerCall | Failure> {
   const reads = {
-    token: (await import('../../../contract/templates.js')).list,
-    jwt: (await import('../../../contract/apps.js')).list,
-    bot: (await import('../../../contract/webhook.js')).info,
+    token: (await import('../../../contract/templates.js')).templates.list,
+    jwt: (await import('../../../contract/apps.js')).apps.list,
+    bot: (await import('../../../contract/webhook.js')).webhook.info,
   }
   const kinds = as === undefined ? (['token', 'jwt', 'bot'] as const) : ([as] as readonly (keyof typeof reads)[])
   for (const kind of kinds) {

@@ -1,4 +1,4 @@
-import { requests } from '../../../contract/platform/platform.js'
+import { platformActivity } from '../../../contract/platform/activity.js'
 import { integer, listOf, text, type ValuesOf } from '../../flags/flags.js'
 import type { LogEntry } from './log-line.js'
 
@@ -22,7 +22,7 @@ export const filterFlags = {
 type LogFilter = Pick<ValuesOf<typeof filterFlags>, 'status' | 'endpoint' | 'request-id'>
 
 /** Requests by which commands watch a server, such as those of `server logs` itself. */
-const watching: readonly unknown[] = [requests.id, 'health.live', 'health.ready']
+const watching: readonly unknown[] = [platformActivity.requests.id, 'health.live', 'health.ready']
 
 export const isWatching = ({ endpoint }: LogEntry) => watching.includes(endpoint)
 

@@ -1,5 +1,5 @@
 import { parseBody } from '../../../client/response.js'
-import { asMembers } from '../../../secure/json.js'
+import { asMembers } from '../../../values/json.js'
 import type { Paint } from '../../output/colour.js'
 import { plainLine, plainMember } from '../../output/plain.js'
 import { isInstant, withTimes } from '../../output/time.js'

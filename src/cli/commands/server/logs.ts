@@ -1,4 +1,4 @@
-import { requestLogEntry, requests } from '../../../contract/platform/platform.js'
+import { platformActivity, requestLogEntry } from '../../../contract/platform/activity.js'
 import { closest } from '../../../contract/values/closest.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
@@ -102,13 +102,14 @@ async function readRequests(
   if (unknown !== undefined) return unknown
   const target = { baseUrl, token }
   // The stream of a follower does not mark where the past ends, so read the past for --tail separately.
-  const past = follow && tail === undefined ? undefined : await openStream(context, target, requests, {})
+  const past =
+    follow && tail === undefined ? undefined : await openStream(context, target, platformActivity.requests, {})
   if (past?.ok === false) return past
   const known = past === undefined ? [] : await readAll(untilBroken(past.value, context.host.signal))
   if ('ok' in known) return known
   const shown = lastOf(known.filter(matches), tail)
   if (!follow) return { ok: true, lines: linesOf(shown) }
-  const opened = await openStream(context, target, requests, { follow: 'true' })
+  const opened = await openStream(context, target, platformActivity.requests, { follow: 'true' })
   if (!opened.ok) return opened
   const ids = new Set(known.map((it) => it.request_id))
   const isNew = (it: LogEntry) => !ids.has(it.request_id) && matches(it)

@@ -1,5 +1,5 @@
 import type { SecureKey } from '../../../contract/platform/platform.js'
-import * as contract from '../../../contract/platform/platform.js'
+import { platform as contract } from '../../../contract/platform/platform.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { usage } from '../../failure.js'
 import { failureOfServer } from '../../failure-of-server.js'

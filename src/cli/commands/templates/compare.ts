@@ -1,5 +1,5 @@
 import type { Template, TemplateInput } from '../../../contract/templates.js'
-import { asMembers, type Members } from '../../../secure/json.js'
+import { asMembers, type Members } from '../../../values/json.js'
 
 interface Difference {
   /** Member as the file names it, such as `validity.duration_days`. */

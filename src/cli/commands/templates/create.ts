@@ -1,7 +1,12 @@
-import * as botContract from '../../../contract/bots.js'
+import { bots as botContract } from '../../../contract/bots.js'
 import { fulfillmentCategories } from '../../../contract/fields.js'
 import type { Template } from '../../../contract/templates.js'
-import * as contract from '../../../contract/templates.js'
+import {
+  templates as contract,
+  suggestedSources,
+  suggestedTypes,
+  type TemplateInput,
+} from '../../../contract/templates.js'
 import type { Context, Ok } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { askFor, questionOfFlag } from '../../command/prompts.js'
@@ -24,8 +29,8 @@ const CHECK = { check: suggested`templates list` }
 /** @param definition members of the call; the server checks their values */
 export const createTemplate = ({ call }: Context, definition: object, bot: string | undefined) =>
   bot === undefined
-    ? call(contract.create, definition as contract.TemplateInput, CHECK)
-    : call(botContract.createTemplate, { botId: bot, ...(definition as contract.TemplateInput) }, CHECK)
+    ? call(contract.create, definition as TemplateInput, CHECK)
+    : call(botContract.createTemplate, { botId: bot, ...(definition as TemplateInput) }, CHECK)
 
 export const submitTemplate = ({ call }: Context, templateId: string, bot: string | undefined) =>
   bot === undefined
@@ -38,11 +43,11 @@ const inFile = <T>(flag: Flag<T>, mark = 'required'): Flag<T> => ({ ...flag, nee
 const flags = {
   'external-id': inFile(text('ID', 'Your own id of the template')),
   name: inFile(text('NAME', 'Name, at most 100 characters')),
-  type: inFile(text('TYPE', `${contract.suggestedTypes.join(', ')} …`)),
+  type: inFile(text('TYPE', `${suggestedTypes.join(', ')} …`)),
   'issuer-name': inFile(text('NAME', 'Who issues it')),
   'fulfiller-name': inFile(text('NAME', 'Who fulfils it')),
   'fulfillment-category': inFile(choice(fulfillmentCategories, 'How it is fulfilled')),
-  'acquisition-source': inFile(text('SOURCE', `${contract.suggestedSources.join(', ')} …`)),
+  'acquisition-source': inFile(text('SOURCE', `${suggestedSources.join(', ')} …`)),
   'issue-limit': inFile(integer('N', 'How many can be issued', 1, Number.MAX_SAFE_INTEGER)),
   'valid-days': inFile(
     integer('N', 'Valid for N days from its issue', 1, 1_000_000),
@@ -84,8 +89,8 @@ const needed = [
 ] as const
 
 const suggestions: Partial<Record<keyof typeof flags, readonly string[]>> = {
-  type: contract.suggestedTypes,
-  'acquisition-source': contract.suggestedSources,
+  type: suggestedTypes,
+  'acquisition-source': suggestedSources,
 }
 
 export const create = leaf({

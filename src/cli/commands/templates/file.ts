@@ -1,7 +1,7 @@
 import { membersOf } from '../../../contract/endpoint.js'
 import { type TemplateInput, templateInput } from '../../../contract/templates.js'
 import type { Path } from '../../../files/yaml-document.js'
-import { asMembers, type Members } from '../../../secure/json.js'
+import { asMembers, type Members } from '../../../values/json.js'
 import type { Context, Ok } from '../../command/context.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { readTextFile } from '../../host/files.js'

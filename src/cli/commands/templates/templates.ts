@@ -1,6 +1,6 @@
-import * as botContract from '../../../contract/bots.js'
+import { bots as botContract } from '../../../contract/bots.js'
 import type { Template } from '../../../contract/templates.js'
-import * as contract from '../../../contract/templates.js'
+import { templates as contract, template, templateStatuses } from '../../../contract/templates.js'
 import { type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { defined } from '../../flags/defined.js'
@@ -37,7 +37,7 @@ export const templates: Group = {
       name: 'list',
       endpoint: contract.list,
       flags: {
-        status: choice(contract.templateStatuses, 'Only these'),
+        status: choice(templateStatuses, 'Only these'),
         'external-id': text('ID', 'Only the one with your own id'),
         ...botFlag,
         ...pageFlags,
@@ -65,7 +65,7 @@ export const templates: Group = {
       summary: 'One template, by its id or your own id',
       positional: { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…, or your own id', ask: 'Template id' },
       flags: ownerBotFlag,
-      output: contract.template,
+      output: template,
       examples: [
         { command: 'voucherctl templates get tpl_01JC…' },
         { command: 'voucherctl templates get coffee-1 --jq .status' },

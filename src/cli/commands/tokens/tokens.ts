@@ -1,5 +1,5 @@
 import { scopes } from '../../../contract/endpoint.js'
-import * as contract from '../../../contract/tokens.js'
+import { tokens as contract } from '../../../contract/tokens.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { checkCanStore, confirmReplacing, storeCredential } from '../../command/store-credential.js'

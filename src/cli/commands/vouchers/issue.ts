@@ -1,6 +1,6 @@
 import type { DeliveredVoucher } from '../../../contract/bots.js'
 import type { IssuedVoucher } from '../../../contract/vouchers.js'
-import * as contract from '../../../contract/vouchers.js'
+import { vouchers as contract } from '../../../contract/vouchers.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failure.js'
@@ -78,7 +78,7 @@ export const issue = leaf({
     const issued =
       chat === undefined
         ? await context.call(contract.issue, { recipient_user_id: recipient as string, ...what })
-        : await context.call((await import('../../../contract/bots.js')).issue, { chat_id: chat, ...what })
+        : await context.call((await import('../../../contract/bots.js')).bots.issue, { chat_id: chat, ...what })
     if (!issued.ok) return issued
     // A bot token cannot verify vouchers, so do not look up the current state of a replayed voucher.
     const code = chat === undefined ? credentialOf(issued.data, 'redeem_code') : undefined

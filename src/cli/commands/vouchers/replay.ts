@@ -1,5 +1,5 @@
 import type { IssuedVoucher, Redemption } from '../../../contract/vouchers.js'
-import * as contract from '../../../contract/vouchers.js'
+import { vouchers as contract } from '../../../contract/vouchers.js'
 import type { Context } from '../../command/context.js'
 import type { Result } from '../../output/outcome.js'
 import { textOf } from '../../output/value-text.js'
@@ -29,7 +29,7 @@ export async function withRedemptionReplay(
   { data }: Result<Redemption>,
 ): Promise<Result<Redemption & ReplayMembers>> {
   const options = { timeoutMs: LOOKUP_MS, progress: 'Read what happened since' }
-  const now = await context.call(contract.getRedemption, { redemptionId: data.id }, options)
+  const now = await context.call(contract.redemption, { redemptionId: data.id }, options)
   return replayOf(data, now.ok ? (now.data as Partial<Redemption> | null) : undefined, (it) => {
     if (it.status !== data.status) return { subject: 'redemption', status: it.status ?? '', at: it.reversedAt ?? null }
     const voucher = it.voucher?.status

@@ -1,5 +1,5 @@
 import type { Redemption, Verification } from '../../../contract/vouchers.js'
-import * as contract from '../../../contract/vouchers.js'
+import { vouchers as contract } from '../../../contract/vouchers.js'
 import { callLeaf, type Group, type LazyLeaf, leaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { pairs, text, toggle } from '../../flags/flags.js'
@@ -130,7 +130,7 @@ export const vouchers: Group = {
     }),
     callLeaf({
       name: 'redemption',
-      endpoint: contract.getRedemption,
+      endpoint: contract.redemption,
       positional: redemptionId,
       examples: [{ command: 'voucherctl vouchers redemption rdm_01JC…' }],
       view: { headline: (it) => `Redemption ${it.status}.`, members: redemptionMembers },

@@ -1,5 +1,5 @@
 import { appendFile, chmod } from 'node:fs/promises'
-import * as bots from '../../../contract/bots.js'
+import { bots } from '../../../contract/bots.js'
 import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
 import { refuseForeignFile } from '../../../files/replace-file.js'

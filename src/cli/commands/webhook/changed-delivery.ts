@@ -1,5 +1,5 @@
 import { updateTypes } from '../../../contract/updates.js'
-import { asMembers, parseJson } from '../../../secure/json.js'
+import { asMembers, parseJson } from '../../../values/json.js'
 import { withoutContentLength } from '../../../workbench/header-pairs.js'
 import type { StoredDelivery } from '../../../workbench/inbox.js'
 import { applyOverride, readOverride } from '../../../workbench/synthetic.js'

@@ -1,5 +1,5 @@
 import type { Delivery, DeliveryAttempt } from '../../../contract/webhook.js'
-import * as contract from '../../../contract/webhook.js'
+import { webhook as contract, deliveryStatuses } from '../../../contract/webhook.js'
 import { callLeaf, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { defined } from '../../flags/defined.js'
@@ -14,7 +14,7 @@ export const deliveries = leaf({
   endpoint: contract.deliveries,
   notes: ['For each delivery a line of its attempts: when, how it ended, how long it took.'],
   positional: { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' },
-  flags: { status: choice(contract.deliveryStatuses, 'Only these'), ...pageFlags },
+  flags: { status: choice(deliveryStatuses, 'Only these'), ...pageFlags },
   examples: [
     { command: 'voucherctl webhook deliveries bot_01JC…' },
     { command: 'voucherctl webhook deliveries bot_01JC… --status dead_letter --json --fields id,update_id' },

@@ -1,4 +1,4 @@
-import { asMembers, parseJson } from '../../../secure/json.js'
+import { asMembers, parseJson } from '../../../values/json.js'
 import { explainMismatch } from '../../../webhook/explain.js'
 import { pairsOf } from '../../../workbench/header-pairs.js'
 import type { RequestEvent } from '../../../workbench/listener.js'

@@ -1,5 +1,4 @@
-import * as platform from '../../../contract/platform/platform.js'
-import { platformUpdateTypes } from '../../../contract/platform/platform.js'
+import { platform, platformUpdateTypes } from '../../../contract/platform/platform.js'
 import type { UpdateType } from '../../../contract/updates.js'
 import type { Override } from '../../../workbench/synthetic.js'
 import type { Context } from '../../command/context.js'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { updateTypes } from '../../../contract/updates.js'
 import type { DeliveryMode } from '../../../contract/webhook.js'
-import * as contract from '../../../contract/webhook.js'
+import { webhook as contract } from '../../../contract/webhook.js'
 import type { Context } from '../../command/context.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { type Failure, usage } from '../../failure.js'
@@ -119,7 +119,7 @@ export const webhook: Group = {
     }),
     callLeaf({
       name: 'delete',
-      endpoint: contract.remove,
+      endpoint: contract.delete,
       positional: botId,
       flags: { 'drop-pending': toggle('Drop the updates that wait') },
       members: { 'drop-pending': 'drop_pending_updates' },

@@ -1,5 +1,5 @@
 import { contract } from '../../../contract/index.js'
-import { parseJson } from '../../../secure/json.js'
+import { parseJson } from '../../../values/json.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'

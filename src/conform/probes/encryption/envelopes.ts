@@ -1,5 +1,5 @@
-import { decodeBase64url } from '../../../secure/base64url.js'
 import { isMediaType, MAX_ENVELOPE_BYTES, MEDIA_TYPE } from '../../../secure/suite.js'
+import { decodeBase64url } from '../../../values/base64url.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'

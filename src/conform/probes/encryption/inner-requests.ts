@@ -1,5 +1,5 @@
 import { contract } from '../../../contract/index.js'
-import type { Members } from '../../../secure/json.js'
+import type { Members } from '../../../values/json.js'
 import { issueInput } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'

@@ -1,5 +1,5 @@
 import { contract } from '../../../contract/index.js'
-import { encodeBase64url } from '../../../secure/base64url.js'
+import { encodeBase64url } from '../../../values/base64url.js'
 import { application, applicationToken } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'

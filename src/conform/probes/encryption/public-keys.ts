@@ -1,5 +1,5 @@
-import { encodeBase64url } from '../../../secure/base64url.js'
 import { decodePublicKey } from '../../../secure/public-key.js'
+import { encodeBase64url } from '../../../values/base64url.js'
 import { probesOf } from '../../probe.js'
 import { membersOrNone } from '../../wire.js'
 import { callSession, newKeyPair, readsBootstrap, session } from './session.js'

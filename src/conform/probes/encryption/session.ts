@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { contract } from '../../../contract/index.js'
-import { encodeBase64url } from '../../../secure/base64url.js'
 import { type ClientKeyPair, makeClientKeyPair } from '../../../secure/client/key.js'
 import {
   type Bootstrap,
@@ -12,8 +11,9 @@ import {
 } from '../../../secure/client/negotiation.js'
 import { decodeBinary, type Envelope, type EnvelopeHead, open, seal } from '../../../secure/envelope.js'
 import { readInnerResponse } from '../../../secure/inner-response.js'
-import { type Members, parseJson } from '../../../secure/json.js'
 import { MEDIA_TYPE, paths } from '../../../secure/suite.js'
+import { encodeBase64url } from '../../../values/base64url.js'
+import { type Members, parseJson } from '../../../values/json.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone, type WireRequest } from '../../wire.js'
 

@@ -1,6 +1,5 @@
-import type { Exchange } from '../../../contract/platform/activity.js'
+import type { Exchange, RequestLogEntry } from '../../../contract/platform/activity.js'
 import { CAPTURED_BYTES_MAX, HIDDEN } from '../../../contract/platform/captured.js'
-import type { RequestLogEntry } from '../../../contract/platform/platform.js'
 import { curlCommand } from '../../../contract/values/curl.js'
 import { splitAt } from '../../../contract/values/secrets.js'
 import { bytesOf, textOf } from './bytes.js'

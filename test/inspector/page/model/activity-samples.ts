@@ -1,5 +1,9 @@
-import type { ActivityLine, DeliveryActivity, Exchange } from '../../../../src/contract/platform/activity.js'
-import type { RequestLogEntry } from '../../../../src/contract/platform/platform.js'
+import type {
+  ActivityLine,
+  DeliveryActivity,
+  Exchange,
+  RequestLogEntry,
+} from '../../../../src/contract/platform/activity.js'
 import { type Entry, entryOf } from '../../../../src/inspector/page/model/activity-log.js'
 
 export const base64 = (text: string): string => Buffer.from(text).toString('base64')

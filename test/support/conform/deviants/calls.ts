@@ -1,5 +1,5 @@
 import type { TransportRequest, TransportResponse } from '../../../../src/client/transport.js'
-import { parseJson } from '../../../../src/secure/json.js'
+import { parseJson } from '../../../../src/values/json.js'
 import {
   any,
   bodyOf,

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { TransportResponse } from '../../../../src/client/transport.js'
-import { encodeBase64url } from '../../../../src/secure/base64url.js'
 import { makeClientKeyPair } from '../../../../src/secure/client/key.js'
 import { paths } from '../../../../src/secure/suite.js'
+import { encodeBase64url } from '../../../../src/values/base64url.js'
 import { bodyOf, type Call, codeOf, type Deviate, responds, sends } from '../deviants.js'
 import { insideSessions } from '../inner-deviation.js'
 

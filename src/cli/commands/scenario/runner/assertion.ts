@@ -1,4 +1,4 @@
-import { asMembers } from '../../../../secure/json.js'
+import { asMembers } from '../../../../values/json.js'
 import type { StepExpectation } from './document.js'
 
 /** Function that evaluates a jq expression on a JSON value. */

@@ -1,6 +1,6 @@
 import { type Endpoint, membersOf } from '../../../../contract/endpoint.js'
 import { unescapePointer } from '../../../../contract/envelope.js'
-import type { Members } from '../../../../secure/json.js'
+import type { Members } from '../../../../values/json.js'
 import { inputSchema } from '../../../schemas/scenario-schema.js'
 import type { StepExpectation } from './document.js'
 import { referencesIn } from './variables.js'

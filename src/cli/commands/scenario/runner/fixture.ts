@@ -1,7 +1,7 @@
 import { createCall } from '../../../../client/call.js'
 import type { Transport } from '../../../../client/transport.js'
 import type { CredentialKind } from '../../../../contract/endpoint.js'
-import * as platform from '../../../../contract/platform/platform.js'
+import { platform } from '../../../../contract/platform/platform.js'
 import type { RunningServer } from '../../../../server/options.js'
 import { fromCall } from '../../../call-failure.js'
 import type { Context, Ok } from '../../../command/context.js'

@@ -2,7 +2,7 @@ import { createCall, sendPrepared } from '../../../../client/call.js'
 import { failureOfInput } from '../../../../client/failure.js'
 import type { CallResult } from '../../../../client/result.js'
 import type { CredentialKind } from '../../../../contract/endpoint.js'
-import { advanceClock } from '../../../../contract/platform/controls.js'
+import { platformControls } from '../../../../contract/platform/controls.js'
 import { hideKnown, redact, secretMembers } from '../../../../contract/values/secrets.js'
 import { pause } from '../../../../files/pause.js'
 import type { Context } from '../../../command/context.js'
@@ -79,7 +79,7 @@ export class StepRunner {
 
   async #advance({ seconds }: AdvanceStep, signal: AbortSignal): Promise<Problems> {
     const caller = { as: 'operator', idempotencyKey: null } as const
-    const outcome = await this.#send(advanceClock, { seconds }, caller, signal)
+    const outcome = await this.#send(platformControls.advanceClock, { seconds }, caller, signal)
     return outcome.ok ? [] : [outcomeOf(outcome)]
   }
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { create } from '../../../../../src/contract/apps.js'
+import { apps } from '../../../../../src/contract/apps.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../../support/cli/cli.js'
 
 /** Scenario steps that create an application, a token and an active template. */
@@ -240,7 +240,7 @@ steps:
   it('scenario run sends invalid input that a step expects to fail, and names the member', async () => {
     const refused = 'steps: [{ call: apps.create, with: { name: "" }, expect: { code: VALIDATION_FAILED } }]'
     expect((await resultOf(refused)).item.passed).toBe(true)
-    const { problems } = await resultOf(`steps: [{ call: POST ${create.path}, with: { name: "" } }]`)
+    const { problems } = await resultOf(`steps: [{ call: POST ${apps.create.path}, with: { name: "" } }]`)
     expect(problems[1]).toMatch(/^with\.name: must be text of 1 to/)
   })
 

@@ -1,4 +1,4 @@
-import { asMembers } from '../../../../../secure/json.js'
+import { asMembers } from '../../../../../values/json.js'
 import { readCsv } from './csv-records.js'
 import { type ReadLine, readLines } from './lines.js'
 import { type BadRow, bad, isBad, type ReadRow, type RowMembers, rowOf, UnreadableInput, uniqueIn } from './row.js'

@@ -1,5 +1,5 @@
 import { checkRedeemCode } from '../../../../../client/redeem-code.js'
-import { asMembers } from '../../../../../secure/json.js'
+import { asMembers } from '../../../../../values/json.js'
 
 /** Members of the rows of a command. */
 export interface RowMembers {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseJson } from '../../src/secure/json.js'
+import { parseJson } from '../../src/values/json.js'
 
 it('JSON may have null, texts and numbers inside its deepest allowed level', () => {
   for (const value of ['null', '"x"', '1', 'true']) {
