@@ -24,23 +24,27 @@ export interface Probe {
 /** Anchor of a probe's rule. */
 export const ruleOf = ({ id }: Pick<Probe, 'id'>): string => id.slice(0, id.indexOf('/'))
 
-type Options = Omit<Probe, 'id' | 'title' | 'basis' | 'needs' | 'run'>
+/** What a probe needs, and its other members; a rule has `needs` that its probes share. */
+export type ProbeOptions = Omit<Probe, 'id' | 'title' | 'basis' | 'needs' | 'run'> & Partial<Pick<Probe, 'needs'>>
 
-/** Names of the probes of a rule that the interface specifies; all others observe decisions. */
-interface SpecifiedNames {
+interface Rule {
+  /** Needs of each probe whose options have none. */
+  readonly needs?: readonly Need[]
+  /** Names of the probes of what the interface specifies, in whole or in part; all others observe decisions. */
   readonly specified?: readonly string[]
   readonly partly?: readonly string[]
 }
 
 /** Returns a function that defines probes of one rule. @param rule its anchor in DECISIONS.md */
-export const probesOf = (rule: string, { specified = [], partly = [] }: SpecifiedNames = {}) => {
+export const probesOf = (rule: string, { needs = [], specified = [], partly = [] }: Rule = {}) => {
   const basisOf = (name: string): Basis =>
     specified.includes(name) ? 'specified' : partly.includes(name) ? 'partly_specified' : 'decision'
   return (
     name: string,
     title: string,
-    needs: readonly Need[],
-    run: (context: ProbeContext) => Promise<unknown>,
-    options: Options = {},
-  ): Probe => ({ id: `${rule}/${name}`, title, basis: basisOf(name), needs, run, ...options })
+    ...rest: [run: Probe['run']] | [options: ProbeOptions, run: Probe['run']]
+  ): Probe => {
+    const [options, run] = rest.length === 1 ? [{}, rest[0]] : rest
+    return { id: `${rule}/${name}`, title, basis: basisOf(name), needs, ...options, run }
+  }
 }

@@ -1,11 +1,14 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { StateChange } from '../../contract/platform/activity.js'
 import { call, type Failure, type Result } from './api.js'
 import type { Entry } from './model/activity-log.js'
 import { dateTime, relative } from './model/format.js'
 import { announce, changed, serverNow } from './state.js'
-import { useActivity } from './use-activity.js'
+import { log } from './stream.js'
+
+/** Pause between two reads of a view while much happens. */
+const PAUSE_MS = 100
 
 export interface Column<Row> {
   readonly head: string
@@ -178,4 +181,20 @@ export function Heading({
       {more}
     </div>
   )
+}
+
+/** Calls `reload` when the stream shows something new that a view is about. */
+function useActivity(about: (entry: Entry) => boolean, reload: () => void): void {
+  // The operator's own calls, such as those of this page, change nothing that it shows.
+  const latest = log.entries.findLast((it) => !it.type.startsWith('platform.') && about(it))?.key
+  const shown = useRef<string | undefined>(latest)
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  useEffect(() => {
+    if (shown.current === latest) return
+    shown.current = latest
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined
+      reload()
+    }, PAUSE_MS)
+  }, [latest])
 }

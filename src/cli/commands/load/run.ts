@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Call } from '../../../client/call.js'
 import type { CallFailure, CallResult } from '../../../client/result.js'
-import { vouchers as contract } from '../../../contract/vouchers.js'
+import { type Credential, vouchers as contract } from '../../../contract/vouchers.js'
 import { ConnectionQueue } from './connection-queue.js'
 import type { Operation } from './mix.js'
 import { type LoadClock, runOpenLoop } from './open-loop.js'
@@ -9,7 +9,9 @@ import { NO_VOUCHER, NOT_SENT } from './report.js'
 import { type DueCall, dueCalls, type Schedule, seededRandom, totalsOf } from './schedule.js'
 import { Statistics } from './statistics.js'
 import type { Target } from './targets.js'
-import { VoucherPool } from './voucher-pool.js'
+
+/** Vouchers among which verify picks. */
+const VERIFIED_MAX = 10_000
 
 export interface LoadOptions {
   readonly targets: readonly Pick<Target, 'call' | 'callWithRetries'>[]
@@ -178,3 +180,39 @@ const failureIn = (result: CallResult<unknown>) => (result.ok ? undefined : resu
 /** True if the platform certainly did not act: no connection, 429 or 503. */
 const wasNotProcessed = ({ status, outcomeUnknown }: CallFailure) =>
   !outcomeUnknown && (status === 0 || status === 429 || status === 503)
+
+/** Vouchers that a run has issued, for its verify and redeem calls. */
+class VoucherPool {
+  readonly #keepsUnredeemed: boolean
+  readonly #random: () => number
+  readonly #unredeemed: Credential[] = []
+  readonly #recent: Credential[] = []
+  #added = 0
+
+  /** @param keepsUnredeemed false for a run that redeems nothing @param random returns numbers from 0 to below 1 */
+  constructor(keepsUnredeemed: boolean, random: () => number) {
+    this.#keepsUnredeemed = keepsUnredeemed
+    this.#random = random
+  }
+
+  add(credential: Credential): void {
+    if (this.#keepsUnredeemed) this.#unredeemed.push(credential)
+    this.#recent[this.#added % VERIFIED_MAX] = credential
+    this.#added += 1
+  }
+
+  /** Takes a voucher that no call has redeemed; undefined if there is none. */
+  takeUnredeemed(): Credential | undefined {
+    return this.#unredeemed.pop()
+  }
+
+  /** Returns a voucher that was certainly not redeemed. */
+  giveBack(credential: Credential): void {
+    this.#unredeemed.push(credential)
+  }
+
+  /** A random one of the vouchers that were issued last, redeemed or not; undefined if there is none. */
+  pick(): Credential | undefined {
+    return this.#recent[Math.floor(this.#random() * this.#recent.length)]
+  }
+}

@@ -5,7 +5,6 @@ import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 
-const probe = probesOf('bot-metrics', { partly: ['calls', 'errors', 'quota'] })
 const { bots, webhook } = contract
 
 /** A count may fall when a minute of yesterday leaves the 24 hours: then the probe counts once more. */
@@ -34,6 +33,7 @@ async function grows(
 }
 
 const needs = ['jwt', 'bot', 'bot id'] as const
+const probe = probesOf('bot-metrics', { needs, partly: ['calls', 'errors', 'quota'] })
 
 /** Sends a call that the platform refuses. */
 async function refused(it: ProbeContext) {
@@ -43,13 +43,13 @@ async function refused(it: ProbeContext) {
 }
 
 export const botMetrics = [
-  probe('calls', 'The metrics count the calls of a bot.', needs, async (it) => {
+  probe('calls', 'The metrics count the calls of a bot.', async (it) => {
     const read = async () => {
       it.needs(await it.call(webhook.info, {}), 'a bot token that works')
     }
     await grows(it, 'calls', 1, ({ calls }) => calls.total, read)
   }),
-  probe('refused-calls', 'The metrics count refused calls as calls.', needs, async (it) => {
+  probe('refused-calls', 'The metrics count refused calls as calls.', async (it) => {
     await grows(
       it,
       'calls',
@@ -60,7 +60,7 @@ export const botMetrics = [
       },
     )
   }),
-  probe('errors', 'The metrics count errors.', needs, async (it) => {
+  probe('errors', 'The metrics count errors.', async (it) => {
     await grows(
       it,
       'errors',
@@ -71,7 +71,7 @@ export const botMetrics = [
       },
     )
   }),
-  probe('errors-by-status', 'The metrics count errors by status.', needs, async (it) => {
+  probe('errors-by-status', 'The metrics count errors by status.', async (it) => {
     const status = String((await refused(it)).status)
     await grows(
       it,
@@ -83,7 +83,7 @@ export const botMetrics = [
       },
     )
   }),
-  probe('errors-by-code', 'The metrics count errors by code.', needs, async (it) => {
+  probe('errors-by-code', 'The metrics count errors by code.', async (it) => {
     const code = (await refused(it)).code ?? it.notApplicable('Needs a refusal with a code.')
     await grows(
       it,
@@ -95,7 +95,7 @@ export const botMetrics = [
       },
     )
   }),
-  probe('quota', 'The metrics have the quota of a bot: used and remaining calls are the limit.', needs, async (it) => {
+  probe('quota', 'The metrics have the quota of a bot: used and remaining calls are the limit.', async (it) => {
     const { quota } = await metrics(it)
     it.holds(membersOrNone(quota) === quota, 'an object in quota', quota)
     const { limit, used, remaining } = quota
@@ -104,7 +104,7 @@ export const botMetrics = [
   probe(
     'updates',
     'The metrics count the updates of a bot.',
-    [...needs, 'token', 'template'],
+    { needs: [...needs, 'token', 'template'], vouchers: 2 },
     async (it) => {
       const { length } = await waiting(it, 1)
       await grows(
@@ -117,12 +117,16 @@ export const botMetrics = [
         },
       )
     },
-    { vouchers: 2 },
   ),
-  probe('success-rate', 'The success rate of a bot without webhook attempts is null.', ['jwt'], async (it) => {
-    const { id: botId } = await approvedBot(it)
-    await firstToken(it)
-    const { attempts, success_rate } = it.needs(await it.call(bots.metrics, { botId }), 'metrics').webhook
-    it.equals('attempts and success_rate', [attempts, success_rate], [0, null])
-  }),
+  probe(
+    'success-rate',
+    'The success rate of a bot without webhook attempts is null.',
+    { needs: ['jwt'] },
+    async (it) => {
+      const { id: botId } = await approvedBot(it)
+      await firstToken(it)
+      const { attempts, success_rate } = it.needs(await it.call(bots.metrics, { botId }), 'metrics').webhook
+      it.equals('attempts and success_rate', [attempts, success_rate], [0, null])
+    },
+  ),
 ]

@@ -15,6 +15,7 @@ import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 
 const probe = probesOf('bot-records', {
+  needs: ['jwt'],
   specified: [
     'greatest-lengths',
     'listed',
@@ -110,37 +111,37 @@ function checkRecord(it: ProbeContext, bot: Bot): void {
 }
 
 export const botRecords = [
-  probe('greatest-lengths', 'A bot may have a name of 100 and a username of 64 characters.', ['jwt'], async (it) => {
+  probe('greatest-lengths', 'A bot may have a name of 100 and a username of 64 characters.', async (it) => {
     const response = await applied(it)
     if (response.status !== 400) it.needs(response, 'a bot')
     it.accepts(response)
   }),
-  probe('name-of-101', 'A bot with a name of 101 characters is refused with 400.', ['jwt'], async (it) => {
+  probe('name-of-101', 'A bot with a name of 101 characters is refused with 400.', async (it) => {
     it.refuses(await apply(it, { name: 'x'.repeat(101) }), 400)
   }),
   ...usernames.map(([name, title, username]) =>
-    probe(`username-${name}`, title, ['jwt'], async (it) => it.refuses(await apply(it, { username }), 400)),
+    probe(`username-${name}`, title, async (it) => it.refuses(await apply(it, { username }), 400)),
   ),
-  probe('username-taken', 'A second bot with the same username is refused with 409.', ['jwt'], async (it) => {
+  probe('username-taken', 'A second bot with the same username is refused with 409.', async (it) => {
     const { username } = it.needs(await applied(it), 'a bot')
     const response = await apply(it, { username })
     if (response.code === 'BOT_LIMIT_REACHED') it.notApplicable('Needs an account with fewer bots.')
     it.refuses(response, 409)
   }),
-  probe('avatar-without-https', 'A bot with an avatar that is not https is refused with 400.', ['jwt'], async (it) => {
+  probe('avatar-without-https', 'A bot with an avatar that is not https is refused with 400.', async (it) => {
     it.refuses(await apply(it, { avatar: 'http://example.com/a.png' }), 400)
   }),
-  probe('listed', 'The list of bots has the seven named members.', ['jwt'], async (it) => {
+  probe('listed', 'The list of bots has the seven named members.', async (it) => {
     const { id } = it.needs(await applied(it), 'a bot')
     checkRecord(it, await listedBot(it, id))
   }),
-  probe('detail', 'The record of one bot adds profile, webhook and command_menus.', ['jwt'], async (it) => {
+  probe('detail', 'The record of one bot adds profile, webhook and command_menus.', async (it) => {
     const { profile, webhook: settings, command_menus } = await ownDetail(it)
     it.holds(typeof profile === 'object' && profile !== null, 'an object in profile', profile)
     it.equals('webhook without settings', settings, null)
     it.holds(Array.isArray(command_menus), 'a list in command_menus', command_menus)
   }),
-  probe('profile-defaults', 'Members of a profile that were never set have their defaults.', ['jwt'], async (it) => {
+  probe('profile-defaults', 'Members of a profile that were never set have their defaults.', async (it) => {
     const defaults = {
       avatar: null,
       description: null,
@@ -157,11 +158,11 @@ export const botRecords = [
     const observed = Object.fromEntries(Object.keys(defaults).map((name) => [name, own.get(name)]))
     it.equals('profile', observed, defaults)
   }),
-  probe('patch-before-approval', 'A PATCH before the approval is 409.', ['jwt'], async (it) => {
+  probe('patch-before-approval', 'A PATCH before the approval is 409.', async (it) => {
     const { id: botId } = await pendingBot(it)
     it.refuses(await it.call(bots.update, { botId, about: 'conform' }), 409)
   }),
-  probe('patch', 'A PATCH changes each member of the profile and the name.', ['jwt'], async (it) => {
+  probe('patch', 'A PATCH changes each member of the profile and the name.', async (it) => {
     const botId = await editableBot(it)
     const name = `conform-${it.resources.run} patched`
     it.accepts(await it.call(bots.update, { botId, name, ...profile }))
@@ -169,12 +170,12 @@ export const botRecords = [
     const observed = Object.fromEntries(Object.keys(profile).map((key) => [key, Reflect.get(after.profile, key)]))
     it.equals('name and profile', [after.name, observed], [name, profile])
   }),
-  probe('patch-of-the-username', 'A PATCH with the username is 400, even with the same one.', ['jwt'], async (it) => {
+  probe('patch-of-the-username', 'A PATCH with the username is 400, even with the same one.', async (it) => {
     const botId = await editableBot(it)
     const { username } = await listedBot(it, botId)
     it.refuses(await it.call(bots.update, { botId, username }), 400)
   }),
-  probe('patch-without-a-change', 'A PATCH that changes nothing keeps updated_at.', ['jwt'], async (it) => {
+  probe('patch-without-a-change', 'A PATCH that changes nothing keeps updated_at.', async (it) => {
     const botId = await editableBot(it)
     const { name } = await listedBot(it, botId)
     const before = await updatedAt(it, botId)
@@ -189,16 +190,16 @@ export const botRecords = [
       ['url-that-does-not-parse', 'A URL that does not parse is refused with 400.', 'https://[conform'],
     ] as const
   ).map(([name, title, url]) =>
-    probe(name, title, ['jwt'], async (it) => {
+    probe(name, title, async (it) => {
       const botId = await editableBot(it)
       it.refuses(await it.call(bots.update, { botId, cover_url: url }), 400)
     }),
   ),
-  probe('url-of-2048', 'A URL in a profile may have 2,048 characters.', ['jwt'], async (it) => {
+  probe('url-of-2048', 'A URL in a profile may have 2,048 characters.', async (it) => {
     const botId = await editableBot(it)
     it.accepts(await it.call(bots.update, { botId, cover_url: urlOf(URL_MAX) }))
   }),
-  probe('menu-commands', 'A menu command is stored as sent, with or without a slash.', ['jwt'], async (it) => {
+  probe('menu-commands', 'A menu command is stored as sent, with or without a slash.', async (it) => {
     const botId = await editableBot(it)
     const command_menus = [
       { command: '/start', description: 'conform: with a slash' },
@@ -211,7 +212,7 @@ export const botRecords = [
   probe(
     'webhook-without-secret',
     'The record of a bot has its webhook without the secret.',
-    ['jwt', 'webhook'],
+    { needs: ['jwt', 'webhook'] },
     async (it) => {
       const botId = await editableBot(it)
       const secret_token = `secret-${it.resources.name()}`
@@ -227,23 +228,23 @@ export const botRecords = [
       }
     },
   ),
-  probe('token-only-by-get', 'HEAD, PATCH and lists do not create the token of a bot.', ['jwt'], async (it) => {
+  probe('token-only-by-get', 'HEAD, PATCH and lists do not create the token of a bot.', async (it) => {
     const { patched, listed } = await firstToken(it)
     it.holds(!patched.text.includes('one_time_token'), 'a PATCH without a token', 'one_time_token')
     it.equals('has_token', listed.has_token, false)
   }),
-  probe('first-get', 'The first GET after the approval returns one_time_token.', ['jwt'], async (it) => {
+  probe('first-get', 'The first GET after the approval returns one_time_token.', async (it) => {
     const { first } = await firstToken(it)
     const shown = first.filter(({ data }) => typeof data.one_time_token === 'string')
     it.holds(shown.length > 0, 'one_time_token in a record', 'none')
   }),
-  probe('concurrent-gets', 'Of several concurrent GETs only one gets the token.', ['jwt'], async (it) => {
+  probe('concurrent-gets', 'Of several concurrent GETs only one gets the token.', async (it) => {
     const { first } = await firstToken(it)
     const shown = first.filter(({ data }) => typeof data.one_time_token === 'string')
     if (shown.length === 0) it.notApplicable('Needs the token of a bot.')
     it.equals('records with a token', shown.length, 1)
   }),
-  probe('later-get', 'A later GET does not return the token, but that there is one.', ['jwt'], async (it) => {
+  probe('later-get', 'A later GET does not return the token, but that there is one.', async (it) => {
     const { later } = await firstToken(it)
     const { one_time_token, has_token } = it.needs(later, 'a record of a bot')
     it.equals('one_time_token and has_token', [typeof one_time_token, has_token], ['undefined', true])
@@ -251,7 +252,7 @@ export const botRecords = [
   probe(
     'user-bot-get',
     'The record of a bot does not return a token that was shown.',
-    ['jwt', 'bot id', 'bot'],
+    { needs: ['jwt', 'bot id', 'bot'] },
     async (it) => {
       const { id: botId } = await userBot(it)
       const { one_time_token } = it.needs(await it.call(bots.get, { botId }), 'a record of a bot')
@@ -262,19 +263,19 @@ export const botRecords = [
 
 /** These probes end the token of the run's bot: they run last. */
 export const regeneratedTokens = [
-  probe('regenerate', 'A regeneration returns bot_id, one_time_token and token_prefix.', ['jwt'], async (it) => {
+  probe('regenerate', 'A regeneration returns bot_id, one_time_token and token_prefix.', async (it) => {
     const { response, request, botId } = await regenerated(it)
     it.wire.last = request
     const { bot_id, one_time_token, token_prefix } = it.accepts(response)
     it.equals('bot_id', bot_id, botId)
     it.holds(one_time_token.startsWith(token_prefix) && token_prefix !== '', 'the start of the token', token_prefix)
   }),
-  probe('regenerated-token', 'The token that a regeneration returns works.', ['jwt'], async (it) => {
+  probe('regenerated-token', 'The token that a regeneration returns works.', async (it) => {
     const { response } = await regenerated(it)
     const { one_time_token } = it.needs(response, 'a new token')
     it.accepts(await it.call(webhook.info, {}, { as: { credential: one_time_token } }))
   }),
-  probe('old-token', 'After a regeneration the old token is 401 immediately.', ['jwt'], async (it) => {
+  probe('old-token', 'After a regeneration the old token is 401 immediately.', async (it) => {
     const { response, as } = await regenerated(it)
     it.needs(response, 'a new token')
     it.refuses(await it.call(webhook.info, {}, { as }), 401)
@@ -282,12 +283,11 @@ export const regeneratedTokens = [
   probe(
     'held-poll',
     'After a regeneration a held poll with the old token gets 401.',
-    ['jwt'],
+    { waitsMs: HELD_S * 1000 },
     async (it) => {
       const { response, held } = await regenerated(it)
       it.needs(response, 'a new token')
       it.refuses(held, 401)
     },
-    { waitsMs: HELD_S * 1000 },
   ),
 ]

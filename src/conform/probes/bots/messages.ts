@@ -3,9 +3,8 @@ import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 
 const { bots } = contract
-const chatProbe = probesOf('chats')
-const messageProbe = probesOf('messages')
-const lineProbe = probesOf('lines-of-a-message')
+const chatProbe = probesOf('chats', { needs: ['bot'] })
+
 const TEXT_MAX = 4_096
 const SECONDS_MAX = 100_000_000_000
 /** A user may write a message between two of the bot. */
@@ -17,23 +16,25 @@ const send = (it: ProbeContext, text: string) =>
 const sent = async (it: ProbeContext, text: string) => it.needs(await send(it, text), 'a message')
 
 const needs = ['bot', 'chat'] as const
+const lineProbe = probesOf('lines-of-a-message', { needs })
+const messageProbe = probesOf('messages', { needs })
 
 export const messages = [
-  chatProbe('not-started', 'A message to a chat that was not started is 404.', ['bot'], async (it) => {
+  chatProbe('not-started', 'A message to a chat that was not started is 404.', async (it) => {
     it.refuses(await it.call(bots.send, { chat_id: 'chat_conform', text: 'conform' }), 404)
   }),
-  messageProbe('members', 'A message has message_id, date, chat, from and text.', needs, async (it) => {
+  messageProbe('members', 'A message has message_id, date, chat, from and text.', async (it) => {
     const text = `conform ${it.resources.run}`
     const message = it.accepts(await send(it, text))
     it.holds(Number.isInteger(message.message_id), 'a number in message_id', message)
     it.holds(typeof message.chat === 'object' && typeof message.from === 'object', 'objects in chat and from', message)
     it.equals('id of the chat, and text', [message.chat.id, message.text], [it.resources.offer.chat, text])
   }),
-  messageProbe('date', 'The date of a message is in Unix seconds.', needs, async (it) => {
+  messageProbe('date', 'The date of a message is in Unix seconds.', async (it) => {
     const { date } = await sent(it, 'conform: date')
     it.holds(Number.isInteger(date) && date > 0 && date < SECONDS_MAX, 'whole seconds since 1970', date)
   }),
-  messageProbe('ids', 'Message ids of a chat count without gaps.', needs, async (it) => {
+  messageProbe('ids', 'Message ids of a chat count without gaps.', async (it) => {
     let step = 0
     for (let attempt = 0; attempt < ATTEMPTS && step !== 1; attempt += 1) {
       const { message_id: first } = await sent(it, 'conform: first')
@@ -48,18 +49,18 @@ export const messages = [
       ['cr-lf', 'CR LF in a message is stored as LF.', 'conform\r\nline', 'conform\nline'],
     ] as const
   ).map(([name, title, text, expected]) =>
-    lineProbe(name, title, needs, async (it) => it.equals('text', it.accepts(await send(it, text)).text, expected)),
+    lineProbe(name, title, async (it) => it.equals('text', it.accepts(await send(it, text)).text, expected)),
   ),
-  lineProbe('cr-alone', 'A message with a CR without LF is refused with 400.', needs, async (it) => {
+  lineProbe('cr-alone', 'A message with a CR without LF is refused with 400.', async (it) => {
     it.refuses(await send(it, 'conform\rline'), 400)
   }),
-  lineProbe('length-of-4096', 'A message may have 4,096 code points.', needs, async (it) => {
+  lineProbe('length-of-4096', 'A message may have 4,096 code points.', async (it) => {
     it.accepts(await send(it, '😀'.repeat(TEXT_MAX)))
   }),
-  lineProbe('length-of-4097', 'A message of 4,097 code points is refused with 400.', needs, async (it) => {
+  lineProbe('length-of-4097', 'A message of 4,097 code points is refused with 400.', async (it) => {
     it.refuses(await send(it, 'x'.repeat(TEXT_MAX + 1)), 400)
   }),
-  lineProbe('length-as-sent', 'CR LF counts as two code points of the text as sent.', needs, async (it) => {
+  lineProbe('length-as-sent', 'CR LF counts as two code points of the text as sent.', async (it) => {
     it.refuses(await send(it, `${'x'.repeat(TEXT_MAX - 1)}\r\n`), 400)
   }),
 ]

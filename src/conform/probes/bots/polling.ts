@@ -5,9 +5,9 @@ import { voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 
-const probe = probesOf('polling', { partly: ['webhook-active'] })
 const { webhook } = contract
 const needs = ['bot', 'token', 'template'] as const
+const probe = probesOf('polling', { needs, partly: ['webhook-active'] })
 const withWebhook = [...needs, 'jwt', 'bot id', 'webhook'] as const
 
 const FAR = 1_000_000
@@ -53,126 +53,98 @@ async function whileWebhook(it: ProbeContext, run: () => Promise<void>): Promise
 }
 
 export const polling = [
-  probe(
-    'ascending',
-    'getUpdates returns items in ascending order.',
-    needs,
-    async (it) => {
-      await waiting(it, 2)
-      const { items } = it.accepts(await poll(it))
-      const ids = idsOf(items)
-      it.equals(
-        'ids',
-        ids,
-        [...ids].sort((a, b) => a - b),
-      )
-    },
-    { vouchers: 2 },
-  ),
-  probe(
-    'unconfirmed',
-    'A poll without offset confirms nothing.',
-    needs,
-    async (it) => {
-      const before = await waitingIds(it, 1)
-      it.needs(await poll(it), 'a bot that polls')
-      const after = new Set(await unconfirmed(it))
-      it.holds(
-        before.every((id) => after.has(id)),
-        `updates ${before}`,
-        `updates ${[...after]}`,
-      )
-    },
-    { vouchers: 1 },
-  ),
-  probe(
-    'offset',
-    'An offset confirms all updates below it, and none from it on.',
-    needs,
-    async (it) => {
-      const last = (await waitingIds(it, 2)).at(-1) ?? 0
-      it.needs(await poll(it, { offset: last }), 'a bot that polls')
-      const left = await unconfirmed(it)
-      it.holds(left.includes(last) && left.every((id) => id >= last), `updates from ${last}`, left)
-    },
-    { vouchers: 2 },
-  ),
-  probe(
-    'negative-offset',
-    'The offset -1 leaves only the newest update unconfirmed.',
-    needs,
-    async (it) => {
-      const last = (await waitingIds(it, 2)).at(-1) ?? 0
-      it.accepts(await poll(it, { offset: -1 }))
-      const left = await unconfirmed(it)
-      it.holds(left.includes(last) && left.every((id) => id >= last), `updates from ${last}`, left)
-    },
-    { vouchers: 2 },
-  ),
-  probe('offset-in-the-future', 'An offset beyond the next id is 400 OFFSET_IN_FUTURE.', ['bot'], async (it) => {
-    it.needs(await poll(it, { limit: 1 }), 'a bot that polls')
-    it.refuses(await poll(it, { offset: FAR * FAR }), 400, 'OFFSET_IN_FUTURE')
+  probe('ascending', 'getUpdates returns items in ascending order.', { vouchers: 2 }, async (it) => {
+    await waiting(it, 2)
+    const { items } = it.accepts(await poll(it))
+    const ids = idsOf(items)
+    it.equals(
+      'ids',
+      ids,
+      [...ids].sort((a, b) => a - b),
+    )
+  }),
+  probe('unconfirmed', 'A poll without offset confirms nothing.', { vouchers: 1 }, async (it) => {
+    const before = await waitingIds(it, 1)
+    it.needs(await poll(it), 'a bot that polls')
+    const after = new Set(await unconfirmed(it))
+    it.holds(
+      before.every((id) => after.has(id)),
+      `updates ${before}`,
+      `updates ${[...after]}`,
+    )
+  }),
+  probe('offset', 'An offset confirms all updates below it, and none from it on.', { vouchers: 2 }, async (it) => {
+    const last = (await waitingIds(it, 2)).at(-1) ?? 0
+    it.needs(await poll(it, { offset: last }), 'a bot that polls')
+    const left = await unconfirmed(it)
+    it.holds(left.includes(last) && left.every((id) => id >= last), `updates from ${last}`, left)
+  }),
+  probe('negative-offset', 'The offset -1 leaves only the newest update unconfirmed.', { vouchers: 2 }, async (it) => {
+    const last = (await waitingIds(it, 2)).at(-1) ?? 0
+    it.accepts(await poll(it, { offset: -1 }))
+    const left = await unconfirmed(it)
+    it.holds(left.includes(last) && left.every((id) => id >= last), `updates from ${last}`, left)
   }),
   probe(
-    'offset-of-the-next',
-    'An offset of the next id confirms all updates.',
-    needs,
+    'offset-in-the-future',
+    'An offset beyond the next id is 400 OFFSET_IN_FUTURE.',
+    { needs: ['bot'] },
     async (it) => {
-      const last = (await waitingIds(it, 1)).at(-1) ?? 0
-      it.accepts(await poll(it, { offset: last + 1 }))
-      const left = await unconfirmed(it)
-      it.holds(
-        left.every((id) => id > last),
-        `no update up to ${last}`,
-        left,
-      )
+      it.needs(await poll(it, { limit: 1 }), 'a bot that polls')
+      it.refuses(await poll(it, { offset: FAR * FAR }), 400, 'OFFSET_IN_FUTURE')
     },
-    { vouchers: 1 },
   ),
-  probe(
-    'limit',
-    'A poll with the limit 1 returns one of two updates.',
-    needs,
-    async (it) => {
-      await waiting(it, 2)
-      it.equals('number of items', it.accepts(await poll(it, { limit: 1 })).items.length, 1)
-    },
-    { vouchers: 2 },
-  ),
+  probe('offset-of-the-next', 'An offset of the next id confirms all updates.', { vouchers: 1 }, async (it) => {
+    const last = (await waitingIds(it, 1)).at(-1) ?? 0
+    it.accepts(await poll(it, { offset: last + 1 }))
+    const left = await unconfirmed(it)
+    it.holds(
+      left.every((id) => id > last),
+      `no update up to ${last}`,
+      left,
+    )
+  }),
+  probe('limit', 'A poll with the limit 1 returns one of two updates.', { vouchers: 2 }, async (it) => {
+    await waiting(it, 2)
+    it.equals('number of items', it.accepts(await poll(it, { limit: 1 })).items.length, 1)
+  }),
   ...[0, 101].map((limit) =>
-    probe(`limit-of-${limit}`, `A poll with the limit ${limit} is refused with 400.`, ['bot'], async (it) => {
-      it.refuses(await poll(it, { limit }), 400)
-    }),
+    probe(
+      `limit-of-${limit}`,
+      `A poll with the limit ${limit} is refused with 400.`,
+      { needs: ['bot'] },
+      async (it) => {
+        it.refuses(await poll(it, { limit }), 400)
+      },
+    ),
   ),
-  probe('limit-of-100', 'A poll may have the limit 100.', ['bot'], async (it) => {
+  probe('limit-of-100', 'A poll may have the limit 100.', { needs: ['bot'] }, async (it) => {
     it.needs(await poll(it, { limit: 1 }), 'a bot that polls')
     it.accepts(await poll(it, { limit: 100 }))
   }),
   probe(
     'timeout-too-long',
     'A timeout above 50 s, or 10 s when encrypted, is refused with 400.',
-    ['bot'],
+    { needs: ['bot'], waitsMs: STARTED_MS },
     async (it) => {
       const timeout = (it.wire.isEncrypted ? INNER_MAX_S : HELD_MAX_S) + 1
       // A newer poll ends this one if the platform holds it.
       it.refuses(await during(it, { timeout }, () => poll(it)), 400)
     },
-    { waitsMs: STARTED_MS },
   ),
   probe(
     'longest-timeout',
     'A poll may have a timeout of 50 s, or 10 s when encrypted.',
-    needs,
+    { vouchers: 1 },
     async (it) => {
       await waiting(it, 1)
       it.accepts(await poll(it, { timeout: it.wire.isEncrypted ? INNER_MAX_S : HELD_MAX_S }))
     },
-    { vouchers: 1 },
   ),
   probe(
     'held',
     'A timeout of 1 s holds a poll without updates for 1 s.',
-    ['bot'],
+    { needs: ['bot'], waitsMs: HELD_S * 1000 },
     async (it) => {
       await quiet(it)
       const startedAt = performance.now()
@@ -181,35 +153,32 @@ export const polling = [
       if (items.length > 0) it.notApplicable('Needs a bot without other updates.')
       it.holds(tookMs >= HELD_MIN_MS, `at least ${HELD_MIN_MS} ms`, `${Math.round(tookMs)} ms`)
     },
-    { waitsMs: HELD_S * 1000 },
   ),
   probe(
     'held-until-an-update',
     'A held poll returns an update that is created meanwhile.',
-    needs,
+    { vouchers: 2, waitsMs: OLDER_S * 1000 },
     async (it) => {
       await waiting(it, 1)
       await listen(it)
       const held = await during(it, {}, () => voucher(it))
       it.holds(it.accepts(held).items.length > 0, 'an update', 'none')
     },
-    { vouchers: 2, waitsMs: OLDER_S * 1000 },
   ),
   probe(
     'newer-poll',
     'A newer poll ends an older one, which gets 409 POLL_TERMINATED.',
-    ['bot'],
+    { needs: ['bot'], waitsMs: OLDER_S * 1000 },
     async (it) => {
       await quiet(it)
       const older = await during(it, {}, () => poll(it))
       it.refuses(older, 409, 'POLL_TERMINATED')
     },
-    { waitsMs: OLDER_S * 1000 },
   ),
   probe(
     'confirmed-by-an-ended-poll',
     'Updates that an ended poll confirmed remain confirmed.',
-    needs,
+    { vouchers: 1, waitsMs: OLDER_S * 1000 },
     async (it) => {
       const last = (await waitingIds(it, 1)).at(-1) ?? 0
       const older = await during(it, { offset: last + 1 }, () => poll(it))
@@ -221,9 +190,8 @@ export const polling = [
         left,
       )
     },
-    { vouchers: 1, waitsMs: OLDER_S * 1000 },
   ),
-  probe('refused-poll', 'A refused poll does not change allowed_updates.', ['bot'], async (it) => {
+  probe('refused-poll', 'A refused poll does not change allowed_updates.', { needs: ['bot'] }, async (it) => {
     await select(it, ['message', 'ping'])
     const settings = async () => it.needs(await it.call(webhook.info, {}), 'settings of a bot').allowed_updates
     const before = await settings()
@@ -234,7 +202,7 @@ export const polling = [
   probe(
     'refused-poll-ends-an-older-one',
     'A poll that is refused for its offset ends an older poll.',
-    ['bot'],
+    { needs: ['bot'], waitsMs: OLDER_S * 1000 },
     async (it) => {
       await quiet(it)
       const older = await during(it, {}, async () => {
@@ -243,15 +211,19 @@ export const polling = [
       })
       it.refuses(older, 409)
     },
-    { waitsMs: OLDER_S * 1000 },
   ),
-  probe('webhook-active', 'A poll of a bot with a webhook is 409 WEBHOOK_ACTIVE.', withWebhook, async (it) => {
-    await whileWebhook(it, async () => it.refuses(await poll(it), 409, 'WEBHOOK_ACTIVE'))
-  }),
+  probe(
+    'webhook-active',
+    'A poll of a bot with a webhook is 409 WEBHOOK_ACTIVE.',
+    { needs: withWebhook },
+    async (it) => {
+      await whileWebhook(it, async () => it.refuses(await poll(it), 409, 'WEBHOOK_ACTIVE'))
+    },
+  ),
   probe(
     'webhook-active-confirms-nothing',
     'A poll that is refused for a webhook confirms nothing.',
-    withWebhook,
+    { needs: withWebhook, vouchers: 1 },
     async (it) => {
       const last = (await waitingIds(it, 1)).at(-1) ?? 0
       await whileWebhook(it, async () => {})
@@ -262,6 +234,5 @@ export const polling = [
       const left = await unconfirmed(it)
       it.holds(left.includes(last), `update ${last}`, left)
     },
-    { vouchers: 1 },
   ),
 ]

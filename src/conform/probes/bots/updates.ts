@@ -6,8 +6,6 @@ import { credentialOf, voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 
-const updateProbe = probesOf('updates')
-const typeProbe = probesOf('update-types')
 const { vouchers, webhook } = contract
 
 const defaults = ['friend_request', 'inline_query', 'message', 'my_chat_member', 'ping']
@@ -16,6 +14,8 @@ const ARRIVES_S = 2
 const DELIVERED_MS = 3_000
 
 const needs = ['bot', 'token', 'template'] as const
+const typeProbe = probesOf('update-types', { needs: [...needs, 'jwt', 'bot id'] })
+const updateProbe = probesOf('updates', { needs })
 
 const isAbout = (update: Update, { id, externalIssueId }: IssuedVoucher) => {
   const text = JSON.stringify(update)
@@ -66,7 +66,7 @@ export const updates = [
   updateProbe(
     'members',
     'An update has update_id, type, created_at and the member of its type.',
-    needs,
+    { vouchers: 1 },
     async (it) => {
       const update = (await waiting(it, 1))[0] ?? it.notApplicable('Needs an update.')
       const { update_id, type, created_at, [type]: payload } = update
@@ -74,27 +74,20 @@ export const updates = [
       it.holds(typeof created_at === 'string', 'a time in created_at', update)
       it.holds(typeof payload === 'object' && payload !== null, `an object in ${type}`, update)
     },
-    { vouchers: 1 },
   ),
-  updateProbe(
-    'same-bytes',
-    'Two polls return the same bytes of an update.',
-    needs,
-    async (it) => {
-      await waiting(it, 1)
-      const first = await poll(it)
-      it.needs(first, 'a bot that polls')
-      const second = await poll(it)
-      it.needs(second, 'a bot that polls')
-      if (first.data.items.length !== second.data.items.length) it.notApplicable('Needs a bot without other updates.')
-      it.equals('updates', itemsText(second.text), itemsText(first.text))
-    },
-    { vouchers: 1 },
-  ),
+  updateProbe('same-bytes', 'Two polls return the same bytes of an update.', { vouchers: 1 }, async (it) => {
+    await waiting(it, 1)
+    const first = await poll(it)
+    it.needs(first, 'a bot that polls')
+    const second = await poll(it)
+    it.needs(second, 'a bot that polls')
+    if (first.data.items.length !== second.data.items.length) it.notApplicable('Needs a bot without other updates.')
+    it.equals('updates', itemsText(second.text), itemsText(first.text))
+  }),
   updateProbe(
     'same-bytes-by-webhook',
     'A webhook gets the same bytes of an update as a poll.',
-    [...needs, 'jwt', 'bot id', 'webhook'],
+    { needs: [...needs, 'jwt', 'bot id', 'webhook'], vouchers: 1, waitsMs: DELIVERED_MS },
     async (it) => {
       await waiting(it, 1)
       const { text } = await poll(it, { limit: 1 })
@@ -109,27 +102,20 @@ export const updates = [
         await it.call(webhook.delete, { botId })
       }
     },
-    { vouchers: 1, waitsMs: DELIVERED_MS },
   ),
-  updateProbe(
-    'ids-without-gaps',
-    'The ids of updates count without gaps.',
-    needs,
-    async (it) => {
-      const ids = (await waiting(it, 2)).map(({ update_id }) => update_id).sort((a, b) => a - b)
-      const expected = ids.map((_, index) => (ids[0] ?? 0) + index)
-      it.equals(
-        'ids in their order',
-        [...ids].sort((a, b) => a - b),
-        expected,
-      )
-    },
-    { vouchers: 2 },
-  ),
+  updateProbe('ids-without-gaps', 'The ids of updates count without gaps.', { vouchers: 2 }, async (it) => {
+    const ids = (await waiting(it, 2)).map(({ update_id }) => update_id).sort((a, b) => a - b)
+    const expected = ids.map((_, index) => (ids[0] ?? 0) + index)
+    it.equals(
+      'ids in their order',
+      [...ids].sort((a, b) => a - b),
+      expected,
+    )
+  }),
   updateProbe(
     'ids-are-not-used-twice',
     'An update gets a greater id than all updates before, confirmed ones too.',
-    needs,
+    { vouchers: 2 },
     async (it) => {
       const before = (await waiting(it, 1)).map(({ update_id }) => update_id)
       const last = Math.max(...before)
@@ -137,7 +123,6 @@ export const updates = [
       const [next] = await waiting(it, 1)
       it.holds((next?.update_id ?? 0) > last, `an id above ${last}`, next?.update_id)
     },
-    { vouchers: 2 },
   ),
 ]
 
@@ -145,33 +130,37 @@ export const updates = [
 const itemsText = (text: string) => /"items":\s*(\[.*\])/s.exec(text)?.[1] ?? text
 
 export const updateTypeProbes = [
-  typeProbe('default', 'An empty allowed_updates selects the five default types.', ['bot'], async (it) => {
+  typeProbe('default', 'An empty allowed_updates selects the five default types.', { needs: ['bot'] }, async (it) => {
     await select(it, [])
     it.equals('allowed_updates', await selected(it), defaults)
   }),
-  typeProbe('absent', 'A poll without allowed_updates leaves the selection unchanged.', ['bot'], async (it) => {
-    await select(it, ['message', 'voucher_redeemed'])
-    const before = await selected(it)
-    it.needs(await poll(it, { limit: 1 }), 'a bot that polls')
-    it.equals('allowed_updates', await selected(it), before)
-  }),
+  typeProbe(
+    'absent',
+    'A poll without allowed_updates leaves the selection unchanged.',
+    { needs: ['bot'] },
+    async (it) => {
+      await select(it, ['message', 'voucher_redeemed'])
+      const before = await selected(it)
+      it.needs(await poll(it, { limit: 1 }), 'a bot that polls')
+      it.equals('allowed_updates', await selected(it), before)
+    },
+  ),
   ...voucherTypes.map((type) =>
     typeProbe(
       type.replaceAll('_', '-'),
       `A linked bot whose allowed_updates names ${type} gets this update.`,
-      [...needs, 'jwt', 'bot id'],
+      { vouchers: 1, waitsMs: ARRIVES_S * 1000 },
       async (it) => {
         await listen(it, [type])
         const about = await cause(it, type)
         it.holds(await arrives(it, type, about), `${type} of the voucher`, 'no such update')
       },
-      { vouchers: 1, waitsMs: ARRIVES_S * 1000 },
     ),
   ),
   typeProbe(
     'not-named',
     'A bot whose allowed_updates does not name a type gets no update of it.',
-    [...needs, 'jwt', 'bot id'],
+    { vouchers: 1, waitsMs: ARRIVES_S * 1000 },
     async (it) => {
       await listen(it, ['voucher_redeemed'])
       const about = await voucherOfBot(it)
@@ -179,12 +168,11 @@ export const updateTypeProbes = [
       const { items } = it.needs(await poll(it, { timeout: ARRIVES_S }), 'a bot that polls')
       it.holds(!items.some(({ type }) => type === 'voucher_issued'), 'no voucher_issued', items)
     },
-    { vouchers: 1, waitsMs: ARRIVES_S * 1000 },
   ),
   typeProbe(
     'selected-later',
     'A type that is selected later brings no update of before.',
-    [...needs, 'jwt', 'bot id'],
+    { vouchers: 2, waitsMs: ARRIVES_S * 1000 },
     async (it) => {
       await listen(it, ['ping'])
       const before = await voucherOfBot(it)
@@ -194,12 +182,11 @@ export const updateTypeProbes = [
       if (!items.some((update) => isAbout(update, after))) it.notApplicable('Needs an update of a voucher.')
       it.holds(!items.some((update) => isAbout(update, before)), 'no update of the earlier voucher', items)
     },
-    { vouchers: 2, waitsMs: ARRIVES_S * 1000 },
   ),
   typeProbe(
     'deselected-later',
     'An update stays after its type is no longer selected.',
-    [...needs, 'jwt', 'bot id'],
+    { vouchers: 1, waitsMs: ARRIVES_S * 1000 },
     async (it) => {
       await listen(it, ['voucher_issued'])
       const about = await voucherOfBot(it)
@@ -208,6 +195,5 @@ export const updateTypeProbes = [
       await select(it, [])
       it.holds(await arrives(it, 'voucher_issued', about), 'the update of before', 'none')
     },
-    { vouchers: 1, waitsMs: ARRIVES_S * 1000 },
   ),
 ]

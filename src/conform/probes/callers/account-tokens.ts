@@ -4,7 +4,7 @@ import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 
-const probe = probesOf('account-tokens')
+const probe = probesOf('account-tokens', { needs: ['jwt'] })
 const { list } = contract.apps
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -26,31 +26,24 @@ const forged = [
 
 export const accountTokens = [
   ...forged.map(([name, title]) =>
-    probe(
-      name,
-      title,
-      ['jwt'],
-      async (it) => {
-        const { head, payload, signature, claims } = await parts(it)
-        const credentials = {
-          'algorithm-none': `${encode({ alg: 'none', typ: 'JWT' })}.${payload}.`,
-          'changed-expiry': `${head}.${encode({ ...claims, exp: Number(claims.exp) + 1 })}.${signature}`,
-        }
-        it.refuses(await it.call(list, {}, { as: { credential: credentials[name] } }), 401)
-      },
-      { reads: true },
-    ),
+    probe(name, title, { reads: true }, async (it) => {
+      const { head, payload, signature, claims } = await parts(it)
+      const credentials = {
+        'algorithm-none': `${encode({ alg: 'none', typ: 'JWT' })}.${payload}.`,
+        'changed-expiry': `${head}.${encode({ ...claims, exp: Number(claims.exp) + 1 })}.${signature}`,
+      }
+      it.refuses(await it.call(list, {}, { as: { credential: credentials[name] } }), 401)
+    }),
   ),
   probe(
     'claims',
     'A JWT that is accepted has sub, the audience voucher-console and exp.',
-    ['jwt'],
+    { reads: true },
     async (it) => {
       const { sub, aud, exp } = (await parts(it)).claims
       it.holds(typeof sub === 'string' && /^[!-~]{1,128}$/.test(sub), 'sub of 1 to 128 visible characters', sub)
       it.holds([aud].flat().includes('voucher-console'), 'aud voucher-console', aud)
       it.holds(typeof exp === 'number', 'a number in exp', exp)
     },
-    { reads: true },
   ),
 ]

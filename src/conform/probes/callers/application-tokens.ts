@@ -6,7 +6,7 @@ import { probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import { createOwnToken, fullToken, revokeAll } from './shared.js'
 
-const probe = probesOf('application-tokens', { specified: ['shown-once', 'revoked'] })
+const probe = probesOf('application-tokens', { needs: ['jwt'], specified: ['shown-once', 'revoked'] })
 const { templates, tokens } = contract
 const ACTIVE_MAX = 20
 const WRITTEN_AFTER_MS = 61_000
@@ -35,7 +35,7 @@ async function listed(it: ProbeContext): Promise<Observed<{ readonly items: Toke
 }
 
 export const applicationTokens = [
-  probe('shown-once', 'The list of tokens contains a new token without its value.', ['jwt'], async (it) => {
+  probe('shown-once', 'The list of tokens contains a new token without its value.', async (it) => {
     const { id, token } = await fullToken(it)
     const { data, text } = await listed(it)
     it.holds(
@@ -45,30 +45,25 @@ export const applicationTokens = [
     )
     it.holds(!text.includes(token), 'a list without the value of the token', 'its value')
   }),
-  probe('revoked', 'A revoked token is 401.', ['jwt'], async (it) => {
+  probe('revoked', 'A revoked token is 401.', async (it) => {
     const { as } = await revoked(it)
     it.refuses(await it.call(templates.list, {}, { as }), 401)
   }),
-  probe('revoked-twice', 'Revoking a token twice returns the same record.', ['jwt'], async (it) => {
+  probe('revoked-twice', 'Revoking a token twice returns the same record.', async (it) => {
     const { record, input } = await revoked(it)
     it.equals('record', it.accepts(await it.call(tokens.revoke, input)), record)
   }),
-  probe('name', 'A token needs a name: 400 without one.', ['jwt'], async (it) => {
+  probe('name', 'A token needs a name: 400 without one.', async (it) => {
     it.refuses(await createOwnToken(it, { name: undefined }), 400)
   }),
-  probe('scopes', 'A token needs scopes: 400 without the member and for an empty list.', ['jwt'], async (it) => {
+  probe('scopes', 'A token needs scopes: 400 without the member and for an empty list.', async (it) => {
     it.refuses(await createOwnToken(it, { scopes: undefined }), 400)
     it.refuses(await createOwnToken(it, { scopes: [] }), 400)
   }),
   ...[0, 366].map((days) =>
-    probe(
-      `lifetime-of-${days}`,
-      `A token with a lifetime of ${days} days is refused with 400.`,
-      ['jwt'],
-      async (it) => {
-        it.refuses(await createOwnToken(it, { expires_in_days: days }), 400)
-      },
-    ),
+    probe(`lifetime-of-${days}`, `A token with a lifetime of ${days} days is refused with 400.`, async (it) => {
+      it.refuses(await createOwnToken(it, { expires_in_days: days }), 400)
+    }),
   ),
   ...(
     [
@@ -78,13 +73,13 @@ export const applicationTokens = [
       ['null', 'A token with the lifetime null does not expire.', null, null],
     ] as const
   ).map(([name, title, days, expected]) =>
-    probe(`lifetime-${name}`, title, ['jwt'], async (it) => {
+    probe(`lifetime-${name}`, title, async (it) => {
       const token = it.accepts(await createOwnToken(it, { expires_in_days: days }))
       it.equals('lifetime in days', lifetimeOf(token), expected)
       await revokeAll(it, [token])
     }),
   ),
-  probe('limit-of-20', 'An application has at most 20 active tokens: one more is 409.', ['jwt'], async (it) => {
+  probe('limit-of-20', 'An application has at most 20 active tokens: one more is 409.', async (it) => {
     const { data } = await listed(it)
     let active = data.items.filter(({ status }) => status === 'active').length
     if (active >= ACTIVE_MAX) it.notApplicable('Needs an application with fewer than 20 tokens.')
@@ -101,7 +96,7 @@ export const applicationTokens = [
   probe(
     'last-used-at',
     'A minute after the use of a token, its record says when it was used.',
-    ['jwt'],
+    { waitsMs: WRITTEN_AFTER_MS },
     async (it) => {
       const { id, token } = await fullToken(it)
       it.needs(await it.call(templates.list, {}, { as: { credential: token } }), 'a token that works')
@@ -111,6 +106,5 @@ export const applicationTokens = [
         data.items.find((item) => item.id === id) ?? it.notApplicable('Needs the token in the list.')
       it.holds(typeof lastUsedAt === 'string', 'a time in lastUsedAt', lastUsedAt)
     },
-    { waitsMs: WRITTEN_AFTER_MS },
   ),
 ]

@@ -8,6 +8,7 @@ import type { Caller, ProbeContext } from '../../probe-context.js'
 import { applicationVoucher, fullToken, unknownCredential, unknownIssue } from './shared.js'
 
 const probe = probesOf('applications', {
+  needs: ['jwt'],
   specified: ['listed-and-read', 'unlink-keeps', 'unlink-keeps-vouchers'],
   partly: ['patched', 'disabled', 'disabled-replay'],
 })
@@ -83,7 +84,7 @@ const isList = (value: unknown) => Array.isArray(value)
 const isText = (value: unknown) => typeof value === 'string'
 
 export const applications = [
-  probe('record', 'The record of an application has its ten members.', ['jwt'], async (it) => {
+  probe('record', 'The record of an application has its ten members.', async (it) => {
     const { id, name, description, status, features, allowedOrigins, secureTransport, linkedBots, ...times } =
       await application(it)
     const texts = [id, name, times.createdAt, times.updatedAt]
@@ -98,10 +99,10 @@ export const applications = [
       secureTransport,
     )
   }),
-  probe('allowed-origins', 'An application allows every origin (*) by default.', ['jwt'], async (it) => {
+  probe('allowed-origins', 'An application allows every origin (*) by default.', async (it) => {
     it.equals('allowedOrigins', (await application(it)).allowedOrigins, ['*'])
   }),
-  probe('listed-and-read', 'The owner lists and reads an application.', ['jwt'], async (it) => {
+  probe('listed-and-read', 'The owner lists and reads an application.', async (it) => {
     const { id } = await application(it)
     const { items } = it.accepts(await it.call(apps.list, { limit: 100 }))
     it.holds(
@@ -111,69 +112,53 @@ export const applications = [
     )
     it.equals('id', it.accepts(await it.call(apps.get, { appId: id })).id, id)
   }),
-  probe('patched', 'A PATCH changes members of an application.', ['jwt'], async (it) => {
+  probe('patched', 'A PATCH changes members of an application.', async (it) => {
     const { id: appId } = await application(it)
     const description = it.resources.name()
     it.equals('description', it.accepts(await it.call(apps.update, { appId, description })).description, description)
     it.equals('description', (await current(it)).description, description)
   }),
-  probe('enabled-again', 'An application that was disabled may call again once it is active.', ['jwt'], async (it) => {
+  probe('enabled-again', 'An application that was disabled may call again once it is active.', async (it) => {
     const as = await whileDisabled(it, async (caller) => caller)
     it.accepts(await it.call(templates.list, {}, { as }))
   }),
-  probe('owner-disables', 'The owner sets the status disabled, and active again.', ['jwt'], async (it) => {
+  probe('owner-disables', 'The owner sets the status disabled, and active again.', async (it) => {
     const { id: appId } = await application(it)
     for (const status of ['disabled', 'active'] as const) {
       it.equals('status', it.accepts(await it.call(apps.update, { appId, status })).status, status)
     }
   }),
-  probe('owner-cannot-suspend', 'The owner cannot set the status suspended: 400.', ['jwt'], async (it) => {
+  probe('owner-cannot-suspend', 'The owner cannot set the status suspended: 400.', async (it) => {
     const { id: appId } = await application(it)
     it.refuses(await it.call(apps.update, { appId, status: 'suspended' }), 400)
   }),
-  probe(
-    'disabled',
-    'Every runtime call of a disabled application is 403 APPLICATION_DISABLED.',
-    ['jwt'],
-    async (it) => {
-      await whileDisabled(it, async (as) => {
-        for (const [endpoint, input] of runtimeCalls) {
-          it.refuses(await it.call(endpoint, input(it), { as }), 403, 'APPLICATION_DISABLED')
-        }
-      })
-    },
-  ),
-  probe(
-    'disabled-replay',
-    'A disabled application gets 403 instead of a replay.',
-    ['jwt'],
-    async (it) => {
-      const { as, input, key } = await applicationVoucher(it)
-      it.needs(await it.call(vouchers.issue, input, { as, key }), 'a replay')
-      await whileDisabled(it, async () =>
-        it.refuses(await it.call(vouchers.issue, input, { as, key }), 403, 'APPLICATION_DISABLED'),
-      )
-    },
-    { vouchers: 1 },
-  ),
-  probe('link-of-a-pending-bot', 'A bot that is not approved cannot be linked: 409.', ['jwt'], async (it) => {
+  probe('disabled', 'Every runtime call of a disabled application is 403 APPLICATION_DISABLED.', async (it) => {
+    await whileDisabled(it, async (as) => {
+      for (const [endpoint, input] of runtimeCalls) {
+        it.refuses(await it.call(endpoint, input(it), { as }), 403, 'APPLICATION_DISABLED')
+      }
+    })
+  }),
+  probe('disabled-replay', 'A disabled application gets 403 instead of a replay.', { vouchers: 1 }, async (it) => {
+    const { as, input, key } = await applicationVoucher(it)
+    it.needs(await it.call(vouchers.issue, input, { as, key }), 'a replay')
+    await whileDisabled(it, async () =>
+      it.refuses(await it.call(vouchers.issue, input, { as, key }), 403, 'APPLICATION_DISABLED'),
+    )
+  }),
+  probe('link-of-a-pending-bot', 'A bot that is not approved cannot be linked: 409.', async (it) => {
     const { id: appId } = await application(it)
     const { id: botId } = await pendingBot(it)
     it.refuses(await it.call(apps.linkBot, { appId, botId }), 409)
   }),
-  probe(
-    'link-of-an-unknown-bot',
-    'A bot that the account does not have cannot be linked: 404.',
-    ['jwt'],
-    async (it) => {
-      const { id: appId } = await application(it)
-      it.refuses(await it.call(apps.linkBot, { appId, botId: 'bot_conform' }), 404)
-    },
-  ),
+  probe('link-of-an-unknown-bot', 'A bot that the account does not have cannot be linked: 404.', async (it) => {
+    const { id: appId } = await application(it)
+    it.refuses(await it.call(apps.linkBot, { appId, botId: 'bot_conform' }), 404)
+  }),
   probe(
     'link-elsewhere',
     'A bot of another application cannot be linked: 409 BOT_ALREADY_LINKED.',
-    ['jwt', 'bot id'],
+    { needs: ['jwt', 'bot id'] },
     async (it) => {
       const { id: botId, application_id: owner } = await userBot(it)
       // Without the application to which it is linked, the link could not be put back.
@@ -187,45 +172,40 @@ export const applications = [
       it.refuses(response, 409, 'BOT_ALREADY_LINKED')
     },
   ),
-  probe('linked-bots', 'The record of an application lists a linked bot.', ['jwt'], async (it) => {
+  probe('linked-bots', 'The record of an application lists a linked bot.', async (it) => {
     const { botId, first } = await linked(it)
     const { username } = await listedBot(it, botId)
     const found = first.linkedBots.find((bot) => bot.botId === botId)
     it.equals('botId and username', [found?.botId, found?.username], [botId, username])
     it.equals('application_id of the bot', (await listedBot(it, botId)).application_id, first.id)
   }),
-  probe('link-twice', 'Linking a bot twice changes nothing the second time.', ['jwt'], async (it) => {
+  probe('link-twice', 'Linking a bot twice changes nothing the second time.', async (it) => {
     const { appId, botId } = await linked(it)
     const before = await timesOf(it, botId)
     it.accepts(await it.call(apps.linkBot, { appId, botId }))
     it.equals('updatedAt and updated_at', await timesOf(it, botId), before)
   }),
-  probe(
-    'link-changes',
-    'A new link sets updatedAt of the application and updated_at of the bot.',
-    ['jwt'],
-    async (it) => {
-      const { appId, botId } = await linked(it)
-      it.needs(await it.call(apps.unlinkBot, { appId, botId }), 'an unlinked bot')
-      const [application = '', bot = ''] = await timesOf(it, botId)
-      await it.resources.pause(CLOCK_STEP_MS)
-      it.accepts(await it.call(apps.linkBot, { appId, botId }))
-      const [applicationAfter = '', botAfter = ''] = await timesOf(it, botId)
-      it.holds(applicationAfter > application, `updatedAt after ${application}`, applicationAfter)
-      it.holds(botAfter > bot, `updated_at after ${bot}`, botAfter)
-    },
-  ),
-  probe('unlink-twice', 'Unlinking a bot twice changes nothing the second time.', ['jwt'], async (it) => {
+  probe('link-changes', 'A new link sets updatedAt of the application and updated_at of the bot.', async (it) => {
+    const { appId, botId } = await linked(it)
+    it.needs(await it.call(apps.unlinkBot, { appId, botId }), 'an unlinked bot')
+    const [application = '', bot = ''] = await timesOf(it, botId)
+    await it.resources.pause(CLOCK_STEP_MS)
+    it.accepts(await it.call(apps.linkBot, { appId, botId }))
+    const [applicationAfter = '', botAfter = ''] = await timesOf(it, botId)
+    it.holds(applicationAfter > application, `updatedAt after ${application}`, applicationAfter)
+    it.holds(botAfter > bot, `updated_at after ${bot}`, botAfter)
+  }),
+  probe('unlink-twice', 'Unlinking a bot twice changes nothing the second time.', async (it) => {
     await whileUnlinked(it, async ({ appId, botId }) => {
       const before = await timesOf(it, botId)
       it.accepts(await it.call(apps.unlinkBot, { appId, botId }))
       it.equals('updatedAt and updated_at', await timesOf(it, botId), before)
     })
   }),
-  probe('unlinked-bot', 'The record of an application does not list a bot that was unlinked.', ['jwt'], async (it) => {
+  probe('unlinked-bot', 'The record of an application does not list a bot that was unlinked.', async (it) => {
     await whileUnlinked(it, async () => it.equals('linkedBots', (await current(it)).linkedBots, []))
   }),
-  probe('unlink-keeps', 'Unlinking a bot keeps the application, its templates and its tokens.', ['jwt'], async (it) => {
+  probe('unlink-keeps', 'Unlinking a bot keeps the application, its templates and its tokens.', async (it) => {
     const { token } = await fullToken(it)
     const as = { credential: token }
     const before = it.needs(await it.call(templates.list, {}, { as }), 'an application that may call')
@@ -238,7 +218,7 @@ export const applications = [
   probe(
     'unlink-keeps-vouchers',
     'Unlinking a bot keeps the vouchers of the application.',
-    ['jwt'],
+    { vouchers: 1 },
     async (it) => {
       const { as, issued } = await applicationVoucher(it)
       const input = { credential: credentialOf(it, issued) }
@@ -247,6 +227,5 @@ export const applications = [
         it.accepts(await it.call(vouchers.verify, input, { as }))
       })
     },
-    { vouchers: 1 },
   ),
 ]

@@ -59,7 +59,7 @@ export const credentialKinds = kinds.flatMap((accepted) =>
       probe(
         `${rooms[accepted]}-with-${kind}`,
         `Every ${rooms[accepted]} call with ${nameOf[kind]} is 401 TOKEN_TYPE_NOT_ACCEPTED.`,
-        [kind],
+        { needs: [kind] },
         async (it) => {
           for (const endpoint of all.filter(({ caller }) => caller === accepted)) {
             const needed = new Set([...endpoint.path.matchAll(/:(\w+)/g)].map(([, name]) => name))

@@ -8,6 +8,7 @@ import { createOwnToken, fullToken, unknownCredential, unknownIssue, withToken }
 
 const nameOf = (scope: string) => scope.replaceAll(':', '-')
 const probe = probesOf('scopes', {
+  needs: ['jwt'],
   specified: scopes.flatMap((it) => [`without-${nameOf(it)}`, `with-${nameOf(it)}`]),
   partly: ['bot-templates-read', 'bot-templates-write'],
 })
@@ -66,12 +67,12 @@ async function checkRefusal(it: ProbeContext, check: (response: Observed) => voi
 
 export const scopeProbes = [
   ...scopes.map((scope) =>
-    probe(`without-${nameOf(scope)}`, `A call that needs ${scope} is 403 for a token without it.`, ['jwt'], (it) =>
+    probe(`without-${nameOf(scope)}`, `A call that needs ${scope} is 403 for a token without it.`, (it) =>
       callWithout(it, scope, (response) => it.refuses(response, 403)),
     ),
   ),
   ...scopes.map((scope) =>
-    probe(`with-${nameOf(scope)}`, `A token with ${scope} alone may make the calls of this scope.`, ['jwt'], (it) =>
+    probe(`with-${nameOf(scope)}`, `A token with ${scope} alone may make the calls of this scope.`, (it) =>
       withToken(it, [scope], (as) =>
         makeCalls(it, scope, as, ({ status, code }) => {
           if (code === 'APPLICATION_DISABLED' || code === 'FEATURE_UNAVAILABLE') {
@@ -82,40 +83,30 @@ export const scopeProbes = [
       ),
     ),
   ),
-  probe('unknown-scope', 'A token cannot have another scope: 400.', ['jwt'], async (it) => {
+  probe('unknown-scope', 'A token cannot have another scope: 400.', async (it) => {
     it.refuses(await createOwnToken(it, { scopes: ['vouchers:conform'] }), 400)
   }),
-  probe('required-scope', 'A 403 names the missing scope in details.required_scope.', ['jwt'], (it) =>
+  probe('required-scope', 'A 403 names the missing scope in details.required_scope.', (it) =>
     checkRefusal(it, ({ details }) => it.equals('required_scope', details.required_scope, 'vouchers:issue')),
   ),
-  probe(
-    'www-authenticate',
-    'A 403 names the missing scope in the header WWW-Authenticate.',
-    ['jwt'],
-    (it) =>
-      checkRefusal(it, ({ headers }) => {
-        const header = headers['www-authenticate'] ?? ''
-        it.holds(/(?<![\w:])vouchers:issue(?![\w:])/.test(header), 'a header that names vouchers:issue', header)
-      }),
-    { plain: true },
+  probe('www-authenticate', 'A 403 names the missing scope in the header WWW-Authenticate.', { plain: true }, (it) =>
+    checkRefusal(it, ({ headers }) => {
+      const header = headers['www-authenticate'] ?? ''
+      it.holds(/(?<![\w:])vouchers:issue(?![\w:])/.test(header), 'a header that names vouchers:issue', header)
+    }),
   ),
-  probe('bot-issue', 'A bot without vouchers:issue gets 403 for an issue.', ['jwt'], async (it) => {
+  probe('bot-issue', 'A bot without vouchers:issue gets 403 for an issue.', async (it) => {
     const input = { chat_id: 'chat_conform', template_id: 'tpl_conform', external_issue_id: it.resources.name() }
     const as = { credential: await botToken(it) }
     it.refuses(await it.call(bots.issue, input, { as }), 403)
   }),
-  probe('bot-templates-read', 'The template list of a bot without vouchers:read is 403.', ['jwt'], async (it) => {
+  probe('bot-templates-read', 'The template list of a bot without vouchers:read is 403.', async (it) => {
     const { id: botId } = await approvedBot(it)
     it.refuses(await it.call(bots.templates, { botId }), 403)
   }),
-  probe(
-    'bot-templates-write',
-    'Template changes of a bot without vouchers:templates:write are 403.',
-    ['jwt'],
-    async (it) => {
-      const { id: botId } = await approvedBot(it)
-      it.refuses(await it.call(bots.createTemplate, { botId, ...templateInput(it) }), 403)
-      it.refuses(await it.call(bots.submitTemplate, { botId, templateId: 'tpl_conform' }), 403)
-    },
-  ),
+  probe('bot-templates-write', 'Template changes of a bot without vouchers:templates:write are 403.', async (it) => {
+    const { id: botId } = await approvedBot(it)
+    it.refuses(await it.call(bots.createTemplate, { botId, ...templateInput(it) }), 403)
+    it.refuses(await it.call(bots.submitTemplate, { botId, templateId: 'tpl_conform' }), 403)
+  }),
 ]

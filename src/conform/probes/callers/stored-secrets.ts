@@ -2,7 +2,7 @@ import { contract } from '../../../contract/index.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 
-const probe = probesOf('stored-secrets')
+const probe = probesOf('stored-secrets', { needs: ['token'] })
 const { templates, vouchers, webhook } = contract
 
 const TOKEN = 'sop_ConformConformConformConformConform012345'
@@ -19,25 +19,28 @@ export const storedSecrets = [
   probe(
     'refused-token',
     'The refusal of an unknown token does not contain the token.',
-    [],
+    { needs: [], reads: true },
     async (it) => hides(it, await it.call(templates.list, {}, { as: { credential: TOKEN } }), TOKEN),
-    { reads: true },
   ),
   probe(
     'refused-code',
     'The refusal of a malformed credential does not contain its value.',
-    ['token'],
+    { reads: true },
     async (it) => {
       const credential = { type: 'redeem_code', value: CODE }
       hides(it, await it.call(vouchers.verify, { credential }), CODE)
     },
-    { reads: true },
   ),
-  probe('refused-webhook-secret', 'The refusal of a webhook does not contain its secret.', ['bot'], async (it) => {
-    const secret = 'conform secret with spaces'
-    const input = { url: 'https://conform.invalid/hook', secret_token: secret }
-    const response = await it.call(webhook.setByBot, input)
-    if (response.isSuccess) await it.call(webhook.delete, { botId: it.resources.offer.botId ?? '' })
-    hides(it, response, secret)
-  }),
+  probe(
+    'refused-webhook-secret',
+    'The refusal of a webhook does not contain its secret.',
+    { needs: ['bot'] },
+    async (it) => {
+      const secret = 'conform secret with spaces'
+      const input = { url: 'https://conform.invalid/hook', secret_token: secret }
+      const response = await it.call(webhook.setByBot, input)
+      if (response.isSuccess) await it.call(webhook.delete, { botId: it.resources.offer.botId ?? '' })
+      hides(it, response, secret)
+    },
+  ),
 ]

@@ -12,11 +12,10 @@ import {
   verifyWith,
 } from './shared.js'
 
-const probe = probesOf('bodies')
+const probe = probesOf('bodies', { needs: ['token', 'template'] })
 const { templates, vouchers } = contract
 
 const BYTES_MAX = 65_536
-const needsOfVerify = ['token', 'template'] as const
 
 /** Media types and codings that the platform refuses, by the names of their probes. */
 const refusedTypes = [
@@ -51,47 +50,29 @@ async function reversesWithout(it: ProbeContext, headers: Readonly<Record<string
 
 export const bodies = [
   ...malformed.map(([name, what, body]) =>
-    probe(
-      name,
-      `A body that is ${what} is refused with 400.`,
-      ['token'],
-      async (it) => it.refuses(await verifyWith(it, body), 400),
-      { plain: true },
+    probe(name, `A body that is ${what} is refused with 400.`, { needs: ['token'], plain: true }, async (it) =>
+      it.refuses(await verifyWith(it, body), 400),
     ),
   ),
-  probe(
-    'not-utf-8',
-    'A body that is not UTF-8 is refused with 400.',
-    needsOfVerify,
-    async (it) => {
-      const json = await verifyJson(it, { recipient_user_id: '\xe9' })
-      const authorization = `Bearer ${it.resources.credential('token')}`
-      const headers = { ...jsonType, authorization, 'content-length': String(json.length), connection: 'close' }
-      const { text } = await it.wire.raw(
-        it.wire.bytesOf({ method: 'POST', path: vouchers.verify.path, headers, body: json }),
-      )
-      it.holds(/^HTTP\/1\.\d 400 /.test(text), 'status 400', text)
-    },
-    { plain: true },
+  probe('not-utf-8', 'A body that is not UTF-8 is refused with 400.', { plain: true }, async (it) => {
+    const json = await verifyJson(it, { recipient_user_id: '\xe9' })
+    const authorization = `Bearer ${it.resources.credential('token')}`
+    const headers = { ...jsonType, authorization, 'content-length': String(json.length), connection: 'close' }
+    const { text } = await it.wire.raw(
+      it.wire.bytesOf({ method: 'POST', path: vouchers.verify.path, headers, body: json }),
+    )
+    it.holds(/^HTTP\/1\.\d 400 /.test(text), 'status 400', text)
+  }),
+  probe('at-most-64-kib', 'A body of 65,536 bytes is accepted.', { plain: true }, async (it) =>
+    it.succeeds(await verifyWith(it, (await verifyJson(it)).padEnd(BYTES_MAX))),
   ),
-  probe(
-    'at-most-64-kib',
-    'A body of 65,536 bytes is accepted.',
-    needsOfVerify,
-    async (it) => it.succeeds(await verifyWith(it, (await verifyJson(it)).padEnd(BYTES_MAX))),
-    { plain: true },
-  ),
-  probe('more-than-64-kib', 'A body of more than 65,536 bytes is refused with 413.', needsOfVerify, async (it) => {
+  probe('more-than-64-kib', 'A body of more than 65,536 bytes is refused with 413.', async (it) => {
     const longer = await verifyJson(it, { recipient_user_id: 'a'.repeat(BYTES_MAX) })
     it.refuses(await verifyWith(it, longer), 413)
   }),
   ...refusedTypes.map(([name, what, headers]) =>
-    probe(
-      name,
-      `A body with ${what} is refused with 415.`,
-      needsOfVerify,
-      async (it) => it.refuses(await verifyWith(it, await verifyJson(it), headers), 415),
-      { plain: true },
+    probe(name, `A body with ${what} is refused with 415.`, { plain: true }, async (it) =>
+      it.refuses(await verifyWith(it, await verifyJson(it), headers), 415),
     ),
   ),
   ...[
@@ -101,29 +82,22 @@ export const bodies = [
     probe(
       name as string,
       `A call without required members accepts ${what}.`,
-      ['token', 'template'],
+      { needs: ['token', 'template'], vouchers: 1 },
       async (it) => reversesWithout(it, headers as Record<string, string>),
-      { vouchers: 1 },
     ),
   ),
-  probe(
-    'type-of-a-get',
-    'A GET ignores Content-Type.',
-    ['token'],
-    async (it) => {
-      it.needs(await it.call(templates.list, {}), 'a list')
-      it.succeeds(await it.call(templates.list, {}, { headers: { 'content-type': 'text/plain' } }))
-    },
-    { reads: true },
-  ),
-  probe('proto', 'A member named __proto__ is refused with 400.', needsOfVerify, async (it) =>
+  probe('type-of-a-get', 'A GET ignores Content-Type.', { needs: ['token'], reads: true }, async (it) => {
+    it.needs(await it.call(templates.list, {}), 'a list')
+    it.succeeds(await it.call(templates.list, {}, { headers: { 'content-type': 'text/plain' } }))
+  }),
+  probe('proto', 'A member named __proto__ is refused with 400.', async (it) =>
     it.refuses(await verifyWith(it, withProto(await verifyJson(it), '{')), 400),
   ),
-  probe('proto-inside', 'A member named __proto__ inside metadata is refused with 400.', needsOfVerify, async (it) => {
+  probe('proto-inside', 'A member named __proto__ inside metadata is refused with 400.', async (it) => {
     const metadata = JSON.parse('{"__proto__":"conform"}')
     it.refuses(await tryIssue(it, { metadata }), 400)
   }),
-  probe('name-twice', 'If a name occurs twice in a body, the last one counts.', needsOfVerify, async (it) => {
+  probe('name-twice', 'If a name occurs twice in a body, the last one counts.', async (it) => {
     const { recipientUserId } = await unredeemed(it)
     const [own, other] = [JSON.stringify(recipientUserId), '"conform-other"']
     const json = await verifyJson(it)
@@ -143,7 +117,7 @@ export const bodies = [
   probe(
     'no-store',
     'Every response has Cache-Control: no-store: a success, a refusal and one for an unknown path.',
-    ['token'],
+    { needs: ['token'], reads: true, plain: true },
     async (it) => {
       const unknownPath = { method: 'GET', path: '/api/v1/open-platform/conform', headers: {} }
       const responses = [await it.call(templates.list, {}), await anonymousRead(it), await it.send(unknownPath)]
@@ -153,12 +127,11 @@ export const bodies = [
         Array(3).fill('no-store'),
       )
     },
-    { reads: true, plain: true },
   ),
   probe(
     'malformed-escape',
     'A malformed percent escape in a path is text: an id with it is refused as an unknown one.',
-    ['token'],
+    { needs: ['token'], reads: true, plain: true },
     async (it) => {
       const read = (id: string) =>
         it.send({
@@ -170,6 +143,5 @@ export const bodies = [
       needsStatus(it, await read(UNKNOWN_REDEMPTION), 404)
       it.refuses(await read('conform%zz'), 404)
     },
-    { reads: true, plain: true },
   ),
 ]

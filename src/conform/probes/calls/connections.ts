@@ -4,7 +4,7 @@ import type { ProbeContext } from '../../probe-context.js'
 import type { RawReply } from '../../wire.js'
 import { anonymousRead, needsStatus } from './shared.js'
 
-const probe = probesOf('connections')
+const probe = probesOf('connections', { needs: ['token'] })
 const { list } = contract.templates
 const { issue } = contract.vouchers
 
@@ -27,7 +27,7 @@ export const connections = [
   probe(
     'order-of-responses',
     'The responses to several requests of a connection have the order of the requests.',
-    [],
+    { needs: [], plain: true },
     async (it) => {
       const paths = [list.path, '/api/v1/open-platform/conform', list.path, issue.path]
       const expected: number[] = []
@@ -36,29 +36,23 @@ export const connections = [
       const requests = paths.map((path, at) => getOf(it, path, at === 3 ? { connection: 'close' } : {}))
       hasStatuses(it, await it.wire.raw(requests.join('')), expected)
     },
-    { plain: true },
   ),
-  probe(
-    'not-http',
-    'Bytes that are not HTTP are refused with 400.',
-    [],
-    async (it) => hasStatuses(it, await it.wire.raw(NOT_HTTP), [400]),
-    { plain: true },
+  probe('not-http', 'Bytes that are not HTTP are refused with 400.', { needs: [], plain: true }, async (it) =>
+    hasStatuses(it, await it.wire.raw(NOT_HTTP), [400]),
   ),
   probe(
     'close-after-a-refusal',
     'The platform closes a connection after bytes that are not HTTP.',
-    [],
+    { needs: [], plain: true },
     async (it) => {
       const { isClosed } = await it.wire.raw(NOT_HTTP)
       it.holds(isClosed, 'a closed connection', 'an open connection')
     },
-    { plain: true },
   ),
   probe(
     'refusal-after-responses',
     'The response to a request comes before the refusal of bytes that are not HTTP.',
-    [],
+    { needs: [], plain: true },
     async (it) => {
       const { status } = await anonymousRead(it)
       const [refusal] = statusesOf(await it.wire.raw(NOT_HTTP))
@@ -66,49 +60,44 @@ export const connections = [
         return it.notApplicable('Needs a refusal of bytes that are not HTTP.')
       hasStatuses(it, await it.wire.raw(`${getOf(it, list.path)}${NOT_HTTP}`), [status, refusal])
     },
-    { plain: true },
   ),
   probe(
     'headers-too-large',
     'A request with headers of 256 KiB is refused with 413.',
-    [],
+    { needs: [], plain: true },
     async (it) => {
       const reply = await it.wire.raw(getOf(it, list.path, { 'x-conform': 'a'.repeat(256 * 1024) }))
       hasStatuses(it, reply, [413])
     },
-    { plain: true },
   ),
   probe(
     'incomplete-request',
     'A request that is not complete within 15 s is refused with 400.',
-    [],
+    { needs: [], plain: true, waitsMs: INCOMPLETE_MS },
     async (it) => {
       const head = it.wire.bytesOf({ method: 'POST', path: issue.path, headers: { 'content-length': '2' } })
       const authorized = await anonymousRead(it)
       needsStatus(it, authorized, '4xx')
       hasStatuses(it, await it.wire.raw(head.slice(0, -2), { ms: INCOMPLETE_MS }), [400])
     },
-    { plain: true, waitsMs: INCOMPLETE_MS },
   ),
   probe(
     'closed-side',
     'A client that closes its side of the connection still receives its response.',
-    [],
+    { needs: [], plain: true },
     async (it) => {
       const { status } = await anonymousRead(it)
       hasStatuses(it, await it.wire.raw(getOf(it, list.path), { ends: true }), [status])
     },
-    { plain: true },
   ),
   probe(
     'two-authorization-headers',
     'A call with two Authorization headers is refused with 401.',
-    ['token'],
+    { reads: true },
     async (it) => {
       it.needs(await it.call(list, {}), 'a list')
       const value = `Bearer ${it.resources.credential('token')}`
       it.refuses(await it.send({ method: 'GET', path: list.path, headers: { authorization: [value, value] } }), 401)
     },
-    { reads: true },
   ),
 ]

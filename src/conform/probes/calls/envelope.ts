@@ -17,6 +17,7 @@ import {
 } from './shared.js'
 
 const probe = probesOf('envelope', {
+  needs: ['token'],
   specified: ['names-of-a-template', 'names-of-a-bot'],
   partly: ['success', 'failure'],
 })
@@ -42,7 +43,12 @@ const namesOf = (
     const others = members.filter((member) => !pattern.test(member))
     it.equals('members with other names', others, [])
   }
-  return probe(`names-of-${name}`, `The members of ${name.replaceAll('-', ' ')} are in ${style}.`, needs, run, options)
+  return probe(
+    `names-of-${name}`,
+    `The members of ${name.replaceAll('-', ' ')} are in ${style}.`,
+    { needs, ...options },
+    run,
+  )
 }
 
 /** Defines a probe that observes the status of a success. */
@@ -59,27 +65,21 @@ const statusOf = (
     needsStatus(it, response, '2xx')
     it.equals('status', response.status, status)
   }
-  return probe(`status-of-${name}`, `The status of ${what} is ${status}.`, needs, run, options)
+  return probe(`status-of-${name}`, `The status of ${what} is ${status}.`, { needs, ...options }, run)
 }
 
 export const envelope = [
-  probe(
-    'success',
-    'A success has success: true, data and requestId.',
-    ['token'],
-    async (it) => {
-      const response = await listed(it)
-      needsStatus(it, response, '2xx')
-      const { success, data, requestId } = membersOrNone(response.json)
-      const isThere = success === true && data !== undefined && isText(requestId)
-      it.holds(isThere, 'success: true, data and requestId', response.text)
-    },
-    { reads: true },
-  ),
+  probe('success', 'A success has success: true, data and requestId.', { reads: true }, async (it) => {
+    const response = await listed(it)
+    needsStatus(it, response, '2xx')
+    const { success, data, requestId } = membersOrNone(response.json)
+    const isThere = success === true && data !== undefined && isText(requestId)
+    it.holds(isThere, 'success: true, data and requestId', response.text)
+  }),
   probe(
     'failure',
     'A failure has success: false, code, message, retryable and requestId.',
-    [],
+    { needs: [], reads: true },
     async (it) => {
       const response = await anonymousRead(it)
       needsStatus(it, response, '4xx')
@@ -87,12 +87,11 @@ export const envelope = [
       const isThere = success === false && [code, message, requestId].every(isText) && typeof retryable === 'boolean'
       it.holds(isThere, 'success: false, code, message, retryable and requestId', response.text)
     },
-    { reads: true },
   ),
   probe(
     'request-id-header',
     'The header X-Request-Id repeats the requestId of a success and of a failure.',
-    ['token'],
+    { reads: true },
     async (it) => {
       for (const response of [await listed(it), await anonymousRead(it)]) {
         const { requestId } = membersOrNone(response.json)
@@ -100,9 +99,8 @@ export const envelope = [
         it.equals('X-Request-Id', response.headers['x-request-id'], requestId)
       }
     },
-    { reads: true },
   ),
-  probe('data-of-a-template', 'The data of a create call is the template itself.', ['token'], async (it) => {
+  probe('data-of-a-template', 'The data of a create call is the template itself.', async (it) => {
     const response = await createdTemplate(it)
     needsStatus(it, response, '2xx')
     const { id, externalTemplateId } = membersOrNone(response.data)
@@ -111,7 +109,7 @@ export const envelope = [
   probe(
     'data-of-an-issue',
     'The data of an issue is the voucher itself, with credentials.',
-    ['token', 'template'],
+    { needs: ['token', 'template'] },
     async (it) => {
       const response = await issued(it)
       needsStatus(it, response, '2xx')
@@ -123,7 +121,7 @@ export const envelope = [
   probe(
     'data-of-a-bot-issue',
     'The data of an issue by a bot has delivery.',
-    ['bot', 'chat', 'template', 'token'],
+    { needs: ['bot', 'chat', 'template', 'token'] },
     async (it) => {
       const response = await botIssued(it)
       needsStatus(it, response, '2xx')
@@ -134,18 +132,17 @@ export const envelope = [
   probe(
     'items-of-bots',
     'The items of the list of bots are a member of data.',
-    ['jwt'],
+    { needs: ['jwt'], reads: true },
     async (it) => {
       const response = await it.call(bots.list, {})
       needsStatus(it, response, '2xx')
       it.holds(Array.isArray(membersOrNone(response.data).items), 'data with items', response.text)
     },
-    { reads: true },
   ),
   probe(
     'delivery-mode',
     'The delivery_mode after the removal of a webhook is a member of data.',
-    ['jwt', 'bot id'],
+    { needs: ['jwt', 'bot id'] },
     async (it) => {
       const response = await it.call(webhook.delete, { botId: it.resources.offer.botId })
       needsStatus(it, response, '2xx')
@@ -179,19 +176,18 @@ export const envelope = [
   probe(
     'encrypted-transport',
     'The success of the call for bootstrap has no envelope.',
-    ['secure'],
+    { needs: ['secure'], reads: true },
     async (it) => {
       const response = await it.send({ method: 'GET', path: `${SECURE}/bootstrap`, headers: {}, plain: true })
       needsStatus(it, response, '2xx')
       const { data, kid } = membersOrNone(response.json)
       it.holds(data === undefined && isText(kid), 'kid as a member of the body', response.text)
     },
-    { reads: true },
   ),
   probe(
     'failure-of-the-encrypted-transport',
     'A failure of the call that opens an encrypted session has the envelope.',
-    ['secure'],
+    { needs: ['secure'] },
     async (it) => {
       const request = { method: 'POST', path: `${SECURE}/session`, headers: jsonType, body: '{}', plain: true } as const
       const response = await it.send(request)

@@ -15,7 +15,10 @@ import {
   verifyWith,
 } from './shared.js'
 
-const probe = probesOf('failure-codes', { specified: ['invalid-token', 'template-of-another-application'] })
+const probe = probesOf('failure-codes', {
+  needs: ['token', 'jwt'],
+  specified: ['invalid-token', 'template-of-another-application'],
+})
 const { apps, bots, templates, vouchers } = contract
 
 interface Failure {
@@ -148,17 +151,12 @@ const failures: readonly Failure[] = [
 ]
 
 export const failureCodes = [
-  probe(
-    'invalid-token',
-    'A call with an invalid token is refused with 401.',
-    [],
-    async (it) => it.refuses(await unknownToken(it), 401),
-    { reads: true },
+  probe('invalid-token', 'A call with an invalid token is refused with 401.', { needs: [], reads: true }, async (it) =>
+    it.refuses(await unknownToken(it), 401),
   ),
   probe(
     'template-of-another-application',
     'A call with a template of another application is refused with 404.',
-    ['token', 'jwt'],
     async (it) => {
       const { id: templateId } = it.needs(await createdTemplate(it), 'a template')
       const as = { credential: (await tokensOfRun(it)).reading }
@@ -167,16 +165,10 @@ export const failureCodes = [
     },
   ),
   ...failures.map(({ name, what, status, code, needs, call, ...options }) =>
-    probe(
-      name,
-      `${what} has the code ${code}.`,
-      needs,
-      async (it) => {
-        const response = await call(it)
-        needsStatus(it, response, status)
-        it.refuses(response, status, code)
-      },
-      options,
-    ),
+    probe(name, `${what} has the code ${code}.`, { needs, ...options }, async (it) => {
+      const response = await call(it)
+      needsStatus(it, response, status)
+      it.refuses(response, status, code)
+    }),
   ),
 ]

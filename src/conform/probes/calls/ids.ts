@@ -21,7 +21,7 @@ const idOf = (
     const isUlid = new RegExp(`^${prefix}_[0-7][0-9A-HJKMNP-TV-Z]{25}$`).test(id)
     it.holds(isUlid, `${prefix}_ and a ULID`, id)
   }
-  return probe(prefix, `The id of ${what} is ${prefix}_ and a ULID.`, needs, run, options)
+  return probe(prefix, `The id of ${what} is ${prefix}_ and a ULID.`, { needs, ...options }, run)
 }
 
 export const ids = [

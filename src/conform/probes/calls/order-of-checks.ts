@@ -1,7 +1,6 @@
 import { contract } from '../../../contract/index.js'
 import { application, template, tryIssue } from '../../fixtures.js'
-import type { Need } from '../../group.js'
-import { probesOf } from '../../probe.js'
+import { type ProbeOptions, probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import {
   anonymousRead,
@@ -32,9 +31,8 @@ const TOO_LONG = 'a'.repeat(65_536)
 const pair = (
   name: string,
   title: string,
-  needs: readonly Need[],
+  options: ProbeOptions,
   calls: (it: ProbeContext) => Promise<{ first: Observed; second: Observed; both: () => Promise<Observed> }>,
-  options: { readonly reads?: true; readonly plain?: true; readonly vouchers?: number } = {},
 ) => {
   const run = async (it: ProbeContext) => {
     const { first, second, both } = await calls(it)
@@ -45,7 +43,7 @@ const pair = (
     const { status, code } = await both()
     it.equals('refusal', `status ${status} ${code}`, wanted)
   }
-  return probe(name, title, needs, run, options)
+  return probe(name, title, options, run)
 }
 
 /** A call without a credential that reads another path. */
@@ -73,18 +71,17 @@ export const orderOfChecks = [
     probe(
       `${name}-before-credential`,
       `A call without a credential for ${what} is refused with ${status}.`,
-      [],
+      { reads: true },
       async (it) => {
         needsStatus(it, await anonymousRead(it), 401)
         it.refuses(await anonymousGet(it, path), status)
       },
-      { reads: true },
     ),
   ),
   pair(
     'credential-before-application',
     'A call with a revoked token of a disabled application is refused as one with a revoked token.',
-    ['jwt'],
+    { needs: ['jwt'] },
     async (it) => {
       const { reading, revoked } = await tokensOfRun(it)
       const first = await listAs(it, revoked)
@@ -95,7 +92,7 @@ export const orderOfChecks = [
   pair(
     'application-before-encryption',
     'A call in plain text for a disabled application that requires encryption is refused as disabled.',
-    ['jwt', 'secure'],
+    { needs: ['jwt', 'secure'], plain: true },
     async (it) => {
       const { reading } = await tokensOfRun(it)
       const first = await withPolicy(it, disabled, () => listAs(it, reading))
@@ -103,24 +100,22 @@ export const orderOfChecks = [
       const both = () => withPolicy(it, { ...disabled, ...encryptedOnly }, () => listAs(it, reading))
       return { first, second, both }
     },
-    { plain: true },
   ),
   pair(
     'encryption-before-scope',
     'A call in plain text without its scope, for an application that requires encryption, is refused with 426.',
-    ['jwt', 'secure'],
+    { needs: ['jwt', 'secure'], plain: true },
     async (it) => {
       const { reading, narrow } = await tokensOfRun(it)
       const first = await withPolicy(it, encryptedOnly, () => listAs(it, reading))
       const second = await listAs(it, narrow)
       return { first, second, both: () => withPolicy(it, encryptedOnly, () => listAs(it, narrow)) }
     },
-    { plain: true },
   ),
   pair(
     'credential-before-members',
     'A call without a credential and without required members is refused with 401.',
-    ['token', 'template'],
+    { needs: ['token', 'template'] },
     async (it) => ({
       first: await anonymousRead(it),
       second: await it.call(vouchers.verify, {}),
@@ -130,7 +125,7 @@ export const orderOfChecks = [
   pair(
     'scope-before-members',
     'A call without its scope and without required members is refused with 403.',
-    ['token', 'jwt', 'template'],
+    { needs: ['token', 'jwt', 'template'] },
     async (it) => {
       const as = await verifyToken(it)
       const first = await it.call(templates.list, {}, { as })
@@ -140,7 +135,7 @@ export const orderOfChecks = [
   pair(
     'media-type-before-size',
     'A call whose body is too large and not JSON is refused with 415.',
-    ['token', 'template'],
+    { needs: ['token', 'template'] },
     async (it) => {
       const long = await verifyJson(it, { recipient_user_id: TOO_LONG })
       const text = { 'content-type': 'text/plain' }
@@ -154,18 +149,17 @@ export const orderOfChecks = [
   pair(
     'size-before-json',
     'A call whose body is too large and malformed is refused with 413.',
-    ['token', 'template'],
+    { needs: ['token', 'template'], plain: true },
     async (it) => ({
       first: await verifyWith(it, await verifyJson(it, { recipient_user_id: TOO_LONG })),
       second: await verifyWith(it, '{'),
       both: () => verifyWith(it, `{"${TOO_LONG}`),
     }),
-    { plain: true },
   ),
   pair(
     'members-before-idempotency-key',
     'An issue without required members and without a key is refused for its members.',
-    ['token', 'template'],
+    { needs: ['token', 'template'] },
     async (it) => ({
       first: await it.call(vouchers.issue, {}),
       second: await tryIssue(it, {}, { key: null }),
@@ -175,7 +169,7 @@ export const orderOfChecks = [
   pair(
     'idempotency-key-before-objects',
     'An issue without a key from an unknown template is refused with 400.',
-    ['token', 'template'],
+    { needs: ['token', 'template'] },
     async (it) => ({
       first: await tryIssue(it, {}, { key: null }),
       second: await tryIssue(it, { template_id: UNKNOWN_TEMPLATE }),
@@ -185,7 +179,7 @@ export const orderOfChecks = [
   pair(
     'reused-key-before-objects',
     'An issue with a key of another request, from an unknown template, is refused with 409.',
-    ['token', 'template'],
+    { needs: ['token', 'template'] },
     async (it) => {
       it.needs(await issued(it), 'an issued voucher')
       const key = issueKey(it)
@@ -199,7 +193,7 @@ export const orderOfChecks = [
   pair(
     'unknown-object-before-state',
     'An issue by a bot from a draft into an unknown chat is refused with 404.',
-    ['token', 'bot', 'chat', 'template'],
+    { needs: ['token', 'bot', 'chat', 'template'] },
     async (it) => {
       const { id } = it.needs(await createdTemplate(it), 'a draft')
       if (typeof id !== 'string') it.notApplicable('Needs a draft with an id.')

@@ -6,7 +6,7 @@ import type { ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import { needsStatus, redeemed, tokensOfRun, UNKNOWN_REDEMPTION, unredeemed, verifyToken } from './shared.js'
 
-const probe = probesOf('order-of-checks')
+const probe = probesOf('order-of-checks', { needs: ['token', 'template'] })
 const { templates, vouchers } = contract
 
 const SOON_MS = 2_000
@@ -52,7 +52,7 @@ export const orderOfObjects = [
   probe(
     'scope-before-replay',
     'A repeated issue with a token that lacks the scope is refused with 403.',
-    ['token', 'jwt', 'template'],
+    { needs: ['token', 'jwt', 'template'], vouchers: 1 },
     async (it) => {
       const as = await verifyToken(it)
       needsStatus(it, await it.call(templates.list, {}, { as }), 403)
@@ -63,22 +63,20 @@ export const orderOfObjects = [
       if (!repeated.isReplay) it.notApplicable('Needs a platform that replays.')
       it.refuses(await it.call(vouchers.issue, input, { key, as }), 403)
     },
-    { vouchers: 1 },
   ),
   probe(
     'malformed-id',
     'A malformed id is refused with 404, as an unknown one.',
-    ['token'],
+    { needs: ['token'], reads: true },
     async (it) => {
       needsStatus(it, await readRedemption(it, UNKNOWN_REDEMPTION), 404)
       it.refuses(await readRedemption(it, 'conform'), 404)
     },
-    { reads: true },
   ),
   probe(
     'object-of-another-tenant',
     'The response to a call with a redemption of another application is that of an unknown one.',
-    ['token', 'jwt', 'template'],
+    { needs: ['token', 'jwt', 'template'] },
     async (it) => {
       const { id } = it.needs((await redeemed(it)).response, 'a redemption')
       const { reading: credential } = await tokensOfRun(it)
@@ -94,7 +92,6 @@ export const orderOfObjects = [
   probe(
     'redeemed-before-recipient',
     'The verification of a redeemed voucher for another recipient says that it is redeemed.',
-    ['token', 'template'],
     async (it) => {
       const { voucher: one, response } = await redeemed(it)
       it.needs(response, 'a redemption')
@@ -104,30 +101,27 @@ export const orderOfObjects = [
   probe(
     'future-before-recipient',
     'The verification of a voucher that is not valid yet, for another recipient, says that it is not valid yet.',
-    ['token'],
+    { needs: ['token'], vouchers: 1 },
     async (it) => {
       const template_id = await activeTemplate(it, { validity: { type: 'relative', duration_days: 1, delay_days: 1 } })
       await reasonIsFirst(it, await voucher(it, { template_id }))
     },
-    { vouchers: 1 },
   ),
   probe(
     'expired-before-recipient',
     'The verification of an expired voucher for another recipient says that it has expired.',
-    ['token', 'template'],
-    async (it) => reasonIsFirst(it, (await ended(it)).second),
     { vouchers: 2, waitsMs: SOON_MS },
+    async (it) => reasonIsFirst(it, (await ended(it)).second),
   ),
   probe(
     'redeemed-before-expired',
     'The verification of a voucher that was redeemed and has expired says that it is redeemed.',
-    ['token', 'template'],
+    { waitsMs: SOON_MS },
     async (it) => {
       const { first, second, beforeEnd } = await ended(it)
       const expired = await reasonOf(it, second, second.recipientUserId)
       if (beforeEnd === null || expired === null) it.notApplicable('Needs a redeemed and an expired voucher.')
       it.equals('reason', await reasonOf(it, first, first.recipientUserId), beforeEnd)
     },
-    { waitsMs: SOON_MS },
   ),
 ]

@@ -4,7 +4,7 @@ import { probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import { botIssued, createdTemplate, issued, needsStatus, redeemed, verification } from './shared.js'
 
-const probe = probesOf('rate-limits')
+const probe = probesOf('rate-limits', { needs: ['token'] })
 const { templates, vouchers, webhook } = contract
 const WINDOW_S = 60
 /** More than the processes of a platform that may count separately. */
@@ -56,31 +56,29 @@ export const rateLimits = [
   probe(
     'headers',
     'A response to a call with a token has RateLimit-Policy and RateLimit.',
-    ['token'],
+    { reads: true },
     async (it) => {
       const { headers } = await listed(it)
       const isThere = headers['ratelimit-policy'] !== undefined && headers.ratelimit !== undefined
       it.holds(isThere, 'the headers RateLimit-Policy and RateLimit', Object.keys(headers).join(', '))
     },
-    { reads: true },
   ),
   ...limits.map(({ name, what, calls, needs, call, ...options }) =>
     probe(
       name,
       `${name.startsWith('bot') ? 'A bot' : 'An application'} may ${what} ${calls} times in ${WINDOW_S} s.`,
-      needs,
+      { needs, ...options },
       async (it) => {
         const policy = policyOf(await call(it))
         if (policy === undefined) it.notApplicable('Needs the header RateLimit-Policy.')
         it.equals('calls and seconds', policy, { calls, seconds: WINDOW_S })
       },
-      options,
     ),
   ),
   probe(
     'refused-calls',
     'A call that is refused after its authentication counts against the limit.',
-    ['token'],
+    { reads: true },
     async (it) => {
       const left: number[] = []
       for (let n = 0; n < REFUSED_CALLS; n += 1) {
@@ -94,6 +92,5 @@ export const rateLimits = [
       if (last > first) it.notApplicable('Needs calls in one window.')
       it.holds(last < first, 'fewer calls left after each refused call', left)
     },
-    { reads: true },
   ),
 ]

@@ -4,7 +4,7 @@ import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 import { redeemed } from './shared.js'
 
-const probe = probesOf('text')
+const probe = probesOf('text', { needs: ['token'] })
 const { vouchers } = contract
 
 /** The Kelvin sign, which NFC turns into K. */
@@ -44,67 +44,70 @@ const refusedMetadata = [
 ] as const
 
 export const text = [
-  probe('nfc', 'A text is normalised to NFC.', ['token'], async (it) =>
+  probe('nfc', 'A text is normalised to NFC.', async (it) =>
     it.equals('name', await nameOf(it, 'conform e\u0301'), 'conform \u00e9'),
   ),
-  probe('unchanged', 'A text is not changed beside its normalisation.', ['token'], async (it) => {
+  probe('unchanged', 'A text is not changed beside its normalisation.', async (it) => {
     const name = ' conform  <b>&amp; \u200d\u{1f600}. '
     it.equals('name', await nameOf(it, name), name)
   }),
-  probe(
-    'code-points',
-    'The length of a text counts code points: 500 emoji fit a limit of 500.',
-    ['token'],
-    async (it) => {
-      it.needs(await createTemplate(it, { description: 'a'.repeat(500) }), 'a description of 500 characters')
-      it.succeeds(await createTemplate(it, { description: '\u{1f600}'.repeat(500) }))
-    },
-  ),
+  probe('code-points', 'The length of a text counts code points: 500 emoji fit a limit of 500.', async (it) => {
+    it.needs(await createTemplate(it, { description: 'a'.repeat(500) }), 'a description of 500 characters')
+    it.succeeds(await createTemplate(it, { description: '\u{1f600}'.repeat(500) }))
+  }),
   ...refusedTexts.map(([name, what, value]) =>
-    probe(name, `A text with ${what} is refused with 400.`, ['token'], async (it) =>
+    probe(name, `A text with ${what} is refused with 400.`, async (it) =>
       it.refuses(await createTemplate(it, { name: value }), 400),
     ),
   ),
-  probe('30-combining-marks', 'A text with 30 combining marks in a row is accepted.', ['token'], async (it) =>
+  probe('30-combining-marks', 'A text with 30 combining marks in a row is accepted.', async (it) =>
     it.succeeds(await createTemplate(it, { name: withMarks(30) })),
   ),
-  probe('kelvin-sign', 'A text with the Kelvin sign is accepted.', ['token'], async (it) =>
+  probe('kelvin-sign', 'A text with the Kelvin sign is accepted.', async (it) =>
     it.succeeds(await createTemplate(it, { name: `conform ${KELVIN}` })),
   ),
   ...refusedIds.map(([name, what, end]) =>
     probe(
       `${name}-in-an-id`,
       `An external_issue_id with ${what} is refused with 400.`,
-      ['token', 'template'],
+      { needs: ['token', 'template'] },
       async (it) => it.refuses(await tryIssue(it, { external_issue_id: `${it.resources.name()}${end}` }), 400),
     ),
   ),
   probe(
     'space-in-a-recipient',
     'A recipient_user_id with a space is refused with 400.',
-    ['token', 'template'],
+    { needs: ['token', 'template'] },
     async (it) => it.refuses(await tryIssue(it, { recipient_user_id: 'conform 1' }), 400),
   ),
-  probe('space-in-a-reference', 'A reference with a space is refused with 400.', ['token', 'template'], async (it) => {
-    const { voucher, response } = await redeemed(it)
-    it.needs(response, 'a redemption')
-    const [credential] = voucher.credentials
-    // The voucher is redeemed already, so that the call changes nothing even if the platform accepts the reference.
-    it.refuses(await it.call(vouchers.redeem, { credential, reference: 'conform 1' }), 400)
-  }),
-  probe('case-of-ids', 'Ids of other systems are case-sensitive.', ['token'], async (it) => {
+  probe(
+    'space-in-a-reference',
+    'A reference with a space is refused with 400.',
+    { needs: ['token', 'template'] },
+    async (it) => {
+      const { voucher, response } = await redeemed(it)
+      it.needs(response, 'a redemption')
+      const [credential] = voucher.credentials
+      // The voucher is redeemed already, so that the call changes nothing even if the platform accepts the reference.
+      it.refuses(await it.call(vouchers.redeem, { credential, reference: 'conform 1' }), 400)
+    },
+  ),
+  probe('case-of-ids', 'Ids of other systems are case-sensitive.', async (it) => {
     const external_template_id = it.resources.name()
     it.needs(await createTemplate(it, { external_template_id }), 'a template')
     const created = await createTemplate(it, { external_template_id: external_template_id.toUpperCase() })
     it.succeeds(created)
   }),
-  probe('metadata', 'The metadata takes 20 pairs, keys of 40 and values of 500 characters.', ['token'], async (it) => {
+  probe('metadata', 'The metadata takes 20 pairs, keys of 40 and values of 500 characters.', async (it) => {
     const metadata = pairs(20, 'k'.repeat(38), 'v'.repeat(500))
     it.succeeds(await createTemplate(it, { metadata }))
   }),
   ...refusedMetadata.map(([name, what, metadata]) =>
-    probe(`metadata-${name}`, `The metadata with ${what} is refused with 400.`, ['token', 'template'], async (it) =>
-      it.refuses(await tryIssue(it, { metadata }), 400),
+    probe(
+      `metadata-${name}`,
+      `The metadata with ${what} is refused with 400.`,
+      { needs: ['token', 'template'] },
+      async (it) => it.refuses(await tryIssue(it, { metadata }), 400),
     ),
   ),
 ]

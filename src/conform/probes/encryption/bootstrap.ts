@@ -23,8 +23,9 @@ import {
   unconfirmedSession,
 } from './session.js'
 
-const transport = probesOf('encrypted-transport', { specified: ['suite'] })
+const transport = probesOf('encrypted-transport', { needs: ['secure'], specified: ['suite'] })
 const probe = probesOf('bootstrap-and-session', {
+  needs: ['secure'],
   specified: ['request-keys', 'response-keys', 'leading-zeros'],
   partly: ['session', 'lifetime', 'salt'],
 })
@@ -82,17 +83,16 @@ export const encryptedTransport = [
   transport(
     'suite',
     `Bootstrap names version ${PROTOCOL_VERSION} and the suite ${SUITE}.`,
-    ['secure'],
+    { reads: true },
     async (it) => {
       const { v, suite } = membersOrNone((await readsBootstrap(it)).json)
       it.equals('v and suite', [v, suite], [PROTOCOL_VERSION, SUITE])
     },
-    { reads: true },
   ),
   transport(
     'console-call',
     'A console call can be made through the encrypted transport.',
-    ['secure', 'jwt'],
+    { needs: ['secure', 'jwt'] },
     async (it) => {
       const { path } = contract.apps.list
       const headers = { accept: 'application/json', authorization: `Bearer ${it.resources.credential('jwt')}` }
@@ -101,58 +101,61 @@ export const encryptedTransport = [
       it.holds(inner.body.success === true, 'an inner success', said(inner))
     },
   ),
-  transport('session-while-off', 'While the transport is off, a session call is refused with 403.', [], async (it) => {
-    await needsOff(it)
-    it.refuses(await callSession(it), 403, 'SECURE_TRANSPORT_DISABLED')
-  }),
-  transport('dispatch-while-off', 'While the transport is off, a dispatch is refused with 403.', [], async (it) => {
-    await needsOff(it)
-    it.refuses(await dispatch(it, { origin: '' }, '{'), 403, 'SECURE_TRANSPORT_DISABLED')
-  }),
+  transport(
+    'session-while-off',
+    'While the transport is off, a session call is refused with 403.',
+    { needs: [] },
+    async (it) => {
+      await needsOff(it)
+      it.refuses(await callSession(it), 403, 'SECURE_TRANSPORT_DISABLED')
+    },
+  ),
+  transport(
+    'dispatch-while-off',
+    'While the transport is off, a dispatch is refused with 403.',
+    { needs: [] },
+    async (it) => {
+      await needsOff(it)
+      it.refuses(await dispatch(it, { origin: '' }, '{'), 403, 'SECURE_TRANSPORT_DISABLED')
+    },
+  ),
 ]
 
 export const bootstrapAndSession = [
-  probe(
-    'server-time',
-    'serverTime of bootstrap is in milliseconds.',
-    ['secure'],
-    async (it) => {
-      const { serverTime } = membersOrNone((await readsBootstrap(it)).json)
-      const fits = Number.isSafeInteger(serverTime) && Number(serverTime) >= MILLISECONDS_MIN
-      it.holds(fits, 'milliseconds since 1970', serverTime)
-    },
-    { reads: true },
-  ),
+  probe('server-time', 'serverTime of bootstrap is in milliseconds.', { reads: true }, async (it) => {
+    const { serverTime } = membersOrNone((await readsBootstrap(it)).json)
+    const fits = Number.isSafeInteger(serverTime) && Number(serverTime) >= MILLISECONDS_MIN
+    it.holds(fits, 'milliseconds since 1970', serverTime)
+  }),
   probe(
     'kid',
     'kid of bootstrap is the first 16 characters of the base64url SHA-256 of serverPublicKey.',
-    ['secure'],
+    { reads: true },
     async (it) => {
       const { kid, serverPublicKey } = membersOrNone((await readsBootstrap(it)).json)
       const point = decodePublicKey(String(serverPublicKey)) ?? it.notApplicable('Needs a public key.')
       it.equals('kid', kid, kidOf(point))
     },
-    { reads: true },
   ),
-  probe('session', 'A session call with clientPublicKey returns sid, salt and brand.', ['secure'], async (it) => {
+  probe('session', 'A session call with clientPublicKey returns sid, salt and brand.', async (it) => {
     const { response, members } = await opened(it)
     acceptsSession(it, response)
     const { sid, salt, brand } = members
     it.holds([sid, salt, brand].every(isText), 'texts sid, salt and brand', Object.keys(members))
   }),
-  probe('sid', 'sid is ss_ and 16 bytes in base64url.', ['secure'], async (it) => {
+  probe('sid', 'sid is ss_ and 16 bytes in base64url.', async (it) => {
     const { sid } = (await openedMembers(it)).members
     const bytes = /^ss_/.test(String(sid)) ? decodeBase64url(String(sid).slice(3)) : undefined
     it.holds(bytes?.length === 16, 'ss_ and 16 bytes', sid)
   }),
-  probe('salt', 'salt is 32 bytes in unpadded base64url.', ['secure'], async (it) => {
+  probe('salt', 'salt is 32 bytes in unpadded base64url.', async (it) => {
     const { salt } = (await openedMembers(it)).members
     it.equals('bytes of the salt', decodeBase64url(String(salt))?.length, 32)
   }),
-  probe('no-origin', 'origin of a session is empty if the request had none.', ['secure'], async (it) => {
+  probe('no-origin', 'origin of a session is empty if the request had none.', async (it) => {
     it.equals('origin', (await openedMembers(it)).members.origin, '')
   }),
-  probe('lifetime', 'expiresAt of a session is 600 s after it was opened, in milliseconds.', ['secure'], async (it) => {
+  probe('lifetime', 'expiresAt of a session is 600 s after it was opened, in milliseconds.', async (it) => {
     const { members, before, after } = await openedMembers(it)
     if (Number(before) < MILLISECONDS_MIN) it.notApplicable('Needs serverTime in milliseconds.')
     const least = Number(before) + SESSION_LIFETIME_MS - CLOCKS_MS
@@ -161,19 +164,18 @@ export const bootstrapAndSession = [
     const fits = Number(members.expiresAt) >= least && Number(members.expiresAt) <= most
     it.holds(fits, 'expiresAt 600,000 ms after serverTime', `expiresAt ${lasts} ms after serverTime`)
   }),
-  probe('alias', 'A session call may name its key publicKey.', ['secure'], async (it) => {
+  probe('alias', 'A session call may name its key publicKey.', async (it) => {
     await session(it)
     const { clientPublicKey: publicKey } = newKey()
     acceptsSession(it, await callSession(it, { publicKey }))
   }),
-  probe('optional-members', 'A session call may name kid, v and suite.', ['secure'], async (it) => {
+  probe('optional-members', 'A session call may name kid, v and suite.', async (it) => {
     const { kid } = await session(it)
     acceptsSession(it, await callSession(it, { ...newKey(), kid, v: PROTOCOL_VERSION, suite: SUITE }))
   }),
   probe(
     'request-keys',
     'A call encrypted with the key and additional data of the specification is accepted.',
-    ['secure'],
     async (it) => {
       const fresh = await unconfirmedSession(it)
       const { status, code = '' } = await dispatch(it, fresh, sealed(fresh, anyCall(it)))
@@ -185,7 +187,6 @@ export const bootstrapAndSession = [
   probe(
     'response-keys',
     'A response is encrypted with the key and additional data of the specification.',
-    ['secure'],
     async (it) => {
       const fresh = await unconfirmedSession(it)
       const envelope = sealed(fresh, anyCall(it))
@@ -194,29 +195,27 @@ export const bootstrapAndSession = [
       it.holds(innerOf(outer, envelope, fresh) !== undefined, 'a response that decrypts', 'one that does not')
     },
   ),
-  probe('leading-zeros', 'A shared secret that begins with a zero byte keeps it.', ['secure'], async (it) => {
+  probe('leading-zeros', 'A shared secret that begins with a zero byte keeps it.', async (it) => {
     await session(it)
     const keyPair = leadingZeroPair((await bootstrap(it)).serverPublicKey)
     const fresh = await openSession(it, { keyPair })
     const { status, code } = await dispatch(it, fresh, sealed(fresh, anyCall(it)))
     it.holds(status < 400, 'status 200', `status ${status} ${code ?? ''}`)
   }),
-  probe('version', 'A session call for version 2 is refused with 400.', ['secure'], async (it) =>
+  probe('version', 'A session call for version 2 is refused with 400.', async (it) =>
     it.refuses(await callSession(it, { ...newKey(), v: 2 }), 400, 'SECURE_VERSION_UNSUPPORTED'),
   ),
-  probe('public-key', 'A session call without a valid key is refused with 400.', ['secure'], async (it) =>
+  probe('public-key', 'A session call without a valid key is refused with 400.', async (it) =>
     refusedKey(it, invalidKey),
   ),
-  probe('empty-body', 'A session call without a body is refused with 400 for its key.', ['secure'], async (it) =>
-    refusedKey(it),
-  ),
-  probe('unknown-kid', 'A session call with an unknown kid is refused with 409.', ['secure'], async (it) =>
+  probe('empty-body', 'A session call without a body is refused with 400 for its key.', async (it) => refusedKey(it)),
+  probe('unknown-kid', 'A session call with an unknown kid is refused with 409.', async (it) =>
     it.refuses(await callSession(it, { ...newKey(), kid: UNKNOWN_KID }), 409, 'SECURE_SESSION_MISMATCH'),
   ),
-  probe('version-before-key', 'The version of a session call is checked before its key.', ['secure'], async (it) =>
+  probe('version-before-key', 'The version of a session call is checked before its key.', async (it) =>
     it.refuses(await callSession(it, { ...invalidKey, v: 2 }), 400, 'SECURE_VERSION_UNSUPPORTED'),
   ),
-  probe('key-before-kid', 'The key of a session call is checked before its kid.', ['secure'], async (it) =>
+  probe('key-before-kid', 'The key of a session call is checked before its kid.', async (it) =>
     refusedKey(it, { ...invalidKey, kid: UNKNOWN_KID }),
   ),
 ]

@@ -8,6 +8,7 @@ import { padded, replay } from './envelopes.js'
 import { anyCall, dispatch, innerOf, type Session, said, sealed, session } from './session.js'
 
 const probe = probesOf('dispatch-order', {
+  needs: ['secure'],
   specified: ['ts-50-s-ago', 'ts-in-50-s', 'encrypted-refusal'],
   partly: [
     'media-type',
@@ -83,7 +84,7 @@ const single = {
 
 /** What is refused with this code. @param isOwned false if another rule says that it is refused at all */
 const refused = (name: string, title: string, [status, code]: Code, send: Send, isOwned = true) =>
-  probe(name, title, ['secure'], async (it) => {
+  probe(name, title, async (it) => {
     const response = await send(it, await session(it))
     if (!isOwned && response.status < 400) it.notApplicable('Needs a platform that refuses this.')
     it.refuses(response, status, code)
@@ -91,7 +92,7 @@ const refused = (name: string, title: string, [status, code]: Code, send: Send, 
 
 /** Of two faults the first is reported. @param first sends the first fault alone */
 const before = (name: string, title: string, [status, code]: Code, first: Send, both: Send) =>
-  probe(name, title, ['secure'], async (it) => {
+  probe(name, title, async (it) => {
     const through = await session(it)
     const alone = await first(it, through)
     if (alone.status !== status || (code ?? alone.code) !== alone.code) {
@@ -192,19 +193,14 @@ const refusals = [
 ]
 
 export const dispatchOrder: readonly Probe[] = [
-  probe(
-    'method',
-    'A GET of the dispatch path is 405.',
-    ['secure'],
-    async (it) => it.refuses(await it.send({ method: 'GET', path: paths.dispatch, headers: {}, plain: true }), 405),
-    { reads: true },
+  probe('method', 'A GET of the dispatch path is 405.', { reads: true }, async (it) =>
+    it.refuses(await it.send({ method: 'GET', path: paths.dispatch, headers: {}, plain: true }), 405),
   ),
   ...refusals,
   ...[-50_000, 50_000].map((ms) =>
     probe(
       ms < 0 ? 'ts-50-s-ago' : 'ts-in-50-s',
       `A ts ${Math.abs(ms / 1000)} s ${ms < 0 ? 'in the past' : 'in the future'} is accepted.`,
-      ['secure'],
       async (it) => {
         const through = await session(it)
         const { status, code } = await dispatch(it, through, sealed(through, anyCall(it), tsOf(through, ms)))
@@ -212,24 +208,19 @@ export const dispatchOrder: readonly Probe[] = [
       },
     ),
   ),
-  probe(
-    'encrypted-refusal',
-    'A refusal of the call itself is encrypted, with the outer status 200.',
-    ['secure'],
-    async (it) => {
-      const through = await session(it)
-      const envelope = sealed(through, anyCall(it, { headers: { accept: 'application/json' } }))
-      const outer = await dispatch(it, through, envelope)
-      const inner = innerOf(outer, envelope, through)
-      const what = inner === undefined ? 'in plain text' : said(inner)
-      it.holds(
-        outer.status === 200 && inner !== undefined,
-        'outer status 200, encrypted',
-        `outer status ${outer.status}, ${what}`,
-      )
-    },
-  ),
-  probe('mark-after-tag', 'An envelope whose tag does not match does not use up its rid.', ['secure'], async (it) => {
+  probe('encrypted-refusal', 'A refusal of the call itself is encrypted, with the outer status 200.', async (it) => {
+    const through = await session(it)
+    const envelope = sealed(through, anyCall(it, { headers: { accept: 'application/json' } }))
+    const outer = await dispatch(it, through, envelope)
+    const inner = innerOf(outer, envelope, through)
+    const what = inner === undefined ? 'in plain text' : said(inner)
+    it.holds(
+      outer.status === 200 && inner !== undefined,
+      'outer status 200, encrypted',
+      `outer status ${outer.status}, ${what}`,
+    )
+  }),
+  probe('mark-after-tag', 'An envelope whose tag does not match does not use up its rid.', async (it) => {
     const through = await session(it)
     const envelope = sealed(through, anyCall(it))
     if ((await dispatch(it, through, withOtherTag(envelope))).status < 400) it.notApplicable('Needs a checked tag.')

@@ -5,8 +5,11 @@ import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import { anyCall, dispatch, sealed, session } from './session.js'
 
-const probe = probesOf('envelopes', { specified: ['all-required', 'media-type', 'new-iv', 'replay', 'rid-once'] })
-const marks = probesOf('replay-marks', { specified: ['after-other-calls'] })
+const probe = probesOf('envelopes', {
+  needs: ['secure'],
+  specified: ['all-required', 'media-type', 'new-iv', 'replay', 'rid-once'],
+})
+const marks = probesOf('replay-marks', { needs: ['secure'], specified: ['after-other-calls'] })
 
 /** Says that an outer request is refused; which code it gets is a statement of the dispatch order. */
 const isRefused = (it: ProbeContext, what: string, { status }: Observed) =>
@@ -30,23 +33,23 @@ async function exchange(it: ProbeContext) {
 }
 
 export const envelopes = [
-  probe('all-required', 'An envelope without one of its eight members is refused.', ['secure'], async (it) => {
+  probe('all-required', 'An envelope without one of its eight members is refused.', async (it) => {
     const through = await session(it)
     for (const name of ['v', 'suite', 'kid', 'sid', 'rid', 'ts', 'iv', 'ciphertext'] as const) {
       const { [name]: _, ...rest } = sealed(through, anyCall(it))
       isRefused(it, `an envelope without ${name}`, await dispatch(it, through, rest))
     }
   }),
-  probe('media-type', `An envelope of the media type application/json is refused.`, ['secure'], async (it) => {
+  probe('media-type', `An envelope of the media type application/json is refused.`, async (it) => {
     const through = await session(it)
     const headers = { 'content-type': 'application/json' }
     isRefused(it, 'this type', await dispatch(it, through, sealed(through, anyCall(it)), { headers }))
   }),
-  probe('media-type-of-response', `An encrypted response has the media type ${MEDIA_TYPE}.`, ['secure'], async (it) => {
+  probe('media-type-of-response', `An encrypted response has the media type ${MEDIA_TYPE}.`, async (it) => {
     const { response } = await exchange(it)
     it.holds(isMediaType(response.headers['content-type']), MEDIA_TYPE, response.headers['content-type'])
   }),
-  probe('repeated-fields', 'A response repeats v, suite, kid, sid, rid and ts.', ['secure'], async (it) => {
+  probe('repeated-fields', 'A response repeats v, suite, kid, sid, rid and ts.', async (it) => {
     const { sent, response } = await exchange(it)
     const fields = ({ v, suite, kid, sid, rid, ts }: Readonly<Record<string, unknown>>) => ({
       v,
@@ -58,22 +61,22 @@ export const envelopes = [
     })
     it.equals('fields', fields(membersOrNone(response.json)), fields({ ...sent }))
   }),
-  probe('new-iv', 'A response has an IV of its own, of 96 bits.', ['secure'], async (it) => {
+  probe('new-iv', 'A response has an IV of its own, of 96 bits.', async (it) => {
     const { sent, response } = await exchange(it)
     const { iv } = membersOrNone(response.json)
     it.holds(iv !== sent.iv && decodeBase64url(String(iv))?.length === 12, 'a new IV of 12 bytes', iv)
   }),
-  probe('replay', 'An envelope that was processed is refused.', ['secure'], async (it) => {
+  probe('replay', 'An envelope that was processed is refused.', async (it) => {
     const through = await session(it)
     isRefused(it, 'a replay', await replay(it, through))
   }),
-  probe('rid-once', 'Another envelope with a rid that was used is refused.', ['secure'], async (it) => {
+  probe('rid-once', 'Another envelope with a rid that was used is refused.', async (it) => {
     const through = await session(it)
     const { rid } = (await exchange(it)).sent
     isRefused(it, 'a used rid', await dispatch(it, through, sealed(through, anyCall(it), { rid })))
   }),
   ...[16, 64].map((length) =>
-    probe(`rid-of-${length}`, `A rid of ${length} characters is accepted.`, ['secure'], async (it) => {
+    probe(`rid-of-${length}`, `A rid of ${length} characters is accepted.`, async (it) => {
       const through = await session(it)
       isAccepted(
         it,
@@ -83,22 +86,22 @@ export const envelopes = [
     }),
   ),
   ...[15, 65].map((length) =>
-    probe(`rid-of-${length}`, `A rid of ${length} characters is refused.`, ['secure'], async (it) => {
+    probe(`rid-of-${length}`, `A rid of ${length} characters is refused.`, async (it) => {
       const through = await session(it)
       const envelope = sealed(through, anyCall(it), { rid: `_${ridOf(length)}` })
       isRefused(it, 'such a rid', await dispatch(it, through, envelope))
     }),
   ),
-  probe('rid-with-a-dot', 'A rid with a character other than A-Za-z0-9_- is refused.', ['secure'], async (it) => {
+  probe('rid-with-a-dot', 'A rid with a character other than A-Za-z0-9_- is refused.', async (it) => {
     const through = await session(it)
     isRefused(it, 'a dot', await dispatch(it, through, sealed(through, anyCall(it), { rid: `.${ridOf(20)}` })))
   }),
-  probe('largest', 'An envelope of 262,144 bytes is accepted.', ['secure'], async (it) => {
+  probe('largest', 'An envelope of 262,144 bytes is accepted.', async (it) => {
     const through = await session(it)
     const text = padded(sealed(through, anyCall(it)), MAX_ENVELOPE_BYTES)
     isAccepted(it, 'such an envelope', await dispatch(it, through, text))
   }),
-  probe('too-large', 'An envelope of 262,145 bytes is refused.', ['secure'], async (it) => {
+  probe('too-large', 'An envelope of 262,145 bytes is refused.', async (it) => {
     const through = await session(it)
     const text = padded(sealed(through, anyCall(it)), MAX_ENVELOPE_BYTES + 1)
     isRefused(it, 'such an envelope', await dispatch(it, through, text))
@@ -120,7 +123,6 @@ export const replayMarks = [
   marks(
     'after-other-calls',
     `An envelope is refused after ${CALLS_BETWEEN} other calls of its session too.`,
-    ['secure'],
     async (it) => {
       const through = await session(it)
       if ((await replay(it, through)).status < 400) it.notApplicable('Needs a platform that refuses a replay.')

@@ -7,10 +7,11 @@ import { membersOrNone } from '../../wire.js'
 import { anyCall, type Inner, inside, isInnerSuccess, said, TEMPLATES } from './session.js'
 
 const probe = probesOf('inner-requests', {
+  needs: ['secure', 'token'],
   specified: ['query', 'authorization', 'idempotency-key'],
   partly: ['other-prefix', 'query-in-path', 'hash', 'backslash', 'secure-path'],
 })
-const responses = probesOf('inner-responses', { specified: ['success', 'refusal'] })
+const responses = probesOf('inner-responses', { needs: ['secure', 'token'], specified: ['success', 'refusal'] })
 
 const BODY_BYTES = 65_536
 const { issue, verify } = contract.vouchers
@@ -70,7 +71,7 @@ function verification(it: ProbeContext, { text = '', value = '' }): string {
 }
 
 export const innerRequests = [
-  probe('query', 'Query values are taken from the query object.', ['secure', 'token'], async (it) => {
+  probe('query', 'Query values are taken from the query object.', async (it) => {
     await needsRead(it)
     const inner = await inside(it, read(it, { query: { limit: 7 } }))
     if (!isInnerSuccess(inner)) it.notApplicable(`Needs an inner success: ${said(inner)}.`)
@@ -78,53 +79,48 @@ export const innerRequests = [
     it.equals('limit', membersOrNone(pagination).limit, 7)
   }),
   ...refusedPaths.map(([name, what, path]) =>
-    probe(name, `A logical path ${what} is refused with the inner status 400.`, ['secure', 'token'], async (it) => {
+    probe(name, `A logical path ${what} is refused with the inner status 400.`, async (it) => {
       await needsRead(it)
       const inner = await inside(it, read(it, { path, query: {} }))
       const fits = inner.status === 400 && inner.body.code === 'SECURE_REQUEST_INVALID'
       it.holds(fits, 'inner status 400 SECURE_REQUEST_INVALID', said(inner))
     }),
   ),
-  probe('path-of-512', 'A logical path of 512 characters is not refused for its length.', ['secure'], async (it) => {
-    const inner = await inside(it, anyCall(it, { path: `${SEGMENT}/`.padEnd(512, 'x'), query: {} }))
-    it.holds(inner.body.code !== 'SECURE_REQUEST_INVALID', 'another response', said(inner))
-  }),
+  probe(
+    'path-of-512',
+    'A logical path of 512 characters is not refused for its length.',
+    { needs: ['secure'] },
+    async (it) => {
+      const inner = await inside(it, anyCall(it, { path: `${SEGMENT}/`.padEnd(512, 'x'), query: {} }))
+      it.holds(inner.body.code !== 'SECURE_REQUEST_INVALID', 'another response', said(inner))
+    },
+  ),
   ...refusedHeaders.map(([name, value]) =>
-    probe(`header-${name}`, `A call with the inner header ${name} is refused.`, ['secure', 'token'], async (it) => {
+    probe(`header-${name}`, `A call with the inner header ${name} is refused.`, async (it) => {
       await needsRead(it)
       const inner = await inside(it, read(it, { headers: { ...headersOf(it), [name]: value } }))
       it.holds(!isInnerSuccess(inner), 'an inner refusal', said(inner))
     }),
   ),
-  probe('other-header', 'An unknown inner header changes nothing.', ['secure', 'token'], async (it) => {
+  probe('other-header', 'An unknown inner header changes nothing.', async (it) => {
     await needsRead(it)
     const inner = await inside(it, read(it, { headers: { ...headersOf(it), 'x-conform': 'x' } }))
     it.holds(isInnerSuccess(inner), 'an inner success', said(inner))
   }),
-  probe(
-    'authorization',
-    'The inner Authorization header is the credential of the call.',
-    ['secure', 'token'],
-    async (it) => {
-      it.needs(await it.call(contract.templates.list, {}), 'a list of templates')
-      const inner = await inside(it, read(it))
-      it.holds(inner.status !== 401, 'an inner status other than 401', said(inner))
-    },
-  ),
-  probe(
-    'outer-header',
-    'An Authorization header of the outer request changes nothing.',
-    ['secure', 'token'],
-    async (it) => {
-      await needsRead(it)
-      const inner = await inside(it, read(it), { headers: { authorization: 'Bearer sop_none' } })
-      it.holds(isInnerSuccess(inner), 'an inner success', said(inner))
-    },
-  ),
+  probe('authorization', 'The inner Authorization header is the credential of the call.', async (it) => {
+    it.needs(await it.call(contract.templates.list, {}), 'a list of templates')
+    const inner = await inside(it, read(it))
+    it.holds(inner.status !== 401, 'an inner status other than 401', said(inner))
+  }),
+  probe('outer-header', 'An Authorization header of the outer request changes nothing.', async (it) => {
+    await needsRead(it)
+    const inner = await inside(it, read(it), { headers: { authorization: 'Bearer sop_none' } })
+    it.holds(isInnerSuccess(inner), 'an inner success', said(inner))
+  }),
   probe(
     'idempotency-key',
     'The inner Idempotency-Key header is the key of the call: a retry in a new envelope returns the same voucher.',
-    ['secure', 'token', 'template'],
+    { needs: ['secure', 'token', 'template'], vouchers: 1 },
     async (it) => {
       const body = await issueInput(it)
       const headers = { ...headersOf(it), 'content-type': 'application/json', 'idempotency-key': it.resources.name() }
@@ -135,55 +131,49 @@ export const innerRequests = [
       const idOf = ({ body }: Inner) => membersOrNone(body.data).id
       it.holds(isInnerSuccess(second) && idOf(second) === idOf(first), 'the same voucher', said(second))
     },
-    { vouchers: 1 },
   ),
-  probe(
-    'content-type',
-    'A body without an inner content-type has the inner status 415.',
-    ['secure', 'token'],
-    async (it) => {
-      await needsRead(it)
-      const body = { credential: { type: 'redeem_code', value: '' } }
-      const inner = await inside(it, { method: 'POST', path: verify.path, query: {}, headers: headersOf(it), body })
-      it.equals('inner status', inner.status, 415)
-    },
-  ),
-  probe(
-    'white-space',
-    'A body of 64 KiB without its white space is not too large.',
-    ['secure', 'token'],
-    async (it) => {
-      const inner = await inside(it, verification(it, { text: ' '.repeat(BODY_BYTES) }))
-      it.holds(inner.status !== 413, 'a status other than 413', said(inner))
-    },
-  ),
-  probe(
-    'too-large',
-    'A body of more than 64 KiB without white space is too large.',
-    ['secure', 'token'],
-    async (it) => {
-      const value = 'x'.repeat(BODY_BYTES)
-      const { status } = await it.call(verify, { credential: { type: 'redeem_code', value } })
-      if (status !== 413) it.notApplicable('Needs a platform that refuses such a body with 413.')
-      const inner = await inside(it, verification(it, { value }))
-      it.equals('inner status', inner.status, 413)
-    },
-  ),
-  probe('response-headers', 'Inner response headers are only those that the rule names.', ['secure'], async (it) => {
-    const { headers } = await inside(it, anyCall(it))
-    const others = Object.keys(headers).filter((name) => !passedHeaders.includes(name))
-    it.equals('other headers', others, [])
+  probe('content-type', 'A body without an inner content-type has the inner status 415.', async (it) => {
+    await needsRead(it)
+    const body = { credential: { type: 'redeem_code', value: '' } }
+    const inner = await inside(it, { method: 'POST', path: verify.path, query: {}, headers: headersOf(it), body })
+    it.equals('inner status', inner.status, 415)
   }),
+  probe('white-space', 'A body of 64 KiB without its white space is not too large.', async (it) => {
+    const inner = await inside(it, verification(it, { text: ' '.repeat(BODY_BYTES) }))
+    it.holds(inner.status !== 413, 'a status other than 413', said(inner))
+  }),
+  probe('too-large', 'A body of more than 64 KiB without white space is too large.', async (it) => {
+    const value = 'x'.repeat(BODY_BYTES)
+    const { status } = await it.call(verify, { credential: { type: 'redeem_code', value } })
+    if (status !== 413) it.notApplicable('Needs a platform that refuses such a body with 413.')
+    const inner = await inside(it, verification(it, { value }))
+    it.equals('inner status', inner.status, 413)
+  }),
+  probe(
+    'response-headers',
+    'Inner response headers are only those that the rule names.',
+    { needs: ['secure'] },
+    async (it) => {
+      const { headers } = await inside(it, anyCall(it))
+      const others = Object.keys(headers).filter((name) => !passedHeaders.includes(name))
+      it.equals('other headers', others, [])
+    },
+  ),
 ]
 
 export const innerResponses = [
-  responses('success', 'The inner status of a success is 2xx.', ['secure', 'token'], async (it) => {
+  responses('success', 'The inner status of a success is 2xx.', async (it) => {
     const inner = await inside(it, read(it))
     if (inner.body.success !== true) it.notApplicable(`Needs an inner success: ${said(inner)}.`)
     it.holds(inner.status >= 200 && inner.status <= 299, 'an inner 2xx status', said(inner))
   }),
-  responses('refusal', 'A refusal has another inner status, or success is false.', ['secure'], async (it) => {
-    const inner = await inside(it, anyCall(it, { headers: { authorization: 'Bearer sop_none' } }))
-    it.holds(!isInnerSuccess(inner), 'an inner refusal', said(inner))
-  }),
+  responses(
+    'refusal',
+    'A refusal has another inner status, or success is false.',
+    { needs: ['secure'] },
+    async (it) => {
+      const inner = await inside(it, anyCall(it, { headers: { authorization: 'Bearer sop_none' } }))
+      it.holds(!isInnerSuccess(inner), 'an inner refusal', said(inner))
+    },
+  ),
 ]

@@ -19,6 +19,7 @@ import {
 } from './session.js'
 
 const probe = probesOf('session-origins', {
+  needs: ['secure'],
   specified: ['bound', 'same-origin', 'allowed'],
   partly: ['other-origin', 'missing-origin', 'added-origin', 'not-allowed'],
 })
@@ -50,7 +51,7 @@ async function readOf(it: ProbeContext, origin: string): Promise<Inner> {
 }
 
 export const sessionOrigins = [
-  probe('bound', 'A session is bound to the Origin header of its request.', ['secure'], async (it) => {
+  probe('bound', 'A session is bound to the Origin header of its request.', async (it) => {
     const response = await callSession(
       it,
       { clientPublicKey: encodeBase64url(newKeyPair().publicKey) },
@@ -59,41 +60,36 @@ export const sessionOrigins = [
     if (response.status >= 400) it.notApplicable(`Needs a session for ${ORIGIN}: ${response.code ?? response.status}.`)
     it.equals('origin', membersOrNone(response.json).origin, ORIGIN)
   }),
-  probe('same-origin', 'A call with the origin of its session is accepted.', ['secure'], async (it) => {
+  probe('same-origin', 'A call with the origin of its session is accepted.', async (it) => {
     const through = await session(it, ORIGIN)
     const { status, code } = await dispatch(it, through, sealed(through, anyCall(it)))
     it.holds(status < 400, 'status 200', `status ${status} ${code ?? ''}`)
   }),
-  probe('other-origin', 'A call with another origin than its session is refused.', ['secure'], async (it) =>
+  probe('other-origin', 'A call with another origin than its session is refused.', async (it) =>
     refusedFrom(it, ORIGIN, { origin: 'https://elsewhere.example' }),
   ),
-  probe('missing-origin', 'A call without the origin of its session is refused.', ['secure'], async (it) =>
+  probe('missing-origin', 'A call without the origin of its session is refused.', async (it) =>
     refusedFrom(it, ORIGIN, {}),
   ),
-  probe('added-origin', 'A call with an origin in a session without one is refused.', ['secure'], async (it) =>
+  probe('added-origin', 'A call with an origin in a session without one is refused.', async (it) =>
     refusedFrom(it, '', { origin: ORIGIN }),
   ),
-  probe('other-case', 'Origins are compared byte for byte: another case is refused.', ['secure'], async (it) =>
+  probe('other-case', 'Origins are compared byte for byte: another case is refused.', async (it) =>
     refusedFrom(it, ORIGIN, { origin: ORIGIN.replace('conform', 'Conform') }),
   ),
-  probe('two-origins-of-a-call', 'A call with two Origin headers matches no session.', ['secure'], async (it) =>
+  probe('two-origins-of-a-call', 'A call with two Origin headers matches no session.', async (it) =>
     refusedFrom(it, ORIGIN, { origin: [ORIGIN, ORIGIN] }),
   ),
-  probe(
-    'two-origins-of-a-session',
-    'A session call with two Origin headers is refused with 403.',
-    ['secure'],
-    async (it) => {
-      await session(it, ORIGIN)
-      const key = { clientPublicKey: encodeBase64url(newKeyPair().publicKey) }
-      it.refuses(await callSession(it, key, { origin: [ORIGIN, ORIGIN] }), 403, 'SECURE_ORIGIN_NOT_ALLOWED')
-    },
-  ),
-  probe('allowed', 'An application that lists an origin accepts calls of its sessions.', needs, async (it) => {
+  probe('two-origins-of-a-session', 'A session call with two Origin headers is refused with 403.', async (it) => {
+    await session(it, ORIGIN)
+    const key = { clientPublicKey: encodeBase64url(newKeyPair().publicKey) }
+    it.refuses(await callSession(it, key, { origin: [ORIGIN, ORIGIN] }), 403, 'SECURE_ORIGIN_NOT_ALLOWED')
+  }),
+  probe('allowed', 'An application that lists an origin accepts calls of its sessions.', { needs }, async (it) => {
     const inner = await readOf(it, ORIGIN)
     it.holds(isInnerSuccess(inner), 'an inner success', said(inner))
   }),
-  probe('not-allowed', 'An application that lists origins refuses a session without one.', needs, async (it) => {
+  probe('not-allowed', 'An application that lists origins refuses a session without one.', { needs }, async (it) => {
     const inner = await readOf(it, '')
     const fits = inner.status === 403 && inner.body.code === 'ORIGIN_NOT_ALLOWED'
     it.holds(fits, 'inner status 403 ORIGIN_NOT_ALLOWED', said(inner))

@@ -4,7 +4,7 @@ import { probesOf } from '../../probe.js'
 import { membersOrNone } from '../../wire.js'
 import { callSession, newKeyPair, readsBootstrap, session } from './session.js'
 
-const probe = probesOf('public-keys', { partly: ['server-key'] })
+const probe = probesOf('public-keys', { needs: ['secure'], partly: ['server-key'] })
 
 /** Changes a valid uncompressed point of 65 bytes. */
 const changed = (change: (point: Buffer) => Uint8Array) => () =>
@@ -41,16 +41,15 @@ export const publicKeys = [
   probe(
     'server-key',
     'serverPublicKey is an uncompressed point of P-256, in canonical base64url.',
-    ['secure'],
+    { reads: true },
     async (it) => {
       const { serverPublicKey } = membersOrNone((await readsBootstrap(it)).json)
       const isPoint = typeof serverPublicKey === 'string' && decodePublicKey(serverPublicKey) !== undefined
       it.holds(isPoint, 'a point of 65 bytes in 87 characters', serverPublicKey)
     },
-    { reads: true },
   ),
   ...refused.map(([name, what, key]) =>
-    probe(name, `A client key ${what} is refused.`, ['secure'], async (it) => {
+    probe(name, `A client key ${what} is refused.`, async (it) => {
       await session(it)
       const { status } = await callSession(it, { clientPublicKey: key() })
       it.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)

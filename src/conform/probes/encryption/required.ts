@@ -5,7 +5,7 @@ import type { Observed, ProbeContext } from '../../probe-context.js'
 import type { WireRequest } from '../../wire.js'
 import { anyCall, inside, isInnerSuccess, said } from './session.js'
 
-const probe = probesOf('required-encryption', { specified: ['plain-call', 'encrypted-call'] })
+const probe = probesOf('required-encryption', { needs: ['secure', 'jwt'], specified: ['plain-call', 'encrypted-call'] })
 const { apps, templates, vouchers } = contract
 
 /**
@@ -46,39 +46,26 @@ const readTemplates = { method: 'GET', path: templates.list.path }
 const words = (value = '') => value.toLowerCase().split(/\s*,\s*/)
 
 export const requiredEncryption = [
-  probe(
-    'plain-call',
-    'Where encryption is required, a plain call is refused with 426.',
-    ['secure', 'jwt'],
-    async (it) => it.refuses(await plainResponse(it, readTemplates), 426, 'SECURE_TRANSPORT_REQUIRED'),
+  probe('plain-call', 'Where encryption is required, a plain call is refused with 426.', async (it) =>
+    it.refuses(await plainResponse(it, readTemplates), 426, 'SECURE_TRANSPORT_REQUIRED'),
   ),
-  probe('before-the-body', 'The body of such a call is not read before.', ['secure', 'jwt'], async (it) => {
+  probe('before-the-body', 'The body of such a call is not read before.', async (it) => {
     if ((await plainResponse(it, readTemplates)).status !== 426) it.notApplicable('Needs a refusal with 426.')
     it.refuses(await plainResponse(it, { method: 'POST', path: vouchers.issue.path, body: '{' }), 426)
   }),
-  probe(
-    'upgrade',
-    'A 426 names the protocol: Upgrade: platform-secure/1, Connection: Upgrade.',
-    ['secure', 'jwt'],
-    async (it) => {
-      const { status, headers } = await plainResponse(it, readTemplates)
-      if (status !== 426) it.notApplicable('Needs a refusal with 426.')
-      const fits = words(headers.upgrade).includes('platform-secure/1') && words(headers.connection).includes('upgrade')
-      it.holds(fits, 'Upgrade: platform-secure/1 and Connection: Upgrade', {
-        upgrade: headers.upgrade,
-        connection: headers.connection,
-      })
-    },
-  ),
-  probe(
-    'encrypted-call',
-    'Where encryption is required, an encrypted call is accepted.',
-    ['secure', 'jwt'],
-    async (it) => {
-      const before = await inside(it, anyCall(it))
-      if (before.body.success === true && !isInnerSuccess(before)) it.notApplicable(`Needs a success: ${said(before)}.`)
-      const inner = await whileRequired(it, (authorization) => inside(it, anyCall(it, { headers: { authorization } })))
-      it.holds(isInnerSuccess(inner), 'an inner success', said(inner))
-    },
-  ),
+  probe('upgrade', 'A 426 names the protocol: Upgrade: platform-secure/1, Connection: Upgrade.', async (it) => {
+    const { status, headers } = await plainResponse(it, readTemplates)
+    if (status !== 426) it.notApplicable('Needs a refusal with 426.')
+    const fits = words(headers.upgrade).includes('platform-secure/1') && words(headers.connection).includes('upgrade')
+    it.holds(fits, 'Upgrade: platform-secure/1 and Connection: Upgrade', {
+      upgrade: headers.upgrade,
+      connection: headers.connection,
+    })
+  }),
+  probe('encrypted-call', 'Where encryption is required, an encrypted call is accepted.', async (it) => {
+    const before = await inside(it, anyCall(it))
+    if (before.body.success === true && !isInnerSuccess(before)) it.notApplicable(`Needs a success: ${said(before)}.`)
+    const inner = await whileRequired(it, (authorization) => inside(it, anyCall(it, { headers: { authorization } })))
+    it.holds(isInnerSuccess(inner), 'an inner success', said(inner))
+  }),
 ]

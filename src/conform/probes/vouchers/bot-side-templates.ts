@@ -7,7 +7,10 @@ import { probesOf } from '../../probe.js'
 import type { Caller, Observed, ProbeContext } from '../../probe-context.js'
 import { botIdOf, createByBot, keep, keptDraft, link, ownBot, submitByBot, unlink } from './shared.js'
 
-const probe = probesOf('bot-side-templates', { specified: ['listed-members', 'draft-of-the-application'] })
+const probe = probesOf('bot-side-templates', {
+  needs: ['jwt'],
+  specified: ['listed-members', 'draft-of-the-application'],
+})
 const { bots, templates } = contract
 const ofUser: readonly Need[] = ['token', 'jwt', 'bot id']
 
@@ -84,7 +87,7 @@ export const botSideTemplates = [
   probe(
     'listed-members',
     'A listed template has id, externalTemplateId, name, status, issueLimit and issuedCount.',
-    ['jwt', 'bot id'],
+    { needs: ['jwt', 'bot id'], reads: true },
     async (it) => {
       const { items } = it.needs(await it.call(bots.templates, { botId: botIdOf(it) }), 'a list of templates')
       const { id, externalTemplateId, name, status, issueLimit, issuedCount } =
@@ -92,63 +95,65 @@ export const botSideTemplates = [
       const types = [id, externalTemplateId, name, status, issueLimit, issuedCount].map((value) => typeof value)
       it.equals('types', types, ['string', 'string', 'string', 'string', 'number', 'number'])
     },
-    { reads: true },
   ),
-  probe('draft-of-the-application', 'A draft of a linked bot belongs to its application.', ofUser, async (it) => {
-    await draftOfLinkedApplication(it)
-    const created = it.needs(await createByBot(it, templateInput(it)), 'a template of a bot')
-    it.equals("ids in the application's list", await listed(it, created.externalTemplateId), [created.id])
-  }),
-  probe('list-of-a-linked-bot', 'A linked bot lists the templates of its application.', ofUser, async (it) => {
-    const { id, externalTemplateId } = await draftOfLinkedApplication(it)
-    it.equals("ids in the bot's list", await listedByBot(it, botIdOf(it), externalTemplateId), [id])
-  }),
-  probe('list-of-an-unlinked-bot', 'A bot without a link lists its own templates.', ['jwt'], async (it) => {
+  probe(
+    'draft-of-the-application',
+    'A draft of a linked bot belongs to its application.',
+    { needs: ofUser },
+    async (it) => {
+      await draftOfLinkedApplication(it)
+      const created = it.needs(await createByBot(it, templateInput(it)), 'a template of a bot')
+      it.equals("ids in the application's list", await listed(it, created.externalTemplateId), [created.id])
+    },
+  ),
+  probe(
+    'list-of-a-linked-bot',
+    'A linked bot lists the templates of its application.',
+    { needs: ofUser },
+    async (it) => {
+      const { id, externalTemplateId } = await draftOfLinkedApplication(it)
+      it.equals("ids in the bot's list", await listedByBot(it, botIdOf(it), externalTemplateId), [id])
+    },
+  ),
+  probe('list-of-an-unlinked-bot', 'A bot without a link lists its own templates.', async (it) => {
     const { botId, free } = await draftsOfBot(it)
     it.equals("ids in the bot's list", await listedByBot(it, botId, free.externalTemplateId), [free.id])
   }),
-  probe('review-without-a-link', 'A template of a bot without a link can be submitted.', ['jwt'], async (it) => {
+  probe('review-without-a-link', 'A template of a bot without a link can be submitted.', async (it) => {
     const { botId, free } = await draftsOfBot(it)
     it.succeeds(await submitByBot(it, botId, free.id))
   }),
   probe(
     'no-issue-without-a-link',
     'Nobody can issue from a template of a bot without a link.',
-    ['token', 'jwt'],
+    { needs: ['token', 'jwt'], vouchers: 1 },
     async (it) => {
       const { free } = await draftsOfBot(it)
       const { status } = await tryIssue(it, { template_id: free.id })
       it.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)
     },
-    { vouchers: 1 },
   ),
-  probe('link', 'A link gives the templates of the bot to the application.', ['jwt'], async (it) => {
+  probe('link', 'A link gives the templates of the bot to the application.', async (it) => {
     const { free } = await linkedBot(it)
     it.equals("ids in the application's list", await listOfApplication(it), [free.id])
   }),
   probe(
     'used-id-while-linked',
     'A template of the bot whose external id the application already uses is hidden until the link ends.',
-    ['jwt'],
     async (it) => {
       const { taken } = await linkedBot(it)
       const ids = await listWhileLinked(it)
       it.holds(!ids.includes(taken.id), 'a list without the template of the bot', ids)
     },
   ),
-  probe(
-    'used-id-after-the-link',
-    'A template of the bot that the link has hidden stays with the bot.',
-    ['jwt'],
-    async (it) => {
-      const { botId, taken } = await unlinkedBot(it)
-      it.equals("ids in the bot's list", await listedByBot(it, botId, taken.externalTemplateId), [taken.id])
-    },
-  ),
+  probe('used-id-after-the-link', 'A template of the bot that the link has hidden stays with the bot.', async (it) => {
+    const { botId, taken } = await unlinkedBot(it)
+    it.equals("ids in the bot's list", await listedByBot(it, botId, taken.externalTemplateId), [taken.id])
+  }),
   probe(
     'later-link',
     'A later link gives the application the templates whose external id it does not use.',
-    ['token', 'jwt'],
+    { needs: ['token', 'jwt'] },
     async (it) => {
       const { botId, taken } = await unlinkedBot(it)
       const appId = (await keptDraft(it)).applicationId ?? it.notApplicable('Needs applicationId of a template.')

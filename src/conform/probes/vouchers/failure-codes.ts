@@ -15,17 +15,11 @@ const hasCode = (
   call: (it: ProbeContext) => Promise<Observed>,
   options: Pick<Probe, 'vouchers' | 'waitsMs'> = {},
 ): Probe =>
-  probesOf('failure-codes')(
-    name,
-    `${what} has the code ${code}.`,
-    ['token'],
-    async (it) => {
-      const response = await call(it)
-      if (response.status !== 409) it.notApplicable(`Needs a refusal with status 409: status ${response.status}.`)
-      it.refuses(response, 409, code)
-    },
-    options,
-  )
+  probesOf('failure-codes', { needs: ['token'] })(name, `${what} has the code ${code}.`, options, async (it) => {
+    const response = await call(it)
+    if (response.status !== 409) it.notApplicable(`Needs a refusal with status 409: status ${response.status}.`)
+    it.refuses(response, 409, code)
+  })
 
 export const failureCodes = [
   hasCode('quota-exhausted', 'An issue beyond the issue_limit', 'TEMPLATE_QUOTA_EXHAUSTED', issueBeyondLimit),

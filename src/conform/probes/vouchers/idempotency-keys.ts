@@ -20,9 +20,9 @@ import {
   verify as verifyVoucher,
 } from './shared.js'
 
-const probe = probesOf('idempotency-keys', { partly: ['other-operation', 'other-body', 'other-path'] })
 const { issue, redeem, verify } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
+const probe = probesOf('idempotency-keys', { needs, partly: ['other-operation', 'other-body', 'other-path'] })
 
 /** The shared redemption, sent again. */
 async function again(it: ProbeContext, options: { readonly key?: string; readonly credential?: string } = {}) {
@@ -55,55 +55,47 @@ const replay = (it: ProbeContext) =>
   })
 
 const isInvalid = (name: string, title: string, keyOf: (it: ProbeContext) => string) =>
-  probe(
-    name,
-    title,
-    needs,
-    async (it) => it.refuses(await tryIssue(it, {}, { key: keyOf(it) }), 400, 'IDEMPOTENCY_KEY_INVALID'),
-    { vouchers: 1 },
+  probe(name, title, { vouchers: 1 }, async (it) =>
+    it.refuses(await tryIssue(it, {}, { key: keyOf(it) }), 400, 'IDEMPOTENCY_KEY_INVALID'),
   )
 
 export const idempotencyKeys = [
   probe(
     'issue-without-a-key',
     'An issue without Idempotency-Key is 400 IDEMPOTENCY_KEY_REQUIRED.',
-    needs,
-    async (it) => it.refuses(await tryIssue(it, {}, { key: null }), 400, 'IDEMPOTENCY_KEY_REQUIRED'),
     { vouchers: 1 },
+    async (it) => it.refuses(await tryIssue(it, {}, { key: null }), 400, 'IDEMPOTENCY_KEY_REQUIRED'),
   ),
   probe(
     'redeem-without-a-key',
     'A redemption without Idempotency-Key is 400 IDEMPOTENCY_KEY_REQUIRED.',
-    needs,
+    { vouchers: 1 },
     async (it) => {
       const credential = credentialOf(it, await voucher(it))
       it.refuses(await it.call(redeem, { credential }, { key: null }), 400, 'IDEMPOTENCY_KEY_REQUIRED')
     },
-    { vouchers: 1 },
   ),
   probe(
     'reverse-without-a-key',
     'A reversal without Idempotency-Key is 400 IDEMPOTENCY_KEY_REQUIRED.',
-    needs,
+    { vouchers: 1 },
     async (it) => {
       const { redemption: first } = await newRedemption(it)
       const response = await reverse(it, first.id, null)
       it.refuses(response, 400, 'IDEMPOTENCY_KEY_REQUIRED')
     },
-    { vouchers: 1 },
   ),
   probe(
     'bot-issue-with-a-key',
     'An issue by a bot accepts a key: another issue under it is refused with 409.',
-    ['bot', 'chat', 'template'],
+    { needs: ['bot', 'chat', 'template'], vouchers: 2 },
     async (it) => {
       const key = it.resources.name()
       it.needs((await issueIntoChat(it, {}, key)).response, 'a voucher in the chat')
       it.refuses((await issueIntoChat(it, {}, key)).response, 409)
     },
-    { vouchers: 2 },
   ),
-  probe('verify-ignores-it', 'Verify ignores Idempotency-Key, even a malformed one.', needs, async (it) => {
+  probe('verify-ignores-it', 'Verify ignores Idempotency-Key, even a malformed one.', async (it) => {
     const credential = credentialOf(it, await issued(it))
     it.needs(await it.call(verify, { credential }), 'a verification')
     it.succeeds(await it.call(verify, { credential }, { key: 'not a key' }))
@@ -111,9 +103,8 @@ export const idempotencyKeys = [
   probe(
     'key-of-255',
     'A key can have 255 visible ASCII characters.',
-    needs,
-    async (it) => void it.succeeds(await tryIssue(it, {}, { key: `${it.resources.name()}!"~`.padEnd(255, 'k') })),
     { vouchers: 1 },
+    async (it) => void it.succeeds(await tryIssue(it, {}, { key: `${it.resources.name()}!"~`.padEnd(255, 'k') })),
   ),
   isInvalid('key-of-256', 'A key of 256 characters is 400 IDEMPOTENCY_KEY_INVALID.', (it) =>
     it.resources.name().padEnd(256, 'k'),
@@ -123,17 +114,11 @@ export const idempotencyKeys = [
     'A key with a space is 400 IDEMPOTENCY_KEY_INVALID.',
     (it) => `${it.resources.name()} 1`,
   ),
-  probe(
-    'two-keys',
-    'Two headers Idempotency-Key are 400 IDEMPOTENCY_KEY_INVALID.',
-    needs,
-    async (it) => {
-      const headers = { 'idempotency-key': [it.resources.name(), it.resources.name()] }
-      it.refuses(await tryIssue(it, {}, { key: null, headers }), 400, 'IDEMPOTENCY_KEY_INVALID')
-    },
-    { vouchers: 1 },
-  ),
-  probe('quotes', 'A key in double quotes is the key without them.', needs, async (it) => {
+  probe('two-keys', 'Two headers Idempotency-Key are 400 IDEMPOTENCY_KEY_INVALID.', { vouchers: 1 }, async (it) => {
+    const headers = { 'idempotency-key': [it.resources.name(), it.resources.name()] }
+    it.refuses(await tryIssue(it, {}, { key: null, headers }), 400, 'IDEMPOTENCY_KEY_INVALID')
+  }),
+  probe('quotes', 'A key in double quotes is the key without them.', async (it) => {
     await redeemed(it)
     const { first, response } = await again(it, { key: `"${(await redeemCall(it)).key}"` })
     repeats(it, response, first.id)
@@ -141,7 +126,7 @@ export const idempotencyKeys = [
   probe(
     'other-token',
     'A key is the same for all tokens of the application.',
-    ['token', 'jwt', 'template'],
+    { needs: ['token', 'jwt', 'template'] },
     async (it) => {
       const { applicationId } = await redeemed(it)
       const { token } = await applicationToken(it, applicationId, scopes)
@@ -152,23 +137,27 @@ export const idempotencyKeys = [
   probe(
     'other-operation',
     'A key of a redemption is 409 IDEMPOTENCY_KEY_REUSED for an issue.',
-    needs,
+    { vouchers: 1 },
     async (it) => {
       await redeemed(it)
       const { key } = await redeemCall(it)
       it.refuses(await tryIssue(it, {}, { key }), 409, 'IDEMPOTENCY_KEY_REUSED')
     },
-    { vouchers: 1 },
   ),
-  probe('other-application', 'Another application can use the same key.', ['token', 'jwt', 'template'], async (it) => {
-    const { id: appId } = await application(it)
-    const { token } = await applicationToken(it, appId, scopes)
-    const { first, response } = await again(it, { credential: token })
-    const { id } = membersOrNone(response.data)
-    it.holds(response.code !== 'IDEMPOTENCY_KEY_REUSED', 'not IDEMPOTENCY_KEY_REUSED', `${response.code}`)
-    it.holds(id !== first.id, 'no replay for another application', 'the redemption of the first application')
-  }),
-  probe('other-body', 'A key with another body is 409 IDEMPOTENCY_KEY_REUSED.', needs, async (it) => {
+  probe(
+    'other-application',
+    'Another application can use the same key.',
+    { needs: ['token', 'jwt', 'template'] },
+    async (it) => {
+      const { id: appId } = await application(it)
+      const { token } = await applicationToken(it, appId, scopes)
+      const { first, response } = await again(it, { credential: token })
+      const { id } = membersOrNone(response.data)
+      it.holds(response.code !== 'IDEMPOTENCY_KEY_REUSED', 'not IDEMPOTENCY_KEY_REUSED', `${response.code}`)
+      it.holds(id !== first.id, 'no replay for another application', 'the redemption of the first application')
+    },
+  ),
+  probe('other-body', 'A key with another body is 409 IDEMPOTENCY_KEY_REUSED.', async (it) => {
     await redeemed(it)
     const { input, key } = await redeemCall(it)
     const response = await it.call(redeem, { ...input, reference: 'other' }, { key })
@@ -177,7 +166,7 @@ export const idempotencyKeys = [
   probe(
     'other-path',
     'A key of a reversal is 409 IDEMPOTENCY_KEY_REUSED for that of another redemption.',
-    needs,
+    { vouchers: 2 },
     async (it) => {
       const { redemption: first } = await newRedemption(it)
       const { redemption: second } = await newRedemption(it)
@@ -186,23 +175,16 @@ export const idempotencyKeys = [
       const response = await reverse(it, second.id, key)
       it.refuses(response, 409, 'IDEMPOTENCY_KEY_REUSED')
     },
-    { vouchers: 2 },
   ),
-  probe(
-    'members-in-another-order',
-    'A body with the members in another order is the same request.',
-    needs,
-    async (it) => {
-      const { id } = await redeemed(it)
-      const { type, value } = credentialOf(it, (await redeemCall(it)).voucher)
-      const body = JSON.stringify({ credential: { value, type } })
-      repeats(it, await it.send({ ...(await redeemRequest(it, body)), as: 'token' }), id)
-    },
-  ),
+  probe('members-in-another-order', 'A body with the members in another order is the same request.', async (it) => {
+    const { id } = await redeemed(it)
+    const { type, value } = credentialOf(it, (await redeemCall(it)).voucher)
+    const body = JSON.stringify({ credential: { value, type } })
+    repeats(it, await it.send({ ...(await redeemRequest(it, body)), as: 'token' }), id)
+  }),
   probe(
     'strings-by-value',
     'A body with white space and escapes of the same strings is the same request.',
-    needs,
     async (it) => {
       const { id } = await redeemed(it)
       const { type, value } = credentialOf(it, (await redeemCall(it)).voucher)
@@ -218,7 +200,7 @@ export const idempotencyKeys = [
   probe(
     'encrypted-call',
     'A call is the same request over the plain and over the encrypted transport.',
-    [...needs, 'secure'],
+    { needs: [...needs, 'secure'] },
     async (it) => {
       const { id } = await redeemed(it)
       const request = await redeemRequest(it, JSON.stringify((await redeemCall(it)).input))
@@ -231,7 +213,7 @@ export const idempotencyKeys = [
   probe(
     'other-request-while-running',
     'Of two concurrent issues under one key one is a success and the other 409 IDEMPOTENCY_KEY_REUSED.',
-    needs,
+    { vouchers: 2 },
     async (it) => {
       const key = it.resources.name()
       const both = await Promise.all([tryIssue(it, {}, { key }), tryIssue(it, {}, { key })])
@@ -240,12 +222,11 @@ export const idempotencyKeys = [
       it.holds(failed !== undefined && both.some(({ isSuccess }) => isSuccess), 'one success', { statuses })
       if (failed !== undefined) it.refuses(failed, 409, 'IDEMPOTENCY_KEY_REUSED')
     },
-    { vouchers: 2 },
   ),
   probe(
     'after-a-refusal',
     'A key of a refused redemption can be used again with a corrected body.',
-    needs,
+    { vouchers: 1 },
     async (it) => {
       const credential = credentialOf(it, await voucher(it))
       const key = it.resources.name()
@@ -253,12 +234,11 @@ export const idempotencyKeys = [
       if (refused.status <= 299) it.notApplicable('Needs a refusal for another recipient.')
       it.succeeds(await it.call(redeem, { credential }, { key }))
     },
-    { vouchers: 1 },
   ),
   probe(
     'late-retry',
     'A retry of a redemption after its reversal returns the first response and does not redeem again.',
-    needs,
+    { vouchers: 1 },
     async (it) => {
       const { voucher: one, input, key, redemption: first } = await newRedemption(it)
       it.needs(await reverse(it, first.id), 'a reversal')
@@ -267,32 +247,31 @@ export const idempotencyKeys = [
       const after = it.needs(await verifyVoucher(it, one), 'a verification')
       it.equals('voucher', after.voucher, before.voucher)
     },
-    { vouchers: 1 },
   ),
-  probe('replay-status', 'A replay has the status of the first response.', needs, async (it) => {
+  probe('replay-status', 'A replay has the status of the first response.', async (it) => {
     const { first, response } = await replay(it)
     it.accepts(response, first.status)
   }),
-  probe('replay-data', 'A replay has the data of the first response, with the credentials.', needs, async (it) => {
+  probe('replay-data', 'A replay has the data of the first response, with the credentials.', async (it) => {
     const { first, response } = await replay(it)
     it.equals('data', it.accepts(response), first.data)
   }),
-  probe('replay-of-a-redemption', 'A replay of a redemption has the data of the first response.', needs, async (it) => {
+  probe('replay-of-a-redemption', 'A replay of a redemption has the data of the first response.', async (it) => {
     const { first, response } = await again(it)
     it.equals('data', it.accepts(response), first)
   }),
-  probe('replay-of-a-reversal', 'A replay of a reversal has the data of the first response.', needs, async (it) => {
+  probe('replay-of-a-reversal', 'A replay of a reversal has the data of the first response.', async (it) => {
     const { redemption, key, response } = await reversal(it)
     it.equals('data', it.accepts(await reverse(it, redemption.id, key)), it.needs(response, 'a reversal'))
   }),
-  probe('replay-request-id', 'A replay has a request id of its own.', needs, async (it) => {
+  probe('replay-request-id', 'A replay has a request id of its own.', async (it) => {
     const { first, response } = await replay(it)
     it.needs(response, 'a replay')
     const ids = [first, response].map(({ json }) => membersOrNone(json).requestId)
     if (!ids.every((id) => typeof id === 'string')) it.notApplicable('Needs requestId in the envelope.')
     it.holds(ids[0] !== ids[1], 'another requestId than that of the first response', ids)
   }),
-  probe('replay-header', 'A replay has Idempotent-Replayed: true.', needs, async (it) => {
+  probe('replay-header', 'A replay has Idempotent-Replayed: true.', async (it) => {
     const { response } = await again(it)
     it.needs(response, 'a replay')
     it.equals('Idempotent-Replayed', response.headers['idempotent-replayed']?.toLowerCase(), 'true')

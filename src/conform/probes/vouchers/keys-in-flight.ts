@@ -7,10 +7,10 @@ const { redeem } = contract.vouchers
 const CALLS = 5
 
 export const keysInFlight = [
-  probesOf('keys-in-flight')(
+  probesOf('keys-in-flight', { needs: ['token', 'template'] })(
     'replay',
     'Concurrent redemptions under one key all return the one redemption.',
-    ['token', 'template'],
+    { vouchers: 1 },
     async (it) => {
       const credential = credentialOf(it, await voucher(it))
       const key = it.resources.name()
@@ -18,12 +18,10 @@ export const keysInFlight = [
       const ids = (await Promise.all(calls)).map((response) => it.succeeds(response).id)
       it.equals('different redemptions', new Set(ids).size, 1)
     },
-    { vouchers: 1 },
   ),
-  probesOf('replays')(
+  probesOf('replays', { needs: ['token', 'template'] })(
     'not-the-first-call',
     'The response to a first call has no Idempotent-Replayed: true.',
-    ['token', 'template'],
     async (it) => {
       await issued(it)
       await redeemed(it)

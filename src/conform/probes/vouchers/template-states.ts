@@ -6,6 +6,7 @@ import type { ProbeContext } from '../../probe-context.js'
 import { botIdOf, create, createByBot, draftCall, keep, keptDraft, submit, submitByBot } from './shared.js'
 
 const probe = probesOf('template-states', {
+  needs: ['token'],
   specified: ['draft', 'draft-by-bot', 'submit', 'submit-by-bot', 'approval'],
   partly: ['issue-of-a-draft', 'submit-again', 'submit-again-by-bot'],
 })
@@ -29,29 +30,28 @@ const submissionByBot = (it: ProbeContext) =>
   })
 
 export const templateStates = [
-  probe('draft', 'A created template is a draft.', ['token'], async (it) => {
+  probe('draft', 'A created template is a draft.', async (it) => {
     it.equals('status', it.needs((await draftCall(it)).response, 'a template').status, 'draft')
   }),
-  probe('draft-by-bot', 'A template that a bot creates is a draft.', byBot, async (it) => {
+  probe('draft-by-bot', 'A template that a bot creates is a draft.', { needs: byBot }, async (it) => {
     it.equals('status', it.needs(await draftByBot(it), 'a template').status, 'draft')
   }),
   probe(
     'issue-of-a-draft',
     'An issue from a draft is refused with 409 TEMPLATE_NOT_ACTIVE.',
-    ['token'],
+    { vouchers: 1 },
     async (it) => {
       const { id } = await keptDraft(it)
       it.refuses(await tryIssue(it, { template_id: id }), 409, 'TEMPLATE_NOT_ACTIVE')
     },
-    { vouchers: 1 },
   ),
-  probe('submit', 'A submitted template is reviewing.', ['token'], async (it) => {
+  probe('submit', 'A submitted template is reviewing.', async (it) => {
     it.equals('status', it.succeeds((await submission(it)).response).status, 'reviewing')
   }),
-  probe('submit-by-bot', 'A template that a bot submits is reviewing.', byBot, async (it) => {
+  probe('submit-by-bot', 'A template that a bot submits is reviewing.', { needs: byBot }, async (it) => {
     it.equals('status', it.succeeds((await submissionByBot(it)).response).status, 'reviewing')
   }),
-  probe('approval', 'A template whose review ends is active or rejected.', ['token'], async (it) => {
+  probe('approval', 'A template whose review ends is active or rejected.', async (it) => {
     const { template, response } = await submission(it)
     it.needs(response, 'a submitted template')
     const filter = { external_template_id: template.externalTemplateId }
@@ -69,7 +69,6 @@ export const templateStates = [
   probe(
     'submit-again',
     'To submit a template again that is reviewing or active is 409 TEMPLATE_STATE_CONFLICT.',
-    ['token'],
     async (it) => {
       const { template, response } = await submission(it)
       it.needs(response, 'a submitted template')
@@ -79,25 +78,19 @@ export const templateStates = [
   probe(
     'submit-again-by-bot',
     'A bot that submits a template again, reviewing or active, gets 409 TEMPLATE_STATE_CONFLICT.',
-    byBot,
+    { needs: byBot },
     async (it) => {
       const { id, response } = await submissionByBot(it)
       it.needs(response, 'a submitted template')
       it.refuses(await submitByBot(it, botIdOf(it), id), 409, 'TEMPLATE_STATE_CONFLICT')
     },
   ),
-  probe(
-    'rejection',
-    'A rejected template has a code and a reason.',
-    ['token'],
-    async (it) => {
-      const { items } = it.needs(await it.call(templates.list, { status: 'rejected' }), 'a list of templates')
-      const rejected = items.find(({ status }) => status === 'rejected')
-      const { rejectionCode, rejectionReason } = rejected ?? it.notApplicable('Needs a rejected template.')
-      const isText = (value: unknown) => typeof value === 'string' && value !== ''
-      const texts = { rejectionCode, rejectionReason }
-      it.holds(isText(rejectionCode) && isText(rejectionReason), 'texts as rejectionCode and rejectionReason', texts)
-    },
-    { reads: true },
-  ),
+  probe('rejection', 'A rejected template has a code and a reason.', { reads: true }, async (it) => {
+    const { items } = it.needs(await it.call(templates.list, { status: 'rejected' }), 'a list of templates')
+    const rejected = items.find(({ status }) => status === 'rejected')
+    const { rejectionCode, rejectionReason } = rejected ?? it.notApplicable('Needs a rejected template.')
+    const isText = (value: unknown) => typeof value === 'string' && value !== ''
+    const texts = { rejectionCode, rejectionReason }
+    it.holds(isText(rejectionCode) && isText(rejectionReason), 'texts as rejectionCode and rejectionReason', texts)
+  }),
 ]

@@ -20,6 +20,7 @@ const members = [
   'issue_limit',
 ] as const
 const probe = probesOf('templates', {
+  needs: ['token'],
   specified: ['nine-members-by-bot', 'issue-counts', ...fulfillmentCategories.map((it) => `category-${it}`)],
   partly: members.map((it) => `without-${it}-by-bot`),
 })
@@ -32,7 +33,7 @@ const creates = (
   title: string,
   accepted = false,
 ) =>
-  probe(name, title, ['token'], async (it) => {
+  probe(name, title, async (it) => {
     const response = await create(it, { ...templateInput(it), ...changes(it) })
     if (accepted) it.succeeds(response)
     else it.refuses(response, 400)
@@ -50,23 +51,31 @@ async function issuedCount(it: ProbeContext): Promise<number> {
 }
 
 export const templateProbes = [
-  probe('nine-members', 'A create call with the nine members of a template is a success.', ['token'], async (it) => {
+  probe('nine-members', 'A create call with the nine members of a template is a success.', async (it) => {
     it.succeeds((await draftCall(it)).response)
   }),
-  probe('nine-members-by-bot', 'The create call of a bot takes the same nine members.', byBot, async (it) => {
-    it.succeeds(await createByBot(it, templateInput(it)))
-  }),
+  probe(
+    'nine-members-by-bot',
+    'The create call of a bot takes the same nine members.',
+    { needs: byBot },
+    async (it) => {
+      it.succeeds(await createByBot(it, templateInput(it)))
+    },
+  ),
   ...members.flatMap((member) => [
     creates(`without-${member}`, () => ({ [member]: undefined }), `A template without ${member} is refused with 400.`),
-    probe(`without-${member}-by-bot`, `A template of a bot without ${member} is refused with 400.`, byBot, async (it) =>
-      it.refuses(await createByBot(it, { ...templateInput(it), [member]: undefined }), 400),
+    probe(
+      `without-${member}-by-bot`,
+      `A template of a bot without ${member} is refused with 400.`,
+      { needs: byBot },
+      async (it) => it.refuses(await createByBot(it, { ...templateInput(it), [member]: undefined }), 400),
     ),
   ]),
   ...fulfillmentCategories.map((category) =>
     probe(
       `category-${category}`,
       `A template of a bot can have the fulfillment_category ${category}.`,
-      byBot,
+      { needs: byBot },
       async (it) => void it.succeeds(await createByBot(it, templateInput(it, { fulfillment_category: category }))),
     ),
   ),
@@ -84,7 +93,7 @@ export const templateProbes = [
   probe(
     'optional-members-by-bot',
     'The create call of a bot takes a description of 500 code points and metadata.',
-    byBot,
+    { needs: byBot },
     async (it) => {
       const optional = { description: 'd'.repeat(500), metadata: { origin: 'conform' } }
       it.succeeds(await createByBot(it, { ...templateInput(it), ...optional }))
@@ -128,7 +137,6 @@ export const templateProbes = [
   probe(
     'external-id-used',
     'external_template_id of a draft of the application is 409 EXTERNAL_TEMPLATE_ID_EXISTS for another template.',
-    ['token'],
     async (it) => {
       const { externalTemplateId: external_template_id } = await keptDraft(it)
       const response = await create(it, { ...templateInput(it), external_template_id })
@@ -147,13 +155,12 @@ export const templateProbes = [
     () => ({ issue_limit: 1_000_000_001 }),
     'An issue_limit of 1,000,000,001 is refused with 400.',
   ),
-  probe('issue-counts', 'An issue counts its voucher in issuedCount of the template.', ['token'], async (it) => {
+  probe('issue-counts', 'An issue counts its voucher in issuedCount of the template.', async (it) => {
     it.equals('issuedCount', await issuedCount(it), 1)
   }),
   probe(
     'count-is-not-reduced',
     'A redemption and its reversal do not reduce issuedCount of the template.',
-    ['token'],
     async (it) => {
       const { voucher } = await limited(it)
       await issueBeyondLimit(it)

@@ -17,7 +17,7 @@ import {
   verify,
 } from './shared.js'
 
-const probe = probesOf('validity')
+const probe = probesOf('validity', { needs: ['token'] })
 const { redeem } = contract.vouchers
 /** A platform may read its clock twice during an issue. */
 const TOLERANCE_MS = 1_000
@@ -25,12 +25,12 @@ const TOLERANCE_MS = 1_000
 const relative = (changes: object) => ({ type: 'relative', duration_days: 1, ...changes })
 
 const isAccepted = (name: string, title: string, validity: (it: ProbeContext) => Promise<object>) =>
-  probe(name, title, ['token'], async (it) => {
+  probe(name, title, async (it) => {
     it.succeeds(await create(it, { ...templateInput(it), validity: await validity(it) }))
   })
 
 const isRefused = (name: string, title: string, validity: object) =>
-  probe(name, title, ['token'], async (it) => {
+  probe(name, title, async (it) => {
     it.refuses(await create(it, { ...templateInput(it), validity }), 400)
   })
 
@@ -57,20 +57,14 @@ export const validity = [
   isRefused('duration-of-1096', 'A duration of 1,096 days is refused with 400.', relative({ duration_days: 1096 })),
   isAccepted('delay-of-30', 'A delay of 30 days is accepted.', async () => relative({ delay_days: 30 })),
   isRefused('delay-of-31', 'A delay of 31 days is refused with 400.', relative({ delay_days: 31 })),
-  probe(
-    'day-of-86400-seconds',
-    'A voucher with a duration of one day is valid for 86,400 s.',
-    ['token'],
-    async (it) => {
-      const { validFrom, validUntil } = (await limited(it)).voucher
-      it.equals('ms from validFrom to validUntil', timeOf(it, validUntil) - timeOf(it, validFrom), DAY_MS)
-    },
-  ),
+  probe('day-of-86400-seconds', 'A voucher with a duration of one day is valid for 86,400 s.', async (it) => {
+    const { validFrom, validUntil } = (await limited(it)).voucher
+    it.equals('ms from validFrom to validUntil', timeOf(it, validUntil) - timeOf(it, validFrom), DAY_MS)
+  }),
   ...[0, 1].map((days) =>
     probe(
       `delay-of-${days}-from-the-issue`,
       `A voucher with a delay of ${days} days is valid from ${days} days after its issue.`,
-      ['token'],
       async (it) => {
         const { validFrom, issuedAt } = (await (days === 0 ? limited(it) : future(it))).voucher
         const ms = timeOf(it, validFrom) - timeOf(it, issuedAt)
@@ -79,7 +73,7 @@ export const validity = [
       },
     ),
   ),
-  probe('fixed-window', 'A voucher with a fixed validity has the times of its template.', ['token'], async (it) => {
+  probe('fixed-window', 'A voucher with a fixed validity has the times of its template.', async (it) => {
     const { unused, starts_at, ends_at } = await ending(it)
     const observed = [timeOf(it, unused.validFrom), timeOf(it, unused.validUntil)]
     it.equals('validFrom and validUntil', observed, [Date.parse(starts_at), Date.parse(ends_at)])
@@ -87,7 +81,7 @@ export const validity = [
   probe(
     'times-never-change',
     'validFrom and validUntil of a voucher are the same after a redemption and its reversal.',
-    ['token', 'template'],
+    { needs: ['token', 'template'] },
     async (it) => {
       const { voucher: first, response } = await reversal(it)
       it.needs(response, 'a reversal')
@@ -95,36 +89,29 @@ export const validity = [
       it.equals('times', [last.validFrom, last.validUntil], [first.validFrom, first.validUntil])
     },
   ),
-  probe('before-valid-from', 'A redemption before validFrom is refused with 409.', ['token'], async (it) => {
+  probe('before-valid-from', 'A redemption before validFrom is refused with 409.', async (it) => {
     const { voucher } = await future(it)
     await futureVerified(it)
     it.refuses(await it.call(redeem, { credential: credentialOf(it, voucher) }), 409)
   }),
-  probe('create-after-the-end', 'A template can be created with a validity that has ended.', ['token'], async (it) => {
+  probe('create-after-the-end', 'A template can be created with a validity that has ended.', async (it) => {
     it.succeeds(await endedTemplate(it))
   }),
   probe(
     'issue-after-the-end',
     'An issue from a template whose validity has ended is 409 TEMPLATE_VALIDITY_ENDED.',
-    ['token'],
+    { vouchers: 1 },
     async (it) => {
       const template_id = await activate(it, it.needs(await endedTemplate(it), 'a template'))
       it.refuses(await tryIssue(it, { template_id }), 409, 'TEMPLATE_VALIDITY_ENDED')
     },
-    { vouchers: 1 },
   ),
 ]
 
 /** Waits for the end of a voucher that a probe of `validity` has issued. */
 export const validityAfterTheEnd = [
-  probe(
-    'at-valid-until',
-    'A redemption after validUntil is refused with 409.',
-    ['token'],
-    async (it) => {
-      const { unused } = await ended(it)
-      it.refuses(await it.call(redeem, { credential: credentialOf(it, unused) }), 409)
-    },
-    { waitsMs: 3_000 },
-  ),
+  probe('at-valid-until', 'A redemption after validUntil is refused with 409.', { waitsMs: 3_000 }, async (it) => {
+    const { unused } = await ended(it)
+    it.refuses(await it.call(redeem, { credential: credentialOf(it, unused) }), 409)
+  }),
 ]

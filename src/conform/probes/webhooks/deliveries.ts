@@ -21,10 +21,14 @@ import {
   webhook,
 } from './hook.js'
 
-const signature = probesOf('signatures', { specified: ['headers'], partly: ['signature', 'update-id'] })
-const schedule = probesOf('retry-schedule', { specified: ['next-attempt', 'second-attempt'] })
-const attempt = probesOf('delivery-attempts', { specified: ['time-limit'] })
-const deliveries = probesOf('deliveries', { specified: ['failed'], partly: ['statuses'] })
+const signature = probesOf('signatures', {
+  needs: deliveryNeeds,
+  specified: ['headers'],
+  partly: ['signature', 'update-id'],
+})
+const schedule = probesOf('retry-schedule', { needs: deliveryNeeds, specified: ['next-attempt', 'second-attempt'] })
+const attempt = probesOf('delivery-attempts', { needs: deliveryNeeds, specified: ['time-limit'] })
+const deliveries = probesOf('deliveries', { needs: deliveryNeeds, specified: ['failed'], partly: ['statuses'] })
 
 const one = { vouchers: 2, waitsMs: ARRIVAL_MS }
 
@@ -53,18 +57,17 @@ export const signatures = [
   signature(
     'headers',
     'A delivery has the headers X-Platform-Signature-V2, X-Platform-Timestamp and X-Platform-Update-Id.',
-    deliveryNeeds,
+    one,
     async (it) => {
       const { arrival } = await signed(it)
       const missing = Object.values(webhookHeaders).filter((name) => arrival.headers[name.toLowerCase()] === undefined)
       it.equals('missing headers', missing, [])
     },
-    one,
   ),
   signature(
     'signature',
     'The signature is HMAC-SHA256 of timestamp, dot and raw body with the secret, in 64 lower-case hex digits.',
-    deliveryNeeds,
+    one,
     async (it) => {
       const { arrival, signature: received, timestamp } = await signed(it)
       if (received === undefined || timestamp === undefined || !/^\d+$/.test(String(timestamp))) {
@@ -74,74 +77,45 @@ export const signatures = [
       const expected = signatureOf(arrival.rawBody, secret, String(timestamp))
       it.holds(received === expected, expected, received)
     },
-    one,
   ),
-  signature(
-    'timestamp',
-    'The timestamp is the time of the attempt in Unix seconds.',
-    deliveryNeeds,
-    async (it) => {
-      const { timestamp } = await signed(it)
-      if (timestamp === undefined) it.notApplicable('Needs the header X-Platform-Timestamp.')
-      const isNear = Math.abs(Number(timestamp) - Date.now() / 1000) <= DEFAULT_TOLERANCE_SECONDS
-      it.holds(/^\d+$/.test(String(timestamp)) && isNear, 'Unix seconds, at most 300 s from now', timestamp)
-    },
-    one,
-  ),
-  signature(
-    'update-id',
-    'X-Platform-Update-Id is the update_id of the body.',
-    deliveryNeeds,
-    async (it) => {
-      const { arrival, updateId } = await signed(it)
-      if (updateId === undefined) it.notApplicable('Needs the header X-Platform-Update-Id.')
-      it.equals('update id', updateId, String(updateIdOf(arrival)))
-    },
-    one,
-  ),
+  signature('timestamp', 'The timestamp is the time of the attempt in Unix seconds.', one, async (it) => {
+    const { timestamp } = await signed(it)
+    if (timestamp === undefined) it.notApplicable('Needs the header X-Platform-Timestamp.')
+    const isNear = Math.abs(Number(timestamp) - Date.now() / 1000) <= DEFAULT_TOLERANCE_SECONDS
+    it.holds(/^\d+$/.test(String(timestamp)) && isNear, 'Unix seconds, at most 300 s from now', timestamp)
+  }),
+  signature('update-id', 'X-Platform-Update-Id is the update_id of the body.', one, async (it) => {
+    const { arrival, updateId } = await signed(it)
+    if (updateId === undefined) it.notApplicable('Needs the header X-Platform-Update-Id.')
+    it.equals('update id', updateId, String(updateIdOf(arrival)))
+  }),
 ]
 
 export const retrySchedule = [
-  schedule(
-    'first-attempt',
-    'The first attempt is immediate.',
-    deliveryNeeds,
-    async (it) => {
-      const own = await webhook(it)
-      const { botId } = await target(it)
-      const list = contract.webhook.deliveries
-      const totalOf = async () => it.needs(await it.call(list, { botId, limit: 1 }), 'a list').pagination.total
-      const before = await totalOf()
-      const arrival = await firstArrival(it, own)
-      if (arrival === undefined && (await totalOf()) === before) noArrival(it)
-      it.holds(arrival !== undefined, `an attempt within ${ARRIVAL_MS / 1000} s`, 'a delivery without an attempt')
-    },
-    one,
+  schedule('first-attempt', 'The first attempt is immediate.', one, async (it) => {
+    const own = await webhook(it)
+    const { botId } = await target(it)
+    const list = contract.webhook.deliveries
+    const totalOf = async () => it.needs(await it.call(list, { botId, limit: 1 }), 'a list').pagination.total
+    const before = await totalOf()
+    const arrival = await firstArrival(it, own)
+    if (arrival === undefined && (await totalOf()) === before) noArrival(it)
+    it.holds(arrival !== undefined, `an attempt within ${ARRIVAL_MS / 1000} s`, 'a delivery without an attempt')
+  }),
+  schedule('next-attempt', 'The next attempt is due 60 s after the end of the first failed one.', one, async (it) =>
+    isFirstDelay(it, delayOf(it, (await failed(it)).record)),
   ),
-  schedule(
-    'next-attempt',
-    'The next attempt is due 60 s after the end of the first failed one.',
-    deliveryNeeds,
-    async (it) => isFirstDelay(it, delayOf(it, (await failed(it)).record)),
-    one,
-  ),
-  schedule(
-    'retry-after',
-    'Retry-After of a receiver is ignored.',
-    deliveryNeeds,
-    async (it) => {
-      const usual = delayOf(it, (await failed(it)).record)
-      const own = await webhook(it)
-      const { updateId } = await newEvent(it, own, () => ({ status: 503, headers: { 'retry-after': '10' } }))
-      const delay = delayOf(it, await settled(it, updateId))
-      it.holds(Math.abs(delay - usual) <= ROUNDING_MS, `${usual / 1000} s as without it`, `${delay / 1000} s`)
-    },
-    { vouchers: 3, waitsMs: ARRIVAL_MS },
-  ),
+  schedule('retry-after', 'Retry-After of a receiver is ignored.', { vouchers: 3, waitsMs: ARRIVAL_MS }, async (it) => {
+    const usual = delayOf(it, (await failed(it)).record)
+    const own = await webhook(it)
+    const { updateId } = await newEvent(it, own, () => ({ status: 503, headers: { 'retry-after': '10' } }))
+    const delay = delayOf(it, await settled(it, updateId))
+    it.holds(Math.abs(delay - usual) <= ROUNDING_MS, `${usual / 1000} s as without it`, `${delay / 1000} s`)
+  }),
   schedule(
     'second-attempt',
     'The second attempt follows 60 s after the first failed one.',
-    deliveryNeeds,
+    { vouchers: 1, waitsMs: FIRST_DELAY_MS + ARRIVAL_MS },
     async (it) => {
       const own = await webhook(it)
       own.receiver.respond(own.end, () => 500)
@@ -153,37 +127,24 @@ export const retrySchedule = [
       if (second === undefined) return it.holds(false, 'a second attempt after 60 s', 'none after 63 s')
       isFirstDelay(it, second.at - first.at)
     },
-    { vouchers: 1, waitsMs: FIRST_DELAY_MS + ARRIVAL_MS },
   ),
 ]
 
 const RESPONSE_LIMIT_MS = 15_000
 
 export const deliveryAttempts = [
-  attempt(
-    'any-2xx',
-    'A response of any 2xx status is a success, such as 299.',
-    deliveryNeeds,
-    async (it) => {
-      const { updateId } = await newEvent(it, await webhook(it), () => 299)
-      it.equals('status', (await settled(it, updateId)).status, 'delivered')
-    },
-    one,
-  ),
-  attempt(
-    'status-of-500',
-    'A response of 500 is no success.',
-    deliveryNeeds,
-    async (it) => {
-      const { status } = (await failed(it)).record
-      it.holds(status !== 'delivered', 'another status than delivered', status)
-    },
-    one,
-  ),
+  attempt('any-2xx', 'A response of any 2xx status is a success, such as 299.', one, async (it) => {
+    const { updateId } = await newEvent(it, await webhook(it), () => 299)
+    it.equals('status', (await settled(it, updateId)).status, 'delivered')
+  }),
+  attempt('status-of-500', 'A response of 500 is no success.', one, async (it) => {
+    const { status } = (await failed(it)).record
+    it.holds(status !== 'delivered', 'another status than delivered', status)
+  }),
   attempt(
     'time-limit',
     'An attempt without a response fails after 15 s.',
-    deliveryNeeds,
+    { vouchers: 1, waitsMs: RESPONSE_LIMIT_MS + ARRIVAL_MS },
     async (it) => {
       const { reply, release } = heldResponse(200)
       const own = await webhook(it)
@@ -202,51 +163,32 @@ export const deliveryAttempts = [
         release()
       }
     },
-    { vouchers: 1, waitsMs: RESPONSE_LIMIT_MS + ARRIVAL_MS },
   ),
 ]
 
 export const deliveryRecords = [
-  deliveries(
-    'while-set',
-    'An update that is created while a webhook is set has a delivery.',
-    deliveryNeeds,
-    async (it) => {
-      const { updateId } = await delivered(it)
-      it.holds((await recordOf(it, updateId)) !== undefined, `a delivery of update ${updateId}`, 'none')
-    },
-    one,
-  ),
-  deliveries(
-    'failed',
-    'A delivery whose attempt failed is failed, and a retry is due.',
-    deliveryNeeds,
-    async (it) => {
-      const { record } = await failed(it)
-      if (record.status === 'delivered') it.notApplicable('Needs a platform for which 500 is no success.')
-      it.holds(
-        record.status === 'failed' && record.next_attempt_at !== null,
-        'failed, with a next attempt',
-        record.status,
-      )
-    },
-    one,
-  ),
-  deliveries(
-    'attempts',
-    'The record of a delivery lists its attempts.',
-    deliveryNeeds,
-    async (it) => {
-      const { record } = await failed(it)
-      it.equals(
-        'status codes of the attempts',
-        record.attempts.map(({ status_code }) => status_code),
-        [500],
-      )
-    },
-    one,
-  ),
-  deliveries('statuses', 'A delivery has one of six statuses.', ['jwt', 'bot id'], async (it) => {
+  deliveries('while-set', 'An update that is created while a webhook is set has a delivery.', one, async (it) => {
+    const { updateId } = await delivered(it)
+    it.holds((await recordOf(it, updateId)) !== undefined, `a delivery of update ${updateId}`, 'none')
+  }),
+  deliveries('failed', 'A delivery whose attempt failed is failed, and a retry is due.', one, async (it) => {
+    const { record } = await failed(it)
+    if (record.status === 'delivered') it.notApplicable('Needs a platform for which 500 is no success.')
+    it.holds(
+      record.status === 'failed' && record.next_attempt_at !== null,
+      'failed, with a next attempt',
+      record.status,
+    )
+  }),
+  deliveries('attempts', 'The record of a delivery lists its attempts.', one, async (it) => {
+    const { record } = await failed(it)
+    it.equals(
+      'status codes of the attempts',
+      record.attempts.map(({ status_code }) => status_code),
+      [500],
+    )
+  }),
+  deliveries('statuses', 'A delivery has one of six statuses.', { needs: ['jwt', 'bot id'] }, async (it) => {
     const { botId } = await target(it)
     const list = it.needs(await it.call(contract.webhook.deliveries, { botId, limit: 100 }), 'a list of deliveries')
     const others = list.items.map(({ status }) => status).filter((status) => !deliveryStatuses.includes(status))

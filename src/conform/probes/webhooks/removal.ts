@@ -17,9 +17,9 @@ import {
   webhook,
 } from './hook.js'
 
-const probe = probesOf('webhook-removal', { partly: ['drop-in-query', 'drop-in-body'] })
-const deliveries = probesOf('deliveries')
-const retries = probesOf('manual-retries')
+const probe = probesOf('webhook-removal', { needs: deliveryNeeds, partly: ['drop-in-query', 'drop-in-body'] })
+const deliveries = probesOf('deliveries', { needs: deliveryNeeds })
+const retries = probesOf('manual-retries', { needs: deliveryNeeds })
 const { bots, webhook: calls } = contract
 
 /** Deletes the webhook while a delivery is failed, and sets it again. */
@@ -70,28 +70,28 @@ const removeWithBody = (it: ProbeContext, botId: string, query: string, drop: bo
 const once = { vouchers: 2, waitsMs: ARRIVAL_MS }
 
 export const webhookRemoval = [
-  probe('idempotent', 'Deleting a webhook twice is a success twice.', ['jwt', 'bot id', 'webhook'], async (it) => {
-    const { botId } = await noWebhook(it)
-    it.accepts(await removeWebhook(it, botId), 200)
-  }),
+  probe(
+    'idempotent',
+    'Deleting a webhook twice is a success twice.',
+    { needs: ['jwt', 'bot id', 'webhook'] },
+    async (it) => {
+      const { botId } = await noWebhook(it)
+      it.accepts(await removeWebhook(it, botId), 200)
+    },
+  ),
   probe(
     'drop-in-query',
     'drop_pending_updates in the query drops the updates that wait.',
-    deliveryNeeds,
+    { vouchers: 2 },
     async (it) => drops(it, (botId) => removeWebhook(it, botId, true)),
-    { vouchers: 2 },
   ),
-  probe(
-    'drop-in-body',
-    'drop_pending_updates in the body drops the updates that wait.',
-    deliveryNeeds,
-    async (it) => drops(it, (botId) => removeWithBody(it, botId, '', true)),
-    { vouchers: 2 },
+  probe('drop-in-body', 'drop_pending_updates in the body drops the updates that wait.', { vouchers: 2 }, async (it) =>
+    drops(it, (botId) => removeWithBody(it, botId, '', true)),
   ),
   probe(
     'different-values',
     'Different values of drop_pending_updates in query and body are refused with 400.',
-    ['jwt', 'bot id', 'webhook'],
+    { needs: ['jwt', 'bot id', 'webhook'] },
     async (it) => {
       const own = await webhook(it)
       own.isSet = false
@@ -101,18 +101,17 @@ export const webhookRemoval = [
   probe(
     'cancelled-polled',
     'An update whose delivery was cancelled by the deletion can be polled.',
-    [...deliveryNeeds, 'bot'],
+    { needs: [...deliveryNeeds, 'bot'], ...once },
     async (it) => {
       const { updateId } = await cancelled(it)
       const ids = await polledIds(it)
       it.holds(ids.includes(updateId), `update ${updateId}`, ids)
     },
-    once,
   ),
   probe(
     'delivered-not-polled',
     'A delivered update cannot be polled.',
-    [...deliveryNeeds, 'bot'],
+    { needs: [...deliveryNeeds, 'bot'], ...once },
     async (it) => {
       await sameBot(it)
       const own = await webhook(it)
@@ -123,32 +122,24 @@ export const webhookRemoval = [
       const { items } = it.needs(await it.call(bots.updates, {}), 'a poll')
       it.holds(!items.some((one) => one.update_id === updateId), 'no such update', `update ${updateId}`)
     },
-    once,
   ),
-  probe(
-    'pending-again',
-    'If a webhook is set again, a cancelled delivery is attempted again.',
-    deliveryNeeds,
-    async (it) => {
-      const { arrivals } = await cancelled(it)
-      it.holds(arrivals.length >= 2, 'a second attempt', `${arrivals.length} attempt`)
-    },
-    once,
-  ),
+  probe('pending-again', 'If a webhook is set again, a cancelled delivery is attempted again.', once, async (it) => {
+    const { arrivals } = await cancelled(it)
+    it.holds(arrivals.length >= 2, 'a second attempt', `${arrivals.length} attempt`)
+  }),
   probe(
     'old-attempts',
     'Such a delivery counts its attempts from 0 again and lists the old ones too.',
-    deliveryNeeds,
+    once,
     async (it) => {
       const { after } = await cancelled(it)
       it.equals('attempt_count and attempts', [after.attempt_count, after.attempts.length], [1, 2])
     },
-    once,
   ),
   probe(
     'retried-delivery',
     'A delivered delivery stays delivered if its webhook is deleted during a manual retry.',
-    deliveryNeeds,
+    once,
     async (it) => {
       const own = await webhook(it)
       const { arrival, updateId } = await newEvent(it, own)
@@ -167,12 +158,11 @@ export const webhookRemoval = [
         release()
       }
     },
-    once,
   ),
   probe(
     'running-attempt',
     'An attempt that succeeds after its webhook was deleted counts: the delivery is delivered.',
-    deliveryNeeds,
+    once,
     async (it) => {
       const own = await webhook(it)
       const { reply, release } = heldResponse(200)
@@ -187,27 +177,16 @@ export const webhookRemoval = [
         release()
       }
     },
-    once,
   ),
 ]
 
 export const cancelledDeliveries = [
-  deliveries(
-    'cancelled',
-    'A failed delivery is cancelled when its webhook is deleted.',
-    deliveryNeeds,
-    async (it) => it.equals('status', (await cancelled(it)).record?.status, 'cancelled'),
-    once,
+  deliveries('cancelled', 'A failed delivery is cancelled when its webhook is deleted.', once, async (it) =>
+    it.equals('status', (await cancelled(it)).record?.status, 'cancelled'),
   ),
-  retries(
-    'cancelled',
-    'A cancelled delivery cannot be retried.',
-    deliveryNeeds,
-    async (it) => {
-      const { record, retry } = await cancelled(it)
-      if (record?.status !== 'cancelled') it.notApplicable('Needs a cancelled delivery.')
-      it.refuses(retry, 409, 'DELIVERY_NOT_RETRYABLE')
-    },
-    once,
-  ),
+  retries('cancelled', 'A cancelled delivery cannot be retried.', once, async (it) => {
+    const { record, retry } = await cancelled(it)
+    if (record?.status !== 'cancelled') it.notApplicable('Needs a cancelled delivery.')
+    it.refuses(retry, 409, 'DELIVERY_NOT_RETRYABLE')
+  }),
 ]

@@ -21,8 +21,8 @@ import {
   webhook,
 } from './hook.js'
 
-const retries = probesOf('manual-retries', { specified: ['by-delivery-id', 'by-update-id'] })
-const order = probesOf('delivery-order')
+const retries = probesOf('manual-retries', { needs: deliveryNeeds, specified: ['by-delivery-id', 'by-update-id'] })
+const order = probesOf('delivery-order', { needs: deliveryNeeds })
 const { retry } = contract.webhook
 
 /** A delivery that does not wait for another one has arrived by then. */
@@ -52,24 +52,16 @@ async function attemptsAgain(
 }
 
 export const manualRetries = [
-  retries(
-    'by-delivery-id',
-    'A failed delivery is attempted again by its delivery id.',
-    deliveryNeeds,
-    async (it) => attemptsAgain(it, ({ record }) => record.id),
-    one,
+  retries('by-delivery-id', 'A failed delivery is attempted again by its delivery id.', one, async (it) =>
+    attemptsAgain(it, ({ record }) => record.id),
   ),
-  retries(
-    'by-update-id',
-    'A failed delivery is attempted again by its update id.',
-    deliveryNeeds,
-    async (it) => attemptsAgain(it, ({ updateId }) => String(updateId)),
-    one,
+  retries('by-update-id', 'A failed delivery is attempted again by its update id.', one, async (it) =>
+    attemptsAgain(it, ({ updateId }) => String(updateId)),
   ),
   retries(
     'outside-the-schedule',
     'A manual retry that fails changes neither the status nor the schedule of the delivery.',
-    deliveryNeeds,
+    one,
     async (it) => {
       const own = await webhook(it)
       const event = await newEvent(it, own, () => 500)
@@ -86,66 +78,47 @@ export const manualRetries = [
       })
       it.equals('status and schedule', shown(after), shown(before))
     },
-    one,
   ),
-  retries(
-    'delivered',
-    'A delivered delivery is not retried without force.',
-    deliveryNeeds,
-    async (it) => {
-      const { updateId } = await delivered(it)
-      const { id, status } = await settled(it, updateId)
-      if (status !== 'delivered') it.notApplicable('Needs a delivered delivery.')
-      it.refuses(await retried(it, await webhook(it), id), 409, 'DELIVERY_NOT_RETRYABLE')
-    },
-    one,
-  ),
-  retries(
-    'force',
-    'A delivered delivery is attempted again with force.',
-    deliveryNeeds,
-    async (it) => {
-      const own = await webhook(it)
-      const event = await newEvent(it, own)
-      const { id, status } = await settled(it, event.updateId)
-      if (status !== 'delivered') it.notApplicable('Needs a delivered delivery.')
-      it.accepts(await retried(it, own, id, true))
-      it.holds((await arrivalsWith(own, bodyOf(event), 2)).length >= 2, 'a second attempt', 'none')
-    },
-    one,
-  ),
-  retries(
-    'immediate-response',
-    'The call returns before the attempt ends.',
-    deliveryNeeds,
-    async (it) => {
-      const own = await webhook(it)
-      const event = await newEvent(it, own, () => 500)
-      const { id } = await settled(it, event.updateId)
-      const { reply, release } = heldResponse(200)
-      own.receiver.respond(own.end, reply)
-      try {
-        const response = retried(it, own, id)
-        const first = await Promise.race([
-          response.then(() => 'response'),
-          it.resources.pause(ARRIVAL_MS).then(() => 'pause'),
-        ])
-        release()
-        it.needs(await response, 'a manual retry')
-        it.equals('what came first, the response or 3 s without one', first, 'response')
-      } finally {
-        release()
-      }
-    },
-    one,
-  ),
+  retries('delivered', 'A delivered delivery is not retried without force.', one, async (it) => {
+    const { updateId } = await delivered(it)
+    const { id, status } = await settled(it, updateId)
+    if (status !== 'delivered') it.notApplicable('Needs a delivered delivery.')
+    it.refuses(await retried(it, await webhook(it), id), 409, 'DELIVERY_NOT_RETRYABLE')
+  }),
+  retries('force', 'A delivered delivery is attempted again with force.', one, async (it) => {
+    const own = await webhook(it)
+    const event = await newEvent(it, own)
+    const { id, status } = await settled(it, event.updateId)
+    if (status !== 'delivered') it.notApplicable('Needs a delivered delivery.')
+    it.accepts(await retried(it, own, id, true))
+    it.holds((await arrivalsWith(own, bodyOf(event), 2)).length >= 2, 'a second attempt', 'none')
+  }),
+  retries('immediate-response', 'The call returns before the attempt ends.', one, async (it) => {
+    const own = await webhook(it)
+    const event = await newEvent(it, own, () => 500)
+    const { id } = await settled(it, event.updateId)
+    const { reply, release } = heldResponse(200)
+    own.receiver.respond(own.end, reply)
+    try {
+      const response = retried(it, own, id)
+      const first = await Promise.race([
+        response.then(() => 'response'),
+        it.resources.pause(ARRIVAL_MS).then(() => 'pause'),
+      ])
+      release()
+      it.needs(await response, 'a manual retry')
+      it.equals('what came first, the response or 3 s without one', first, 'response')
+    } finally {
+      release()
+    }
+  }),
 ]
 
 export const deliveryOrder = [
   order(
     'lowest-first',
     'Over one connection, the lowest update id is delivered first.',
-    deliveryNeeds,
+    { vouchers: 4, waitsMs: ARRIVAL_MS },
     async (it) => {
       await delivered(it)
       const own = await noWebhook(it)
@@ -161,24 +134,22 @@ export const deliveryOrder = [
         byTime.toSorted((a, b) => a - b),
       )
     },
-    { vouchers: 4, waitsMs: ARRIVAL_MS },
   ),
   order(
     'failed-update',
     'A failed update does not delay a later one.',
-    deliveryNeeds,
+    { vouchers: 3, waitsMs: ARRIVAL_MS },
     async (it) => {
       const own = await webhook(it)
       const { status } = await settled(it, (await newEvent(it, own, () => 500)).updateId)
       if (status !== 'failed') it.notApplicable('Needs a failed delivery.')
       it.holds((await newArrival(it, own)) !== undefined, 'a delivery of the later update', 'none')
     },
-    { vouchers: 3, waitsMs: ARRIVAL_MS },
   ),
   order(
     'failing-endpoint',
     'From a failed attempt until the next success, one delivery at a time is sent.',
-    deliveryNeeds,
+    { vouchers: 4, waitsMs: ARRIVAL_MS },
     async (it) => {
       const own = await webhook(it)
       const { status } = await settled(it, (await newEvent(it, own, () => 500)).updateId)
@@ -195,6 +166,5 @@ export const deliveryOrder = [
         release()
       }
     },
-    { vouchers: 4, waitsMs: ARRIVAL_MS },
   ),
 ]

@@ -19,12 +19,13 @@ import {
 } from './hook.js'
 import { polled } from './polled.js'
 
+const { bots, webhook: calls } = contract
+const needs = ['jwt', 'bot id', 'webhook'] as const
 const probe = probesOf('webhook-settings', {
+  needs,
   specified: ['mode-webhook', 'mode-polling', 'by-the-bot', 'egress-addresses'],
   partly: ['same-rules', 'polling-active'],
 })
-const { bots, webhook: calls } = contract
-const needs = ['jwt', 'bot id', 'webhook'] as const
 const withBot = ['jwt', 'bot', 'bot id', 'webhook'] as const
 
 const header = ({ headers }: Arrival, name: keyof typeof webhookHeaders) =>
@@ -71,30 +72,30 @@ const refusedInputs: readonly (readonly [name: string, title: string, input: Rea
 ]
 
 export const webhookSettings = [
-  probe('mode-webhook', 'Setting a webhook makes the delivery mode webhook.', needs, async (it) => {
+  probe('mode-webhook', 'Setting a webhook makes the delivery mode webhook.', async (it) => {
     await webhook(it)
     it.equals('delivery_mode', it.accepts(await setWebhook(it)).delivery_mode, 'webhook')
   }),
-  probe('mode-polling', 'Deleting a webhook makes the delivery mode polling.', needs, async (it) => {
+  probe('mode-polling', 'Deleting a webhook makes the delivery mode polling.', async (it) => {
     const own = await webhook(it)
     own.isSet = false
     it.equals('delivery_mode', it.accepts(await removeWebhook(it, own.botId, true)).delivery_mode, 'polling')
   }),
-  probe('by-the-bot', 'A bot sets its webhook with setWebhook.', withBot, async (it) => {
+  probe('by-the-bot', 'A bot sets its webhook with setWebhook.', { needs: withBot }, async (it) => {
     await sameBot(it)
     const { url, secret, botId } = await noWebhook(it)
     it.accepts(await it.call(calls.setByBot, { url, secret_token: secret }))
     const { items } = it.needs(await it.call(bots.list, { limit: 100 }), 'a list of bots')
     it.equals('delivery_mode', items.find((one) => one.id === botId)?.delivery_mode, 'webhook')
   }),
-  probe('same-rules', 'setWebhook of a bot refuses a URL with http too.', withBot, async (it) => {
+  probe('same-rules', 'setWebhook of a bot refuses a URL with http too.', { needs: withBot }, async (it) => {
     const { secret } = await webhook(it)
     const url = 'http://hooks.conform.example/x'
     const byAccount = await setWebhook(it, { url })
     if (byAccount.status !== 400) it.notApplicable('Needs a platform that refuses such a URL of the account.')
     it.refuses(await it.call(calls.setByBot, { url, secret_token: secret }), 400)
   }),
-  probe('same-values', 'Setting the same values again changes nothing.', withBot, async (it) => {
+  probe('same-values', 'Setting the same values again changes nothing.', { needs: withBot }, async (it) => {
     await sameBot(it)
     await webhook(it)
     const before = await infoOf(it)
@@ -104,39 +105,38 @@ export const webhookSettings = [
   probe(
     'polling-active',
     'While a poll is held, setting a webhook is refused with 409.',
-    withBot,
+    { needs: withBot, waitsMs: 2_500 },
     async (it) => {
       const { goodUrl, badUrl } = await polled(it)
       if (badUrl.isSuccess) it.notApplicable('Needs a platform that refuses a URL with http.')
       it.refuses(goodUrl, 409, 'POLLING_ACTIVE')
     },
-    { waitsMs: 2_500 },
   ),
   ...refusedInputs.map(([name, title, input]) =>
-    probe(name, title, needs, async (it) => {
+    probe(name, title, async (it) => {
       const { botId } = await webhook(it)
       const response = await setWebhook(it, input)
       if (response.isSuccess) await removeWebhook(it, botId, true)
       it.refuses(response, 400)
     }),
   ),
-  probe('secret-of-256', 'A secret_token of 256 characters is accepted.', needs, async (it) => {
+  probe('secret-of-256', 'A secret_token of 256 characters is accepted.', async (it) => {
     await webhook(it)
     it.accepts(await setWebhook(it, { secret_token: 'x'.repeat(256) }))
   }),
-  probe('grace-of-86400', 'secret_grace_seconds of 86,400 is accepted.', needs, async (it) => {
+  probe('grace-of-86400', 'secret_grace_seconds of 86,400 is accepted.', async (it) => {
     await webhook(it)
     it.accepts(await setWebhook(it, { secret_token: it.resources.name(), secret_grace_seconds: 86_400 }))
   }),
-  probe('max-connections', 'max_connections is 40 by default.', needs, async (it) => {
+  probe('max-connections', 'max_connections is 40 by default.', async (it) => {
     await noWebhook(it)
     it.equals('max_connections', it.accepts(await setWebhook(it)).max_connections, 40)
   }),
-  probe('created-secret', 'Without secret_token the platform creates a secret and returns it.', needs, async (it) => {
+  probe('created-secret', 'Without secret_token the platform creates a secret and returns it.', async (it) => {
     const { first } = await created(it)
     it.holds(typeof first === 'string' && first.length >= 32, 'one_time_secret_token', typeof first)
   }),
-  probe('once', 'The created secret is returned once.', needs, async (it) => {
+  probe('once', 'The created secret is returned once.', async (it) => {
     const { first, second } = await created(it)
     if (first === undefined) it.notApplicable('Needs a created secret.')
     it.holds(second === undefined, 'no one_time_secret_token', 'one_time_secret_token')
@@ -144,7 +144,7 @@ export const webhookSettings = [
   probe(
     'signed-by-created',
     'Deliveries are signed with the created secret.',
-    deliveryNeeds,
+    { needs: deliveryNeeds, vouchers: 2, waitsMs: ARRIVAL_MS },
     async (it) => {
       await signing(it)
       const own = await noWebhook(it)
@@ -153,24 +153,22 @@ export const webhookSettings = [
       const { received, expected } = signatures((await newEvent(it, own)).arrival, secret)
       it.holds(received === expected, 'a signature by the created secret', 'another signature')
     },
-    { vouchers: 2, waitsMs: ARRIVAL_MS },
   ),
   probe(
     'kept-secret',
     'Without secret_token the platform keeps the secret that it has.',
-    deliveryNeeds,
+    { needs: deliveryNeeds, vouchers: 2, waitsMs: ARRIVAL_MS },
     async (it) => {
       const own = await signing(it)
       it.needs(await setWebhook(it, { secret_token: undefined }), 'a webhook without a secret_token')
       const { received, expected } = signatures((await newEvent(it, own)).arrival, own.secret)
       it.holds(received === expected, 'a signature by the old secret', 'another signature')
     },
-    { vouchers: 2, waitsMs: ARRIVAL_MS },
   ),
   probe(
     'grace',
     'With secret_grace_seconds a delivery has two signatures, by the new secret and then by the old one.',
-    deliveryNeeds,
+    { needs: deliveryNeeds, vouchers: 2, waitsMs: ARRIVAL_MS },
     async (it) => {
       const own = await signing(it)
       const secret_token = it.resources.name()
@@ -179,12 +177,11 @@ export const webhookSettings = [
       const { received, expected } = signatures((await newEvent(it, own)).arrival, secret_token, own.secret)
       it.holds(received === expected, 'new,old', `${received.split(',').length} signatures, not both as expected`)
     },
-    { vouchers: 2, waitsMs: ARRIVAL_MS },
   ),
   probe(
     'new-url',
     'A new URL clears the last error and the address of the endpoint.',
-    [...deliveryNeeds, 'bot'],
+    { needs: [...deliveryNeeds, 'bot'], vouchers: 2, waitsMs: ARRIVAL_MS },
     async (it) => {
       await sameBot(it)
       const { updateId } = await newEvent(it, await webhook(it), () => 500)
@@ -194,12 +191,11 @@ export const webhookSettings = [
       const { last_error_date, last_error_message, ip_address } = await infoOf(it)
       it.equals('last error and address', [last_error_date, last_error_message, ip_address], [null, null, null])
     },
-    { vouchers: 2, waitsMs: ARRIVAL_MS },
   ),
   probe(
     'scheduled-attempts',
     'With a new URL the next attempt of a failed delivery keeps its time.',
-    deliveryNeeds,
+    { needs: deliveryNeeds, vouchers: 2, waitsMs: ARRIVAL_MS },
     async (it) => {
       const own = await webhook(it)
       const { updateId } = await newEvent(it, own, () => 500)
@@ -208,12 +204,11 @@ export const webhookSettings = [
       it.needs(await setWebhook(it, { url: `${own.url}-other` }), 'a webhook with a new URL')
       it.equals('next_attempt_at', (await settled(it, updateId)).next_attempt_at, before)
     },
-    { vouchers: 2, waitsMs: ARRIVAL_MS },
   ),
   probe(
     'waiting-update',
     'An update that waits when a webhook is set is delivered.',
-    deliveryNeeds,
+    { needs: deliveryNeeds, vouchers: 2, waitsMs: ARRIVAL_MS },
     async (it) => {
       await delivered(it)
       const own = await noWebhook(it)
@@ -222,9 +217,8 @@ export const webhookSettings = [
       const [arrival] = await arrivalsWith(own, id)
       it.holds(arrival !== undefined, 'a delivery of the update', 'no delivery')
     },
-    { vouchers: 2, waitsMs: ARRIVAL_MS },
   ),
-  probe('no-update', 'Setting a webhook creates no update.', needs, async (it) => {
+  probe('no-update', 'Setting a webhook creates no update.', async (it) => {
     const { botId } = await noWebhook(it)
     const total = async () =>
       it.needs(await it.call(calls.deliveries, { botId, limit: 1 }), 'a list of deliveries').pagination.total
@@ -235,8 +229,7 @@ export const webhookSettings = [
   probe(
     'egress-addresses',
     'getWebhookInfo has the list platform_egress_ips.',
-    ['bot'],
+    { needs: ['bot'], reads: true },
     async (it) => it.holds(Array.isArray((await infoOf(it)).platform_egress_ips), 'a list', 'none'),
-    { reads: true },
   ),
 ]

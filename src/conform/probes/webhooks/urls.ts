@@ -5,26 +5,6 @@ import type { Observed, ProbeContext } from '../../probe-context.js'
 import { ARRIVAL_MS, deliveryNeeds, newEvent, removeWebhook, setWebhook, target, webhook } from './hook.js'
 import { polled } from './polled.js'
 
-const probe = probesOf('webhook-urls', {
-  partly: [
-    'http',
-    'other-scheme',
-    'ipv4-10-1-2-3',
-    'ipv4-127-0-0-2',
-    'ipv4-169-254-169-254',
-    'ipv4-172-16-0-1',
-    'ipv4-192-168-0-1',
-    'decimal',
-    'hexadecimal',
-    'octal',
-    'ipv6-ffff-10-1-2-3',
-    'ipv6-fc00-1',
-    'ipv6-fe80-1',
-    'localhost',
-    'ipv4-loopback',
-    'ipv6-loopback',
-  ],
-})
 const HOST = 'hooks.conform.example'
 
 /** Longest URL in characters. */
@@ -121,21 +101,42 @@ function needsNoPoll(it: ProbeContext, { status }: Observed): void {
 const refusedUrl = async (it: ProbeContext, url: string) => it.refuses(await trySet(it, url), 400)
 
 const needs = ['jwt', 'bot id'] as const
+const probe = probesOf('webhook-urls', {
+  needs,
+  partly: [
+    'http',
+    'other-scheme',
+    'ipv4-10-1-2-3',
+    'ipv4-127-0-0-2',
+    'ipv4-169-254-169-254',
+    'ipv4-172-16-0-1',
+    'ipv4-192-168-0-1',
+    'decimal',
+    'hexadecimal',
+    'octal',
+    'ipv6-ffff-10-1-2-3',
+    'ipv6-fc00-1',
+    'ipv6-fe80-1',
+    'localhost',
+    'ipv4-loopback',
+    'ipv6-loopback',
+  ],
+})
 
 export const webhookUrls = [
   ...texts.map(([name, what, url]) =>
-    probe(name, `A webhook URL ${what} is refused with 400.`, needs, async (it) => refusedUrl(it, url)),
+    probe(name, `A webhook URL ${what} is refused with 400.`, async (it) => refusedUrl(it, url)),
   ),
   ...hosts.map(([name, what, url]) =>
-    probe(name, `A webhook on the host ${what} is refused with 400.`, needs, async (it) => refusedUrl(it, url)),
+    probe(name, `A webhook on the host ${what} is refused with 400.`, async (it) => refusedUrl(it, url)),
   ),
-  probe('host-code', 'A refused host has the code WEBHOOK_URL_REFUSED.', needs, async (it) => {
+  probe('host-code', 'A refused host has the code WEBHOOK_URL_REFUSED.', async (it) => {
     const response = await trySet(it, 'https://printer.local/x')
     if (response.status !== 400) it.notApplicable(`Needs a platform that refuses *.local: status ${response.status}.`)
     it.refuses(response, 400, 'WEBHOOK_URL_REFUSED')
   }),
   ...loopback.map(([name, what, url]) =>
-    probe(name, `A webhook on ${what} is refused with 400.`, needs, async (it) => {
+    probe(name, `A webhook on ${what} is refused with 400.`, async (it) => {
       const { receiver } = it.resources.offer
       if (receiver !== undefined && isLoopbackHost(new URL(receiver.url).hostname.replace(/^\[|\]$/g, ''))) {
         it.notApplicable('Needs a platform that does not deliver to its own machine.')
@@ -146,13 +147,13 @@ export const webhookUrls = [
   probe(
     'length-of-2048',
     'A webhook URL of 2,048 characters is accepted.',
-    ['jwt', 'bot id', 'webhook'],
+    { needs: ['jwt', 'bot id', 'webhook'] },
     async (it) => {
       const { url } = await webhook(it)
       it.accepts(await setWebhook(it, { url: `${url}/`.padEnd(LENGTH_MAX, 'x') }))
     },
   ),
-  probe('unresolved-name', 'A host whose name cannot be resolved is accepted.', needs, async (it) => {
+  probe('unresolved-name', 'A host whose name cannot be resolved is accepted.', async (it) => {
     const bot = await target(it)
     bot.isSet = false
     bot.wasSet = true
@@ -162,27 +163,31 @@ export const webhookUrls = [
     needsNoPoll(it, response)
     it.accepts(response)
   }),
-  probe('shown-url', 'Records do not show the path of a webhook.', ['jwt', 'bot id', 'webhook'], async (it) => {
-    const { end, url } = await webhook(it)
-    const shown = it.needs(await setWebhook(it), 'a webhook').url ?? ''
-    const { host } = new URL(url)
-    it.holds(shown.includes(host) && !shown.includes(end), 'scheme and host alone', shown)
-  }),
+  probe(
+    'shown-url',
+    'Records do not show the path of a webhook.',
+    { needs: ['jwt', 'bot id', 'webhook'] },
+    async (it) => {
+      const { end, url } = await webhook(it)
+      const shown = it.needs(await setWebhook(it), 'a webhook').url ?? ''
+      const { host } = new URL(url)
+      it.holds(shown.includes(host) && !shown.includes(end), 'scheme and host alone', shown)
+    },
+  ),
   probe(
     'url-before-conflict',
     'While a poll is held, a refused URL is 400.',
-    ['jwt', 'bot', 'bot id', 'webhook'],
+    { needs: ['jwt', 'bot', 'bot id', 'webhook'], waitsMs: 2_500 },
     async (it) => {
       const { badUrl } = await polled(it)
       if (badUrl.isSuccess) it.notApplicable('Needs a platform that refuses a URL with http.')
       it.refuses(badUrl, 400)
     },
-    { waitsMs: 2_500 },
   ),
   probe(
     'redirect',
     'A redirect of a receiver is not followed.',
-    deliveryNeeds,
+    { needs: deliveryNeeds, vouchers: 2, waitsMs: ARRIVAL_MS },
     async (it) => {
       const own = await webhook(it)
       const end = `${own.end}-redirected`
@@ -190,6 +195,5 @@ export const webhookUrls = [
       const [followed] = await own.receiver.wait(end, 1, 300)
       it.holds(followed === undefined, 'no request to the new location', 'a request to the new location')
     },
-    { vouchers: 2, waitsMs: ARRIVAL_MS },
   ),
 ]
