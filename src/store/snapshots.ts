@@ -1,5 +1,5 @@
-import { columnOverrides } from './move/tables.js'
 import { notify, type Op, run } from './operation.js'
+import { columnOverrides } from './tables.js'
 
 /** A stored copy of the state. Times in ms since 1970. */
 export interface StoredSnapshot {
@@ -30,7 +30,7 @@ export class SnapshotsDamaged extends Error {
 }
 
 /**
- * Copies of the state: of all tables except keys and what a crash may lose (`stateTables` of move/tables.ts). A copy is
+ * Copies of the state: of all tables except keys and what a crash may lose (`stateTables` of tables.ts). A copy is
  * complete or absent, and on a store with a file or a server it survives a restart. Calls that read a copy throw
  * SnapshotsDamaged if its file is damaged.
  */

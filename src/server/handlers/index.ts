@@ -1,6 +1,6 @@
+import * as apps from '../../store/apps.js'
 import type { Deps } from '../deps.js'
-import { type Handlers, repliesOf } from '../handler.js'
-import { appHandlers } from './apps.js'
+import { type Handlers, type MakeHandlers, repliesOf } from '../handler.js'
 import { botRuntimeHandlers } from './bot-runtime.js'
 import { botConsoleHandlers } from './bots.js'
 import { controlHandlers } from './controls.js'
@@ -9,8 +9,7 @@ import { platformHandlers } from './platform.js'
 import { snapshotHandlers } from './snapshots.js'
 import { templateHandlers } from './templates.js'
 import { tokenHandlers } from './tokens.js'
-import { voucherHistoryHandlers } from './voucher-history.js'
-import { voucherHandlers } from './vouchers.js'
+import { voucherHandlers, voucherHistoryHandlers } from './vouchers.js'
 import { webhookHandlers } from './webhook.js'
 
 /** The handler of each endpoint of the contract, under the same group and name. */
@@ -32,3 +31,16 @@ export function makeHandlers(deps: Deps): Handlers {
     },
   }
 }
+
+const appHandlers: MakeHandlers<'apps'> = ({ clock, newId, differences }, { read, write }) => ({
+  list: (input, { caller }) => read(() => apps.list(caller.accountId, input)),
+  create: async (input, { caller }) => {
+    const id = newId('app')
+    return write(() => apps.create(caller.accountId, id, input, clock.now(), differences.applicationsMax))
+  },
+  get: ({ appId }, { caller }) => read(() => apps.get(caller.accountId, appId)),
+  update: ({ appId, ...settings }, { caller }) =>
+    write(() => apps.update(caller.accountId, appId, settings, clock.now())),
+  linkBot: ({ appId, botId }, { caller }) => write(() => apps.linkBot(caller.accountId, appId, botId, clock.now())),
+  unlinkBot: ({ appId, botId }, { caller }) => write(() => apps.unlinkBot(caller.accountId, appId, botId, clock.now())),
+})

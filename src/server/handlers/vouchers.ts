@@ -1,29 +1,35 @@
 import type { ValidationIssue } from '../../contract/envelope.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
 import { DAY_MS } from '../../contract/values/duration.js'
+import { mapTexts } from '../../contract/values/map-texts.js'
+import { hideForms } from '../../contract/values/secrets.js'
 import type { Credential } from '../../contract/vouchers.js'
 import { indexCredential, parseCredential } from '../../domain/credentials.js'
 import type { Keyring } from '../../domain/keyring.js'
+import { formatInstant, parseInstant } from '../../domain/time.js'
+import type { LoggedCall } from '../../domain/voucher-history.js'
 import { requireKeysOfVouchers } from '../../store/keys.js'
 import type { TemplateSummaries } from '../../store/template-summary.js'
+import * as voucherHistory from '../../store/voucher-history.js'
 import * as vouchers from '../../store/vouchers.js'
 import type { Deps } from '../deps.js'
-import type { MakeHandlers } from '../handler.js'
+import { invalid, type MakeHandlers } from '../handler.js'
 import type { Caller } from '../http/exchange.js'
+import type { LoggedVoucherCall } from '../observe/request-log.js'
 
 const EXPECTED = {
   redeem_code: 'must be a redeem code of 16 symbols, such as M9S3-46Q3-D25V-T4FJ',
   qr_token: 'must be a QR token: VQ1- and 33 symbols',
 }
 
-export function credentialIssues({ credential }: { credential: Credential }): ValidationIssue[] {
+function credentialIssues({ credential }: { credential: Credential }): ValidationIssue[] {
   const parsed = parseCredential(credential.type, credential.value)
   if (parsed.ok || parsed.reason === 'check_failed') return []
   return [{ pointer: '/credential/value', code: 'format', message: EXPECTED[credential.type] }]
 }
 
 /** Hashes a credential; no hashes if the check symbol is wrong, because no voucher has such a credential. */
-export function hashCredential({ type, value }: Credential, keys: Keyring): vouchers.HashedCredential {
+function hashCredential({ type, value }: Credential, keys: Keyring): vouchers.HashedCredential {
   const parsed = parseCredential(type, value)
   return { type, hashes: parsed.ok ? keys.all.map((key) => indexCredential(key.index, type, parsed.normalised)) : [] }
 }
@@ -133,4 +139,59 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
         }),
       ),
   }
+}
+
+/** Vouchers in the operator API (DECISIONS.md#voucher-history). */
+export const voucherHistoryHandlers: MakeHandlers<'platform', 'vouchers' | 'voucher' | 'findVoucher'> = (
+  { store, clock, keys, requestLog },
+  { read },
+) => {
+  const loggedCalls = (voucherId: string) => requestLog.ofVoucher(voucherId).flatMap(loggedCall)
+  const show = async (wanted: { readonly id: string } | vouchers.HashedCredential) => {
+    const now = clock.now()
+    const found = await store.read(() => voucherHistory.history(wanted, loggedCalls, now))
+    if (!found.ok) return found
+    const times = {
+      now: formatInstant(now),
+      log_since: requestLog.since(now),
+      server_started_at: formatInstant(requestLog.startedAt),
+    }
+    return { ok: true, data: { ...shown(found.data), ...times } } as const
+  }
+  return {
+    vouchers: async ({ since, ...filter }) => {
+      const from = since === undefined ? undefined : parseInstant(since)
+      if (from === null) return invalid({ pointer: '/since', code: 'format', message: 'is not a time that exists' })
+      return shown(await read(() => voucherHistory.list({ ...filter, since: from }, clock.now())))
+    },
+    voucher: ({ voucherId }) => show({ id: voucherId }),
+    findVoucher: {
+      check: credentialIssues,
+      handle: async ({ credential }) => {
+        const hashed = hashCredential(credential, keys)
+        if (hashed.hashes.length === 0) return refuse('VOUCHER_NOT_FOUND', { credential_check: 'failed' })
+        const found = await show(hashed)
+        if (!found.ok) await store.read(() => requireKeysOfVouchers(keys))
+        return found
+      },
+    },
+  }
+}
+
+/** Hides credentials that applications wrote into keys, references and ids (DECISIONS.md#shown-credentials). */
+const shown = <Record extends object>(it: Record) => mapTexts(it, hideForms) as Record
+
+/** Verifications and replays; the store holds all other calls. */
+function loggedCall({ entry, voucher }: LoggedVoucherCall): LoggedCall[] {
+  const isVerified = entry.endpoint === 'vouchers.verify'
+  if (!isVerified && !entry.replayed) return []
+  return [
+    {
+      type: isVerified ? 'verified' : 'replayed',
+      at: entry.time,
+      endpoint: entry.endpoint,
+      requestId: entry.request_id,
+      ...voucher,
+    },
+  ]
 }

@@ -1,6 +1,6 @@
+import { exportedTables } from '../tables.js'
 import { type Checksums, Digest, endLine, FORMAT, type Header, headerLine, type KeyCheck, rowLines } from './format.js'
 import { countOf, type MoveSource, type Table } from './session.js'
-import { exportedTables } from './tables.js'
 
 /** Yields pieces of an export with the number of rows in each; returns the checksums of the last line. */
 type ExportText = AsyncGenerator<{ readonly text: string; readonly rows: number }, Checksums>

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Row } from '../operation.js'
-import { type ExportedTable, exportedTables } from './tables.js'
+import { type ExportedTable, exportedTables } from '../tables.js'
 
 /** Version of the export format; increment it when older versions can no longer read the file. */
 export const FORMAT = 1

@@ -1,11 +1,11 @@
 import { DatabaseFailure } from '../postgres/errors.js'
 import { isOfOperation, sqliteProblemOf } from '../sqlite/engine.js'
 import { StoreUnusable } from '../store.js'
+import { exportedTables, headerTables, isExportedTable } from '../tables.js'
 import { sumsOf } from './export.js'
 import { type Checksums, ExportUnusable } from './format.js'
 import type { ParsedExport, RowBatch } from './read.js'
 import type { MoveTarget, Table } from './session.js'
-import { exportedTables, headerTables, isExportedTable } from './tables.js'
 
 /** Thrown for a target that has rows already: an import does not merge stores. */
 class StoreNotEmpty extends Error {

@@ -6,8 +6,8 @@ import { LOCK_MIGRATIONS, unusable, versionOf, versionStep } from '../postgres/m
 import { migrations } from '../postgres/migrations.js'
 import { connectionOf, type PostgresSettings } from '../postgres/settings.js'
 import { StoreUnusable } from '../store.js'
+import { allTables, type ExportedTable } from '../tables.js'
 import { type MoveSource, type MoveTarget, PAGE_ROWS, quoted, selectOf, type Table } from './session.js'
-import { allTables, type ExportedTable } from './tables.js'
 
 const CONNECT_MS_MAX = 5_000
 /** Maximum wait for locks of servers that run or start on the same database. */

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import type { Row } from '../operation.js'
 import { migrations } from '../sqlite/migrations.js'
+import { type ExportedTable, exportedTables, isExportedTable } from '../tables.js'
 import { type Checksums, Digest, END_START, ExportUnusable, endLine, FORMAT, type Header, rowStart } from './format.js'
 import { PAGE_ROWS } from './session.js'
-import { type ExportedTable, exportedTables, isExportedTable } from './tables.js'
 
 /** Maximum length of a line. Rows have a few hundred kilobytes at most; a longer line is no export and fills memory. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024

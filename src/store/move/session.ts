@@ -1,5 +1,5 @@
 import type { Row } from '../operation.js'
-import { columnOverrides, type ExportedTable } from './tables.js'
+import { columnOverrides, type ExportedTable } from '../tables.js'
 
 /** A table of an exported or imported database. */
 export interface Table {

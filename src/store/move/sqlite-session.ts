@@ -3,8 +3,8 @@ import type { Row, Value } from '../operation.js'
 import { type PreparedStatement, prepareStatement, rollBack, type SqliteDatabase } from '../sqlite/engine.js'
 import { migrations } from '../sqlite/migrations.js'
 import { closeSqliteFile, openSqliteFile, removeSqliteFile } from '../sqlite/open.js'
+import { allTables, type ExportedTable } from '../tables.js'
 import { type MoveSource, type MoveTarget, PAGE_ROWS, quoted, selectOf, type Table } from './session.js'
-import { allTables, type ExportedTable } from './tables.js'
 
 /**
  * Opens the database of a stopped server without migrating its schema.

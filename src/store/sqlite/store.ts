@@ -1,7 +1,7 @@
-import { stateTables } from '../move/tables.js'
 import type { Notice, Op, Pending, Statement, Step } from '../operation.js'
 import { clearState, STATE_REPLACED, type StoreSnapshots } from '../snapshots.js'
 import { type Store, StoreUnavailable } from '../store.js'
+import { stateTables } from '../tables.js'
 import {
   closeDatabase,
   isOfOperation,
@@ -12,9 +12,9 @@ import {
   sqliteProblemOf,
 } from './engine.js'
 import { FileSnapshots } from './file-snapshots.js'
-import { Memo } from './memo.js'
 import { MemorySnapshots } from './memory-snapshots.js'
 import { closeSqliteFile, openSqliteFile, pragma } from './open.js'
+import { RowCache } from './row-cache.js'
 import { triggersOf } from './triggers.js'
 
 /** Maximum number of operations per commit, so that reads can run in between. */
@@ -37,7 +37,7 @@ export function openSqliteStore(path: string): Store {
   const prepared = new Map<string, PreparedStatement>()
   const execute = executor(db, prepared)
   // In exclusive mode no other connection can change cached rows.
-  const memo = pragma(db, 'locking_mode') === 'exclusive' ? new Memo() : null
+  const memo = pragma(db, 'locking_mode') === 'exclusive' ? new RowCache() : null
   const begin = db.prepare('begin immediate')
   const commit = db.prepare('commit')
   const savepoint = db.prepare('savepoint op')

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { ExportUnusable, headerLine } from '../../../src/store/move/format.js'
 import { readExport } from '../../../src/store/move/read.js'
 import type { MoveSource, Table } from '../../../src/store/move/session.js'
-import type { ExportedTable } from '../../../src/store/move/tables.js'
+import type { ExportedTable } from '../../../src/store/tables.js'
 import { exportOf, inPieces } from '../../support/store/move.js'
 
 /** A source of an export that holds its rows in memory instead of a database. */

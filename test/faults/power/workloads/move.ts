@@ -77,8 +77,8 @@ export const move: Workload = {
   },
 
   syncs: [
-    { call: 'server/maintenance/export-file.ts', what: 'the export', path: /^backup\/export\.ndjson\.tmp-/ },
-    { call: 'server/maintenance/export-file.ts', what: 'the name of the export', path: /^backup$/ },
+    { call: 'server/maintenance/export.ts', what: 'the export', path: /^backup\/export\.ndjson\.tmp-/ },
+    { call: 'server/maintenance/export.ts', what: 'the name of the export', path: /^backup$/ },
     { call: 'files/replace-file.ts', what: 'the transport keys', path: /^restored\/secure-keys\.json\.tmp-/ },
     { call: 'files/replace-file.ts', what: 'new names in the data folder', path: /^restored$/ },
     { call: 'SQLite', what: 'the imported rows', path: /^restored\/voucherctl\.db/ },

@@ -1,6 +1,6 @@
 /**
  * Tables of an export; a referenced table precedes the tables that refer to it. The database supplies the columns.
- * test/store/move/tables.test.ts fails for a table that no list of this file names.
+ * test/store/tables.test.ts fails for a table that no list of this file names.
  */
 export const exportedTables = [
   'credential_keys',

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { type Op, one, oneCached, run } from '../../../src/store/operation.js'
-import { Memo } from '../../../src/store/sqlite/memo.js'
+import { RowCache } from '../../../src/store/sqlite/row-cache.js'
 import type { Store } from '../../../src/store/store.js'
 import { beforeEachStore, engines } from '../../support/store/engines.js'
 
 const READ = 'select t.name from tokens t join applications a on a.id = t.application_id where t.id = $1'
 
 function reader() {
-  const memo = new Memo()
+  const cache = new RowCache()
   let reads = 0
   const read = (id: string | number | null, sql = READ) =>
-    memo.row({ kind: 'one', sql, params: [id] }, () => `row ${++reads}`)
-  return { memo, read }
+    cache.row({ kind: 'one', sql, params: [id] }, () => `row ${++reads}`)
+  return { cache, read }
 }
 
 describe('cached row', () => {
@@ -21,9 +21,9 @@ describe('cached row', () => {
   })
 
   it('row cache also caches that a row does not exist', () => {
-    const { memo } = reader()
+    const { cache } = reader()
     let reads = 0
-    const absent = () => memo.row({ kind: 'one', sql: READ, params: ['a'] }, () => void reads++)
+    const absent = () => cache.row({ kind: 'one', sql: READ, params: ['a'] }, () => void reads++)
     expect([absent(), absent(), reads]).toEqual([undefined, undefined, 1])
   })
 
@@ -33,8 +33,8 @@ describe('cached row', () => {
   })
 
   it('row cache distinguishes parameter lists that are equal when concatenated', () => {
-    const { memo } = reader()
-    const read = (params: string[]) => memo.row({ kind: 'one', sql: READ, params }, () => params.join('|'))
+    const { cache } = reader()
+    const read = (params: string[]) => cache.row({ kind: 'one', sql: READ, params }, () => params.join('|'))
     expect([read(['a', '1:b']), read(['a 1:b', '']), read(['a', '1:b'])]).toEqual(['a|1:b', 'a 1:b|', 'a|1:b'])
   })
 
@@ -46,36 +46,36 @@ describe('cached row', () => {
     ' INSERT INTO Tokens (id) values ($1)',
     'insert\n   into applications (id) values ($1)',
   ])('cached row of tokens and applications is read again after the statement: %s', (sql) => {
-    const { memo, read } = reader()
+    const { cache, read } = reader()
     read('a')
-    memo.written(sql)
+    cache.written(sql)
     expect(read('a')).toBe('row 2')
   })
 
   it.each(['insert into vouchers (id) values ($1)', 'update templates set issued_count = 1'])(
     'cached row of tokens and applications stays cached after the statement: %s',
     (sql) => {
-      const { memo, read } = reader()
+      const { cache, read } = reader()
       read('a')
-      memo.written(sql)
+      cache.written(sql)
       expect(read('a')).toBe('row 1')
     },
   )
 
   it('cached row is read again after a statement of unknown form', () => {
-    const { memo, read } = reader()
+    const { cache, read } = reader()
     read('a')
-    memo.written('replace into vouchers (id) values ($1)')
+    cache.written('replace into vouchers (id) values ($1)')
     expect(read('a')).toBe('row 2')
   })
 
   it('row cached after a first write to its table is read again after the next write', () => {
-    const { memo, read } = reader()
+    const { cache, read } = reader()
     read('a')
-    memo.written('update vouchers set state = $1')
+    cache.written('update vouchers set state = $1')
     const voucher = 'select v.id from vouchers v where v.id = $1'
     read('v', voucher)
-    memo.written('update vouchers set state = $1')
+    cache.written('update vouchers set state = $1')
     expect(read('v', voucher)).toBe('row 3')
   })
 })

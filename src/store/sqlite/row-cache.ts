@@ -6,7 +6,7 @@ const KEPT_MAX = 10_000
  * Cache for the rows of statements with `keep`. A write to a table discards the rows that were read from it. Correct
  * only because no other connection writes the file (open.ts).
  */
-export class Memo {
+export class RowCache {
   /** Cached rows by SQL, then by parameters. */
   readonly #rows = new Map<string, Map<string, unknown>>()
   readonly #tables = new Set<string>()

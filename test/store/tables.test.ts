@@ -1,16 +1,16 @@
 import { Client } from 'pg'
 import { describe, expect, it } from 'vitest'
+import { openPostgresStore } from '../../src/store/postgres/store.js'
+import { openSqliteFile } from '../../src/store/sqlite/open.js'
 import {
   columnOverrides,
   derivedTables,
   exportedTables,
   headerTables,
   transientTables,
-} from '../../../src/store/move/tables.js'
-import { openPostgresStore } from '../../../src/store/postgres/store.js'
-import { openSqliteFile } from '../../../src/store/sqlite/open.js'
-import { takeDatabase } from '../../support/postgres/database.js'
-import { onPostgres } from '../../support/store/engine-name.js'
+} from '../../src/store/tables.js'
+import { takeDatabase } from '../support/postgres/database.js'
+import { onPostgres } from '../support/store/engine-name.js'
 
 interface Column {
   readonly table: string
@@ -69,7 +69,7 @@ const columns = onPostgres ? await columnsOnPostgres() : columnsOnSqlite()
 const tables = [...new Set(columns.map((it) => it.table))]
 
 describe('tables of an export', () => {
-  it('export covers every table of the schema (see the lists in src/store/move/tables.ts)', () => {
+  it('export covers every table of the schema (see the lists in src/store/tables.ts)', () => {
     const onlyPostgres = [...transientTables, ...headerTables]
     expect(tables.sort()).toEqual([...exportedTables, ...derivedTables, ...(onPostgres ? onlyPostgres : [])].sort())
   })
