@@ -50,17 +50,6 @@ test.each(leaves)(
 )
 
 test.each(calls)(
-  'the command %s --json prints the response data as one JSON document and nothing on stderr',
-  async (path, { args, data }) => {
-    const { baseUrl } = await stub(() => success(data))
-    const ran = await cli(`${path} ${args} --json --base-url ${baseUrl}`, { env: secrets })
-    expect(ran.stderr).toBe('')
-    expect(ran.exit).toBe(0)
-    expect(JSON.parse(ran.stdout)).toEqual(data)
-  },
-)
-
-test.each(calls)(
   'the command %s without --json prints a table on stdout and nothing on stderr',
   async (path, { args, data }) => {
     const { baseUrl } = await stub(() => success(data))
@@ -82,24 +71,15 @@ const refusals = [
   [418, 'SOMETHING_ELSE', 8],
 ] as const
 
-async function expectRefusal(path: string, status: number, code: string, exit: number): Promise<void> {
-  const { baseUrl } = await stub(() => refusal(status, code))
-  const ran = await cli(`${path} ${leafCalls[path]?.args} --json ${once} --base-url ${baseUrl}`, { env: secrets })
-  expect([ran.stdout, ran.exit]).toEqual(['', exit])
-  expect(JSON.parse(ran.stderr).error).toMatchObject({ code, status, request_id: 'req_2' })
-}
-
 test.each(refusals)(
   'a read and a mutation that get a %i response with the error code %s exit %i',
   async (status, code, exit) => {
-    for (const path of ['templates list', 'vouchers redeem']) await expectRefusal(path, status, code, exit)
-  },
-)
-
-test.each(calls)(
-  'the command %s --json exits 5 for a 404 response and prints its error object on stderr',
-  async (path) => {
-    await expectRefusal(path, 404, 'TEMPLATE_NOT_FOUND', 5)
+    const { baseUrl } = await stub(() => refusal(status, code))
+    for (const path of ['templates list', 'vouchers redeem']) {
+      const ran = await cli(`${path} ${leafCalls[path]?.args} --json ${once} --base-url ${baseUrl}`, { env: secrets })
+      expect([ran.stdout, ran.exit]).toEqual(['', exit])
+      expect(JSON.parse(ran.stderr).error).toMatchObject({ code, status, request_id: 'req_2' })
+    }
   },
 )
 

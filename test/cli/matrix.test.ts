@@ -1,13 +1,14 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { parse as parseYaml } from 'yaml'
 import { leavesOfEntries } from '../../src/cli/command/help.js'
 import { entries } from '../../src/cli/program.js'
 import type { Ran } from '../support/cli/cli.js'
-import { cli, refusal, secrets, stub, success, temporaryDir } from '../support/cli/cli.js'
+import { cli, refusal, stub, success } from '../support/cli/cli.js'
 import type { Column, MatrixRow } from '../support/cli/matrix.js'
-import { columns, howToAdd, matrix } from '../support/cli/matrix.js'
+import { columns, homeOf, howToAdd, matrix, rowEnvironment } from '../support/cli/matrix.js'
+import { leafCalls } from '../support/cli/samples.js'
 import { closedPort } from '../support/closed-port.js'
 
 const paths = (await leavesOfEntries(entries)).map(([names]) => names.join(' '))
@@ -22,7 +23,7 @@ const shapes = [
   'scenario run', // results of tests, printed also if they fail
 ]
 
-const env = { ...secrets, VOUCHERCTL_WEBHOOK_SECRET: 'whsec_0123456789abcdef0123456789abcdef', NO_COLOR: '1' }
+const env = { ...rowEnvironment, NO_COLOR: '1' }
 
 const tableOfExits: Record<Column, number> = { ok: 0, '4xx': 5, '5xx': 9, refused: 9, 'broken pipe': 0, bare: 0 }
 
@@ -54,11 +55,7 @@ async function cell(path: string, row: MatrixRow, column: Column, format: string
   const stop = new AbortController()
   // An endless command ends only by an interrupt: at its first output, ready file or second request.
   const baseUrl = await addressOf(column, row, (index) => row.endless && index > 0 && stop.abort())
-  const home = temporaryDir()
-  for (const [name, content] of Object.entries(row.files ?? {})) {
-    mkdirSync(dirname(join(home, name)), { recursive: true, mode: 0o700 })
-    writeFileSync(join(home, name), content, { mode: 0o600 })
-  }
+  const home = homeOf(row)
   // Without arguments, an endless command would listen on its default port, which may be in use.
   const bare = column === 'bare' && (!row.endless || row.exits?.bare !== undefined)
   const args = bare ? '' : row.args.replaceAll('{url}', baseUrl).replaceAll('{home}', home)
@@ -94,6 +91,10 @@ async function expectDocument(path: string, column: Column): Promise<void> {
   const ran = await cell(path, row, column, '--json')
   const said = `${column}: ${JSON.stringify(ran)}`
   expect(ran.exit, said).toBe(exitOf(row, column))
+  const call = leafCalls[path]
+  if (column === 'ok' && call !== undefined) {
+    expect([ran.stderr, JSON.parse(ran.stdout)], said).toEqual(['', call.data])
+  }
   const documents = row.stream ? ran.stdout.split('\n').filter((it) => it !== '') : [ran.stdout]
   if (ran.stdout !== '') expect(documents.every(isJson), said).toBe(true)
   if (ran.exit !== 0 && !row.verdict) {

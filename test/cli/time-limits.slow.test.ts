@@ -1,11 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { cli, secrets, temporaryDir } from '../support/cli/cli.js'
-import { matrix } from '../support/cli/matrix.js'
+import { cli } from '../support/cli/cli.js'
+import { homeOf, matrix, rowEnvironment } from '../support/cli/matrix.js'
 import { slowServers } from '../support/cli/slow-servers.js'
-
-const env = { ...secrets, VOUCHERCTL_WEBHOOK_SECRET: 'whsec_0123456789abcdef0123456789abcdef' }
 
 /** Commands that poll, whose calls take at most 10 s longer than the server holds them. */
 const polling = ['bots updates', 'webhook bridge']
@@ -18,14 +14,14 @@ test.each(calling)(
   async (path, row) => {
     for (const [what, start] of Object.entries(slowServers).slice(0, polling.includes(path) ? 1 : 3)) {
       const { baseUrl } = await start()
-      const home = temporaryDir()
-      for (const [name, content] of Object.entries(row.files ?? {})) {
-        mkdirSync(dirname(join(home, name)), { recursive: true, mode: 0o700 })
-        writeFileSync(join(home, name), content, { mode: 0o600 })
-      }
+      const home = homeOf(row)
       const args = row.args.replaceAll('{url}', baseUrl).replaceAll('{home}', home)
       const line = `${path} ${args} --json --retries 0 --timeout 200ms --base-url ${baseUrl}`
-      const ran = await cli(line, { home, env, ...(row.stdin === undefined ? {} : { stdin: row.stdin }) })
+      const ran = await cli(line, {
+        home,
+        env: rowEnvironment,
+        ...(row.stdin === undefined ? {} : { stdin: row.stdin }),
+      })
       expect([what, ran.exit], JSON.stringify(ran)).toEqual([what, path === 'scenario run' ? 1 : 9])
     }
   },

@@ -120,24 +120,6 @@ describe('objects of another tenant', () => {
       expect(seen(qr)).toEqual(seen(foreign))
     },
   )
-
-  it('list endpoints omit objects of other tenants', async () => {
-    const tenant = await newTenant(server)
-    const stranger = await newTenant(server)
-    await stranger.template()
-    const apps = (await tenant.console(contract.apps.list, {})).data
-    expect(apps.items.map((it) => it.id)).toEqual([tenant.appId])
-    expect((await tenant.runtime(contract.templates.list, {})).data.pagination.total).toBe(0)
-  })
-
-  it('two applications can use the same external ids and Idempotency-Keys', async () => {
-    const [one, two] = [await newTenant(server), await newTenant(server)]
-    for (const tenant of [one, two]) {
-      const { id } = await tenant.template({ external_template_id: 'same' })
-      const input = { template_id: id, external_issue_id: 'same', recipient_user_id: 'user' }
-      expect((await tenant.runtime(contract.vouchers.issue, input, { key: 'same' })).status).toBe(201)
-    }
-  })
 })
 
 describe('application tokens', () => {
@@ -158,48 +140,6 @@ describe('application tokens', () => {
       last4: created.token.slice(-4),
       status: 'revoked',
     })
-  })
-
-  it('revoked application token is refused on the next call; a second revocation changes nothing', async () => {
-    const tenant = await newTenant(server)
-    const { id, token } = await tenant.newToken()
-    expect((await list(`Bearer ${token}`)).status).toBe(200)
-    const input = { appId: tenant.appId, tokenId: id }
-    const first = await tenant.console(contract.tokens.revoke, input)
-    expect((await list(`Bearer ${token}`)).code).toBe('TOKEN_REVOKED')
-    server.clock.advance(1_000)
-    expect((await tenant.console(contract.tokens.revoke, input)).data).toEqual(first.data)
-  })
-
-  it('application token expires after 365 days by default, to the millisecond', async () => {
-    const own = testApp()
-    const tenant = await newTenant(own)
-    const scopesOf = { scopes: ['vouchers:read' as const] }
-    const create = async (days?: number | null) =>
-      (
-        await tenant.console(contract.tokens.create, {
-          appId: tenant.appId,
-          name: 'x',
-          ...scopesOf,
-          ...(days === undefined ? {} : { expires_in_days: days }),
-        })
-      ).data
-    const [usual, one, never] = [await create(), await create(1), await create(null)]
-    expect([usual.expiresAt, one.expiresAt, never.expiresAt]).toEqual([
-      '2028-02-29T12:00:00.000Z',
-      '2027-03-02T12:00:00.000Z',
-      null,
-    ])
-    const wire = wireOf(contract.templates.list)
-    const codeAt = async (token: string) =>
-      (await own.send({ ...wire, headers: { authorization: `Bearer ${token}` } })).code
-    own.clock.advance(86_400_000 - 1)
-    expect(await codeAt(one.token)).toBeNull()
-    own.clock.advance(1)
-    expect(await codeAt(one.token)).toBe('TOKEN_EXPIRED')
-    own.clock.advance(400 * 86_400_000)
-    expect([await codeAt(usual.token), await codeAt(never.token)]).toEqual(['TOKEN_EXPIRED', null])
-    await own.close()
   })
 
   it.each([
@@ -223,41 +163,9 @@ describe('application tokens', () => {
       expect((await list(value)).status).toBe(200)
     }
   })
-
-  it('application token with one wrong character is refused as TOKEN_INVALID', async () => {
-    const { token } = await newTenant(server)
-    const slip = token.slice(0, 10) + (token[10] === 'a' ? 'b' : 'a') + token.slice(11)
-    expect((await list(`Bearer ${slip}`)).code).toBe('TOKEN_INVALID')
-  })
 })
 
 describe('inactive applications', () => {
-  const calls = endpoints.filter((it) => it.caller === 'token')
-
-  it.each(calls.map((it) => [it.id, it] as const))(
-    '%s is refused while its application is disabled, suspended or lacks the feature',
-    async (_id, endpoint) => {
-      const scene = await Scene.of(server, endpoint)
-      await scene.request()
-      const { tenant } = scene
-      const { appId } = tenant
-      await tenant.console(contract.apps.update, { appId, status: 'disabled' })
-      expect(await scene.send()).toMatchObject({
-        status: 403,
-        code: 'APPLICATION_DISABLED',
-        details: { status: 'disabled' },
-      })
-      await tenant.console(contract.apps.update, { appId, status: 'active' })
-      await tenant.operator(contract.platform.suspendApp, { appId })
-      expect(await scene.send()).toMatchObject({ code: 'APPLICATION_DISABLED', details: { status: 'suspended' } })
-      await tenant.operator(contract.platform.reinstateApp, { appId })
-      await tenant.operator(contract.platform.setAppFeatures, { appId, features: [] })
-      expect(await scene.send()).toMatchObject({ status: 403, code: 'FEATURE_UNAVAILABLE' })
-      await tenant.operator(contract.platform.setAppFeatures, { appId, features: ['vouchers'] })
-      expect((await scene.send()).envelope.success).toBe(true)
-    },
-  )
-
   it('console calls reach inactive applications but cannot lift a suspension', async () => {
     const tenant = await newTenant(server)
     const { appId } = tenant
@@ -306,11 +214,6 @@ describe('account tokens', () => {
       expect(await read(`${encode({ alg })}.${encode(claims)}.`)).toBe('TOKEN_INVALID')
       expect(await read(`${encode({ alg })}.${encode(claims)}.AA`)).toBe('TOKEN_INVALID')
     }
-  })
-
-  it('account cannot read the application of another account', async () => {
-    const [one, two] = [await newTenant(server), await newTenant(server)]
-    expect((await one.console(contract.apps.get, { appId: two.appId })).code).toBe('APPLICATION_NOT_FOUND')
   })
 
   it('operator issues account tokens with the requested lifetime', async () => {

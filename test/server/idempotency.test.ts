@@ -20,79 +20,6 @@ const keyed: [string, Endpoint][] = [contract.vouchers.issue, contract.vouchers.
 )
 
 describe.each(keyed)('%s', (_id, endpoint) => {
-  it('endpoint refuses a request without an Idempotency-Key', async () => {
-    const scene = await Scene.of(server, endpoint)
-    expect(await scene.send({ key: null })).toMatchObject({ status: 400, code: 'IDEMPOTENCY_KEY_REQUIRED' })
-  })
-
-  it('endpoint refuses a malformed Idempotency-Key', async () => {
-    const scene = await Scene.of(server, endpoint)
-    for (const key of ['', ' ', '""', 'a b', 'é', 'x'.repeat(256)]) {
-      const { status, code } = await scene.send({ key })
-      expect([key, status, code]).toEqual([key, 400, 'IDEMPOTENCY_KEY_INVALID'])
-    }
-  })
-
-  it('repeat with the same Idempotency-Key gets the same status and body, but a new request id', async () => {
-    const scene = await Scene.of(server, endpoint)
-    const first = await scene.send({ key: 'K' })
-    expect(first.headers['idempotent-replayed']).toBeUndefined()
-    const again = await scene.send({ key: 'K' })
-    expect([again.status, again.sameness]).toEqual([first.status, first.sameness])
-    expect(again.headers['idempotent-replayed']).toBe('true')
-    expect(again.headers['x-request-id']).not.toBe(first.headers['x-request-id'])
-  })
-
-  it('quoted Idempotency-Key counts as the same key as an unquoted one', async () => {
-    const scene = await Scene.of(server, endpoint)
-    await scene.send({ key: 'K' })
-    expect((await scene.send({ key: '"K"' })).headers['idempotent-replayed']).toBe('true')
-  })
-
-  it('repeat with the same Idempotency-Key and another token of the application is replayed', async () => {
-    const scene = await Scene.of(server, endpoint)
-    await scene.send({ key: 'K' })
-    const { token } = await scene.tenant.newToken()
-    expect((await scene.send({ key: 'K', credential: token })).headers['idempotent-replayed']).toBe('true')
-  })
-
-  it('repeat whose body differs only in member order, spacing and escapes is replayed', async () => {
-    const scene = await Scene.of(server, endpoint)
-    const { body, path } = await scene.request()
-    const members = body === undefined ? {} : (JSON.parse(String(body)) as Record<string, unknown>)
-    await scene.send({ key: 'K' })
-    const turned = JSON.stringify(Object.fromEntries(Object.entries(members).reverse()), null, 2)
-    const escaped = turned.replace(/user-1/g, '\\u0075ser-1')
-    for (const text of body === undefined ? ['{}', ' { } '] : [turned, escaped]) {
-      const again = await scene.send({ key: 'K', body: text })
-      expect([path, again.headers['idempotent-replayed']]).toEqual([path, 'true'])
-    }
-  })
-
-  it('endpoint refuses an Idempotency-Key that another request or operation used', async () => {
-    const scene = await Scene.of(server, endpoint)
-    await scene.send({ key: 'K' })
-    const changed = await scene.send({ key: 'K', input: { metadata: { a: 'b' } } })
-    expect(changed).toMatchObject({ status: 409, code: 'IDEMPOTENCY_KEY_REUSED' })
-    const { tenant } = scene
-    const other =
-      endpoint === contract.vouchers.redeem
-        ? await tenant.runtime(contract.vouchers.reverse, { redemptionId: 'rdm_0' }, { key: 'K' })
-        : await tenant.runtime(contract.vouchers.redeem, { credential: codeOf(await tenant.issue()) }, { key: 'K' })
-    expect(other).toMatchObject({ status: 409, code: 'IDEMPOTENCY_KEY_REUSED' })
-  })
-
-  it('refused request does not consume its Idempotency-Key', async () => {
-    const scene = await Scene.of(server, endpoint)
-    const wrong = {
-      'vouchers.issue': { template_id: 'tpl_0' },
-      'vouchers.redeem': { recipient_user_id: 'user-2' },
-      'vouchers.reverse': { redemptionId: 'rdm_0' },
-    }[endpoint.id as 'vouchers.issue']
-    expect((await scene.send({ key: 'K', input: wrong })).envelope.success).toBe(false)
-    expect((await scene.send({ key: 'K' })).envelope.success).toBe(true)
-  })
-
   it('request refused with 429 does not consume its Idempotency-Key', async () => {
     const scene = await Scene.of(server, endpoint)
     const to = scene.twin({ limits: createLimits({ [endpoint.limit as 'issue']: { calls: 1, seconds: 60 } }, () => 0) })
@@ -147,14 +74,6 @@ describe('lifetime of idempotency records', () => {
     expect(state.data).toMatchObject({ redeemable: true, voucher: { status: 'issued', redemptionId: null } })
     await own.close()
   })
-
-  it('replay of an issue returns the voucher with the same credentials', async () => {
-    const scene = await Scene.of(server, contract.vouchers.issue)
-    const first = await scene.send({ key: 'K' })
-    const again = await scene.send({ key: 'K' })
-    expect(again.text).toContain('"credentials":[')
-    expect(again.sameness).toBe(first.sameness)
-  })
 })
 
 describe('external_issue_id of an issue', () => {
@@ -167,58 +86,15 @@ describe('external_issue_id of an issue', () => {
     return { own, tenant, input, first }
   }
 
-  it('repeated external_issue_id with a new key returns the voucher with 200 and uses no quota', async () => {
-    const { own, tenant, input, first } = await issueOf(1)
-    const repeat = await tenant.runtime(contract.vouchers.issue, { ...input, metadata: { ignored: 'yes' } })
-    expect(repeat.status).toBe(200)
-    expect(repeat.headers['idempotent-replayed']).toBe('true')
-    expect(repeat.data).toEqual(first.data)
-    const [template] = (await tenant.runtime(contract.templates.list, {})).data.items
-    expect(template).toMatchObject({ issuedCount: 1, issueLimit: 1 })
-    await own.close()
-  })
-
-  it('repeated external_issue_id after the validity window returns the redeemed voucher', async () => {
-    const { own, tenant, input, first } = await issueOf(1)
-    await tenant.redeem(first.data)
-    own.clock.advance(20 * DAY_MS)
-    const repeat = await tenant.runtime(contract.vouchers.issue, input)
-    expect(repeat.data).toMatchObject({ id: first.data.id, status: 'redeemed', credentials: first.data.credentials })
-    await own.close()
-  })
-
   it('replay of a call that repeated an external_issue_id keeps the status 200', async () => {
     const { own, tenant, input } = await issueOf(5)
     const under = (key: string) => tenant.runtime(contract.vouchers.issue, input, { key })
     expect([(await under('K')).status, (await under('K')).status]).toEqual([200, 200])
     await own.close()
   })
-
-  it('external_issue_id is refused for another recipient, even after 1,000 days', async () => {
-    const { own, tenant, input } = await issueOf(5)
-    own.clock.advance(1_000 * DAY_MS)
-    const other = await tenant.runtime(contract.vouchers.issue, { ...input, recipient_user_id: 'user-2' })
-    expect([other.status, other.code]).toEqual([409, 'EXTERNAL_ISSUE_ID_CONFLICT'])
-    await own.close()
-  })
-
-  it('external_issue_id is unique per template', async () => {
-    const { own, tenant, input } = await issueOf(5)
-    const { id } = await tenant.template()
-    expect((await tenant.runtime(contract.vouchers.issue, { ...input, template_id: id })).status).toBe(201)
-    await own.close()
-  })
 })
 
 describe('concurrent calls with idempotency keys', () => {
-  it('20 concurrent equal calls with one Idempotency-Key have one effect and equal responses', async () => {
-    const scene = await Scene.of(server, contract.vouchers.redeem)
-    const request = await scene.request({ key: 'K' })
-    const responses = await Promise.all(Array.from({ length: 20 }, () => server.send(request)))
-    expect(new Set(responses.map((it) => it.sameness)).size).toBe(1)
-    expect(responses.filter((it) => it.headers['idempotent-replayed'] === undefined)).toHaveLength(1)
-  })
-
   it('concurrent calls of two applications with the same Idempotency-Key both take effect', async () => {
     const [one, other] = [
       await Scene.of(server, contract.vouchers.issue),

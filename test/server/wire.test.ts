@@ -111,12 +111,8 @@ describe('lists and their queries', () => {
     'page=1e3',
     'page=%201',
     'page=99999999999999999999',
-    'limit=0',
-    'limit=101',
     'limit=+5',
-    'page=1&page=2',
     'limit=5&limit=5',
-    'unknown=1',
     'Page=1',
     'status=ACTIVE',
     'status=',
@@ -212,14 +208,6 @@ describe('request bodies', () => {
       }
     },
   )
-
-  it('content type of a GET request is ignored', async () => {
-    for (const type of ['text/plain', 'application/xml', 'nonsense', 'application/json; charset=latin1']) {
-      expect((await tenant.runtime(contract.templates.list, {}, { headers: { 'content-type': type } })).status).toBe(
-        200,
-      )
-    }
-  })
 
   it.each([
     ['application/json', 201],
@@ -343,15 +331,6 @@ describe('validation of a body', () => {
     expect(await issuesOf({ issue_limit })).toMatchObject([{ pointer: '/issue_limit' }]),
   )
 
-  it.each([1, 1_000_000_000])('issue_limit %d is accepted', async (issue_limit) =>
-    expect(await issuesOf({ issue_limit })).toBeNull(),
-  )
-
-  it('text in a body is counted in code points', async () => {
-    expect(await issuesOf({ name: '🎟'.repeat(100) })).toBeNull()
-    expect(await issuesOf({ name: '🎟'.repeat(101) })).toMatchObject([{ pointer: '/name' }])
-  })
-
   it.each(['\u0000', '\u001b[31m', 'a\nb', '\u007f', '\u0085', '\u202e', '\u2066', '\ud800', 'x\udc00'])(
     'text in a body with %j is refused',
     async (bad) => {
@@ -361,16 +340,6 @@ describe('validation of a body', () => {
       expect(await issuesOf({ metadata: { key: bad } })).toMatchObject([{ pointer: '/metadata/key' }])
     },
   )
-
-  it('metadata has at most 20 pairs with values of at most 500 characters', async () => {
-    const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 'v']))
-    expect(await issuesOf({ metadata: pairs(20) })).toBeNull()
-    expect(await issuesOf({ metadata: pairs(21) })).toMatchObject([{ pointer: '/metadata', code: 'maxProperties' }])
-    expect(await issuesOf({ metadata: { a: 'x'.repeat(500) } })).toBeNull()
-    expect(await issuesOf({ metadata: { a: 'x'.repeat(501) } })).toMatchObject([{ pointer: '/metadata/a' }])
-    expect(await issuesOf({ metadata: { a: 1 } })).toMatchObject([{ pointer: '/metadata/a' }])
-    expect(await issuesOf({ metadata: ['a'] })).toMatchObject([{ pointer: '/metadata' }])
-  })
 
   it.each(['', 'k'.repeat(41), 'a\u0000', '\ud800', 'a\u202e'])('metadata key %j is refused', async (key) =>
     expect(await issuesOf({ metadata: { [key]: 'v' } })).toMatchObject([{ pointer: `/metadata/${key}` }]),
@@ -382,20 +351,12 @@ describe('validation of a body', () => {
     expect(await issuesOf({ metadata: { [marks(20_000)]: 'a' } })).toMatchObject([{ code: 'format' }])
   })
 
-  it('metadata keys that are equal in NFC are refused', async () =>
-    expect(await issuesOf({ metadata: { '\u00e9': 'a', 'e\u0301': 'b' } })).toMatchObject([{ code: 'unique' }]))
-
   it.each(['exchange', 'anything_else', 'a', `a${'1'.repeat(63)}`])('template type %s is accepted', async (type) =>
     expect(await issuesOf({ type })).toBeNull(),
   )
   it.each(['', 'Exchange', '1a', 'a-b', 'a b', `a${'1'.repeat(64)}`, 'a\n'])(
     'template type %j is refused',
     async (type) => expect(await issuesOf({ type })).toMatchObject([{ pointer: '/type' }]),
-  )
-  it.each(['a b', '', 'é', 'x'.repeat(65), 'a/b', 'a\n'])(
-    'external_template_id %j is refused',
-    async (external_template_id) =>
-      expect(await issuesOf({ external_template_id })).toMatchObject([{ pointer: '/external_template_id' }]),
   )
   it('invalid fulfillment_category is refused with the three valid ones', async () =>
     expect(await issuesOf({ fulfillment_category: 'digital' })).toMatchObject([
@@ -406,16 +367,12 @@ describe('validation of a body', () => {
   const relative = (rest: object) => ({ validity: { type: 'relative', duration_days: 5, ...rest } })
 
   it.each([
-    ['no offset', fixed('2027-01-01T00:00:00', '2028-01-01T00:00:00Z'), '/validity/starts_at'],
     ['a date without a time', fixed('2027-01-01', '2028-01-01T00:00:00Z'), '/validity/starts_at'],
     ['30 February', fixed('2027-02-30T00:00:00Z', '2028-01-01T00:00:00Z'), '/validity/starts_at'],
     ['hour 24', fixed('2027-01-01T00:00:00Z', '2028-01-01T24:00:00Z'), '/validity/ends_at'],
     ['a number', fixed(5, '2028-01-01T00:00:00Z'), '/validity/starts_at'],
     ['an end before its start', fixed('2028-01-01T00:00:00Z', '2027-01-01T00:00:00Z'), '/validity/ends_at'],
     ['an end equal to its start', fixed('2028-01-01T00:00:00Z', '2028-01-01T01:00:00+01:00'), '/validity/ends_at'],
-    ['no days', relative({ duration_days: 0 }), '/validity/duration_days'],
-    ['too many days', relative({ duration_days: 1_096 }), '/validity/duration_days'],
-    ['a delay of 31 days', relative({ delay_days: 31 }), '/validity/delay_days'],
     ['a negative delay', relative({ delay_days: -1 }), '/validity/delay_days'],
     ['another type', { validity: { type: 'monthly' } }, '/validity/type'],
     ['no type', { validity: {} }, '/validity/type'],

@@ -1,5 +1,8 @@
-import type { Defect } from '../faults/defects.js'
-
-/** A deliberate bug that simulations must find; see defects.js. */
-export type PlantedDefect = Pick<Defect, 'name' | 'file' | 'from' | 'to'>
+/** A deliberate bug that simulations must find: one replacement in a source file; see defects.js. */
+export interface PlantedDefect {
+  readonly name: string
+  readonly file: string
+  readonly from: string
+  readonly to: string
+}
 export const defects: readonly PlantedDefect[]

@@ -191,9 +191,7 @@ describe('chat messages', () => {
 
   it.each([
     ['no characters', ''],
-    ['more than 4096 characters', '🎟'.repeat(4097)],
     ['a control character', 'a\u0007b'],
-    ['a carriage return alone', 'a\rb'],
     ['a carriage return at the end', 'a\r'],
     ['two carriage returns before a line feed', 'a\r\r\nb'],
     ['a vertical tab', 'a\vb'],

@@ -3,7 +3,7 @@ import { contract } from '../../../src/contract/index.js'
 import type { Store } from '../../../src/store/store.js'
 import { type TestApp, testApp } from '../../support/server/app.js'
 import { callerOf } from '../../support/server/client.js'
-import { codeOf, newTenant } from '../../support/server/tenant.js'
+import { newTenant } from '../../support/server/tenant.js'
 
 let server: TestApp
 beforeAll(() => {
@@ -47,45 +47,6 @@ describe('link of a bot to an application', () => {
     await own.close()
   })
 
-  it('repeated link or unlink of a bot changes nothing', async () => {
-    const own = testApp()
-    const tenant = await newTenant(own)
-    const { appId, console } = tenant
-    const { id: botId } = await tenant.approvedBot()
-    const linked = await console(apps.linkBot, { appId, botId })
-    own.clock.advance(5)
-    expect((await console(apps.linkBot, { appId, botId })).data).toEqual(linked.data)
-    const unlinked = await console(apps.unlinkBot, { appId, botId })
-    expect([unlinked.status, unlinked.data]).toEqual([
-      200,
-      { ...linked.data, linkedBots: [], updatedAt: iso(own.clock.now()) },
-    ])
-    own.clock.advance(5)
-    expect((await console(apps.unlinkBot, { appId, botId })).data).toEqual(unlinked.data)
-    expect((await console(bots.get, { botId })).data).toMatchObject({ application_id: null })
-    await own.close()
-  })
-
-  it('application lists its linked bots in link order; a second link of a bot is refused', async () => {
-    const own = testApp()
-    const tenant = await newTenant(own)
-    const { appId, console } = tenant
-    const [late, early] = [await tenant.approvedBot(), await tenant.approvedBot()]
-    await console(apps.linkBot, { appId, botId: early.id })
-    own.clock.advance(1)
-    const both = await console(apps.linkBot, { appId, botId: late.id })
-    expect(both.data.linkedBots.map((it) => it.botId)).toEqual([early.id, late.id])
-    const sibling = await newTenant(own, tenant.accountId)
-    const refused = await sibling.console(apps.linkBot, { appId: sibling.appId, botId: early.id })
-    expect(refused).toMatchObject({ status: 409, code: 'BOT_ALREADY_LINKED', details: { application_id: appId } })
-    const untouched = await sibling.console(apps.unlinkBot, { appId: sibling.appId, botId: early.id })
-    expect(untouched.status).toBe(200)
-    expect((await console(apps.get, { appId })).data).toEqual(both.data)
-    await console(apps.unlinkBot, { appId, botId: early.id })
-    expect((await sibling.console(apps.linkBot, { appId: sibling.appId, botId: early.id })).status).toBe(200)
-    await own.close()
-  })
-
   it('exactly one of two concurrent links of a bot to different applications succeeds', async () => {
     const tenant = await newTenant(server)
     const sibling = await newTenant(server, tenant.accountId)
@@ -96,29 +57,6 @@ describe('link of a bot to an application', () => {
     const codes = responses.map((it) => it.code)
     // Either link may succeed, because the check of an account's JWT is asynchronous.
     expect(codes.filter((it) => it !== null)).toEqual(['BOT_ALREADY_LINKED'])
-  })
-
-  it('link to an application requires an approved bot, enabled or disabled', async () => {
-    const tenant = await newTenant(server)
-    const { appId, console } = tenant
-    const { id: botId } = await tenant.appliedBot()
-    const link = () => console(apps.linkBot, { appId, botId })
-    const refused = { status: 409, code: 'BOT_NOT_APPROVED', details: { review_status: 'pending' } }
-    expect(await link()).toMatchObject(refused)
-    await tenant.operator(platform.approveBot, { botId })
-    await tenant.operator(platform.disableBot, { botId })
-    expect((await link()).status).toBe(200)
-  })
-
-  it('unlinking a bot keeps templates, vouchers and tokens', async () => {
-    const tenant = await newTenant(server)
-    const { appId, console } = tenant
-    const bot = await tenant.linkedBot()
-    const voucher = await tenant.issue()
-    await console(apps.unlinkBot, { appId, botId: bot.id })
-    expect((await tenant.runtime(contract.vouchers.verify, { credential: codeOf(voucher) })).data.redeemable).toBe(true)
-    expect((await tenant.issue(voucher.templateId)).status).toBe('issued')
-    expect((await bot.call(contract.bots.issue, {} as never)).code).toBe('BOT_NOT_LINKED')
   })
 
   it('list of applications runs as many SQL statements for fifty applications as for one', async () => {

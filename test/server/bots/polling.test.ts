@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { DAY_MS, type TestApp, testApp } from '../../support/server/app.js'
-import { idsOf, newChat, type PollInput, pollOf, say } from '../../support/server/chats.js'
+import { idsOf, newChat, type PollInput, pollOf } from '../../support/server/chats.js'
 import { callerOf } from '../../support/server/client.js'
 import { newTenant, type Tenant, type TestBot } from '../../support/server/tenant.js'
 import { WatchedPolls } from '../../support/server/watched-polls.js'
@@ -31,14 +31,6 @@ const ping = async (count = 1, to: TestBot = bot) => {
 const ids = async (input: PollInput = {}) => idsOf(await pollOf(bot, input))
 
 describe('getUpdates', () => {
-  it('getUpdates returns the same updates, lowest id first, until they are confirmed', async () => {
-    await ping(3)
-    const first = await getUpdates()
-    expect(Object.keys(first.data)).toEqual(['items'])
-    expect(idsOf(first.data.items)).toEqual([1, 2, 3])
-    expect((await getUpdates()).sameness).toBe(first.sameness)
-  })
-
   it('getUpdates returns each update byte for byte as stored', async () => {
     const texts = [
       '{ "update_id" : 1.0, "type":"ping","__proto__":{"x":1},"10":1,"9":2 }',
@@ -62,17 +54,6 @@ describe('getUpdates', () => {
     const { path, method } = contract.bots.updates
     const response = await server.send({ method, path, headers: { authorization: `Bearer ${bot.token}` } })
     expect(idsOf((response.data as { items: [] }).items)).toEqual([1])
-  })
-
-  it('getUpdates permanently confirms all updates below the offset', async () => {
-    await ping(5)
-    expect(await ids({ offset: 3 })).toEqual([3, 4, 5])
-    expect(await ids()).toEqual([3, 4, 5])
-    expect(await ids({ offset: 1 })).toEqual([3, 4, 5])
-    expect(await ids({ offset: 0 })).toEqual([3, 4, 5])
-    expect(await ids({ offset: 6 })).toEqual([])
-    await ping()
-    expect(await ids()).toEqual([6])
   })
 
   it('getUpdates returns at most limit updates, 100 by default', async () => {
@@ -140,23 +121,6 @@ describe('getUpdates', () => {
 })
 
 describe('allowed_updates', () => {
-  it('getUpdates without allowed_updates keeps the setting; [] resets it to the default types', async () => {
-    const kinds = async () => (await pollOf(bot)).map((it) => it.type)
-    await getUpdates({ allowed_updates: ['message', 'message'] })
-    const chat = await newChat(tenant, bot)
-    await getUpdates()
-    await say(tenant, chat, 'x')
-    expect(await kinds()).toEqual(['message'])
-    await getUpdates({ allowed_updates: [] })
-    await ping()
-    expect(await kinds()).toEqual(['message', 'ping'])
-  })
-
-  it('change of allowed_updates does not remove waiting updates of excluded types', async () => {
-    await ping()
-    expect(await ids({ allowed_updates: ['message'] })).toEqual([1])
-  })
-
   it('updates of types outside allowed_updates use no update id', async () => {
     await ping()
     await getUpdates({ allowed_updates: ['ping'] })
@@ -279,17 +243,6 @@ describe('held poll', () => {
     await held
   })
 
-  it('held poll ends with 409 when a newer poll of the bot starts, and the newer poll waits', async () => {
-    const older = hold()
-    await polls.waits(1)
-    const newer = hold()
-    const ended = await older
-    expect([ended.status, ended.code]).toEqual([409, 'POLL_TERMINATED'])
-    await polls.waits(2)
-    await ping()
-    expect(idsOf((await newer).data.items)).toEqual([1])
-  })
-
   it('poll that has read an update ends with 409 for a newer poll, which returns the update', async () => {
     await ping()
     const { send, release, close } = slowServer(() => true)
@@ -333,18 +286,6 @@ describe('held poll', () => {
     expect(codes.filter((code) => code === 'POLL_TERMINATED')).toHaveLength(19)
     expect(codes.filter((code) => code === null)).toHaveLength(1)
     expect(polls.isOpen(bot.id)).toBe(false)
-  })
-
-  it('held poll ends with 401 when the bot token is regenerated; the new token can poll', async () => {
-    const held = hold()
-    await polls.waits(1)
-    const { one_time_token: token } = (await tenant.console(contract.bots.regenerateToken, { botId: bot.id })).data
-    const ended = await held
-    expect([ended.status, ended.code]).toEqual([401, 'TOKEN_REVOKED'])
-    expect(ended.headers['www-authenticate']).toContain('invalid_token')
-    const { method, path } = contract.bots.updates
-    const again = await server.send({ method, path, headers: { authorization: `Bearer ${token}` } })
-    expect(again.status).toBe(200)
   })
 
   it('held poll returns no update that is added after the bot token was regenerated', async () => {

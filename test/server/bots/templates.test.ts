@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type BotScope, botScopes } from '../../../src/contract/endpoint.js'
+import { botScopes } from '../../../src/contract/endpoint.js'
 import { contract } from '../../../src/contract/index.js'
 import type { TemplateInput } from '../../../src/contract/templates.js'
 import { type TestApp, testApp } from '../../support/server/app.js'
@@ -11,7 +11,7 @@ beforeAll(() => {
 })
 afterAll(() => server.close())
 
-const { apps, bots, platform, templates, vouchers } = contract
+const { apps, bots, platform, templates } = contract
 
 /** The template calls of one bot, made with its account's JWT. */
 const botCallsOf = (tenant: Tenant, botId: string) => ({
@@ -25,44 +25,6 @@ const botCallsOf = (tenant: Tenant, botId: string) => ({
 })
 
 describe('templates of a bot without an application', () => {
-  it('unlinked bot can create and submit a template of its own, which the operator approves', async () => {
-    const own = testApp()
-    const tenant = await newTenant(own)
-    const { id: botId } = await tenant.bot()
-    const botCalls = botCallsOf(tenant, botId)
-    const created = await botCalls.create()
-    expect([created.status, created.data]).toMatchObject([201, { status: 'draft', applicationId: null, botId }])
-    const { id } = created.data
-    expect(await botCalls.list()).toEqual([id])
-    expect((await tenant.runtime(templates.list, {})).data.items).toEqual([])
-    const submitted = await botCalls.submit(id)
-    expect([submitted.status, submitted.data.status]).toEqual([200, 'reviewing'])
-    expect((await tenant.operator(platform.reviews, { kind: 'template' })).data.items).toMatchObject([
-      { id, application_id: null, account_id: tenant.accountId },
-    ])
-    expect((await botCalls.reject(id)).data.status).toBe('rejected')
-    await botCalls.submit(id)
-    expect((await tenant.operator(platform.approveTemplate, { templateId: id })).data).toMatchObject({
-      status: 'active',
-      applicationId: null,
-    })
-    const again = await botCalls.submit(id)
-    expect([again.code, again.details]).toEqual(['TEMPLATE_STATE_CONFLICT', { status: 'active' }])
-    await own.close()
-  })
-
-  it('voucher of a template that belongs to an unlinked bot cannot be issued', async () => {
-    const tenant = await newTenant(server)
-    const { id: botId } = await tenant.bot()
-    const botCalls = botCallsOf(tenant, botId)
-    const { id } = (await botCalls.create()).data
-    await botCalls.submit(id)
-    await tenant.operator(platform.approveTemplate, { templateId: id })
-    const input = { template_id: id, external_issue_id: 'x', recipient_user_id: 'user' }
-    expect((await tenant.runtime(vouchers.issue, input)).code).toBe('TEMPLATE_NOT_FOUND')
-    expect((await tenant.runtime(templates.submit, { templateId: id })).code).toBe('TEMPLATE_NOT_FOUND')
-  })
-
   it('unlinked bot can reuse the external id of a template only after its rejection', async () => {
     const tenant = await newTenant(server)
     const [one, other] = [await tenant.bot(), await tenant.bot()].map(({ id }) => botCallsOf(tenant, id))
@@ -96,25 +58,6 @@ describe('templates of a bot without an application', () => {
 })
 
 describe('templates of a linked bot', () => {
-  it('linked bot can create, list and submit templates of its application', async () => {
-    const tenant = await newTenant(server)
-    const { id: botId } = await tenant.linkedBot()
-    const botCalls = botCallsOf(tenant, botId)
-    const direct = await tenant.draft()
-    const { data } = await botCalls.create()
-    expect(data).toMatchObject({ applicationId: tenant.appId, botId, status: 'draft' })
-    expect((await botCalls.list()).sort()).toEqual([direct.id, data.id].sort())
-    expect((await botCalls.create({ external_template_id: direct.externalTemplateId })).details).toEqual({
-      template_id: direct.id,
-    })
-    expect((await botCalls.submit(direct.id)).data.status).toBe('reviewing')
-    expect((await tenant.runtime(templates.submit, { templateId: data.id })).data.status).toBe('reviewing')
-    expect(await botCalls.list({ status: 'draft' })).toEqual([])
-    expect(await botCalls.list({ external_template_id: data.externalTemplateId })).toEqual([data.id])
-    await tenant.operator(platform.approveTemplate, { templateId: data.id })
-    expect((await tenant.issue(data.id)).templateId).toBe(data.id)
-  })
-
   it('list of bot templates has pages and validates its query', async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.linkedBot()
@@ -126,49 +69,6 @@ describe('templates of a linked bot', () => {
 })
 
 describe('link adopts templates', () => {
-  it("link moves the bot's templates to the application, where they stay after unlinking", async () => {
-    const tenant = await newTenant(server)
-    const { appId } = tenant
-    const { id: botId } = await tenant.bot()
-    const botCalls = botCallsOf(tenant, botId)
-    const made: string[] = []
-    for (let have = 0; have < 4; have++) made.push((await botCalls.create()).data.id)
-    const [, reviewing, rejected, active] = made as [string, string, string, string]
-    for (const id of [reviewing, rejected, active]) await botCalls.submit(id)
-    await botCalls.reject(rejected)
-    await tenant.operator(platform.approveTemplate, { templateId: active })
-    await tenant.console(apps.linkBot, { appId, botId })
-    const adopted = (await tenant.runtime(templates.list, {})).data.items
-    expect(new Map(adopted.map((it) => [it.id, [it.applicationId, it.botId, it.status]]))).toEqual(
-      new Map(
-        ['draft', 'reviewing', 'rejected', 'active'].map((status, n) => [made[n] as string, [appId, botId, status]]),
-      ),
-    )
-    expect((await tenant.issue(active)).templateId).toBe(active)
-    await tenant.console(apps.unlinkBot, { appId, botId })
-    expect(await botCalls.list()).toEqual([])
-    expect((await tenant.issue(active)).templateId).toBe(active)
-  })
-
-  it('linking leaves a bot template at the bot if the application already uses its external id', async () => {
-    const tenant = await newTenant(server)
-    const { appId } = tenant
-    const { id: botId } = await tenant.bot()
-    const botCalls = botCallsOf(tenant, botId)
-    const held = await tenant.draft()
-    const { id: taken } = (await botCalls.create({ external_template_id: held.externalTemplateId })).data
-    const { id: free } = (await botCalls.create()).data
-    await tenant.console(apps.linkBot, { appId, botId })
-    expect((await botCalls.list()).sort()).toEqual([held.id, free].sort())
-    expect((await botCalls.submit(taken)).code).toBe('TEMPLATE_NOT_FOUND')
-    await tenant.console(apps.unlinkBot, { appId, botId })
-    expect(await botCalls.list()).toEqual([taken])
-    await tenant.runtime(templates.submit, { templateId: held.id })
-    await botCalls.reject(held.id)
-    await tenant.console(apps.linkBot, { appId, botId })
-    expect((await botCalls.list()).sort()).toEqual([held.id, free, taken].sort())
-  })
-
   it('linking moves a rejected bot template even if the application already uses its external id', async () => {
     const tenant = await newTenant(server)
     const { appId } = tenant
@@ -197,36 +97,6 @@ describe('link adopts templates', () => {
 })
 
 describe('checks of bot template calls', () => {
-  const calls = [
-    ['templates', 'vouchers:read'],
-    ['createTemplate', 'vouchers:templates:write'],
-    ['submitTemplate', 'vouchers:templates:write'],
-  ] as const
-  const input = async (tenant: Tenant, name: (typeof calls)[number][0], botId: string) => {
-    if (name === 'templates') return { botId }
-    return name === 'createTemplate' ? { botId, ...templateBody() } : { botId, templateId: (await tenant.draft()).id }
-  }
-
-  it.each(calls)('bot template call %s requires an approved and enabled bot with the scope %s', async (name, scope) => {
-    const tenant = await newTenant(server)
-    const call = async (botId: string) =>
-      tenant.console(bots[name], (await input(tenant, name, botId)) as { botId: string } & never)
-    const scopes: BotScope[] = [scope]
-    const { id: pending } = await tenant.appliedBot({ scopes })
-    expect(await call(pending)).toMatchObject({ status: 409, code: 'BOT_NOT_APPROVED' })
-    const bot = await tenant.linkedBot(scopes)
-    await tenant.operator(platform.disableBot, { botId: bot.id })
-    expect(await call(bot.id)).toMatchObject({ status: 403, code: 'BOT_DISABLED' })
-    await tenant.operator(platform.enableBot, { botId: bot.id })
-    expect((await call(bot.id)).envelope.success).toBe(true)
-    const lacking = await tenant.linkedBot(botScopes.filter((it) => it !== scope))
-    expect(await call(lacking.id)).toMatchObject({
-      status: 403,
-      code: 'INSUFFICIENT_SCOPE',
-      details: { required_scope: scope },
-    })
-  })
-
   it('bot template submitted under auto-approval is reviewing, and active at the next read', async () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)

@@ -88,36 +88,6 @@ describe('webhook settings', () => {
     expect([reset.allowed_ips, reset.allowed_updates.length]).toEqual([[], 5])
   })
 
-  it('bot can set its webhook with its bot token', async () => {
-    const { bot, info } = await botOf()
-    const set = await bot.call(contract.webhook.setByBot, { url: URL_OF, secret_token: SECRET })
-    expect([set.status, set.data.url, 'one_time_secret_token' in set.data]).toEqual([
-      200,
-      'https://hooks.example.com:8443/…',
-      false,
-    ])
-    expect((await info()).url).toBe(URL_OF)
-  })
-
-  it.each([
-    ['http://hooks.example.com/', 'scheme'],
-    ['https://localhost/', 'local_name'],
-    ['https://printer.local./', 'local_name'],
-    ['https://127.0.0.1/', 'forbidden_address'],
-    ['https://[::ffff:10.0.0.1]/', 'forbidden_address'],
-    ['https://hooks.example.com:25/', 'port'],
-    ['https://user:pass@hooks.example.com/', 'userinfo'],
-    ['https://hooks.example.com/#x', 'fragment'],
-    [`https://hooks.example.com/${'x'.repeat(2048)}`, 'too_long'],
-  ])('webhook URL %s is refused as %s before any DNS lookup', async (url, reason) => {
-    const { set, bot } = await botOf()
-    lookups.length = 0
-    for (const refused of [await set({ url }), await bot.call(contract.webhook.setByBot, { url })]) {
-      expect([refused.status, refused.code, refused.details]).toEqual([400, 'WEBHOOK_URL_REFUSED', { reason }])
-    }
-    expect(lookups).toEqual([])
-  })
-
   it('webhook set checks the form before the bot, and the bot before the DNS lookup', async () => {
     const { tenant } = await botOf()
     const stranger = await botOf()
@@ -162,18 +132,6 @@ describe('webhook settings', () => {
     expect((await set({ url: 'https://1.1.1.1/' })).details).toEqual(excluded)
   })
 
-  it('webhook set is refused during a poll, and a poll while a webhook is set', async () => {
-    const { bot, set, remove } = await botOf()
-    const poll = server.deps.polls.open(bot.id)
-    expect((await set()).code).toBe('POLLING_ACTIVE')
-    expect((await bot.call(contract.webhook.setByBot, { url: URL_OF })).code).toBe('POLLING_ACTIVE')
-    poll.end()
-    expect((await set()).status).toBe(200)
-    expect((await bot.call(contract.bots.updates, {})).code).toBe('WEBHOOK_ACTIVE')
-    await remove()
-    expect((await bot.call(contract.bots.updates, {})).status).toBe(200)
-  })
-
   it('webhook set writes nothing if the bot is disabled or revoked during the DNS lookup', async () => {
     const { tenant, bot } = await botOf()
     const setAsLookUpEndsAfter = async (change: () => Promise<unknown>) => {
@@ -200,77 +158,6 @@ describe('webhook settings', () => {
     during = () => server.deps.polls.open(bot.id)
     expect((await set()).code).toBe('POLLING_ACTIVE')
     during = () => {}
-  })
-})
-
-describe('updates pending when a webhook changes', () => {
-  it('webhook set creates one delivery per pending update; a repeated set creates none', async () => {
-    const { set, ping, deliveries } = await botOf()
-    const ids = [await ping(), await ping()]
-    expect(await deliveries()).toEqual([])
-    expect((await set({ secret_token: SECRET })).data.pending_update_count).toBe(2)
-    const made = await deliveries()
-    expect(made.map((it) => it.update_id).sort()).toEqual(ids)
-    expect(made[0]).toEqual({
-      id: expect.stringMatching(/^dlv_/),
-      bot_id: expect.stringMatching(/^bot_/),
-      update_id: expect.any(Number),
-      update_type: 'ping',
-      status: 'pending',
-      cancel_reason: null,
-      attempt_count: 0,
-      manual_attempt_count: 0,
-      created_at: new Date(START_MS).toISOString(),
-      last_attempt_at: null,
-      next_attempt_at: new Date(START_MS).toISOString(),
-      delivered_at: null,
-      last_status_code: null,
-      last_error: null,
-      last_duration_ms: null,
-      attempts: [],
-    })
-    await set({ secret_token: SECRET })
-    expect(await deliveries()).toEqual(made)
-  })
-
-  it('drop_pending_updates of webhook set and delete cancels and counts pending deliveries', async () => {
-    const { set, ping, remove, deliveries, bot } = await botOf()
-    await ping()
-    expect((await set({ drop_pending_updates: true })).data).toMatchObject({
-      dropped_updates: 1,
-      pending_update_count: 0,
-    })
-    expect(await deliveries()).toEqual([])
-    const second = await ping()
-    expect((await remove({ drop_pending_updates: true })).data).toMatchObject({
-      delivery_mode: 'polling',
-      url: null,
-      has_secret_token: false,
-      dropped_updates: 1,
-      pending_update_count: 0,
-    })
-    expect((await deliveries()).map((it) => [it.update_id, it.status, it.cancel_reason])).toEqual([
-      [second, 'cancelled', 'dropped'],
-    ])
-    expect((await bot.call(contract.bots.updates, {})).data.items).toEqual([])
-  })
-
-  it('pending updates can be polled after a webhook delete, which is idempotent', async () => {
-    const { tenant, set, ping, remove, bot, deliveries } = await botOf()
-    await set()
-    const updateId = await ping()
-    const first = await remove()
-    expect((await remove()).data).toEqual(first.data)
-    expect(first.data.pending_update_count).toBe(1)
-    expect((await bot.call(contract.bots.updates, {})).data.items.map((it) => it.update_id)).toEqual([updateId])
-    expect((await deliveries())[0]).toMatchObject({ status: 'cancelled', cancel_reason: 'webhook_deleted' })
-    const conflict = await server.send({
-      method: 'DELETE',
-      path: `/api/v1/bots/my/${bot.id}/webhook?drop_pending_updates=true`,
-      headers: { authorization: `Bearer ${tenant.jwt}`, 'content-type': 'application/json' },
-      body: '{"drop_pending_updates":false}',
-    })
-    expect([conflict.status, conflict.code]).toEqual([400, 'VALIDATION_FAILED'])
   })
 })
 
@@ -363,19 +250,5 @@ describe('stored webhook secrets', () => {
     const text = JSON.stringify(rows)
     for (const secret of ['secret-path', SECRET, 'second-secret']) expect(text).not.toContain(secret)
     expect(text).toContain(`http://127.0.0.1:${receiver.port}`)
-  })
-
-  it('webhook set with an unchanged URL keeps the last error date and the IP address', async () => {
-    const scene = await DeliveryScene.open()
-    const receiver = await scene.receiver()
-    receiver.respond = () => 500
-    await scene.set(receiver)
-    await scene.untilStatus(await scene.ping(), 'failed')
-    const before = (await scene.info()).data
-    await scene.set(receiver)
-    expect((await scene.info()).data).toEqual(before)
-    expect(before.last_error_message).toBe('The endpoint responded with 500 instead of 2xx.')
-    await scene.set({ url: `${receiver.url}/other` })
-    expect((await scene.info()).data).toMatchObject({ last_error_date: null, ip_address: null, failed_count: 1 })
   })
 })

@@ -56,19 +56,6 @@ describe('order of deliveries', () => {
     await until(() => held.waiting.has(4))
   })
 
-  it('failed delivery does not block later updates of its chat', async () => {
-    const scene = await DeliveryScene.open()
-    const receiver = await scene.receiver()
-    receiver.respond = (call) => (textOf(call) === 'bad' ? 500 : 200)
-    await scene.set(receiver, { allowed_updates: ['message'] })
-    const chat = await newChat(scene.tenant, scene.bot)
-    for (const text of ['bad', 'good', 'better']) await say(scene.tenant, chat, text)
-    await scene.untilStatus(3, 'delivered')
-    expect((await scene.delivery(2)).status).toBe('delivered')
-    expect((await scene.delivery(1)).status).toBe('failed')
-    expect(receiver.calls.map(textOf)).toEqual(['bad', 'good', 'better'])
-  })
-
   it('max_connections limits the concurrent deliveries of a bot, lowest update ids first', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
@@ -85,28 +72,6 @@ describe('order of deliveries', () => {
     }
     await scene.untilStatus(12, 'delivered')
     expect(receiver.held.most).toBe(3)
-  })
-
-  it('webhook that fails gets one delivery at a time until one succeeds', async () => {
-    const scene = await DeliveryScene.open({ started: false })
-    const receiver = await scene.receiver()
-    const held = heldResponses()
-    receiver.respond = held.respond
-    await scene.set(receiver, { max_connections: 4 })
-    for (let n = 0; n < 12; n++) await scene.ping()
-    await scene.startWorker()
-    await until(() => held.waiting.size === 4)
-    for (const updateId of [1, 2, 3, 4]) held.release(updateId, 500)
-    for (const updateId of [5, 6]) {
-      await until(() => held.waiting.has(updateId))
-      await until(async () => (await scene.deliveries({ status: 'delivering' })).length === 1)
-      expect(held.updateIds()).toEqual([updateId])
-      held.release(updateId, 500)
-    }
-    await until(() => held.waiting.has(7))
-    held.release(7)
-    await until(() => held.waiting.size === 4)
-    expect(held.updateIds()).toEqual([8, 9, 10, 11])
   })
 
   it('chat with a long backlog leaves connections to other chats, and every chat keeps its order', async () => {
@@ -166,31 +131,6 @@ describe('deliveries of several bots', () => {
 })
 
 describe('webhook deleted or replaced during an attempt', () => {
-  it('delivery gets the status delivered if its running attempt succeeds after a webhook delete', async () => {
-    const scene = await DeliveryScene.open()
-    const receiver = await scene.receiver()
-    const held = heldResponses()
-    receiver.respond = held.respond
-    await scene.set(receiver)
-    const [arriving, failing] = [await scene.ping(), await scene.ping()]
-    await until(() => held.waiting.size === 2)
-    const removed = await scene.tenant.console(contract.webhook.delete, { botId: scene.bot.id })
-    expect(removed.data).toMatchObject({ delivery_mode: 'polling', url: null, pending_update_count: 2 })
-    expect(await scene.delivery(arriving)).toMatchObject({ status: 'cancelled', cancel_reason: 'webhook_deleted' })
-    held.release(arriving, 200)
-    held.release(failing, 500)
-    expect(await scene.untilStatus(arriving, 'delivered')).toMatchObject({ cancel_reason: null, attempt_count: 1 })
-    await until(async () => (await scene.delivery(failing)).attempts.length === 1)
-    expect(await scene.delivery(failing)).toMatchObject({
-      status: 'cancelled',
-      cancel_reason: 'webhook_deleted',
-      attempt_count: 1,
-      next_attempt_at: null,
-    })
-    const polled = await scene.bot.call(contract.bots.updates, {})
-    expect(polled.data.items.map((it) => it.update_id)).toEqual([failing])
-  })
-
   it('webhook delete during the manual retry of a dead letter leaves it a dead letter', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
@@ -254,21 +194,6 @@ describe('webhook deleted or replaced during an attempt', () => {
     after.respond = held.respond
     for (let n = 0; n < 3; n++) await scene.ping()
     await until(() => held.waiting.size === 3)
-  })
-
-  it('webhook set after a delete restarts the cancelled deliveries under their ids', async () => {
-    const scene = await DeliveryScene.open()
-    const receiver = await scene.receiver()
-    receiver.respond = () => 500
-    await scene.set(receiver)
-    const updateId = await scene.ping()
-    const { id } = await scene.untilStatus(updateId, 'failed')
-    await scene.tenant.console(contract.webhook.delete, { botId: scene.bot.id })
-    receiver.respond = () => 200
-    expect((await scene.set(receiver)).data.pending_update_count).toBe(1)
-    const delivered = await scene.untilStatus(updateId, 'delivered')
-    expect(delivered).toMatchObject({ id, attempt_count: 1, cancel_reason: null })
-    expect(delivered.attempts.map((it) => it.status_code)).toEqual([500, 200])
   })
 })
 

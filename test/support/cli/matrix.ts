@@ -1,4 +1,6 @@
-import { secrets } from './cli.js'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { secrets, temporaryDir } from './cli.js'
 import { issuedVoucher, leafCalls, pageOf, redemption, template, templateFile, verification } from './samples.js'
 
 /** Situations that matrix.test.ts runs each command in: server responses, a closed pipe, no arguments. */
@@ -191,6 +193,19 @@ export const matrix: Readonly<Record<string, MatrixRow>> = {
     ]),
   ),
   ...others,
+}
+
+/** The environment in which every row has its credentials. */
+export const rowEnvironment = { ...secrets, VOUCHERCTL_WEBHOOK_SECRET: files['secret.txt'] }
+
+/** A new working folder with the files of a row. */
+export function homeOf({ files = {} }: MatrixRow): string {
+  const home = temporaryDir()
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(home, name)), { recursive: true, mode: 0o700 })
+    writeFileSync(join(home, name), content, { mode: 0o600 })
+  }
+  return home
 }
 
 export const howToAdd =

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { createHttpTransport } from '../../../src/client/http.js'
 import { withSecure } from '../../../src/client/secure.js'
 import type { Transport } from '../../../src/client/transport.js'
@@ -8,7 +7,6 @@ import { type ConformOptions, conform } from '../../../src/conform/start.js'
 import type { Exchange } from '../../../src/conform/wire.js'
 import type { UpdateType } from '../../../src/contract/updates.js'
 
-import { makeToken } from '../../../src/domain/tokens.js'
 import type { SeedTemplate } from '../../../src/server/seed/schema.js'
 import { startServer } from '../../../src/testing/index.js'
 import { defaultSeed } from '../../../src/testing/seed.js'
@@ -50,15 +48,6 @@ const inReview = (template: SeedTemplate): SeedTemplate => ({
 })
 
 type SeededOptions = Omit<StartOptions, 'seed'> & { readonly seed?: Seed }
-
-/** The default records with other ids and tokens. */
-export const otherSeed: Seed = JSON.parse(
-  JSON.stringify(defaultSeed)
-    .replaceAll(/(app|tok|bot)_shop/g, '$1_store')
-    .replaceAll('tpl_coffee', 'tpl_tea')
-    .replaceAll('sop_TokenOfTheShopInTests00000000041iuWD', makeToken('sop_', randomBytes))
-    .replaceAll('sbot_TokenOfTheBotInTests00000000001WcpfD', makeToken('sbot_', randomBytes)),
-)
 
 export async function startReference({ seed = defaultSeed, ...options }: SeededOptions = {}): Promise<Reference> {
   const bots = (seed.bots ?? []).map((it) => ({ ...it, allowed_updates: [] as UpdateType[] }))
