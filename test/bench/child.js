@@ -10,16 +10,17 @@ delete environment.NODE_OPTIONS
 /** Starts a Node process that responds to each IPC message with one IPC message. */
 export function startChild(file, args = [], { stderr = 'inherit' } = {}) {
   const child = fork(file, args, { env: environment, stdio: ['ignore', 'inherit', stderr, 'ipc'] })
+  // Listen from the start: a child may end before anyone waits for its message.
+  const gone = once(child, 'exit').then(([code]) => {
+    throw new Error(`${file} ended with ${code}`)
+  })
+  gone.catch(() => {})
   const nextMessage = async () => {
     const ended = new AbortController()
-    const gone = once(child, 'exit', { signal: ended.signal }).then(([code]) => {
-      throw new Error(`${file} ended with ${code}`)
-    })
     try {
       const [message] = await Promise.race([once(child, 'message', { signal: ended.signal }), gone])
       return message
     } finally {
-      gone.catch(() => {})
       ended.abort()
     }
   }

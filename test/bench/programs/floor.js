@@ -2,7 +2,7 @@
 import { createCipheriv, createDecipheriv, randomBytes, randomFillSync } from 'node:crypto'
 import { createServer } from 'node:http'
 import { Compile } from 'typebox/compile'
-import * as contract from '../../../src/contract/vouchers.js'
+import { vouchers as contract } from '../../../src/contract/vouchers.js'
 import { loadServerKey, makeServerPrivateKey } from '../../../src/secure/server/key.js'
 import { createServerSession, describeServer } from '../../../src/secure/server/session.js'
 import { MEDIA_TYPE, paths } from '../../../src/secure/suite.js'
