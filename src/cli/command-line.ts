@@ -1,5 +1,4 @@
-import { Command, CommanderError, type ErrorOptions, Option } from 'commander'
-import { closest } from '../contract/values/closest.js'
+import { Command, CommanderError, Option } from 'commander'
 import { aliasesOf, isGroup, type Leaf, loadNode, type Node } from './command/leaf.js'
 import { type Failure, usage } from './failure.js'
 import type { Flags } from './flags/flags.js'
@@ -30,7 +29,7 @@ export class CommandLine {
   awaiting: string | undefined
 
   /** Commander's object for the group or command whose words it is parsing. */
-  #current = newCommand('voucherctl')
+  #current = newProgram()
   readonly #enter = new Map<Command, () => void | Promise<void>>()
   /** The first flag whose required value is missing. */
   #incomplete: string | undefined
@@ -58,13 +57,13 @@ export class CommandLine {
   async read(words: readonly string[]): Promise<void> {
     const program = this.#current
     this.#prepare(program)
-    this.#addEntries(program)
-    this.#addName(program, { name: 'help' }, () => this.#enterHelp())
-    this.#addName(program, { name: 'version' }, () => {
-      this.given.set('version', [''])
-      this.#current.action(() => {})
+    this.#addEntries()
+    this.#addName('help', () => this.#enterHelp())
+    this.#addName('version', () => void this.given.set('version', ['']))
+    this.#addName('logs', async () => {
+      this.path = ['server']
+      this.#enterNode((await import('./commands/server/logs.js')).logs)
     })
-    for (const [name, path] of Object.entries(shortcuts)) this.#addName(program, { name }, () => this.#enterPath(path))
     try {
       await program.parseAsync([...words], { from: 'user' })
     } catch (error) {
@@ -97,48 +96,31 @@ export class CommandLine {
   /** Prepares a level of the tree: it parses the words up to the next name, so a flag belongs to the name before it. */
   #prepare(command: Command): void {
     this.#current = command
-    this.#addFlags(command, globalFlags)
-    command.enablePositionalOptions().hook('preSubcommand', (_parent, child) => {
+    this.#addFlags(globalFlags)
+    command.hook('preSubcommand', (_parent, child) => {
       this.#early ??= [...this.given.keys()].find((name) => !Object.hasOwn(globalFlags, name))
       this.#prepare(child)
       return this.#enter.get(child)?.()
     })
   }
 
-  #addName(
-    parent: Command,
-    { name, aliases = [] }: { readonly name: string; readonly aliases?: readonly string[] },
-    enter: () => void | Promise<void>,
-  ): void {
-    const command = newCommand(name).aliases([...aliases])
-    parent.addCommand(command)
-    this.#enter.set(command, enter)
+  #addName(name: string, enter: () => void | Promise<void>, aliases: readonly string[] = []): void {
+    this.#enter.set(this.#current.command(name).aliases(aliases).helpCommand(false), enter)
   }
 
-  #addEntries(parent: Command): void {
+  #addEntries(): void {
     for (const { name, alias, load } of entries) {
-      const aliases = alias === undefined ? [] : [alias]
-      this.#addName(parent, { name, aliases }, async () => this.#enterNode(await load()))
+      this.#addName(name, async () => this.#enterNode(await load()), alias === undefined ? [] : [alias])
     }
-  }
-
-  /** Enters a command of a group by a name on the first level. */
-  async #enterPath([group, name]: readonly [group: string, name: string]): Promise<void> {
-    const node = await entries.find((it) => it.name === group)?.load()
-    const child = node !== undefined && isGroup(node) ? node.commands.find((it) => it.name === name) : undefined
-    if (child === undefined) throw new Error(`no command ${group} ${name}`)
-    this.path = [group]
-    this.#enterNode(await loadNode(child))
   }
 
   #enterHelp(): void {
     this.asksHelp = true
     this.given.set('help', [''])
-    this.#addEntries(this.#current)
+    this.#addEntries()
     for (const name of Object.keys(topics) as Topic[]) {
-      this.#addName(this.#current, { name }, () => {
+      this.#addName(name, () => {
         this.topic = name
-        this.#current.action(() => {})
       })
     }
   }
@@ -150,28 +132,30 @@ export class CommandLine {
     if (isGroup(node)) {
       for (const child of node.commands) {
         const aliases = aliasesOf(child, node.commands)
-        this.#addName(command, { name: child.name, aliases }, async () => this.#enterNode(await loadNode(child)))
+        this.#addName(child.name, async () => this.#enterNode(await loadNode(child)), aliases)
       }
     }
     this.leaf = isGroup(node) ? node.own : node
     if (this.leaf === undefined) return
     const { flags = {}, positional, second } = this.leaf
-    this.#addFlags(command, flags)
+    this.#addFlags(flags)
     if (positional !== undefined) command.argument(`[${positional.name}${positional.several ? '...' : ''}]`)
     if (second !== undefined) command.argument(`[${second.name}]`)
     command.action(() => {})
   }
 
-  #addFlags(command: Command, flags: Flags): void {
+  #addFlags(flags: Flags): void {
     for (const [name, { letter, value, bare }] of Object.entries(flags)) {
       // The value is optional for commander, so that no word with a dash is taken (DECISIONS.md#values-of-flags).
       const long = value === undefined ? `--${name}` : `--${name} [value]`
-      command.addOption(new Option(letter === undefined ? long : `-${letter}, ${long}`))
-      command.on(`option:${name}`, (text: string | null | undefined) => {
-        this.awaiting = value !== undefined && typeof text !== 'string' ? name : undefined
+      const option = new Option(letter === undefined ? long : `-${letter}, ${long}`)
+      if (value !== undefined) option.preset(NO_VALUE)
+      option.argParser<unknown>((text: unknown) => {
+        this.awaiting = text === NO_VALUE ? name : undefined
         if (bare === undefined) this.#incomplete ??= this.awaiting
-        this.given.set(name, [...(this.given.get(name) ?? []), text ?? bare ?? ''])
+        this.given.set(name, [...(this.given.get(name) ?? []), typeof text === 'string' ? text : (bare ?? '')])
       })
+      this.#current.addOption(option)
     }
   }
 
@@ -181,30 +165,21 @@ export class CommandLine {
       const misplaced = await this.#misplaced(word.split('=')[0] ?? '', rest)
       if (misplaced !== undefined) return misplaced
     }
-    const fault = message.replace(/^error: /, '')
+    // Commander writes its suggestion in parentheses on a second line.
+    const [fault = '', similar] = message.replace('error: ', '').split('\n')
     const text = `${fault.charAt(0).toUpperCase()}${fault.slice(1)}`.replace(/\.?$/, '.')
-    return usage(text, this.#similar(code, fault) ?? (await this.#hint(code, word)))
+    const hint = (await this.#hint(code, word)) ?? similar?.slice(1, -1)
+    return usage(text, hint ?? `See \`${this.#name} --help\`.`)
   }
 
-  /** Suggests the command or flag that commander's message may misspell. */
-  #similar(code: string, fault: string): string | undefined {
-    const { commands, options } = this.#current
-    const known = {
-      'commander.unknownCommand': commands.map((it) => it.name()),
-      'commander.unknownOption': options.map((it) => it.long ?? ''),
-    }[code]
-    const near = closest(/'([^'=]*)/.exec(fault)?.[1] ?? '', known ?? [])
-    return near === undefined ? undefined : `Did you mean ${near}?`
-  }
-
-  async #hint(code: string, word: string): Promise<string> {
-    const see = `See \`${this.#name} --help\`.`
-    if (this.path.length > 0) return see
+  /** Suggests for a word at the start of the line what commander cannot: commands of that name in any group. */
+  async #hint(code: string, word: string): Promise<string | undefined> {
+    if (this.path.length > 0) return undefined
     if (word === '-V') return 'Did you mean --version?'
-    if (code !== 'commander.unknownCommand' || this.shows === 'help') return see
+    if (code !== 'commander.unknownCommand' || this.shows === 'help') return undefined
     const { commandsNamed } = await import('./command/help.js')
     const found = (await commandsNamed(entries, word)).map((it) => `\`voucherctl ${it}\``)
-    return found.length === 0 ? see : `Did you mean ${found.join(' or ')}?`
+    return found.length === 0 ? undefined : `Did you mean ${found.join(' or ')}?`
   }
 
   #unfinished(): Failure {
@@ -233,9 +208,6 @@ export class CommandLine {
   }
 }
 
-/** Names on the first level for commands of a group. */
-const shortcuts: Readonly<Record<string, readonly [group: string, name: string]>> = { logs: ['server', 'logs'] }
-
 /** Code of commander's error if a command name is missing at the end of the line. */
 const MISSING_NAME = 'commander.help'
 
@@ -246,18 +218,23 @@ export async function lineOf(words: readonly string[]): Promise<CommandLine> {
   return line
 }
 
-/** A command that throws commander's errors instead of printing them; the build omits commander's help. */
-class Name extends Command {
-  override help(): never {
-    throw new CommanderError(1, MISSING_NAME, '')
-  }
+/** Commands inherit these settings: commander throws its errors, prints nothing, and parses the flags of each level. */
+const newProgram = () =>
+  new Command('voucherctl')
+    .exitOverride()
+    // Without the two getters, commander would open stderr, which takes 2 ms.
+    .configureOutput({ outputError() {}, writeErr() {}, getErrHelpWidth: () => 80, getErrHasColors: () => false })
+    // Without their aliases, which commander would suggest too.
+    .configureHelp({
+      formatHelp: () => '',
+      visibleCommands: ({ commands }) => commands.map((it) => new Command(it.name())),
+    })
+    .helpOption(false)
+    .helpCommand(false)
+    .enablePositionalOptions()
 
-  override error(message: string, { code = '' }: ErrorOptions = {}): never {
-    throw new CommanderError(1, code, message)
-  }
-}
-
-const newCommand = (name: string) => new Name(name).showSuggestionAfterError(false).helpOption(false).helpCommand(false)
+/** What commander passes for a flag without its value; no text that a user types equals it. */
+const NO_VALUE = Symbol('no value')
 
 const nameOf = (path: readonly string[]) => ['voucherctl', ...path].join(' ')
 

@@ -38,7 +38,18 @@ test('commands --json lists every command with every flag, argument and example'
 test('commands --json gives every command and every flag the same members', async () => {
   const { items } = await listing()
   const members = ['arguments', 'changes', 'command', 'examples', 'flags', 'idempotent', 'notes', 'summary']
-  const flag = ['choices', 'flag', 'letter', 'repeatable', 'required', 'summary', 'unless', 'value']
+  const flag = [
+    'choices',
+    'conflicts',
+    'flag',
+    'letter',
+    'needs',
+    'repeatable',
+    'required',
+    'summary',
+    'unless',
+    'value',
+  ]
   for (const item of items) {
     expect(Object.keys(item).sort()).toEqual(members)
     for (const it of item.flags) expect(Object.keys(it).sort()).toEqual(flag)

@@ -1,18 +1,10 @@
-import type { Flag, Flags } from '../flags/flags.js'
+import { conflictsOf, type Flag, type Flags, inWords } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
+import type { Host } from '../host/host.js'
 import type { Output } from '../output/output.js'
 import { wrap, wrapWords } from '../output/wrap.js'
 import type { Topic } from '../topics.js'
-import {
-  type Entry,
-  type Example,
-  type Group,
-  isGroup,
-  type Leaf,
-  loadNode,
-  type Node,
-  type Positional,
-} from './leaf.js'
+import { type Entry, type Group, isGroup, type Leaf, loadNode, type Node } from './leaf.js'
 
 const WIDTH = 80
 
@@ -39,115 +31,121 @@ interface Subject {
 
 /** Shows the help of the program, a topic, a group or a command. */
 export async function showHelp(
-  { code, topic, node, path }: Subject,
+  subject: Subject,
   entries: readonly Entry[],
   topics: Readonly<Record<Topic, string>>,
   output: Output,
 ): Promise<void> {
-  const isForPeople = output.options.format === 'table'
+  const { text, data } = await pageOf(subject, entries, topics, output.host)
+  return output.options.format === 'table' ? output.say(text) : output.print(data)
+}
+
+async function pageOf(
+  { code, topic, node, path }: Subject,
+  entries: readonly Entry[],
+  topics: Readonly<Record<Topic, string>>,
+  host: Host,
+): Promise<{ readonly text: string; readonly data: unknown }> {
   if (code !== undefined) {
     const { explanationOf, explanationText } = await import('../explanations.js')
-    const found = explanationOf(code, output.host.env)
-    if (found !== undefined) return isForPeople ? output.say(explanationText(found)) : output.print(found)
+    const found = explanationOf(code, host.env)
+    if (found !== undefined) return { text: explanationText(found), data: found }
   }
-  if (topic === 'flags') {
-    return isForPeople ? output.say(flagLines(globalFlags).join('\n')) : output.print(describeFlags(globalFlags))
+  if (topic === 'flags') return { text: lines(...flagLines(globalFlags)), data: describeFlags(globalFlags) }
+  if (topic !== undefined) return (await import('../topics.js')).topicTexts[topic](host)
+  if (node === undefined) {
+    const groups = entries.map(({ name, alias, summary }) => ({ name, alias: alias ?? null, summary }))
+    return { text: helpOfProgram(entries, topics), data: { flags: describeFlags(globalFlags), groups } }
   }
-  if (topic !== undefined) {
-    const { text, data } = (await import('../topics.js')).topicTexts[topic](output.host)
-    return isForPeople ? output.say(text) : output.print(data)
-  }
-  if (isForPeople) return output.say(node === undefined ? helpOfProgram(entries, topics) : await helpOfNode(node, path))
-  if (node !== undefined) {
-    return output.print((await leavesOf(node)).map(([names, leaf]) => describeLeaf(leaf, [...path, ...names])))
-  }
-  return output.print({
-    flags: describeFlags(globalFlags),
-    groups: entries.map(({ name, alias, summary }) => ({ name, alias: alias ?? null, summary })),
-  })
+  const described = (await leavesOf(node, path)).map(([names, leaf]) => describeLeaf(leaf, names))
+  return { text: helpOfNode(node, path, described), data: described }
 }
 
 function helpOfProgram(entries: readonly Entry[], topics: Readonly<Record<string, string>>): string {
-  const sections = [...new Set(entries.map((it) => it.section))]
   const width = Math.max(...entries.map((it) => it.name.length))
+  const flags = Object.entries<Flag<unknown>>(globalFlags)
   return lines(
     'Issue, verify, redeem and reverse vouchers, with a server to develop against.',
     'Usage: voucherctl <group> <command> [flags]; each explains itself with --help.',
-    ...sections.flatMap((section) => [
-      '',
-      `${section}:`,
-      ...rows(
-        entries.filter((it) => it.section === section).map((it) => [it.name, it.summary]),
-        width,
-      ),
-    ]),
-    '',
-    'Flags of every command, explained by `voucherctl help flags`:',
-    ...globalFlagNames(),
-    '',
-    'Topics, with `voucherctl help TOPIC`:',
-    ...wrap(Object.keys(topics).join(' '), WIDTH - 2).map((it) => `  ${it}`),
+    ...[...new Set(entries.map((it) => it.section))].flatMap((title) => {
+      const shown = entries.filter((it) => it.section === title)
+      return section(
+        title,
+        rows(
+          shown.map((it) => [it.name, it.summary]),
+          width,
+        ),
+      )
+    }),
+    ...section(
+      'Flags of every command, explained by `voucherctl help flags`',
+      indented(flags.map(([flag, { letter }]) => `--${flag}${letter === undefined ? '' : `/-${letter}`}`)),
+    ),
+    ...section('Topics, with `voucherctl help TOPIC`', indented(Object.keys(topics))),
   )
 }
 
-async function helpOfNode(node: Node, path: readonly string[]): Promise<string> {
-  if (!isGroup(node)) return helpOfLeaf(node, path)
-  if (node.own === undefined) return helpOfGroup(node, path)
-  const beneath = (await leavesOf(node)).filter(([names]) => names.length > 0)
-  const rest = beneath.map(([names, leaf]) => [[...path, ...names].join(' '), leaf.summary] as const)
-  return lines(helpOfLeaf(node.own, path), '', 'Beneath it:', ...rows(rest))
+const indented = (words: readonly string[]) => wrap(words.join(' '), WIDTH - 2).map((it) => `  ${it}`)
+
+function helpOfNode(node: Node, path: readonly string[], described: readonly LeafDescription[]): string {
+  const [first, ...beneath] = described
+  const own = isGroup(node) ? node.own : node
+  if (own === undefined || first === undefined) return helpOfGroup(node as Group, path, described)
+  const page = helpOfLeaf(own, first)
+  if (beneath.length === 0) return page
+  return lines(page, '', 'Beneath it:', ...rows(beneath.map((it) => [nameOf(it), it.summary])))
 }
 
-async function helpOfGroup(group: Group, path: readonly string[]): Promise<string> {
-  const leaves = await leavesOf(group)
-  return lines(
+const helpOfGroup = (group: Group, path: readonly string[], described: readonly LeafDescription[]): string =>
+  lines(
     `${group.summary}.`,
     '',
     `Usage: voucherctl ${path.join(' ')} <command> [flags]`,
     ...(group.alias === undefined ? [] : [`Alias: ${group.alias}`]),
     '',
     'Commands:',
-    ...rows(
-      leaves.map(([names, leaf]) => [[...names, operandOf(leaf)].filter((it) => it !== '').join(' '), leaf.summary]),
-    ),
+    ...rows(described.map((it) => [synopsis(it, path.length), it.summary])),
     '',
     'Examples:',
-    ...exampleLines(leaves.flatMap(([, leaf]) => leaf.examples.slice(0, 1)).slice(0, GROUP_EXAMPLES)),
+    ...exampleLines(described.flatMap((it) => it.examples.slice(0, 1)).slice(0, GROUP_EXAMPLES)),
     '',
     `\`voucherctl ${path.join(' ')} <command> --help\` shows flags and examples.`,
   )
-}
 
-function helpOfLeaf(leaf: Leaf, path: readonly string[]): string {
-  const name = `voucherctl ${path.join(' ')}`
-  const needed = Object.entries(leaf.flags ?? {}).filter(([, flag]) => isRequired(flag))
-  const usage = [name, operandOf(leaf), ...needed.map(([flag, { value }]) => `--${flag} ${value}`), '[flags]']
-  const flags = leaf.flags ?? {}
-  const operands = operandsOf(leaf)
+function helpOfLeaf({ flags = {}, table, notes = [] }: Leaf, described: LeafDescription): string {
+  const { summary, examples, arguments: operands } = described
+  const needed = Object.entries(flags).filter(([, flag]) => isRequired(flag))
+  const usage = [
+    'voucherctl',
+    synopsis(described),
+    ...needed.map(([flag, { value }]) => `--${flag} ${value}`),
+    '[flags]',
+  ]
   return lines(
-    `${leaf.summary}.`,
+    `${summary}.`,
     '',
-    ...wrap(`Usage: ${usage.filter((it) => it !== '').join(' ')}`, WIDTH, '  '),
+    ...wrap(`Usage: ${usage.join(' ')}`, WIDTH, '  '),
     '',
-    leaf.examples.length > 1 ? 'Examples:' : 'Example:',
-    ...exampleLines(leaf.examples),
-    ...(operands.length === 0
-      ? []
-      : ['', operands.length > 1 ? 'Arguments:' : 'Argument:', ...rows(operands.map((it) => [it.name, it.summary]))]),
-    ...(Object.keys(flags).length === 0 ? [] : ['', 'Flags:', ...flagLines(flags)]),
-    ...(leaf.table === undefined ? [] : ['', `${leaf.table.title}:`, ...rows(leaf.table.rows)]),
-    ...(leaf.notes ?? []).flatMap((note) => ['', ...wrap(note, WIDTH)]),
+    examples.length > 1 ? 'Examples:' : 'Example:',
+    ...exampleLines(examples),
+    ...section(operands.length > 1 ? 'Arguments' : 'Argument', rows(operands.map((it) => [it.name, it.summary]))),
+    ...section('Flags', flagLines(flags)),
+    ...(table === undefined ? [] : section(table.title, rows(table.rows))),
+    ...notes.flatMap((note) => ['', ...wrap(note, WIDTH)]),
     '',
     '`voucherctl help flags` explains the flags of every command.',
   )
 }
 
+const section = (title: string, content: readonly string[]) =>
+  content.length === 0 ? [] : ['', `${title}:`, ...content]
+
 /** Number of examples on the help page of a group. */
 const GROUP_EXAMPLES = 2
 
-const exampleLines = (examples: readonly Example[]) =>
+const exampleLines = (examples: LeafDescription['examples']) =>
   examples.flatMap(({ command, comment }) => [
-    ...(comment === undefined ? [] : [`  # ${comment}`]),
+    ...(comment === null ? [] : [`  # ${comment}`]),
     ...brokenCommand(command),
   ])
 
@@ -163,14 +161,6 @@ const MARGIN = '  $ '
 const CONTINUED = ' \\'
 const INDENT = ' '.repeat(6)
 
-const globalFlagNames = () =>
-  wrap(
-    Object.entries<Flag<unknown>>(globalFlags)
-      .map(([flag, { letter }]) => `--${flag}${letter === undefined ? '' : `/-${letter}`}`)
-      .join(' '),
-    WIDTH - 2,
-  ).map((it) => `  ${it}`)
-
 /** Describes a command in `commands --json` and `help COMMAND --json`. Never rename a member: scripts read them. */
 export type LeafDescription = ReturnType<typeof describeLeaf>
 
@@ -179,13 +169,15 @@ export function describeLeaf(leaf: Leaf, path: readonly string[]) {
     command: `voucherctl ${path.join(' ')}`,
     summary: leaf.summary,
     notes: [...(leaf.notes ?? []), ...(leaf.table?.rows ?? []).map(([name, text]) => `${name}: ${text}`)],
-    arguments: operandsOf(leaf).map(({ name, summary, ask, several, choices }) => ({
-      name,
-      summary,
-      required: ask !== undefined,
-      repeatable: several ?? false,
-      choices: choices ?? null,
-    })),
+    arguments: [leaf.positional, leaf.second]
+      .filter((it) => it !== undefined)
+      .map(({ name, summary, ask, several, choices }) => ({
+        name,
+        summary,
+        required: ask !== undefined,
+        repeatable: several ?? false,
+        choices: choices ?? null,
+      })),
     flags: describeFlags(leaf.flags ?? {}),
     examples: leaf.examples.map(({ command, comment }) => ({ command, comment: comment ?? null })),
     changes: leaf.changes ?? false,
@@ -193,37 +185,47 @@ export function describeLeaf(leaf: Leaf, path: readonly string[]) {
   }
 }
 
-/** Describes flags for scripts: `value` is null for a switch, `unless` names a flag that can replace this one. */
+/**
+ * Describes flags for scripts: `value` is null for a switch, `unless` names a flag that can replace this one, and the
+ * flag requires one of `needs`.
+ */
 export function describeFlags(flags: Flags) {
-  return Object.entries(flags).map(([name, flag]) => ({
-    flag: `--${name}`,
-    letter: flag.letter === undefined ? null : `-${flag.letter}`,
-    value: flag.value ?? null,
-    summary: flag.summary,
-    choices: flag.choices ?? null,
-    repeatable: flag.repeatable ?? false,
-    required: isRequired(flag) || flag.needed !== undefined,
-    unless: unlessOf(flag),
-  }))
+  return Object.entries(flags).map(([name, flag]) => {
+    const other = flag.unless ?? flag.needed?.unless
+    return {
+      flag: dashed(name),
+      letter: flag.letter === undefined ? null : `-${flag.letter}`,
+      value: flag.value ?? null,
+      summary: flag.summary,
+      choices: flag.choices ?? null,
+      repeatable: flag.repeatable ?? false,
+      required: isRequired(flag) || flag.needed !== undefined,
+      unless: other === undefined ? null : dashed(other),
+      conflicts: conflictsOf(flags, name).map(dashed),
+      needs: (flag.needs ?? []).map(dashed),
+    }
+  })
 }
 
-function unlessOf({ unless, needed }: Flag<unknown>): string | null {
-  const other = unless ?? needed?.unless
-  return other === undefined ? null : `--${other}`
-}
+const dashed = (name: string) => `--${name}`
 
 /** Formats commands with arguments and summaries for a person. */
-export function listed(commands: readonly LeafDescription[]): string {
-  return lines(
-    ...rows(
-      commands.map((it) => {
-        const operands = it.arguments.map(({ name, required, repeatable }) => shownAs(name, required, repeatable))
-        return [[it.command.replace(/^voucherctl /, ''), ...operands].join(' '), it.summary]
-      }),
-    ),
+export const listed = (commands: readonly LeafDescription[]): string =>
+  lines(
+    ...rows(commands.map((it) => [synopsis(it), it.summary])),
     '',
     '`voucherctl COMMAND --help` shows flags and examples; --json lists them here.',
   )
+
+const nameOf = ({ command }: LeafDescription) => command.replace(/^voucherctl /, '')
+
+/** Formats the name of a command with its arguments. @param skipped number of names at its start to leave out */
+function synopsis(described: LeafDescription, skipped = 0): string {
+  const operands = described.arguments.map(({ name, required, repeatable }) => {
+    const all = repeatable ? `${name}...` : name
+    return required ? all : `[${all}]`
+  })
+  return [...nameOf(described).split(' ').slice(skipped), ...operands].join(' ')
 }
 
 /** Lists the commands below a node of the tree, with their names relative to it. */
@@ -241,29 +243,19 @@ export async function leavesOfEntries(entries: readonly Entry[]): Promise<NamedL
 
 type NamedLeaf = readonly [names: readonly string[], leaf: Leaf]
 
-const operandsOf = ({ positional, second }: Leaf) =>
-  [positional, second].filter((it) => it !== undefined) as readonly Positional[]
-
-const operandOf = (leaf: Leaf) =>
-  operandsOf(leaf)
-    .map(({ name, ask, several }) => shownAs(name, ask !== undefined, several === true))
-    .join(' ')
-
-function shownAs(name: string, required: boolean, repeatable: boolean): string {
-  const all = repeatable ? `${name}...` : name
-  return required ? all : `[${all}]`
-}
-
 /** True if the command refuses to run without the flag. */
 const isRequired = ({ ask, ownerOf }: Flag<unknown>) => ask !== undefined && ownerOf === undefined
 
 function flagLines(flags: Flags): string[] {
   return rows(
     Object.entries(flags).map(([name, flag]) => {
-      const { letter, value, bare, summary, repeatable, unless, needed } = flag
+      const { letter, value, bare, summary, repeatable, unless, needed, needs, conflicts } = flag
       const marks = [
         !isRequired(flag) ? (needed?.mark ?? '') : unless === undefined ? 'required' : `required unless --${unless}`,
         repeatable ? 'repeatable' : '',
+        needs === undefined ? '' : `needs ${inWords(needs)}`,
+        // The mark of a flag that another one can replace tells it too.
+        conflicts === undefined || unless !== undefined ? '' : `not with ${inWords(conflicts)}`,
       ].filter((it) => it !== '')
       const head = `${letter === undefined ? '    ' : `-${letter}, `}--${name}${value === undefined ? '' : bare === undefined ? ` ${value}` : ` [${value}]`}`
       return [head, `${summary}${marks.length > 0 ? ` (${marks.join(', ')})` : ''}`]

@@ -1,7 +1,7 @@
 import type { Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
-import { type Failure, fail, usage } from '../failure.js'
+import { type Failure, fail } from '../failure.js'
 import { defined } from '../flags/defined.js'
-import { integer, toggle, type ValuesOf } from '../flags/flags.js'
+import { excluding, integer, toggle, type ValuesOf } from '../flags/flags.js'
 import { isList, type List } from '../output/fields.js'
 import type { Outcome, Plan, Result } from '../output/outcome.js'
 import { optionOf } from '../output/suggestions.js'
@@ -11,7 +11,7 @@ import type { Context, ContextCallOptions } from './context.js'
 export const pageFlags = {
   page: integer('N', 'Page, from 1', 1, 1_000_000_000),
   limit: integer('N', 'Items of a page, 1 to 100', 1, 100),
-  all: toggle('Every page'),
+  all: excluding(toggle('Every page'), 'page', 'limit'),
 }
 
 const LARGEST_PAGE = 100
@@ -39,8 +39,6 @@ export async function fetchList<E extends Endpoint>(
     if (!fetched.ok || !isEmpty(fetched.data)) return fetched
     return { ...fetched, empty: await emptyText(context, endpoint, filter, flags) }
   }
-  if (page !== undefined || limit !== undefined)
-    return usage('--all reads every page; it goes without --page and --limit.')
   return fetchAll(context, fetch, () => emptyText(context, endpoint, filter, flags))
 }
 

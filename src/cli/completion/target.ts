@@ -1,6 +1,6 @@
 import { isGroup, loadCommands } from '../command/leaf.js'
 import { type CommandLine, lineOf } from '../command-line.js'
-import type { Flag, Flags } from '../flags/flags.js'
+import { conflictsOf, type Flag, type Flags } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
 import { fieldNames } from '../output/fields.js'
 import { entries, topics } from '../program.js'
@@ -59,18 +59,21 @@ async function nameTarget({ node, leaf, asksHelp }: CommandLine): Promise<Comple
   return { kind: 'words', prefix: '', words: [...names, ...more] }
 }
 
-/** Completes the flags that the line may still take, required ones first. */
+/** Completes the flags that the line may still take, first those that the command or a typed flag needs. */
 function flagTarget(line: CommandLine, flags: Flags): CompletionTarget {
-  const open = Object.entries<Flag<unknown>>(flags).filter(([name, flag]) => isOpen(line, name, flag))
-  const needed = open.filter(([, { ask }]) => ask !== undefined)
-  const others = open.filter(([, { ask }]) => ask === undefined)
-  const words = [...needed, ...others].map(([name, { summary }]) => ({ value: `--${name}`, summary }))
+  const isNeeded = ([name, { ask }]: readonly [string, Flag<unknown>]) =>
+    ask !== undefined || [...line.given.keys()].some((it) => flags[it]?.needs?.includes(name))
+  const open = Object.entries<Flag<unknown>>(flags).filter(([name, flag]) => isOpen(line, flags, name, flag))
+  const words = [...open.filter(isNeeded), ...open.filter((it) => !isNeeded(it))].map(([name, { summary }]) => ({
+    value: `--${name}`,
+    summary,
+  }))
   return { kind: 'words', prefix: '', words }
 }
 
-function isOpen({ given, leaf }: CommandLine, name: string, { repeatable, unless }: Flag<unknown>): boolean {
+function isOpen({ given, leaf }: CommandLine, flags: Flags, name: string, { repeatable }: Flag<unknown>): boolean {
   if (name === 'idempotency-key' && leaf?.idempotent !== true) return false
-  if (unless !== undefined && given.has(unless)) return false
+  if (conflictsOf(flags, name).some((it) => given.has(it))) return false
   return repeatable === true || !given.has(name)
 }
 

@@ -23,6 +23,10 @@ export interface Flag<T> {
   readonly ask?: string
   /** Name of another flag that can replace this required flag. */
   readonly unless?: string
+  /** Names of flags that cannot be combined with this one. */
+  readonly conflicts?: readonly string[]
+  /** Names of flags of which this one needs at least one. */
+  readonly needs?: readonly string[]
   /** For a flag that the command itself requires: how help says so, and the flag that may supply its value too. */
   readonly needed?: { readonly mark: string; readonly unless: string }
   /** The flag names the application or bot of the record that the argument identifies; it is looked up if absent. */
@@ -56,6 +60,12 @@ export const matching = (value: string, summary: string, test: (text: string) =>
   one(value, summary, (it) => (test(it) ? done(it) : wrong(rule)))
 
 export const text = (value: string, summary: string) => matching(value, summary, (it) => it !== '', 'must not be empty')
+
+/** Defines a flag whose value is the path of a file that cannot be a standard stream. */
+export const path = (value: string, summary: string) =>
+  one(value, summary, (it) =>
+    it === '' ? wrong('must not be empty') : it === '-' ? wrong('must be a path, not -') : done(it),
+  )
 
 export const toggle = (summary: string): Flag<boolean> => ({ summary, read: (texts) => done(texts.length > 0) })
 
@@ -127,6 +137,12 @@ export const duration = (summary: string, minMs = 0) =>
     return ms === undefined || ms < minMs ? wrong('must be a duration such as 30s, 5m or 2h') : done(ms)
   })
 
+/** Declares the flags that cannot be combined with a flag. */
+export const excluding = <T>(flag: Flag<T>, ...conflicts: readonly string[]): Flag<T> => ({ ...flag, conflicts })
+
+/** Declares the flags of which a flag needs at least one. */
+export const needing = <T>(flag: Flag<T>, ...needs: readonly string[]): Flag<T> => ({ ...flag, needs })
+
 /** Makes the value of a flag optional. @param bare the value that the flag alone means */
 export const withBare = <T>(bare: string, flag: Flag<T>): Flag<T> => ({ ...flag, bare })
 
@@ -135,9 +151,9 @@ export function required<T>(flag: Flag<T | undefined>, ask: string): Flag<T> {
   return { ...flag, ask } as Flag<T>
 }
 
-/** Makes a flag required unless another flag is present. */
+/** Makes a flag required unless another flag is present, with which it cannot be combined. */
 export function requiredUnless<T>(other: string, flag: Flag<T | undefined>, ask: string): Flag<T | undefined> {
-  return { ...flag, ask, unless: other }
+  return { ...flag, ask, unless: other, conflicts: [other] }
 }
 
 /** Defines the flag that names the owner of the record in the argument; asked for only with the argument. */
@@ -158,7 +174,7 @@ interface FlagValues {
   readonly failure: Failure | undefined
 }
 
-/** Parses the typed values of all flags of a command. */
+/** Parses the typed values of all flags of a command, and checks the rules between the flags. */
 export function readFlags(flags: Flags, given: FlagTexts): FlagValues {
   const values: Record<string, unknown> = {}
   let failure: Failure | undefined
@@ -172,5 +188,25 @@ export function readFlags(flags: Flags, given: FlagTexts): FlagValues {
     values[name] = read.ok ? read.value : absent.ok ? absent.value : undefined
     if (!read.ok) failure ??= usage(`--${name} ${read.message}.`, read.hint)
   }
-  return { values, failure }
+  return { values, failure: failure ?? refuseRules(flags, given) }
 }
+
+/** Lists the flags with which a flag cannot be combined, whichever of the two declares it. */
+export const conflictsOf = (flags: Flags, name: string): readonly string[] => [
+  ...(flags[name]?.conflicts ?? []),
+  ...Object.keys(flags).filter((it) => flags[it]?.conflicts?.includes(name)),
+]
+
+/** Refuses flags that cannot be combined, and a flag without one that it needs (DECISIONS.md#rules-between-flags). */
+function refuseRules(flags: Flags, given: FlagTexts): Failure | undefined {
+  for (const [name, { conflicts, needs }] of Object.entries<Flag<unknown>>(flags)) {
+    if (!given.has(name)) continue
+    const other = conflicts?.find((it) => given.has(it))
+    if (other !== undefined) return usage(`--${name} and --${other} cannot be combined.`)
+    if (needs !== undefined && !needs.some((it) => given.has(it))) return usage(`--${name} needs ${inWords(needs)}.`)
+  }
+  return undefined
+}
+
+/** Names flags as in `--url, --fault or --body-file`. */
+export const inWords = (names: readonly string[]) => `--${names.join(', --').replace(/, ([^,]*)$/, ' or $1')}`

@@ -372,7 +372,7 @@ test('withoutSecrets() removes credentials from the environment for a detached s
 
 test('server start --key-file - exits 2, because the key file must be a path', async () => {
   const ran = await cli('server start --memory --port 0 --key-file -')
-  expect([ran.exit, ran.stderr.includes('takes a path')]).toEqual([2, true])
+  expect([ran.exit, ran.stderr.includes('--key-file must be a path')]).toEqual([2, true])
 })
 
 test('a command warns about a profile file or folder that others can access and suggests chmod', async () => {

@@ -171,7 +171,7 @@ test('vouchers issue --qr-file exits 1 for an unwritable path and issues no vouc
   }
   const { exit, stderr, received } = await run('--qr-file -')
   expect([exit, received]).toEqual([2, []])
-  expect(stderr).toContain('takes a path')
+  expect(stderr).toContain('must end in .png or .svg')
 })
 
 test.each([{ credentials: [null] }, { credentials: 'x' }, { credentials: null }])(

@@ -21,9 +21,9 @@ import {
 import { originOf, projectNotAllowed } from '../../config/project-permission.js'
 import { identify } from '../../config/server-identity.js'
 import { isGivenForCall } from '../../config/setting.js'
-import { type Failure, fail, usage } from '../../failure.js'
+import { type Failure, fail } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
-import { text, toggle } from '../../flags/flags.js'
+import { excluding, needing, text, toggle } from '../../flags/flags.js'
 import { readSecret } from '../../host/files.js'
 import { credentialNames, describeJwt } from '../../host/secrets.js'
 import type { Outcome } from '../../output/outcome.js'
@@ -50,10 +50,10 @@ export const login = leaf({
     'With --local and a base URL, the command uses the local server there: one of `voucherctl server list`, or that of --data.',
   ],
   flags: {
-    'with-token': text('PATH|-', 'Read the credential from a file, or - for stdin'),
-    local: toggle('Get an account JWT from the local server'),
-    account: text('NAME', 'With --local: the account, made by its first use'),
-    data: text('DIR', 'With --local: data folder of the server, default that of the profile'),
+    'with-token': excluding(text('PATH|-', 'Read the credential from a file, or - for stdin'), 'token-file'),
+    local: excluding(toggle('Get an account JWT from the local server'), 'with-token', 'token-file'),
+    account: needing(text('NAME', 'The account, made by its first use'), 'local'),
+    data: needing(text('DIR', 'Data folder of the server, default that of the profile'), 'local'),
   },
   examples: [
     { command: 'voucherctl login --local --account demo' },
@@ -70,13 +70,7 @@ export const login = leaf({
   run: async (context, { flags }) => {
     const { local, account, data } = flags
     const { 'token-file': tokenFile } = context.globals
-    if (flags['with-token'] !== undefined && tokenFile !== undefined)
-      return usage('--with-token and --token-file both name the credential.', 'Give one of them.')
-    const path = flags['with-token'] ?? tokenFile
-    if (!local && (account !== undefined || data !== undefined)) return usage('--account and --data go with --local.')
-    if (local && path !== undefined)
-      return usage('--local gets a credential automatically; it goes without --with-token.')
-    return local ? loginLocal(context, account, data) : loginWith(context, path)
+    return local ? loginLocal(context, account, data) : loginWith(context, flags['with-token'] ?? tokenFile)
   },
 })
 

@@ -4,7 +4,7 @@ import { fromCall } from '../../call-failure.js'
 import type { Context } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'
 import { type Failure, usage } from '../../failure.js'
-import { choice, list, text, toggle, withLetter } from '../../flags/flags.js'
+import { choice, excluding, list, text, toggle, withLetter } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import { readJsonBody } from './body.js'
 import { documentOf } from './document.js'
@@ -28,10 +28,10 @@ const apiCall = leaf({
   flags: {
     field: withLetter('F', list('NAME=VALUE', 'Typed member of the body, of a GET of its query')),
     'raw-field': withLetter('f', list('NAME=VALUE', 'The same as text')),
-    input: text('FILE|-', 'JSON of the whole body'),
+    input: excluding(text('FILE|-', 'JSON of the whole body'), 'field', 'raw-field'),
     as: choice(['token', 'bot', 'jwt', 'operator', 'none'], 'Kind of the credential'),
     include: withLetter('i', toggle('Print status line, headers and the whole body')),
-    all: toggle('Every page of a list'),
+    all: excluding(toggle('Every page of a list'), 'include', 'curl'),
     curl: toggle('Print a command with curl that makes this call; send nothing'),
   },
   examples: [
@@ -50,7 +50,7 @@ const apiCall = leaf({
     const { call } = read
     // The routes that negotiate the encryption cannot themselves be encrypted.
     const mode = call.route?.id.startsWith('secure.') ? 'off' : context.settings.secure.mode.value
-    if (flags.all) return showAll(context, call, mode, flags)
+    if (flags.all) return showAll(context, call, mode)
     if (flags.curl) return showCurl(context, call, mode, flags)
     const sent = await sendAny(context, call, mode, 'api')
     if (!sent.ok) return sent
@@ -70,7 +70,7 @@ interface CallArguments {
   readonly as: AnyCall['kind'] | undefined
 }
 
-/** Builds the call from arguments and flags (DECISIONS.md#api). It refuses conflicting flags before it reads a file. */
+/** Builds the call from arguments and flags (DECISIONS.md#api). It checks the arguments before it reads a file. */
 async function readCall(
   context: Context,
   typed: CallArguments,
@@ -81,8 +81,6 @@ async function readCall(
     return usage(`METHOD must be one of ${methods.join(', ')}.`, '`voucherctl api routes` lists the routes.')
   const read = readPath(typed.path)
   if (!read.ok) return usage(read.message)
-  if (input !== undefined && typedFields.length + rawFields.length > 0)
-    return usage('--input is the whole body: it goes without --field and --raw-field.')
   if (input !== undefined && method === 'GET') return usage('A GET has no body; -F NAME=VALUE goes into its query.')
   if (readsStdin(typedFields) + (context.globals['token-file'] === '-' ? 1 : 0) > 1)
     return usage('Only one flag can read stdin.')
@@ -110,14 +108,8 @@ function bodyOf(fields: Parameters<typeof documentOf>[0]) {
 }
 
 /** Fetches all pages with the query members `page` and `limit`, which every list endpoint has. */
-async function showAll(
-  context: Context,
-  call: AnyCall,
-  mode: SecureMode,
-  { include, curl }: { readonly include: boolean; readonly curl: boolean },
-): Promise<Outcome<unknown>> {
+async function showAll(context: Context, call: AnyCall, mode: SecureMode): Promise<Outcome<unknown>> {
   if (call.method !== 'GET') return usage('--all reads every page of a GET.')
-  if (include || curl) return usage(`--all makes several calls: it goes without ${include ? '-i' : '--curl'}.`)
   if (/[?&](?:page|limit)=/.test(call.path)) return usage('--all reads every page; it goes without page and limit.')
   const { fetchAll } = await import('../../command/paging.js')
   return fetchAll<unknown>(context, async ({ page, limit }, { timeoutMs } = {}) => {

@@ -6,7 +6,7 @@ import { codeOf } from '../../../files/error-code.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failure.js'
-import { duration, integer, list, matching, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import { duration, integer, list, matching, needing, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { writeJunit } from '../../output/junit.js'
 import { showLiveLine } from '../../output/live-line.js'
 import type { Outcome } from '../../output/outcome.js'
@@ -21,13 +21,16 @@ const flags = {
   bot: text('ID', 'Bot without a webhook, linked to the application of the template'),
   chat: text('ID', 'Private chat of that bot'),
   'webhook-url': matching('URL', 'Where the platform finds the receiver of this run', URL.canParse, 'must be a URL'),
-  'webhook-port': integer('N', 'Port of the receiver, default that of a --webhook-url on this machine', 1, 65_535),
+  'webhook-port': needing(
+    integer('N', 'Port of the receiver, default that of a --webhook-url on this machine', 1, 65_535),
+    'webhook-url',
+  ),
   quota: integer('N', 'Vouchers that may be issued, default 100', 0, 1_000_000),
   'max-wait': duration('Longest wait for the platform, default 10s'),
   rate: integer('N', 'Calls a second at most, default 10, on this machine 200', 1, 1_000),
   junit: text('FILE', 'Write a JUnit report'),
   out: text('FILE', 'Append each result to a file, for --resume'),
-  resume: toggle('Continue the run of --out'),
+  resume: needing(toggle('Continue an earlier run'), 'out'),
 }
 type ConformFlags = ValuesOf<typeof flags>
 
@@ -51,7 +54,6 @@ export const conform = leaf({
     if (globals['token-file'] !== undefined) {
       return usage('--token-file holds one credential: give those of conform in the profile or the environment.')
     }
-    if (flags.resume && flags.out === undefined) return usage('--resume needs the --out FILE of the earlier run.')
     const { selectProbes, selectable } = await import('../../../conform/start.js')
     const only = flags.only.flatMap((it) => it.split(','))
     const { probes, unknown } = selectProbes(only)
@@ -149,7 +151,7 @@ const showProgress = (context: Context, results: readonly ProbeResult[], total: 
 /** Opens the receiver that --webhook-url names; undefined without the flag. */
 async function openReceiver(flags: ConformFlags): Promise<WebhookReceiver | Failure | undefined> {
   const { 'webhook-url': url, 'webhook-port': typedPort } = flags
-  if (url === undefined) return typedPort === undefined ? undefined : usage('--webhook-port needs --webhook-url URL.')
+  if (url === undefined) return undefined
   const { hostname, port: ownPort } = new URL(url)
   const port = typedPort ?? (isLoopbackHost(hostname) && ownPort !== '' ? Number(ownPort) : undefined)
   if (port === undefined) {

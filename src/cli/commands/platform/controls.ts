@@ -83,10 +83,7 @@ export const clock: Group = {
         members: [],
         next: (it) => `To go there: ${suggested`platform clock set ${it.until}`}`,
       },
-      run: async ({ call }, { flags: { until, in: seconds } }) =>
-        until !== undefined && seconds !== undefined
-          ? usage('Give --until or --in, not both.')
-          : call(contract.forecast, defined({ until, seconds })),
+      run: async ({ call }, { flags: { until, in: seconds } }) => call(contract.forecast, defined({ until, seconds })),
     }),
   ],
 }

@@ -8,7 +8,7 @@ import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
-import { choice, text, toggle } from '../../flags/flags.js'
+import { choice, excluding, text, toggle } from '../../flags/flags.js'
 import { readBytes } from '../../host/files.js'
 import { remember } from '../../host/scrub.js'
 import { suggested } from '../../output/suggestions.js'
@@ -78,7 +78,7 @@ export const platformDeliveries: Group = {
       ],
       positional: deliveryId,
       flags: {
-        resign: toggle('Sign again with the present time and secret'),
+        resign: excluding(toggle('Sign again with the present time and secret'), 'as-sent'),
         'as-sent': toggle('Keep the headers of the last attempt, also for other bytes'),
         'body-file': text('FILE|-', 'Send these bytes instead of the update, at most 1 MiB'),
       },
@@ -100,7 +100,6 @@ export const platformDeliveries: Group = {
         key: 'status',
       },
       run: async (context, { positional, flags }) => {
-        if (flags.resign && flags['as-sent']) return usage('--resign and --as-sent exclude each other.')
         const file = flags['body-file']
         const read = file === undefined ? undefined : await readBytes(context.host, file)
         if (read?.ok === false) return read

@@ -6,7 +6,7 @@ import { type Group, leaf } from '../../command/leaf.js'
 import { projectNotAllowed } from '../../config/project-permission.js'
 import { isGivenForCall } from '../../config/setting.js'
 import { type Failure, fail, usage } from '../../failure.js'
-import { integer, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import { integer, path, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { readTextFile } from '../../host/files.js'
 import type { Paint } from '../../output/colour.js'
 import { writeJunit } from '../../output/junit.js'
@@ -24,7 +24,7 @@ const runFlags = {
   parallel: integer('N', 'Files at the same time, default one for each processor', 1, PARALLEL_MAX),
   junit: text('FILE', 'Write a JUnit report'),
   watch: toggle('Run again when a file changes, until Ctrl-C'),
-  'export-env': text('FILE', 'If the file passes, write what it captured as export lines for a shell'),
+  'export-env': path('FILE', 'If the file passes, write what it captured as export lines for a shell'),
   'webhook-port': integer(
     'N',
     'Port that receives deliveries, default any free one; with it, one file at a time',
@@ -62,7 +62,6 @@ export const scenario: Group = {
       changes: true,
       run: async (context, { positional, rest, flags }): Promise<Outcome<unknown>> => {
         const files = [positional, ...rest]
-        if (flags['export-env'] === '-') return usage('--export-env takes a path.')
         if (flags['export-env'] !== undefined && files.length > 1)
           return usage('--export-env goes with one scenario file, so that no value replaces another.')
         return flags.watch && !context.dryRun ? watchFiles(context, files, flags) : runFiles(context, files, flags)

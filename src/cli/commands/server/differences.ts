@@ -1,5 +1,5 @@
 import type { Differences } from '../../../server/options.js'
-import { type Failure, usage } from '../../failure.js'
+import type { Failure } from '../../failure.js'
 import { readTextFile } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
 import { fileMistakes } from './file-mistakes.js'
@@ -9,7 +9,6 @@ export async function readDifferencesFile(
   host: Host,
   path: string,
 ): Promise<{ readonly ok: true; readonly differences: Differences } | Failure> {
-  if (path === '-') return usage('--differences takes a path; it does not read standard input.')
   const file = await readTextFile(host, path)
   if (!file.ok) return file
   const { readDifferences, switchable } = await import('../../../server/differences.js')

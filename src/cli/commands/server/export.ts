@@ -5,7 +5,7 @@ import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { usage } from '../../failure.js'
 import { failureOfServer } from '../../failure-of-server.js'
-import { text } from '../../flags/flags.js'
+import { path, text } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import { numberText } from '../../output/value-text.js'
 import { databaseUrlFlag } from './database-url.js'
@@ -25,7 +25,7 @@ export const exportStore = leaf({
     out: text('FILE|-', 'Where to; - is standard output, also the default where that is no terminal'),
     ...dataFlag,
     ...databaseUrlFlag,
-    'key-file': text('FILE', 'Credential keys of a SQLite store, where they are not in its folder'),
+    'key-file': path('FILE', 'Credential keys of a SQLite store, where they are not in its folder'),
   },
   examples: [
     {

@@ -5,7 +5,7 @@ import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { prepareDataFolder } from '../../config/data-folder.js'
 import { failureOfServer } from '../../failure-of-server.js'
-import { text } from '../../flags/flags.js'
+import { path } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import { numberText } from '../../output/value-text.js'
 import type { BulkInput } from '../vouchers/bulk/input/input.js'
@@ -26,7 +26,7 @@ export const importStore = leaf({
   flags: {
     ...dataFlag,
     ...databaseUrlFlag,
-    'key-file': text('FILE', 'Credential keys from this path instead of the data folder'),
+    'key-file': path('FILE', 'Credential keys from this path instead of the data folder'),
   },
   examples: [
     { command: 'voucherctl server import backup.ndjson --dry-run', comment: 'Is the backup whole?' },

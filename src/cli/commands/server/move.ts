@@ -1,7 +1,7 @@
 import type { MovePlace } from '../../../server/maintenance/move-place.js'
 import type { Context } from '../../command/context.js'
 import { refuseOpenKeyFile } from '../../config/data-folder.js'
-import { type Failure, usage } from '../../failure.js'
+import type { Failure } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
 import { numberText } from '../../output/value-text.js'
 import { readDatabaseUrl } from './database-url.js'
@@ -18,7 +18,6 @@ export function placeOf(context: Context, flags: PlaceFlags): { ok: true; place:
   const database = readDatabaseUrl(context.host, flags['database-url'])
   if (!database.ok) return database
   const { 'key-file': keyFile } = flags
-  if (keyFile === '-') return usage('--key-file takes a path; it does not read standard input.')
   const openKeys = keyFile === undefined ? undefined : refuseOpenKeyFile(keyFile)
   if (openKeys !== undefined) return openKeys
   const folder = serverFolder(context, flags.data)

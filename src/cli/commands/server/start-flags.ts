@@ -5,11 +5,13 @@ import type { ServerOptions } from '../../../server/options.js'
 import { defined } from '../../flags/defined.js'
 import {
   choice,
+  excluding,
   type Flag,
   integer,
   listOf,
   matching,
   type ParseResult,
+  path,
   text,
   toggle,
   type ValuesOf,
@@ -70,11 +72,11 @@ function isAddressOrCidr(text: string): boolean {
 export const startFlags = {
   port: integer('N', 'Port, default 8420; 0 takes any free one', 0, 65_535),
   host: text('HOST', 'Address to listen on, default 127.0.0.1'),
-  memory: toggle('Keep nothing after the end'),
+  memory: excluding(toggle('Keep nothing'), 'data', 'database-url'),
   ...dataFlag,
   ...databaseUrlFlag,
   ...seedFlag,
-  differences: text('FILE', 'Decisions of another platform, YAML or JSON'),
+  differences: path('FILE', 'Decisions of another platform, YAML or JSON'),
   detach: toggle('In the background, with its log in server.log'),
   'allow-reset': toggle('Let operators beyond loopback reset it'),
   'auto-approve': toggle('Approve what is submitted immediately'),
@@ -93,8 +95,8 @@ export const startFlags = {
     (it) => /^https?:/i.test(it) && URL.canParse(it),
     'must be an http(s) URL',
   ),
-  'key-file': text('FILE', 'Credential keys, default in the data folder'),
-  'no-secure': toggle('Switch the encrypted transport off'),
+  'key-file': path('FILE', 'Credential keys, default in the data folder'),
+  'no-secure': excluding(toggle('Switch encryption off'), 'require-secure'),
   'require-secure': toggle('Refuse voucher calls in plain text'),
   'allowed-origin': listOf(
     'ORIGIN',

@@ -37,17 +37,12 @@ export const start = leaf({
   changes: true,
   run: async (context, { flags }): Promise<Outcome<ReadyLine>> => {
     const { memory } = flags
-    if (memory && flags.data !== undefined) return usage('--memory keeps nothing; it goes without --data.')
     const database = readDatabaseUrl(memory ? { env: {} } : context.host, flags['database-url'])
     if (!database.ok) return database
     const { value: databaseUrl } = database
-    if (databaseUrl !== undefined && memory) return usage('--memory keeps nothing; it goes without --database-url.')
     if (databaseUrl !== undefined && flags['test-clock'])
       return usage('--test-clock moves the time of one process; with --database-url others would have another.')
-    if (flags['no-secure'] && flags['require-secure'])
-      return usage('--no-secure and --require-secure exclude each other.')
     const { 'key-file': keyFile } = flags
-    if (keyFile === '-') return usage('--key-file takes a path; it does not read standard input.')
     if (flags['dev-webhook-loopback'].length > 0 && flags.host !== undefined && !isLoopbackHost(flags.host))
       return usage('--dev-webhook-loopback goes with a --host that is loopback only.')
     const defaultDir = defaultDataDir(context.host)

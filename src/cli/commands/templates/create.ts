@@ -13,7 +13,17 @@ import { askFor, questionOfFlag } from '../../command/prompts.js'
 import { required } from '../../command/required.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
-import { choice, type Flag, integer, pairs, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import {
+  choice,
+  excluding,
+  type Flag,
+  integer,
+  needing,
+  pairs,
+  text,
+  toggle,
+  type ValuesOf,
+} from '../../flags/flags.js'
 import { instant } from '../../flags/time.js'
 import { readTextFile } from '../../host/files.js'
 import { parseObject } from '../../host/parse-object.js'
@@ -53,10 +63,10 @@ const flags = {
     integer('N', 'Valid for N days from its issue', 1, 1_000_000),
     'required, or --valid-from and --valid-to',
   ),
-  'delay-days': integer('N', 'With --valid-days: usable N days later', 0, 1_000_000),
-  'not-after': instant('With --valid-days: never valid after this time'),
-  'valid-from': instant('Valid from this date or time, such as 2027-01-31 (UTC)'),
-  'valid-to': instant('Valid until this date or time'),
+  'delay-days': needing(integer('N', 'Usable N days later', 0, 1_000_000), 'valid-days'),
+  'not-after': needing(instant('Never valid after this time'), 'valid-days'),
+  'valid-from': excluding(instant('Valid from this date or time, such as 2027-01-31 (UTC)'), 'valid-days'),
+  'valid-to': excluding(instant('Valid until this date or time'), 'valid-days'),
   description: text('TEXT', 'Description, at most 500 characters'),
   metadata: pairs('Your own data'),
   ...botFlag,
@@ -164,12 +174,7 @@ async function readDefinition(context: Context, given: CreateFlags): Promise<Def
 }
 
 function conflictOf(given: CreateFlags): Failure | undefined {
-  const relative = given['valid-days'] !== undefined
   const fixed = given['valid-from'] !== undefined || given['valid-to'] !== undefined
-  if (relative && fixed) return usage('--valid-days and --valid-from/--valid-to define two validities; give one.')
-  if (!relative && (given['delay-days'] !== undefined || given['not-after'] !== undefined)) {
-    return usage('--delay-days and --not-after go with --valid-days.')
-  }
   if (fixed && (given['valid-from'] === undefined || given['valid-to'] === undefined)) {
     return fail(
       'INPUT_REQUIRED',

@@ -5,7 +5,7 @@ import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
-import { pairs, required, requiredUnless, text, toggle } from '../../flags/flags.js'
+import { matching, pairs, required, requiredUnless, text, toggle } from '../../flags/flags.js'
 import { textOf } from '../../output/value-text.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withVoucherReplay } from './replay.js'
 
@@ -42,7 +42,12 @@ export const issue = leaf({
     chat: text('ID', 'Issue through the bot into this private chat, chat_…, in place of --recipient'),
     metadata: pairs('Your own data'),
     qr: toggle('Show the QR code in the terminal'),
-    'qr-file': text('FILE', 'Write the QR code to this path, which ends in .png or .svg'),
+    'qr-file': matching(
+      'FILE',
+      'Write the QR code to this path, which ends in .png or .svg',
+      (it) => /\.(png|svg)$/i.test(it),
+      'must end in .png or .svg',
+    ),
   },
   members: { 'external-id': 'external_issue_id', recipient: 'recipient_user_id' },
   examples: [
@@ -59,7 +64,7 @@ export const issue = leaf({
   ],
   run: async (context, { flags }) => {
     const file = flags['qr-file']
-    const problem = checkQr(context, flags.qr, file)
+    const problem = checkQr(context, flags.qr)
     if (problem !== undefined) return problem
     if (file !== undefined && !context.dryRun) {
       const { checkQrFile } = await import('../../output/qr.js')
@@ -67,9 +72,6 @@ export const issue = leaf({
       if (unwritable !== undefined) return unwritable
     }
     const { chat, recipient } = flags
-    if (chat !== undefined && recipient !== undefined) {
-      return usage('--chat names the recipient already: the user of the chat.', 'Give --recipient or --chat.')
-    }
     const what = {
       template_id: flags.template,
       external_issue_id: flags['external-id'],
@@ -119,16 +121,14 @@ export const issue = leaf({
   },
 })
 
-/** Checks the QR flags before the voucher is issued, because issuing cannot be undone. */
-function checkQr({ output }: Context, qr: boolean, file: string | undefined): Failure | undefined {
+/** Checks the format before the voucher is issued, because issuing cannot be undone. */
+function checkQr({ output }: Context, qr: boolean): Failure | undefined {
   if (qr && output.options.format !== 'table') {
     return usage(
       '--qr draws on the terminal and has no place in a machine format.',
       'Use --qr-file out.png or out.svg.',
     )
   }
-  if (file === '-') return usage('--qr-file takes a path; it does not write to standard output.')
-  if (file !== undefined && !/\.(png|svg)$/i.test(file)) return usage('--qr-file must end in .png or .svg.')
   return undefined
 }
 

@@ -11,7 +11,7 @@ import { post } from '../../../workbench/post.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failure.js'
-import { integer, required, text, toggle } from '../../flags/flags.js'
+import { integer, needing, required, text, toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import { inWords, longestHold, polledOf, polls } from '../bots/polling.js'
 import { receiverUrl } from './receiver-url.js'
@@ -32,8 +32,8 @@ export const bridge = leaf({
     'forward-to': required(receiverUrl('Where the app takes its updates'), 'URL of the app'),
     'secret-file': text('FILE|-', 'The secret that signs, else VOUCHERCTL_WEBHOOK_SECRET'),
     'retry-fast': toggle('Retry after 100 ms, 200 ms and so on, at most 10 s'),
-    'max-attempts': integer('N', 'Then an update is a dead letter', 1, 1_000_000),
-    'dead-letter': text('FILE', 'Where dead letters are appended to'),
+    'max-attempts': needing(integer('N', 'Then an update is a dead letter', 1, 1_000_000), 'dead-letter'),
+    'dead-letter': needing(text('FILE', 'Where dead letters are appended to'), 'max-attempts'),
     'allow-remote': toggle('The app may be on another machine'),
   },
   examples: [
@@ -50,9 +50,6 @@ export const bridge = leaf({
     const url = flags['forward-to']
     if (!flags['allow-remote'] && !isLoopbackHost(url.hostname)) {
       return usage(`${url.host} is not this machine.`, 'Updates hold what people wrote; allow it with --allow-remote.')
-    }
-    if ((attemptsMax === undefined) !== (deadLetter === undefined)) {
-      return usage('--max-attempts and --dead-letter go together: what is given up is kept there.')
     }
     const shared = sharedStdin(context, { 'secret-file': secretFile })
     if (shared !== undefined) return shared

@@ -4,8 +4,8 @@ import { defaultDataDir } from '../../../files/data-dir.js'
 import { codeOf } from '../../../files/error-code.js'
 import { Inbox, type StoredDelivery } from '../../../workbench/inbox.js'
 import type { Context } from '../../command/context.js'
-import { type Failure, fail, usage } from '../../failure.js'
-import { text } from '../../flags/flags.js'
+import { type Failure, fail } from '../../failure.js'
+import { needing, text } from '../../flags/flags.js'
 import type { Host } from '../../host/host.js'
 
 export const inboxFlag = { inbox: text('DIR', 'Folder of the deliveries, default $XDG_DATA_HOME/voucherctl/inbox') }
@@ -13,16 +13,7 @@ export const inboxFlag = { inbox: text('DIR', 'Folder of the deliveries, default
 /** Flags of commands that read a delivery either from files or from an inbox. */
 export const recordedFlags = {
   id: text('ID', 'In place of files: a delivery of the inbox, such as 1-17, or the newest of an update_id'),
-  ...inboxFlag,
-}
-
-/** Refuses --inbox without --id, and --id together with a file. */
-export function refuseConflictingSource(
-  flags: Readonly<Partial<Record<'id' | 'inbox' | 'body-file' | 'headers-file', string | undefined>>>,
-): Failure | undefined {
-  if (flags.id === undefined) return flags.inbox === undefined ? undefined : usage('--inbox belongs to --id.')
-  const file = (['body-file', 'headers-file'] as const).find((it) => flags[it] !== undefined)
-  return file === undefined ? undefined : usage(`--id and --${file} exclude each other.`)
+  inbox: needing(inboxFlag.inbox, 'id'),
 }
 
 export const inboxDirOf = (host: Host, named: string | undefined) =>

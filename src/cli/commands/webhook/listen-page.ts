@@ -1,10 +1,10 @@
 import type { ListenerPage, ListenerPageOptions } from '../../../workbench/page/server.js'
 import type { Context } from '../../command/context.js'
-import { toggle } from '../../flags/flags.js'
+import { needing, toggle } from '../../flags/flags.js'
 
 export const pageFlags = {
   open: toggle('Show the deliveries on a page in the browser'),
-  'no-browser': toggle('With --open: print the link, and do not open it'),
+  'no-browser': needing(toggle('Print the link, and do not open it'), 'open'),
 }
 
 /** Starts the page of a listener, prints its link and opens it as `open` does (DECISIONS.md#page-of-a-listener). */

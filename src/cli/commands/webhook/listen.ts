@@ -11,8 +11,18 @@ import type { ListenerPage } from '../../../workbench/page/server.js'
 import { parseScript, type ScriptedResponse, scriptedResponses } from '../../../workbench/responses.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { type Failure, fail, usage } from '../../failure.js'
-import { type Flag, integer, list, one, type ParseResult, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import { type Failure, fail } from '../../failure.js'
+import {
+  excluding,
+  type Flag,
+  integer,
+  list,
+  one,
+  type ParseResult,
+  path,
+  toggle,
+  type ValuesOf,
+} from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import { inboxDirOf, inboxFailure, inboxFlag } from './inbox-dir.js'
 import { LineQueue, lineShape } from './listen-lines.js'
@@ -55,24 +65,28 @@ const listenFlags = {
   'secret-file': list('FILE|-', 'A secret that signs'),
   'forward-to': receiverUrl('Application that gets verified deliveries'),
   route: routeFlag,
-  respond: one<readonly [ScriptedResponse, ...ScriptedResponse[]]>(
-    'LIST',
-    'Respond without an application: 500,timeout,200',
-    (it) => {
-      const responses = parseScript(it)
-      return responses === undefined
-        ? { ok: false, message: 'must be statuses from 200 to 599, or timeout, separated by commas' }
-        : { ok: true, value: responses }
-    },
+  respond: excluding(
+    one<readonly [ScriptedResponse, ...ScriptedResponse[]]>(
+      'LIST',
+      'Respond without an application: 500,timeout,200',
+      (it) => {
+        const responses = parseScript(it)
+        return responses === undefined
+          ? { ok: false, message: 'must be statuses from 200 to 599, or timeout, separated by commas' }
+          : { ok: true, value: responses }
+      },
+    ),
+    'forward-to',
+    'route',
   ),
   delay: integer('MS', 'Wait these milliseconds before each response', 0, DELAY_MS_MAX),
-  expect: byType('TYPE=N', 'End with 0 when N updates of the type arrived', (it) =>
+  expect: byType('TYPE=N', 'End with 0 after N updates of a type', (it) =>
     /^[1-9]\d{0,6}$/.test(it)
       ? { ok: true, value: Number(it) }
       : { ok: false, message: 'must be TYPE=N with N from 1 on' },
   ),
   'max-events': integer('N', 'End with 0 after N verified deliveries', 1, 1_000_000_000),
-  'ready-file': text('FILE', 'Write url, port and pid here once it listens'),
+  'ready-file': path('FILE', 'Write url, port and pid here once it listens'),
   ...inboxFlag,
   insecure: toggle('Show refused deliveries too'),
   ...pageFlags,
@@ -108,11 +122,6 @@ export const listen = leaf({
   ],
   run: async (context, { flags }) => {
     const { host } = context
-    if (flags.respond !== undefined && (flags['forward-to'] !== undefined || flags.route.length > 0)) {
-      return usage('--respond cannot be combined with --forward-to or --route.')
-    }
-    if (flags['no-browser'] && !flags.open) return usage('--no-browser belongs to --open.')
-    if (flags['ready-file'] === '-') return usage('--ready-file takes a path.')
     const files = flags['secret-file']
     const shared = sharedStdin(context, { 'secret-file': files })
     if (shared !== undefined) return shared

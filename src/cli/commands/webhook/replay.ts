@@ -6,7 +6,7 @@ import { updateIdOf } from '../../../workbench/update-id.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failure.js'
-import { list, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import { excluding, list, needing, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import { changedDelivery } from './changed-delivery.js'
 import { sinceFlag, timeOf } from './inbox.js'
@@ -20,10 +20,14 @@ const replayFlags = {
   last: toggle('The newest verified delivery'),
   failed: toggle('All that the application has never responded to with 2xx'),
   since: sinceFlag,
-  resign: toggle('Sign again, with the time of now'),
+  resign: excluding(toggle('Sign again, with the time of now'), 'as-recorded'),
   'as-recorded': toggle('Signature and timestamp as they came; the default'),
   set: list('PATH=VALUE', 'Change a member of the update, such as message.text=Hi; signs again unless --as-recorded'),
-  'secret-file': text('FILE|-', 'The secret for --resign, else VOUCHERCTL_WEBHOOK_SECRET'),
+  'secret-file': needing(
+    excluding(text('FILE|-', 'The secret, else VOUCHERCTL_WEBHOOK_SECRET'), 'as-recorded'),
+    'resign',
+    'set',
+  ),
   to: receiverUrl('The application, default where it was passed on to'),
 }
 type ReplayFlags = ValuesOf<typeof replayFlags>
@@ -66,7 +70,6 @@ export const replay = leaf({
   run: async (context, { flags: given }) => {
     const ways = [given.id.length > 0, given.last, given.failed, given.since !== undefined].filter((it) => it)
     if (ways.length !== 1) return usage('Give one of --id, --last, --failed and --since.')
-    if (given.resign && given['as-recorded']) return usage('--resign and --as-recorded exclude each other.')
     // A change makes the recorded signature invalid.
     const flags = { ...given, resign: given.resign || (given.set.length > 0 && !given['as-recorded']) }
     const secret = await secretOf(context, flags)
@@ -99,8 +102,7 @@ async function secretOf(
   flags: ReplayFlags,
 ): Promise<{ readonly ok: true; readonly value: string } | Failure> {
   const file = flags['secret-file']
-  if (!flags.resign)
-    return file === undefined ? { ok: true, value: '' } : usage('--secret-file belongs to --resign and --set.')
+  if (!flags.resign) return { ok: true, value: '' }
   const shared = sharedStdin(context, { 'secret-file': file })
   if (shared !== undefined) return shared
   const secrets = await signingSecrets(context, file === undefined ? [] : [file])

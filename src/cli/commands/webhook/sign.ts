@@ -4,7 +4,7 @@ import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { integer, list, one, requiredUnless, text } from '../../flags/flags.js'
 import { type BytesResult, readBytes } from '../../host/files.js'
-import { recordedDelivery, recordedFlags, refuseConflictingSource } from './inbox-dir.js'
+import { recordedDelivery, recordedFlags } from './inbox-dir.js'
 import { sharedStdin, signingSecrets } from './secrets.js'
 
 /** Flag that takes an update_id as digits, because a number would be rounded above 2^53 - 1. */
@@ -46,8 +46,6 @@ export const sign = leaf({
   run: async (context, { flags }) => {
     const files = flags['secret-file']
     if (files.length > 2) return usage('--secret-file is given at most twice: the new secret, then the old one.')
-    const wrong = refuseConflictingSource(flags)
-    if (wrong !== undefined) return wrong
     const shared = sharedStdin(context, { 'body-file': flags['body-file'], 'secret-file': files })
     if (shared !== undefined) return shared
     const body = await bodyOf(context, flags)

@@ -12,7 +12,7 @@ import { leaf } from '../../command/leaf.js'
 import { askFor } from '../../command/prompts.js'
 import { required } from '../../command/required.js'
 import { type Failure, fail, usage } from '../../failure.js'
-import { choice, integer, list, text } from '../../flags/flags.js'
+import { choice, excluding, integer, list, text } from '../../flags/flags.js'
 import { readBytes } from '../../host/files.js'
 import type { Outcome } from '../../output/outcome.js'
 import { receiverUrl } from './receiver-url.js'
@@ -50,10 +50,16 @@ export const trigger = leaf({
     url: receiverUrl(`The receiver, default ${DEFAULT_URL}`),
     'secret-file': text('FILE|-', 'Secret, default VOUCHERCTL_WEBHOOK_SECRET'),
     set: list('PATH=VALUE', 'Replace a member'),
-    'body-file': text('FILE|-', 'A body in place of TYPE'),
+    'body-file': excluding(text('FILE|-', 'A body in place of TYPE'), 'set'),
     fault: { ...choice(faults, 'A mistake on purpose, one of those below'), value: 'NAME' },
     count: integer('N', 'Number of updates, default 1', 1, 10_000),
-    bot: text('ID', 'Let the chosen server make it for this bot'),
+    bot: excluding(
+      text('ID', 'Let the chosen server make it for this bot'),
+      'url',
+      'secret-file',
+      'fault',
+      'body-file',
+    ),
   },
   examples: [
     { command: 'voucherctl webhook trigger message --secret-file key.txt --set message.text=Hi' },
@@ -61,10 +67,7 @@ export const trigger = leaf({
       command: 'voucherctl webhook trigger ping --secret-file key.txt --fault bad-signature',
       comment: 'Exit code 1 if the receiver takes it',
     },
-    {
-      command: 'voucherctl webhook trigger message --bot bot_01JC…',
-      comment: 'Through the local server and its deliveries',
-    },
+    { command: 'voucherctl webhook trigger message --bot bot_01JC…' },
   ],
   changes: true,
   view: { headline: (it: unknown) => lineOf({ ...(it as SentDelivery | RequestedUpdate) }) },
@@ -78,18 +81,13 @@ export const trigger = leaf({
       const hint = near === undefined ? `It is one of ${updateTypes.join(', ')}.` : `Did you mean ${near}?`
       return usage(`There is no type ${named.value}.`, hint)
     }
-    if (bodyFile !== undefined && (type !== undefined || set.length > 0)) {
-      return usage('--body-file is sent as it is: give it without TYPE and --set.')
+    if (bodyFile !== undefined && type !== undefined) {
+      return usage('--body-file is sent as it is: give it without TYPE.')
     }
     const overrides = overridesOf(type, set)
     if (!overrides.ok) return overrides
     const count = Math.max(flags.count ?? 1, updatesNeeded(fault))
-    if (bot !== undefined) {
-      const other = Object.entries({ url: flags.url, 'secret-file': secretFile, fault, 'body-file': bodyFile })
-      const [flag] = other.find(([, value]) => value !== undefined) ?? []
-      if (flag !== undefined || type === undefined) {
-        return usage(`--bot and --${flag} exclude each other: the server makes, signs and sends the update.`)
-      }
+    if (bot !== undefined && type !== undefined) {
       return makeUpdates(context, { botId: bot, type, overrides: overrides.value, count })
     }
     const shared = sharedStdin(context, { 'body-file': bodyFile, 'secret-file': secretFile })

@@ -8,7 +8,7 @@ import { leaf } from '../../command/leaf.js'
 import { type Failure, fail } from '../../failure.js'
 import { duration, list, requiredUnless, text, toggle } from '../../flags/flags.js'
 import { readBytes, readTextFile } from '../../host/files.js'
-import { recordedDelivery, recordedFlags, refuseConflictingSource } from './inbox-dir.js'
+import { recordedDelivery, recordedFlags } from './inbox-dir.js'
 import { sharedStdin, verifyingSecrets } from './secrets.js'
 import { secondsOf, timestampFlag } from './sign.js'
 
@@ -67,8 +67,6 @@ export const verify = leaf({
   },
   run: async (context, { flags }) => {
     const { 'body-file': bodyFile, 'headers-file': headersFile, 'secret-file': secretFiles, tolerance } = flags
-    const wrong = refuseConflictingSource(flags)
-    if (wrong !== undefined) return wrong
     const named = { 'body-file': bodyFile, 'headers-file': headersFile, 'secret-file': secretFiles }
     const shared = sharedStdin(context, named)
     if (shared !== undefined) return shared

@@ -4,9 +4,9 @@ import type { DeliveryMode } from '../../../contract/webhook.js'
 import { webhook as contract } from '../../../contract/webhook.js'
 import type { Context } from '../../command/context.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
-import { type Failure, usage } from '../../failure.js'
+import type { Failure } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
-import { duration, integer, list, required, text, toggle } from '../../flags/flags.js'
+import { duration, excluding, integer, list, required, text, toggle } from '../../flags/flags.js'
 import { suggested } from '../../output/suggestions.js'
 import { bridge } from './bridge.js'
 import { deliveries, retry } from './deliveries.js'
@@ -38,7 +38,6 @@ async function chooseSecret(
   file: string | undefined,
   generate: boolean,
 ): Promise<{ ok: true; value: string | undefined; generated: boolean } | Failure> {
-  if (generate && file !== undefined) return usage('--secret-file and --generate-secret each name a secret; give one.')
   if (generate) return { ok: true, value: randomBytes(SECRET_BYTES).toString('base64url'), generated: true }
   const shared = sharedStdin(context, { 'secret-file': file })
   if (shared !== undefined) return shared
@@ -62,7 +61,7 @@ export const webhook: Group = {
       flags: {
         url: required(text('URL', 'Where updates are posted to'), 'URL'),
         'secret-file': text('FILE|-', 'The secret that signs: 1 to 256 of A-Z a-z 0-9 _ -'),
-        'generate-secret': toggle('Make a new secret and show it once'),
+        'generate-secret': excluding(toggle('Make a new secret and show it once'), 'secret-file'),
         'grace-seconds': duration('How long the old secret signs too, at most 1d'),
         'allowed-update': list('TYPE', `Only these: ${updateTypes.join(', ')}`, updateTypes),
         'allowed-ip': list('ADDRESS', 'Address or CIDR that the host may resolve to'),

@@ -116,7 +116,7 @@ describe('api METHOD PATH', () => {
     ['api GET /x#y', 2, '%23'],
     ['api GET /nothing/here', 2, '--as'],
     ['api GET /healthz --input x.json', 2, 'A GET has no body'],
-    ['api POST /open-platform/applications --input x.json -F a=b', 2, '--input is the whole body'],
+    ['api POST /open-platform/applications --input x.json -F a=b', 2, '--input and --field cannot be combined'],
     ['api POST /open-platform/applications --input nowhere.json', 2, 'nowhere.json'],
     ['api POST /open-platform/applications -F a', 2, 'NAME=VALUE'],
     ['api POST /open-platform/applications -F a=@nowhere.txt', 2, 'nowhere.txt'],

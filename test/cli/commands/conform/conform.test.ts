@@ -152,8 +152,8 @@ test('conform ends after Ctrl-C with what it has, exit code 130', async () => {
 
 test.each([
   ['--only lsts', 'Did you mean lists?'],
-  ['--resume', '--resume needs the --out FILE of the earlier run.'],
-  ['--webhook-port 9100', '--webhook-port needs --webhook-url URL.'],
+  ['--resume', '--resume needs --out.'],
+  ['--webhook-port 9100', '--webhook-port needs --webhook-url.'],
   ['--webhook-url https://hooks.example/x', 'needs --webhook-port N'],
   ['--token-file token', '--token-file holds one credential'],
 ])('conform refuses %s and says why', async (flags, message) => {

@@ -517,7 +517,7 @@ test('issue-many on a production profile requires --yes or the typed template id
 
 test.each([
   [['--out', 'x.txt'], 2, '.csv, .ndjson or .jsonl'],
-  [['--out', '-'], 2, 'take paths'],
+  [['--out', '-'], 2, '--out must be a path'],
   [['--out', 'x.csv', '--errors', 'x.csv'], 2, 'three files'],
   [['--out', 'x.csv', '--concurrency', '0'], 2, 'whole number from 1 to 256'],
   [['--out', 'x.csv', '--idempotency-key', 'k'], 2, '--idempotency-key has no meaning'],

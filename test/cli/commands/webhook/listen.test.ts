@@ -144,7 +144,7 @@ test('webhook listen --open --no-browser prints a link to a page that shows each
 
 test('webhook listen refuses --no-browser without --open', async () => {
   const { exit, stderr } = await cli('webhook listen --no-browser', { env })
-  expect([exit, stderr]).toEqual([2, expect.stringContaining('--no-browser belongs to --open.')])
+  expect([exit, stderr]).toEqual([2, expect.stringContaining('--no-browser needs --open.')])
 })
 
 test('webhook listen --ready-file writes URL, port and pid and removes the file at the end', async () => {
@@ -298,7 +298,7 @@ test.each([
   ['--respond 000', /--respond must be statuses/],
   ['--expect message=0', /--expect must be TYPE=N/],
   ['--expect message=1 --expect message=2', /--expect names message twice/],
-  ['--respond 200 --forward-to http://localhost/', /--respond cannot be combined/],
+  ['--respond 200 --forward-to http://localhost/', /--respond and --forward-to cannot be combined/],
 ])('webhook listen %s exits 2 with a message that matches %s', async (args, message) => {
   const { exit, stderr } = await cli(`webhook listen ${args}`, { env })
   expect([exit, stderr]).toEqual([2, expect.stringMatching(message)])

@@ -281,9 +281,9 @@ test('webhook sign --id signs the body of a recorded delivery with the current t
 test.each([
   ['verify --id 9-9 --inbox inbox', 5, 'No delivery 9-9'],
   ['sign --id 9-9 --inbox inbox', 5, 'No delivery 9-9'],
-  ['verify --id 1-1 --headers-file h', 2, '--id and --headers-file exclude each other'],
-  ['sign --id 1-1 --body-file -', 2, '--id and --body-file exclude each other'],
-  ['verify --body-file b --headers-file h --inbox inbox', 2, '--inbox belongs to --id'],
+  ['verify --id 1-1 --headers-file h', 2, '--headers-file and --id cannot be combined'],
+  ['sign --id 1-1 --body-file -', 2, '--body-file and --id cannot be combined'],
+  ['verify --body-file b --headers-file h --inbox inbox', 2, '--inbox needs --id'],
   ['verify', 3, '--body-file or --id'],
 ])('webhook %s exits %i with the message "%s"', async (args, exit, message) => {
   const { run } = await inboxOfTwo()

@@ -2,7 +2,7 @@ import { mutates } from '../../../../contract/endpoint.js'
 import type { Context } from '../../../command/context.js'
 import { type Example, type Leaf, leaf } from '../../../command/leaf.js'
 import { type Failure, fail } from '../../../failure.js'
-import { type Flags, integer, required, text, toggle, type ValuesOf } from '../../../flags/flags.js'
+import { type Flags, integer, path, required, toggle, type ValuesOf } from '../../../flags/flags.js'
 import type { Outcome } from '../../../output/outcome.js'
 import { numberText } from '../../../output/value-text.js'
 import type { BulkAction, Parameters } from './action.js'
@@ -35,8 +35,8 @@ const sharedNote =
   'Whatever ends a run, the same command with --resume goes on: rows that are done are skipped, failed ones tried again. A 429 slows a run down; an unreachable server ends it with exit code 9. `voucherctl help first-steps` describes the files.'
 
 const sharedFlags = (outSummary: string) => ({
-  out: required(text('FILE', `${outSummary}; .csv, .ndjson or .jsonl`), 'File of the results'),
-  errors: text('FILE', 'Rows that failed, and why'),
+  out: required(path('FILE', `${outSummary}; .csv, .ndjson or .jsonl`), 'File of the results'),
+  errors: path('FILE', 'Rows that failed, and why'),
   concurrency: integer('N', `Maximum concurrent calls, default ${CONCURRENCY}`, 1, CONCURRENCY_MAX),
   resume: toggle('Go on with the run that --out is from, or begin one'),
 })

@@ -39,11 +39,6 @@ export const pathsFrom = (folder: string, { out, journal, errors }: RunPaths): R
 
 /** Checks the paths for conflicts without opening any file. */
 export function checkPaths({ out, errors }: RunPaths, input: string, folder: string): Failure | undefined {
-  if (out === '-' || errors === '-') {
-    return usage(
-      '--out and --errors take paths: results go into a file that you alone can read, and --resume goes on with it.',
-    )
-  }
   for (const [flag, path] of Object.entries({ '--out': out, '--errors': errors })) {
     if (formatOf(path) === undefined) return usage(`${flag} must end in .csv, .ndjson or .jsonl.`)
   }
