@@ -50,7 +50,6 @@ export const localFailures = {
   DELIVERY_NOT_RECORDED: local(5, 'The inbox has no such delivery.', 'See them with `voucherctl webhook inbox list`.', 'The id is mistyped, or belongs to another inbox.'),
   INBOX_NOT_FOUND: local(5, 'There is no such inbox.', 'Receive something: `voucherctl webhook listen --help`.', 'Nothing was received yet, or --inbox is mistyped.'),
   STORE_NOT_FOUND: local(5, 'There is no store in the data folder.', 'Name the folder with --data.', 'No server ran with it yet, or --data is mistyped.'),
-  INBOX_IN_USE: local(6, 'A listener writes to the inbox.', 'Stop the listener, or choose another folder with --inbox.'),
   RESULTS_IN_USE: local(6, 'Another run writes to the results.', 'Wait for it, or choose another --out.'),
   STORE_NOT_EMPTY: local(6, 'The store is not empty.', 'Choose another folder with --data, or another database.', 'An import goes into an empty store only.'),
   RECEIVER_REFUSED: local(8, 'The webhook receiver refused the delivery.', 'Compare the secrets: `voucherctl webhook verify --help`.', 'It has another secret, or does not take this type.'),

@@ -2,7 +2,7 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 
-export const SUM = ',"sum":"'
+const SUM = ',"sum":"'
 const SUM_BYTES = SUM.length + 8 + 2
 const LF = 10
 const WINDOW_BYTES = 1024 * 1024
@@ -17,13 +17,11 @@ export function withSum(line: object): string {
 
 const sumOf = (text: string | Buffer) => `${SUM}${crc32(text).toString(16).padStart(8, '0')}"}`
 
-/** Parses a line without its line feed, or only the members before `end`; undefined if the checksum does not match. */
-export function parseLine(line: Buffer, end?: string): Record<string, unknown> | undefined {
+/** Parses a line without its line feed; undefined if the checksum does not match. */
+export function parseLine(line: Buffer): Record<string, unknown> | undefined {
   const at = line.length - SUM_BYTES
   if (at < 0 || line.toString('latin1', at) !== sumOf(line.subarray(0, at))) return undefined
-  // This text cannot match inside a JSON string, where quotes are escaped.
-  const cut = end === undefined ? -1 : line.indexOf(`,"${end}":`)
-  return JSON.parse(`${line.toString('utf8', 0, cut === -1 ? at : cut)}}`)
+  return JSON.parse(`${line.toString('utf8', 0, at)}}`)
 }
 
 interface SummedLine {

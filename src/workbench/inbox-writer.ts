@@ -1,12 +1,12 @@
-import { closeSync, fdatasync, ftruncateSync, openSync, rmSync, write, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, rmSync, statSync, write } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
 import { codeOf } from '../files/error-code.js'
 import { makeFolder, syncFolder } from '../files/sync-folder.js'
 import type { RecordedDelivery, RecordedResponse } from './inbox.js'
-import { encodeLine, linesOf, listFiles, markersIn, sizeOf, startOf, writersIn } from './inbox.js'
+import { encodeLine, linesOf, listFiles, sizeOf } from './inbox.js'
 
 /** Limits on recorded refused deliveries: any web page can send them (DECISIONS.md#refused-deliveries). */
 const REFUSED_MAX = { deliveries: 1_000, bytes: 16 * 1024 * 1024 }
@@ -49,10 +49,7 @@ export class InboxWriter {
 
   /** Resolves when every recorded line is written or has failed. */
   async close(): Promise<void> {
-    const { lines, marker } = this.#own
-    await Promise.all([lines.close(), this.#refused?.close()])
-    if (lines.bytes === 0) rmSync(lines.path, { force: true })
-    rmSync(marker, { force: true })
+    await Promise.all([this.#own.lines.close(), this.#refused?.close()])
   }
 
   /** Returns the file for refused deliveries. If the line would exceed the limits, the file is emptied first. */
@@ -64,32 +61,26 @@ export class InboxWriter {
   }
 }
 
-/** Checks the format of every inbox file, and deletes the oldest refused deliveries of ended processes. */
+/** Checks the format of every inbox file, and deletes the oldest refused deliveries of other processes. */
 function removeOldRefused(dir: string, bytesMax: number): void {
-  const files = listFiles(dir).reverse()
-  const running = new Set(writersIn(dir).map(({ number }) => number))
   let bytes = 0
-  for (const { path, number, isRefused } of files) {
+  for (const { path, isRefused } of listFiles(dir).reverse()) {
     for (const _first of linesOf(path)) break
-    if (!isRefused || running.has(number)) continue
+    if (!isRefused) continue
     bytes += sizeOf(path)
     if (bytes > bytesMax) rmSync(path, { force: true })
   }
 }
 
-/** Creates the marker file of this process and then its inbox file, under the next free number. */
+/** Creates the inbox file of this process under the next free number. */
 function createOwn(dir: string) {
-  for (const { path, isRunning } of markersIn(dir)) if (!isRunning) rmSync(path, { force: true })
   for (let number = (listFiles(dir).at(-1)?.number ?? 0) + 1; ; number += 1) {
     const base = join(dir, String(number).padStart(6, '0'))
-    const marker = `${base}-${process.pid}-${startOf(process.pid)}.writer`
-    writeFileSync(marker, '', { mode: 0o600 })
     try {
       const lines = new LineFile(`${base}.ndjson`)
       syncFolder(dir)
-      return { number, lines, refusedPath: `${base}.refused.ndjson`, marker }
+      return { number, lines, refusedPath: `${base}.refused.ndjson` }
     } catch (error) {
-      rmSync(marker)
       if (codeOf(error) !== 'EEXIST') throw error
     }
   }
@@ -97,8 +88,8 @@ function createOwn(dir: string) {
 
 /** A new file for JSON lines. Lines that arrive during a write go into the next write, and share its fsync. */
 class LineFile {
-  readonly path: string
-  readonly #descriptor: number
+  readonly #path: string
+  #descriptor: number
   /** Offset of the end of the last complete line. */
   #end = 0
   #lines = ''
@@ -113,7 +104,7 @@ class LineFile {
 
   /** @throws EEXIST if the file exists */
   constructor(path: string) {
-    this.path = path
+    this.#path = path
     this.#descriptor = openSync(path, 'wx', 0o600)
   }
 
@@ -138,6 +129,11 @@ class LineFile {
     this.#lines = ''
     this.#mustSync = false
     this.#next = undefined
+    do await this.#add(lines, mustSync)
+    while (this.#followPath())
+  }
+
+  async #add(lines: Buffer, mustSync: boolean): Promise<void> {
     try {
       if (this.#isRestarting) ftruncateSync(this.#descriptor, (this.#end = 0))
       this.#isRestarting = false
@@ -152,6 +148,18 @@ class LineFile {
       throw error
     }
     this.#end += lines.length
+  }
+
+  /** True if `inbox clear` has set the file aside, perhaps before the last write; then it starts a new one. */
+  #followPath(): boolean {
+    const { ino } = fstatSync(this.#descriptor)
+    if (statSync(this.#path, { throwIfNoEntry: false })?.ino === ino) return false
+    const descriptor = openSync(this.#path, 'wx', 0o600)
+    closeSync(this.#descriptor)
+    this.#descriptor = descriptor
+    this.#end = 0
+    syncFolder(dirname(this.#path))
+    return true
   }
 
   /** Empties the file before the next line is written. */

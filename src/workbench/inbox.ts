@@ -1,10 +1,9 @@
-// An inbox folder (DECISIONS.md#inbox-files). For each process it has `000001.ndjson` with the accepted deliveries,
-// `000001.refused.ndjson` with the refused ones, and, while the process runs, `000001-PID-START.writer`.
-import { closeSync, existsSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
+// An inbox folder (DECISIONS.md#inbox-files). For each process it has `000001.ndjson` with the accepted deliveries and
+// `000001.refused.ndjson` with the refused ones, and what `inbox clear` left of earlier files: `000001.1800000000000.ndjson`.
+import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { isAlive, startTicks } from '../files/process-alive.js'
-import { replaceFile } from '../files/replace-file.js'
-import { parseLine, readAt, readLines, SUM, withSum } from '../files/summed-lines.js'
+import { removeDrafts, replaceFile } from '../files/replace-file.js'
+import { readAt, readLines } from '../files/summed-lines.js'
 
 export type InboxVerdict = 'ok' | 'duplicate' | 'refused'
 
@@ -59,8 +58,6 @@ interface ResponseLine extends RecordedResponse {
 }
 
 type InboxLine = DeliveryLine | ResponseLine
-/** A line of an inbox file without headers and body, which make up most of its size. */
-type LineSummary = Omit<DeliveryLine, 'headers' | 'body'> | Omit<ResponseLine, 'headers' | 'body'>
 
 /** A recorded delivery without headers and body, which are read from its file on demand. */
 export interface DeliverySummary extends Omit<DeliveryLine, 'headers' | 'body'> {
@@ -80,7 +77,7 @@ interface InboxFilter {
   readonly verdicts?: readonly InboxVerdict[] | undefined
   /** Only deliveries that arrived at this time or later, in milliseconds since 1970. */
   readonly since?: number | undefined
-  /** True: only verified deliveries without a 2xx to them or to a later repeat, and without a pending response. */
+  /** True: only verified deliveries without a recorded 2xx to them or to a later repeat. */
   readonly failed?: boolean | undefined
 }
 
@@ -89,8 +86,6 @@ interface IndexEntry extends DeliverySummary {
   to: string | null
   /** File positions of the delivery and its responses. */
   readonly places: LineLocation[]
-  /** True while the process that received the delivery runs: it may still record a response. */
-  readonly isGrowing: boolean
 }
 
 interface LineLocation {
@@ -101,7 +96,7 @@ interface LineLocation {
 
 /** Reads an inbox folder. It reads all files once to index the deliveries, and headers and bodies again on demand. */
 export class Inbox {
-  /** Lines whose checksum does not match. */
+  /** Lines that do not parse. */
   readonly damage: { readonly path: string; readonly line: number }[] = []
   readonly #byId = new Map<string, IndexEntry>()
   /** Index of all deliveries, oldest first. */
@@ -112,24 +107,23 @@ export class Inbox {
    * @throws errors of the file system, or an error with the code INBOX_FORMAT
    */
   constructor(dir: string) {
-    const files = listFiles(dir)
-    const growing = new Set(writersIn(dir).map(({ number }) => number))
-    for (const file of files) {
-      for (const { number, offset, bytes, line } of linesOf(file.path)) {
-        const place = { path: file.path, offset, length: bytes.length }
-        if (line === undefined) this.damage.push({ path: file.path, line: number })
-        else if (line.kind === 'response') this.#addResponse(line, place)
+    const responses: { readonly line: ResponseLine; readonly place: LineLocation }[] = []
+    for (const { path } of listFiles(dir)) {
+      for (const { number, offset, bytes, line } of linesOf(path)) {
+        const place = { path, offset, length: bytes.length }
+        if (line === undefined) this.damage.push({ path, line: number })
+        else if (line.kind === 'response') responses.push({ line, place })
         else {
-          const isGrowing = growing.has(file.number)
-          this.#byId.set(line.id, { ...line, status: undefined, to: null, places: [place], isGrowing })
+          const { headers: _headers, body: _body, ...summary } = line
+          this.#byId.set(line.id, { ...summary, status: undefined, to: null, places: [place] })
         }
       }
     }
     this.#entries = [...this.#byId.values()].sort((a, b) => a.at - b.at)
+    for (const { line, place } of responses) this.#addResponse(line, place)
   }
 
-  /** Adds a response to its delivery, which an earlier line of this file or a file with a lower number contains. */
-  #addResponse({ of, status, to, replay }: LineSummary & { kind: 'response' }, place: LineLocation): void {
+  #addResponse({ of, status, to, replay }: ResponseLine, place: LineLocation): void {
     const entry = this.#byId.get(of)
     if (entry === undefined) return
     entry.places.push(place)
@@ -160,7 +154,7 @@ export class Inbox {
     // Go from the newest to the oldest: of repeated deliveries the last one decides whether the delivery failed.
     for (const entry of this.#entries.toReversed()) {
       const { verdict, status, update_id, body_crc } = entry
-      const isDone = status === undefined ? entry.isGrowing : status !== null && status >= 200 && status < 300
+      const isDone = typeof status === 'number' && status >= 200 && status < 300
       const content = `${update_id} ${body_crc}`
       if (verdict === 'refused' || decided.has(content) || (verdict === 'duplicate' && !isDone)) continue
       decided.add(content)
@@ -183,91 +177,92 @@ export class Inbox {
 }
 
 /**
- * Removes all files of an inbox; with `before` (milliseconds since 1970) only deliveries that arrived earlier. Then the
- * remaining deliveries keep their ids, and damaged lines stay. If the process is killed, each file is unchanged or
- * cleared. While other processes write to the folder it removes nothing and returns their PIDs as `writers`.
+ * Removes the deliveries of an inbox; with `before` (milliseconds since 1970) only those that arrived earlier. Then the
+ * others keep their ids, and damaged lines stay. If the process is killed, each file is unchanged or cleared. The last
+ * file stays, even empty: its number determines that of the next file, so that no id is used again.
  */
 export function clearInbox(dir: string, before = Number.POSITIVE_INFINITY) {
-  // List the files before the writers: the file of a process that starts in between is not listed and stays.
-  const [names, files] = [namesIn(dir), listFiles(dir)]
-  const inbox = new Inbox(dir)
-  const bytes = inboxBytes(dir)
-  const writers = writersIn(dir).map(({ pid }) => pid)
-  if (writers.length > 0) return { removed: 0, left: inbox.count, bytes: 0, writers }
-  const remaining = new Set(inbox.find({ since: before }).map(({ id }) => id))
-  const stays = (line: LineSummary | undefined) =>
-    line === undefined || remaining.has(line.kind === 'delivery' ? line.id : line.of)
-  if (before === Number.POSITIVE_INFINITY) for (const name of names) rmSync(join(dir, name), { force: true })
-  else {
-    for (const { path } of files) {
-      for (const { line } of linesOf(path)) {
-        if (stays(line)) continue
-        replaceFile(path, remainingLines(path, stays))
-        break
-      }
-    }
-    // Keep the last file even if it is empty, because its number determines that of the next file.
-    for (const { path } of files.slice(0, -1)) if (sizeOf(path) === 0) rmSync(path, { force: true })
+  const [inbox, bytes, files] = [new Inbox(dir), inboxBytes(dir), listFiles(dir)]
+  const removed = new Set(inbox.find({}).flatMap(({ id, at }) => (at < before ? [id] : [])))
+  const stays = (line: InboxLine | undefined) =>
+    before !== Number.POSITIVE_INFINITY &&
+    (line === undefined || !removed.has(line.kind === 'delivery' ? line.id : line.of))
+  for (const file of files) {
+    const isLast = file.number === files.at(-1)?.number
+    if (sizeOf(file.path) === 0 ? isLast : [...linesOf(file.path)].every(({ line }) => stays(line))) continue
+    const path = setAside(dir, file)
+    removeDrafts(path)
+    replaceFile(path, remainingLines(path, stays))
+    if (sizeOf(path) === 0 && !isLast) rmSync(path)
   }
-  return { removed: inbox.count - remaining.size, left: remaining.size, bytes: bytes - inboxBytes(dir), writers }
+  return { removed: removed.size, left: inbox.count - removed.size, bytes: bytes - inboxBytes(dir) }
 }
 
-function* remainingLines(path: string, stays: (line: LineSummary | undefined) => boolean): Generator<Buffer> {
+/** Gives a file a name under which no process writes: its writer then starts another, and repeats its last write. */
+function setAside(dir: string, { path, name, isAside }: ReturnType<typeof listFiles>[number]): string {
+  if (isAside) return path
+  const aside = join(dir, name.replace(/ndjson$/, `${Date.now()}.ndjson`))
+  renameSync(path, aside)
+  return aside
+}
+
+function* remainingLines(path: string, stays: (line: InboxLine | undefined) => boolean): Generator<Buffer> {
   for (const { bytes, line } of linesOf(path)) if (stays(line)) yield Buffer.concat([bytes, Buffer.from('\n')])
 }
 
-const DATA = /^(\d{6,9})(\.refused)?\.ndjson$/
-const MARKER = /^(\d{6,9})-(\d+)-(\d+)\.writer$/
-/** Matches all names of inbox files, and of drafts that a killed `inbox clear` left. */
-const ANY = /^\d{6,9}((\.refused)?\.ndjson(\.tmp-.+)?|-\d+-\d+\.writer)$/
+const NAME = /^(\d{6,9})(\.refused)?(\.\d{13})?\.ndjson$/
 
-/** Names of all files that belong to an inbox; none for a missing folder. */
-const namesIn = (dir: string) => (existsSync(dir) ? readdirSync(dir).filter((name) => ANY.test(name)) : [])
-
-/** Lists the files by number. The ids of the deliveries in a file begin with its number. */
+/**
+ * Lists the files by number, earlier files of a process first; none for a missing folder. The ids of the deliveries in a
+ * file begin with its number.
+ */
 export const listFiles = (dir: string) =>
-  namesIn(dir)
+  (existsSync(dir) ? readdirSync(dir) : [])
     .flatMap((name) => {
-      const [, number, refused] = DATA.exec(name) ?? []
-      const isRefused = refused !== undefined
-      return number === undefined ? [] : [{ path: join(dir, name), number: Number(number), isRefused }]
+      const [, number, refused, aside] = NAME.exec(name) ?? []
+      const [isRefused, isAside] = [refused !== undefined, aside !== undefined]
+      return number === undefined ? [] : [{ path: join(dir, name), name, number: Number(number), isRefused, isAside }]
     })
-    .sort((a, b) => a.number - b.number)
+    .sort((a, b) => a.number - b.number || (a.name < b.name ? -1 : 1))
 
 /** Size of a file; 0 if another process has removed it. */
 export const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
 export const inboxBytes = (dir: string) => listFiles(dir).reduce((sum, { path }) => sum + sizeOf(path), 0)
 
-export const markersIn = (dir: string) =>
-  namesIn(dir).flatMap((name) => {
-    const [, number, pid, start] = (MARKER.exec(name) ?? []).map(Number)
-    if (number === undefined || pid === undefined) return []
-    // A later process may have the same PID, but not the same start.
-    return [{ path: join(dir, name), number, pid, isRunning: isAlive(pid) && startOf(pid) === start }]
-  })
-
-/** Lists running processes that write to the inbox. Files listed earlier are complete unless a writer owns them. */
-export const writersIn = (dir: string) => markersIn(dir).filter(({ isRunning }) => isRunning)
-
-/** Start ticks of a process, as in the name of its marker file; 0 if the system does not report them. */
-export const startOf = (pid: number) => Number(startTicks(pid) ?? 0)
-
 /** Version of the file format; every line contains it. */
 export const VERSION = 1
 
 export const encodeLine = ({ headers, body, ...summary }: InboxLine) =>
-  withSum({ v: VERSION, ...summary, headers, body: body.toString('base64') })
+  `${JSON.stringify({ v: VERSION, ...summary, headers, body: body.toString('base64') })}\n`
 
-/** Decodes a line with its headers and body; undefined if the checksum does not match. */
+/** Types of the members without which a line cannot be shown. */
+const shared = { at: 'number', body: 'string', body_bytes: 'number' }
+const shapes = {
+  delivery: { ...shared, id: 'string', method: 'string', url: 'string', verdict: 'string' },
+  response: { ...shared, of: 'string', duration_ms: 'number' },
+}
+
+/** Decodes a line; undefined if it does not parse. Only its signature shows whether a body is as received. */
 export function decodeLine(bytes: Buffer): InboxLine | undefined {
-  const parsed = parseLine(bytes)
-  if (parsed === undefined) return undefined
-  const { v, ...line } = parsed
-  return { ...line, body: Buffer.from(String(line.body), 'base64') } as InboxLine
+  const { v, ...line } = parseLine(bytes) ?? {}
+  const { kind, headers, body, to } = line
+  if (kind !== 'delivery' && kind !== 'response') return undefined
+  const isWhole = Object.entries(shapes[kind]).every(([name, type]) => typeof line[name] === type)
+  if (!isWhole || !Array.isArray(headers) || !(to == null || URL.canParse(String(to)))) return undefined
+  return { ...line, body: Buffer.from(String(body), 'base64') } as InboxLine
+}
+
+function parseLine(bytes: Buffer): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(bytes.toString('utf8')) ?? undefined
+  } catch {
+    return undefined
+  }
 }
 
 function lineAt({ path, offset, length }: LineLocation): InboxLine | undefined {
+  if (!existsSync(path)) return undefined
   const file = openSync(path, 'r')
   try {
     return decodeLine(readAt(file, offset, length))
@@ -277,26 +272,27 @@ function lineAt({ path, offset, length }: LineLocation): InboxLine | undefined {
 }
 
 /**
- * Reads the lines of a file; `line` is undefined if it is damaged. It ignores a last line without a line feed, whose
+ * Reads the lines of a file; `line` is undefined if it does not parse. It ignores a last line without a line feed, whose
  * delivery was never acknowledged, and a file that was cleared after it was listed.
  * @throws errors of the file system, or an error with the code INBOX_FORMAT
  */
 export function* linesOf(path: string) {
   if (!existsSync(path)) return
   for (const { number, offset, bytes, isTorn } of readLines(path)) {
-    if (number === 1 && !isOwn(bytes)) throw formatError(`${path} is not an inbox file of voucherctl.`)
+    if (number === 1) checkFormat(path, bytes)
     if (isTorn) return
-    const line = parseLine(bytes, 'headers') as (LineSummary & { readonly v: number }) | undefined
-    if (line !== undefined && line.v !== VERSION)
-      throw formatError(`${path} has the inbox format ${line.v}; this version of voucherctl reads ${VERSION}.`)
-    yield { number, offset, bytes, line }
+    yield { number, offset, bytes, line: decodeLine(bytes) }
   }
 }
 
-/**
- * True if the first line of a file is in the inbox format, even if it is incomplete or one byte is damaged. A power
- * failure during the first write may leave zeros.
- */
-const isOwn = (line: Buffer) => '{"v":'.startsWith(line.toString('latin1', 0, 5)) || line.includes(SUM) || line[0] === 0
+/** Checks the first line of a file. It may be torn or damaged, and a power failure during its write may leave zeros. */
+function checkFormat(path: string, bytes: Buffer): void {
+  const start = bytes.toString('latin1', 0, 5)
+  if (!'{"v":'.startsWith(start) && !bytes.includes('"kind":"') && bytes[0] !== 0)
+    throw formatError(`${path} is not an inbox file of voucherctl.`)
+  const { v = VERSION } = parseLine(bytes) ?? {}
+  if (v !== VERSION)
+    throw formatError(`${path} has the inbox format ${v}; this version of voucherctl reads ${VERSION}.`)
+}
 
 const formatError = (message: string) => Object.assign(new Error(message), { code: 'INBOX_FORMAT' })

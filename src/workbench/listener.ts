@@ -1,6 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { verifyWebhook, type WebhookRefusalReason, type WebhookSecret } from '../webhook/signature.js'
+import {
+  type VerifiedWebhook,
+  verifyWebhook,
+  type WebhookRefusalReason,
+  type WebhookSecret,
+} from '../webhook/signature.js'
 import { type Admission, Duplicates } from './duplicates.js'
 import type { AppResponse, ForwardedDelivery } from './forwarding.js'
 import { pairsOf } from './header-pairs.js'
@@ -79,127 +84,10 @@ const SILENCE_MS = 60_000
  * @throws system errors if it cannot listen on the port
  */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
-  const { inbox, now, onRequest, limits = LIMITS } = options
-  const duplicates = new Duplicates<AppResponse>()
-  const working = new Set<Promise<void>>()
-  const silent = new Set<ServerResponse>()
-  const reading = new Set<IncomingMessage>()
+  const { limits = LIMITS } = options
   /** Connections without a verified delivery, oldest first. */
   const unverified = new Set<Socket>()
-  let events = 0
-  let isClosing = false
-
-  const handle = async (request: IncomingMessage, response: ServerResponse) => {
-    const started = performance.now()
-    await options.drained?.()
-    const { method = '', url = '', rawHeaders: headers } = request
-    const emit = (event: Pick<RequestEvent, 'verdict' | 'reason' | 'status'> & Partial<RequestEvent>) =>
-      onRequest({
-        at: now(),
-        durationMs: Math.round(performance.now() - started),
-        inboxId: null,
-        failure: null,
-        update: null,
-        headers,
-        rawBody: Buffer.alloc(0),
-        ...event,
-      })
-    const refuse = (status: number, reason: ListenerRefusal, more: Partial<RequestEvent> = {}) => {
-      sendRefusal(response, status, reason)
-      emit({ verdict: 'refused', reason, status, ...more })
-    }
-
-    if (method !== 'POST') {
-      response.setHeader('Allow', 'POST')
-      request.resume()
-      return refuse(405, 'method_not_allowed')
-    }
-    reading.add(request)
-    const body = await readBody(request)
-    reading.delete(request)
-    if (body === 'broken_off') return
-    if (body === 'body_too_large') {
-      // Keep the connection open: closing it with unread bytes would lose the response.
-      drain(request)
-      return refuse(413, 'body_too_large')
-    }
-    const at = now()
-    const arrived = { at, method, url, headers, body }
-    const verdict =
-      options.secrets.length === 0
-        ? ({ ok: false, reason: 'no_secret' } as const)
-        : verifyWebhook({ headers: pairsOf(headers), rawBody: body, secrets: options.secrets, now: at })
-    if (!verdict.ok) {
-      const { reason } = verdict
-      const unverified = { verdict: 'refused', reason, update_id: null, type: null } as const
-      const inboxId = await orNull(inbox.recordDelivery({ ...arrived, ...unverified }))
-      const more = { at, inboxId, rawBody: body }
-      return inboxId === null ? refuse(503, 'inbox_unwritable', more) : refuse(401, reason, more)
-    }
-
-    unverified.delete(request.socket)
-    const { updateId } = verdict
-    const type = typeof verdict.body.type === 'string' ? verdict.body.type : null
-    const update = { id: updateId, type, body: verdict.body }
-    const admission = duplicates.admit(updateId, body)
-    const isFirst = admission.kind === 'first'
-    if (isFirst && events >= (options.eventsMax ?? Number.POSITIVE_INFINITY)) {
-      admission.settle(emptyResponse(503), false)
-      return sendRefusal(response, 503, 'stopping')
-    }
-    const facts = {
-      verdict: isFirst ? 'ok' : 'duplicate',
-      reason: isFirst && admission.idReused ? 'id_reused' : null,
-    } as const
-    if (isFirst) events += 1
-    const inboxId = await orNull(inbox.recordDelivery({ ...arrived, ...facts, update_id: updateId, type }))
-    if (inboxId === null) {
-      if (isFirst) {
-        events -= 1
-        admission.settle(emptyResponse(503), false)
-      }
-      return refuse(503, 'inbox_unwritable', { at, update, rawBody: body })
-    }
-    const result = await respond(admission, arrived, type)
-    const { status, to, failure } = result
-    const error = failure?.message ?? null
-    const duration_ms = Math.round(performance.now() - started)
-    const recorded = { at: now(), status, duration_ms, to, error, headers: result.headers, body: result.body }
-    // Do not wait for this record: without it the delivery only counts as failed, and the user can replay it.
-    void orNull(inbox.recordResponse({ of: inboxId, ...recorded, replay: false }))
-    send(response, result)
-    const reason = failure?.reason ?? facts.reason
-    emit({ ...facts, reason, at, status, inboxId, failure: error, update, rawBody: body })
-  }
-
-  const respond = async (admission: Admission<AppResponse>, delivery: ForwardedDelivery, type: string | null) => {
-    if (admission.kind === 'done') return emptyResponse(200)
-    if (admission.kind === 'in_flight') return await admission.response
-    let result = emptyResponse(500)
-    try {
-      result = await options.app(delivery, type)
-    } finally {
-      admission.settle(result, result.status !== null && result.status >= 200 && result.status < 300)
-    }
-    return result
-  }
-
-  const send = (response: ServerResponse, { status, headers, body }: AppResponse) => {
-    if (status === null) {
-      silent.add(response)
-      const timer = setTimeout(() => response.destroy(), SILENCE_MS)
-      response.once('close', () => {
-        clearTimeout(timer)
-        silent.delete(response)
-      })
-      return
-    }
-    if (isClosing) response.shouldKeepAlive = false
-    const length = status === 204 || status === 304 ? [] : ['Content-Length', String(body.length)]
-    response.writeHead(status, [...headers, ...length])
-    response.end(body)
-  }
-
+  const receiver = new Receiver(options, (socket) => unverified.delete(socket))
   const server = createServer(
     {
       headersTimeout: limits.headersMs,
@@ -207,11 +95,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       connectionsCheckingInterval: limits.checkMs,
       keepAliveTimeout: KEEP_ALIVE_MS,
     },
-    (request, response) => {
-      response.on('error', () => {})
-      const work = handle(request, response).finally(() => working.delete(work))
-      working.add(work)
-    },
+    (request, response) => receiver.receive(request, response),
   )
   server.maxConnections = CONNECTIONS_MAX
   server.on('connection', (socket) => {
@@ -235,16 +119,184 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     port,
     url: `http://${HOST}:${port}`,
     async close() {
-      isClosing = true
       const closed = new Promise((resolve) => server.close(resolve))
-      for (const request of reading) request.destroy()
-      while (working.size > 0) await Promise.all(working)
-      for (const response of silent) response.destroy()
+      await receiver.finish()
       server.closeIdleConnections()
       const stuck = setTimeout(() => server.closeAllConnections(), LAST_MS)
       await closed
       clearTimeout(stuck)
     },
+  }
+}
+
+/** A request and its response. */
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** Monotonic time of its arrival, ms. */
+  readonly started: number
+}
+
+type Arrived = Pick<RecordedDelivery, 'at' | 'method' | 'url' | 'headers' | 'body'>
+
+/** Responds to each request: reads, verifies, records and forwards a delivery. */
+class Receiver {
+  readonly #options: ListenerOptions
+  readonly #onVerified: (socket: Socket) => void
+  readonly #duplicates = new Duplicates<AppResponse>()
+  readonly #working = new Set<Promise<void>>()
+  readonly #silent = new Set<ServerResponse>()
+  readonly #reading = new Set<IncomingMessage>()
+  #events = 0
+  #isClosing = false
+
+  constructor(options: ListenerOptions, onVerified: (socket: Socket) => void) {
+    this.#options = options
+    this.#onVerified = onVerified
+  }
+
+  receive(request: IncomingMessage, response: ServerResponse): void {
+    response.on('error', () => {})
+    const work = this.#handle(request, response).finally(() => this.#working.delete(work))
+    this.#working.add(work)
+  }
+
+  /** Breaks off requests that have not arrived completely, responds to the others, and ends `--respond timeout`. */
+  async finish(): Promise<void> {
+    this.#isClosing = true
+    for (const request of this.#reading) request.destroy()
+    while (this.#working.size > 0) await Promise.all(this.#working)
+    for (const response of this.#silent) response.destroy()
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const exchange = { request, response, started: performance.now() }
+    const { secrets, now } = this.#options
+    await this.#options.drained?.()
+    const { method = '', url = '', rawHeaders: headers } = request
+    if (method !== 'POST') {
+      response.setHeader('Allow', 'POST')
+      request.resume()
+      return this.#refuse(exchange, 405, 'method_not_allowed')
+    }
+    this.#reading.add(request)
+    const body = await readBody(request)
+    this.#reading.delete(request)
+    if (body === 'broken_off') return
+    if (body === 'body_too_large') {
+      // Keep the connection open: closing it with unread bytes would lose the response.
+      drain(request)
+      return this.#refuse(exchange, 413, 'body_too_large')
+    }
+    const arrived = { at: now(), method, url, headers, body }
+    if (secrets.length === 0) return this.#refuseDelivery(exchange, arrived, 'no_secret')
+    const verdict = verifyWebhook({ headers: pairsOf(headers), rawBody: body, secrets, now: arrived.at })
+    return verdict.ok
+      ? this.#accept(exchange, arrived, verdict)
+      : this.#refuseDelivery(exchange, arrived, verdict.reason)
+  }
+
+  async #refuseDelivery(exchange: Exchange, arrived: Arrived, reason: ListenerRefusal): Promise<void> {
+    const { at, body: rawBody } = arrived
+    const inboxId = await this.#record({ ...arrived, verdict: 'refused', reason, update_id: null, type: null })
+    const more = { at, inboxId, rawBody }
+    return inboxId === null
+      ? this.#refuse(exchange, 503, 'inbox_unwritable', more)
+      : this.#refuse(exchange, 401, reason, more)
+  }
+
+  async #accept(exchange: Exchange, arrived: Arrived, verified: VerifiedWebhook): Promise<void> {
+    const { at, body: rawBody } = arrived
+    const { updateId: id, body } = verified
+    this.#onVerified(exchange.request.socket)
+    const update = { id, type: typeof body.type === 'string' ? body.type : null, body }
+    const admission = this.#duplicates.admit(id, rawBody)
+    const isFirst = admission.kind === 'first'
+    if (isFirst && this.#events >= (this.#options.eventsMax ?? Number.POSITIVE_INFINITY)) {
+      admission.settle(emptyResponse(503), false)
+      return sendRefusal(exchange.response, 503, 'stopping')
+    }
+    const facts = {
+      verdict: isFirst ? 'ok' : 'duplicate',
+      reason: isFirst && admission.idReused ? 'id_reused' : null,
+    } as const
+    if (isFirst) this.#events += 1
+    const inboxId = await this.#record({ ...arrived, ...facts, update_id: id, type: update.type })
+    if (inboxId === null) {
+      if (isFirst) {
+        this.#events -= 1
+        admission.settle(emptyResponse(503), false)
+      }
+      return this.#refuse(exchange, 503, 'inbox_unwritable', { at, update, rawBody })
+    }
+    const result = await this.#respond(admission, arrived, update.type)
+    this.#recordResponse(exchange, inboxId, result)
+    this.#send(exchange.response, result)
+    const { status, failure } = result
+    const reason = failure?.reason ?? facts.reason
+    this.#emit(exchange, { ...facts, reason, at, status, inboxId, failure: failure?.message ?? null, update, rawBody })
+  }
+
+  /** Resolves to the id of the recorded delivery, or to null if the inbox cannot be written. */
+  #record(delivery: RecordedDelivery): Promise<string | null> {
+    return this.#options.inbox.recordDelivery(delivery).catch(() => null)
+  }
+
+  /** Does not wait for this record: without it the delivery only counts as failed, and the user can replay it. */
+  #recordResponse({ started }: Exchange, of: string, { failure, ...sent }: AppResponse): void {
+    const facts = { at: this.#options.now(), duration_ms: Math.round(performance.now() - started), replay: false }
+    const response = { of, ...sent, ...facts, error: failure?.message ?? null }
+    this.#options.inbox.recordResponse(response).catch(() => {})
+  }
+
+  /** The response of the application: to this delivery, or to the one that it repeats. */
+  async #respond(admission: Admission<AppResponse>, delivery: ForwardedDelivery, type: string | null) {
+    if (admission.kind === 'done') return emptyResponse(200)
+    if (admission.kind === 'in_flight') return await admission.response
+    let result = emptyResponse(500)
+    try {
+      result = await this.#options.app(delivery, type)
+    } finally {
+      admission.settle(result, result.status !== null && result.status >= 200 && result.status < 300)
+    }
+    return result
+  }
+
+  #send(response: ServerResponse, { status, headers, body }: AppResponse): void {
+    if (status === null) {
+      this.#silent.add(response)
+      const timer = setTimeout(() => response.destroy(), SILENCE_MS)
+      response.once('close', () => {
+        clearTimeout(timer)
+        this.#silent.delete(response)
+      })
+      return
+    }
+    if (this.#isClosing) response.shouldKeepAlive = false
+    const length = status === 204 || status === 304 ? [] : ['Content-Length', String(body.length)]
+    response.writeHead(status, [...headers, ...length])
+    response.end(body)
+  }
+
+  #refuse(exchange: Exchange, status: number, reason: ListenerRefusal, more: Partial<RequestEvent> = {}): void {
+    sendRefusal(exchange.response, status, reason)
+    this.#emit(exchange, { verdict: 'refused', reason, status, ...more })
+  }
+
+  #emit(
+    { request, started }: Exchange,
+    event: Pick<RequestEvent, 'verdict' | 'reason' | 'status'> & Partial<RequestEvent>,
+  ) {
+    this.#options.onRequest({
+      at: this.#options.now(),
+      durationMs: Math.round(performance.now() - started),
+      inboxId: null,
+      failure: null,
+      update: null,
+      headers: request.rawHeaders,
+      rawBody: Buffer.alloc(0),
+      ...event,
+    })
   }
 }
 
@@ -258,6 +310,3 @@ function sendRefusal(response: ServerResponse, status: number, reason: string): 
 export function emptyResponse(status: number | null): AppResponse {
   return { status, headers: [], body: Buffer.alloc(0), to: null, failure: null }
 }
-
-/** Resolves to null if the inbox cannot be written. */
-const orNull = <T>(writing: Promise<T>): Promise<T | null> => writing.catch(() => null)

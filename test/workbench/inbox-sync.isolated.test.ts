@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import type { RecordedDelivery } from '../../src/workbench/inbox.js'
+import { clearInbox, Inbox, type RecordedDelivery } from '../../src/workbench/inbox.js'
 import { InboxWriter } from '../../src/workbench/inbox-writer.js'
 import { temporaryDir } from '../support/cli/cli.js'
 
-/** Size of the inbox file in bytes at each fdatasync; `fails` makes the next ones fail. */
-const disk = { synced: [] as number[], fails: false }
+/** Size of the inbox file in bytes at each fdatasync; `fails` makes the next ones fail. `onWrite` precedes a write. */
+const disk = { synced: [] as number[], fails: false, onWrite: () => {} }
 
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof import('node:fs')>()
@@ -14,7 +14,15 @@ vi.mock('node:fs', async (original) => {
     disk.synced.push(fs.fstatSync(descriptor).size)
     callback(disk.fails ? Object.assign(new Error('EIO'), { code: 'EIO' }) : null)
   }
-  return { ...fs, fdatasync: vi.fn(fdatasync) }
+  const { promisify } = await import('node:util')
+  const writeAsync = promisify(fs.write)
+  const write = {
+    [promisify.custom]: (...args: Parameters<typeof writeAsync>) => {
+      disk.onWrite()
+      return writeAsync(...args)
+    },
+  }
+  return { ...fs, fdatasync: vi.fn(fdatasync), write: Object.assign(vi.fn(), write) }
 })
 
 const delivery = (verdict: RecordedDelivery['verdict'] = 'ok'): RecordedDelivery => ({
@@ -56,5 +64,21 @@ test('an inbox writer rejects a delivery and removes its line if fdatasync fails
   disk.fails = false
   expect(statSync(join(dir, '000001.ndjson')).size).toBe(0)
   await writer.recordDelivery(delivery())
+  await writer.close()
+})
+
+test.each([
+  ['removed', undefined, []],
+  ['replaced', 1_800_000_000_000, ['1-2']],
+])('an inbox writer repeats a write into a file that inbox clear has %s', async (_name, before, kept) => {
+  const dir = temporaryDir()
+  const writer = new InboxWriter(dir)
+  for (const at of [1_700_000_000_000, 1_800_000_000_000]) await writer.recordDelivery({ ...delivery(), at })
+  disk.onWrite = () => {
+    disk.onWrite = () => {}
+    clearInbox(dir, before)
+  }
+  expect(await writer.recordDelivery(delivery())).toBe('1-3')
+  expect(new Inbox(dir).find({}).map(({ id }) => id)).toEqual([...kept, '1-3'])
   await writer.close()
 })

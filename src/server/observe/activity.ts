@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream'
 import type { ActivityLine, DeliveryActivity, RequestLogEntry, StateChange } from '../../contract/platform/activity.js'
 import { formatInstant } from '../../domain/time.js'
+import { Followers } from '../../inspector/line-stream.js'
 import { deliveryActivity, type MadeAttempt } from '../delivery/attempt-log.js'
 import { type Captured, type CapturedCall, exchangeOf, sizeOf } from './exchange.js'
-import { Followers } from './line-stream.js'
 
 const KEPT = 1_000
 /** Captured exchanges in memory; the oldest are dropped first. */

@@ -5,7 +5,7 @@ import type { RequestLogEntry } from '../../contract/platform/activity.js'
 import type { Redemption, Verification, Voucher } from '../../contract/vouchers.js'
 import type { IdempotencyKey } from '../../domain/idempotency.js'
 import { formatInstant } from '../../domain/time.js'
-import { Followers } from './line-stream.js'
+import { Followers } from '../../inspector/line-stream.js'
 
 const KEPT = 1000
 

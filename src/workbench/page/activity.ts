@@ -1,5 +1,6 @@
-import type { ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
 import type { ActivityLine, DeliveryActivity } from '../../contract/platform/activity.js'
+import { Followers } from '../../inspector/line-stream.js'
 import type { WebhookSecret } from '../../webhook/signature.js'
 import { explainDelivery } from '../explain-delivery.js'
 import type { Inbox, RecordedResponse, StoredDelivery } from '../inbox.js'
@@ -11,8 +12,6 @@ import { errorOf, iso } from './deliveries.js'
 const PAST_MAX = 200
 /** Lines of this run in memory; their responses may not be in the inbox yet. */
 const RECENT_MAX = 200
-/** Bytes that a page may leave unread before lines are left out. */
-const UNREAD_BYTES_MAX = 1024 * 1024
 /** Longer bodies are explained only when the delivery is opened: finding the mistake takes up to 0.1 s per MiB. */
 const EXPLAINED_BYTES_MAX = 64 * 1024
 
@@ -20,8 +19,7 @@ const EXPLAINED_BYTES_MAX = 64 * 1024
 export class ActivityFeed {
   readonly #secrets: readonly WebhookSecret[]
   readonly #recent: DeliveryActivity[] = []
-  /** Open responses with the number of lines that each has left out. */
-  readonly #followers = new Map<ServerResponse, number>()
+  readonly #followers = new Followers<DeliveryActivity>()
   #seq = 0
 
   constructor(secrets: readonly WebhookSecret[]) {
@@ -53,8 +51,8 @@ export class ActivityFeed {
     this.#add(this.#replayOf(stored, response))
   }
 
-  /** Writes what the inbox has, and then what arrives if the page follows. */
-  send(response: ServerResponse, inbox: Inbox, follow: boolean): void {
+  /** Streams what the inbox has, and then what arrives. */
+  stream(inbox: Inbox): Readable {
     const known = new Set(this.#recent.map(({ delivery_id }) => delivery_id))
     const past = inbox
       .find({}, PAST_MAX)
@@ -63,42 +61,21 @@ export class ActivityFeed {
       .flatMap(({ id }) => inbox.read(id) ?? [])
       .flatMap((it) => this.#linesOf(it))
     const all = [...past, ...this.#recent].sort((a, b) => a.at.localeCompare(b.at))
-    response.write(all.map((it) => this.#encode(it)).join(''))
-    if (!follow) {
-      response.end()
-      return
-    }
-    this.#followers.set(response, 0)
-    response.once('close', () => this.#followers.delete(response))
-    response.on('drain', () => this.#writeOmitted(response))
+    return this.#followers.stream(all, true, (delivery) => {
+      const line: ActivityLine = { seq: ++this.#seq, kind: 'delivery', delivery, exchange: null }
+      return JSON.stringify(line)
+    })
   }
 
   /** Ends all streams. */
   close(): void {
-    for (const response of this.#followers.keys()) response.end()
+    this.#followers.close()
   }
 
   #add(delivery: DeliveryActivity): void {
     this.#recent.push(delivery)
     if (this.#recent.length > RECENT_MAX) this.#recent.shift()
-    const line = this.#encode(delivery)
-    for (const [response, omitted] of this.#followers) {
-      if (response.writableLength > UNREAD_BYTES_MAX) this.#followers.set(response, omitted + 1)
-      else response.write(line)
-    }
-  }
-
-  #writeOmitted(response: ServerResponse): void {
-    const count = this.#followers.get(response) ?? 0
-    if (count === 0) return
-    this.#followers.set(response, 0)
-    const line: ActivityLine = { seq: ++this.#seq, kind: 'omitted', count }
-    response.write(`${JSON.stringify(line)}\n`)
-  }
-
-  #encode(delivery: DeliveryActivity): string {
-    const line: ActivityLine = { seq: ++this.#seq, kind: 'delivery', delivery, exchange: null }
-    return `${JSON.stringify(line)}\n`
+    this.#followers.add(delivery)
   }
 
   /** The lines of a recorded delivery: one for its arrival, and one for each replay. */

@@ -105,11 +105,8 @@ test('page of a listener that starts on an older inbox streams its deliveries, o
   const options = { dir, inbox, address: listener.url, secrets: [secret], forwarder, now, appOf: async () => undefined }
   const later = await startListenerPage(options)
   onTestFinished(() => later.close())
-  const { body } = await (await pageClient(later.newLink())).send('GET', '/_platform/v1/activity')
-  const lines = String(body)
-    .split('\n')
-    .filter((it) => it !== '')
-    .map((it) => deliveryOf(JSON.parse(it)))
+  const stream = await (await pageClient(later.newLink())).follow('/_platform/v1/activity')
+  const lines = [deliveryOf(await stream.next()), deliveryOf(await stream.next())]
   expect(lines).toMatchObject([
     { delivery_id: '1-1', status: 503, error: { code: 'http_status' }, explanation: null },
     { delivery_id: '1-2', status: 401, explanation: expect.stringContaining('another secret') },
@@ -250,22 +247,23 @@ test('page of a listener refuses to sign without a secret, or without an update 
 
 test('page of a listener lists the deliveries of the inbox in pages and by state, newest first', async () => {
   const { listener, client } = await pageOf((await application(200, 500)).url)
-  for (const id of [7, 8, 9]) await deliver(listener.url, id)
-  await withResponse(client, '1-3')
+  for (let id = 1; id <= 22; id++) await deliver(listener.url, id)
+  await withResponse(client, '1-22')
   const list = async (query: string) => {
     const { body } = await client.send('GET', `/_platform/v1/deliveries${query}`)
     const { items, pagination } = body as { items: Delivery[]; pagination: object }
     return [items.map(({ update_id, status }) => [update_id, status]), pagination]
   }
-  expect(await list('?limit=2')).toEqual([
+  const newest = Array.from({ length: 20 }, (_, index) => [22 - index, 'delivered'])
+  expect(await list('')).toEqual([newest, { page: 1, limit: 20, total: 22, pages: 2 }])
+  expect(await list('?page=2')).toEqual([
     [
-      [9, 'delivered'],
-      [8, 'failed'],
+      [2, 'failed'],
+      [1, 'delivered'],
     ],
-    { page: 1, limit: 2, total: 3, pages: 2 },
+    { page: 2, limit: 20, total: 22, pages: 2 },
   ])
-  expect(await list('?limit=2&page=2')).toEqual([[[7, 'delivered']], { page: 2, limit: 2, total: 3, pages: 2 }])
-  expect(await list('?status=failed')).toEqual([[[8, 'failed']], { page: 1, limit: 20, total: 1, pages: 1 }])
+  expect(await list('?status=failed')).toEqual([[[2, 'failed']], { page: 1, limit: 20, total: 1, pages: 1 }])
 })
 
 test.each([
@@ -315,7 +313,7 @@ test('page of a listener sets no cookie, and serves its files without a token', 
   }
 })
 
-test.each(['/', '/_platform/v1/vouchers', '/_platform/v1/deliveries/2-9'])(
+test.each(['/', '/_platform/v1/vouchers', '/_platform/v2/deliveries', '/_platform/v1/deliveries/2-9'])(
   'page of a listener responds to GET %s with 404',
   async (path) => {
     const { client } = await pageOf()

@@ -1,7 +1,4 @@
-import { join } from 'node:path'
 import process from 'node:process'
-import { defaultDataDir } from '../../../files/data-dir.js'
-import { writersIn } from '../../../workbench/inbox.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { dataDirOf, findLocalServer } from '../../config/local-server.js'
@@ -72,10 +69,7 @@ async function diagnose(context: Context): Promise<readonly Check[]> {
     ['data folder', () => files.checkDataFolder(dataDir)],
     ['inbox', () => files.checkInbox(host)],
     ['disk space', () => machine.checkDisk(dataDir, machine.freeBytes)],
-    ...portsOf(context, dataDir).map((it): [string, () => Promise<Check>] => [
-      `port ${it.port}`,
-      () => machine.checkPort(it),
-    ]),
+    ...portsOf(dataDir).map((it): [string, () => Promise<Check>] => [`port ${it.port}`, () => machine.checkPort(it)]),
     ['proxy', () => machine.checkProxy(host, baseUrl)],
     ['base URL', () => reached.then((it) => it.base)],
     ['server', () => reached.then((it) => it.server)],
@@ -93,7 +87,7 @@ async function diagnose(context: Context): Promise<readonly Check[]> {
 const SERVER_PORT = 8420
 const LISTENER_PORT = 8787
 
-function portsOf({ host }: Context, dir: string): readonly machine.Port[] {
+function portsOf(dir: string): readonly machine.Port[] {
   return [
     {
       name: '`voucherctl server start`',
@@ -108,8 +102,7 @@ function portsOf({ host }: Context, dir: string): readonly machine.Port[] {
     {
       name: '`voucherctl webhook listen`',
       port: LISTENER_PORT,
-      holder: () => (writersIn(join(defaultDataDir(host), 'inbox')).length > 0 ? 'a webhook listener' : undefined),
-      fix: 'Give it another: voucherctl webhook listen --port N.',
+      fix: 'If it is no listener of yours, give it another: voucherctl webhook listen --port N.',
     },
   ]
 }

@@ -83,7 +83,7 @@ export interface Port {
   readonly name: string
   readonly port: number
   /** Returns a description of the voucherctl process that listens on the port, if any. */
-  holder(): string | undefined
+  holder?(): string | undefined
   readonly fix: string
 }
 
@@ -103,7 +103,7 @@ export async function checkPort({ name, port, holder, fix }: Port): Promise<Chec
       .on('timeout', () => end(true))
   })
   if (!held) return ok(label, `Free, for ${name}.`)
-  const ours = holder()
+  const ours = holder?.()
   if (ours !== undefined) return ok(label, `Held by ${ours}.`)
   return warn(label, `Held by another program, so that ${name} cannot have it.`, fix)
 }

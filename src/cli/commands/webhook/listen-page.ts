@@ -1,4 +1,5 @@
-import type { ListenerPage, ListenerPageOptions } from '../../../workbench/page/server.js'
+import type { PageRouteOptions } from '../../../workbench/page/routes.js'
+import type { ListenerPage } from '../../../workbench/page/server.js'
 import type { Context } from '../../command/context.js'
 import { needing, toggle } from '../../flags/flags.js'
 
@@ -11,7 +12,7 @@ export const pageFlags = {
 export async function openPage(
   { host, output }: Context,
   flags: { readonly 'no-browser': boolean },
-  options: ListenerPageOptions,
+  options: PageRouteOptions,
 ): Promise<ListenerPage> {
   // Import on demand: few listeners serve the page.
   const { startListenerPage } = await import('../../../workbench/page/server.js')

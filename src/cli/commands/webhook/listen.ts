@@ -6,7 +6,14 @@ import { pause } from '../../../files/pause.js'
 import { replaceFile } from '../../../files/replace-file.js'
 import { inboxBytes } from '../../../workbench/inbox.js'
 import { InboxWriter } from '../../../workbench/inbox-writer.js'
-import { emptyResponse, type Listener, type ListenerOptions, startListener } from '../../../workbench/listener.js'
+import {
+  emptyResponse,
+  type Listener,
+  type ListenerOptions,
+  type RequestEvent,
+  startListener,
+} from '../../../workbench/listener.js'
+import type { PageRouteOptions } from '../../../workbench/page/routes.js'
 import type { ListenerPage } from '../../../workbench/page/server.js'
 import { parseScript, type ScriptedResponse, scriptedResponses } from '../../../workbench/responses.js'
 import type { Context } from '../../command/context.js'
@@ -25,6 +32,7 @@ import {
 } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import { inboxDirOf, inboxFailure, inboxFlag } from './inbox-dir.js'
+import { Goal } from './listen-goal.js'
 import { LineQueue, lineShape } from './listen-lines.js'
 import { openPage, pageFlags } from './listen-page.js'
 import { receiverUrl } from './receiver-url.js'
@@ -135,17 +143,28 @@ export const listen = leaf({
 })
 
 async function receive(context: Context, flags: ListenFlags, secrets: readonly string[]): Promise<Outcome<never>> {
-  const { host, settings } = context
-  const { port = DEFAULT_PORT, expect } = flags
-  const dir = inboxDirOf(host, flags.inbox)
-  const readyFile = flags['ready-file'] === undefined ? undefined : resolve(host.cwd, flags['ready-file'])
+  const { host } = context
   const { JqThread } = await import('../../output/jq/jq-thread.js')
   const router = new Router(flags.route, new JqThread(), host.signal)
-  const invalid = await router.check()
-  if (invalid !== undefined) {
+  try {
+    return (await router.check()) ?? (await withInbox(context, flags, secrets, router))
+  } finally {
     router.close()
-    return invalid
   }
+}
+
+/** What the listener and its page share. */
+type Tools = Omit<PageRouteOptions, 'address'> & { readonly secrets: readonly string[]; readonly inbox: InboxWriter }
+
+async function withInbox(
+  context: Context,
+  flags: ListenFlags,
+  secrets: readonly string[],
+  router: Router,
+): Promise<Outcome<never>> {
+  const { host } = context
+  const dir = inboxDirOf(host, flags.inbox)
+  const readyFile = flags['ready-file'] === undefined ? undefined : resolve(host.cwd, flags['ready-file'])
   let inbox: InboxWriter
   try {
     // Remove the ready file of an earlier run, so that nobody reads it before this listener is ready.
@@ -154,92 +173,91 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
   } catch (error) {
     return inboxFailure(error, dir)
   }
-
   // Import on demand: the module loads TLS, which other webhook commands do not need.
   const { Forwarder } = await import('../../../workbench/forwarding.js')
   const forwarder = new Forwarder()
-  const script = flags.respond === undefined ? undefined : scriptedResponses(flags.respond)
+  const appOf = async (type: string | null, body: Buffer) => (await router.select(type, body)) ?? flags['forward-to']
+  try {
+    return await listenUntilEnd(context, flags, readyFile, { secrets, dir, inbox, forwarder, appOf, now: host.now })
+  } finally {
+    forwarder.close()
+    await inbox.close()
+    if (readyFile !== undefined) rmSync(readyFile, { force: true })
+  }
+}
+
+async function listenUntilEnd(
+  context: Context,
+  flags: ListenFlags,
+  readyFile: string | undefined,
+  tools: Tools,
+): Promise<Outcome<never>> {
+  const { host, settings } = context
+  const { port = DEFAULT_PORT, expect, 'max-events': eventsMax } = flags
+  const { secrets, inbox, now } = tools
   const ended = new AbortController()
   const pauses = new AbortController()
-  let events = 0
-  const arrived = new Map([...expect.keys()].map((type) => [type, new Set<string>()]))
-  const missing = () =>
-    [...expect]
-      .map(([type, expected]) => ({ type, expected, arrived: arrived.get(type)?.size ?? 0 }))
-      .filter((it) => it.arrived < it.expected)
+  const goal = new Goal(expect, eventsMax)
   const lines = new LineQueue(context, secrets, flags.insecure)
-  const appOf = async (type: string | null, body: Buffer) => (await router.select(type, body)) ?? flags['forward-to']
-  const app: ListenerOptions['app'] = async (delivery, type) => {
-    if (flags.delay !== undefined) await pause(flags.delay, pauses.signal)
+  let page: ListenerPage | undefined
+  const onRequest = (event: RequestEvent) => {
+    lines.add(event)
+    page?.add(event)
+    if (goal.add(event)) ended.abort()
+  }
+  const app = applicationOf(flags, tools, pauses.signal)
+  const drained = () => lines.drained()
+  let listener: Listener
+  try {
+    listener = await startListener({ port, secrets, inbox, app, now, eventsMax, drained, onRequest })
+  } catch (error) {
+    return portFailure(error, port)
+  }
+  const hasLimit = expect.size > 0 || context.globals.timeout !== undefined
+  const timer = hasLimit ? setTimeout(() => ended.abort(), settings.timeoutMs.value) : undefined
+  try {
+    const unwritable = readyFile === undefined ? undefined : writeReady(readyFile, listener)
+    if (unwritable !== undefined) return unwritable
+    showReady(context, flags, listener.url, tools.dir)
+    if (flags.open) page = await openPage(context, flags, { ...tools, address: listener.url })
+    await firstOf([ended.signal, host.signal, ...(host.stdout.gone === undefined ? [] : [host.stdout.gone])])
+  } finally {
+    clearTimeout(timer)
+    // End --delay for deliveries that have arrived: forward them now.
+    pauses.abort()
+    await listener.close()
+    await page?.close()
+    await lines.end()
+  }
+  const isStopped = host.signal.aborted || host.stdout.gone?.aborted
+  const failure = isStopped ? undefined : goal.failure(settings.timeoutMs.value)
+  return failure ?? { ok: true, printed: true }
+}
+
+/** Responds as --respond says, or forwards to the application after --delay. */
+function applicationOf(flags: ListenFlags, { appOf, forwarder }: Tools, signal: AbortSignal): ListenerOptions['app'] {
+  const script = flags.respond === undefined ? undefined : scriptedResponses(flags.respond)
+  return async (delivery, type) => {
+    if (flags.delay !== undefined) await pause(flags.delay, signal)
     const scripted = script?.()
     if (scripted !== undefined) return emptyResponse(scripted === 'timeout' ? null : scripted)
     const to = await appOf(type, delivery.body)
     return to === undefined ? emptyResponse(200) : forwarder.send(to, delivery)
   }
+}
 
-  let page: ListenerPage | undefined
+function writeReady(path: string, { url, port }: Listener): Failure | undefined {
+  const ready = `${JSON.stringify({ url, port, pid: process.pid })}\n`
   try {
-    let listener: Listener
-    try {
-      listener = await startListener({
-        port,
-        secrets,
-        inbox,
-        app,
-        now: host.now,
-        eventsMax: flags['max-events'],
-        drained: () => lines.drained(),
-        onRequest: (event) => {
-          lines.add(event)
-          page?.add(event)
-          if (event.update?.type) arrived.get(event.update.type)?.add(event.update.id)
-          if (event.verdict === 'ok') events += 1
-          const isEnough = events === flags['max-events'] || (expect.size > 0 && missing().length === 0)
-          if (isEnough) ended.abort()
-        },
-      })
-    } catch (error) {
-      return portFailure(error, port)
-    }
-    const limitMs = expect.size > 0 || context.globals.timeout !== undefined ? settings.timeoutMs.value : undefined
-    const timer = limitMs === undefined ? undefined : setTimeout(() => ended.abort(), limitMs)
-    try {
-      if (readyFile !== undefined) {
-        const ready = `${JSON.stringify({ url: listener.url, port: listener.port, pid: process.pid })}\n`
-        replaceFile(readyFile, ready, { isPrivate: false, flush: false, follow: false })
-      }
-      showReady(context, flags, listener.url, dir, inboxBytes(dir) > INBOX_BYTES_LARGE)
-      if (flags.open) {
-        const tools = { secrets, forwarder, inbox, appOf, now: host.now }
-        page = await openPage(context, flags, { ...tools, dir, address: listener.url })
-      }
-      await firstOf([ended.signal, host.signal, ...(host.stdout.gone === undefined ? [] : [host.stdout.gone])])
-    } catch (error) {
-      return fail('FILE_UNWRITABLE', `${readyFile} cannot be written (${codeOf(error)}).`)
-    } finally {
-      clearTimeout(timer)
-      // End --delay for deliveries that have arrived: forward them now.
-      pauses.abort()
-      await listener.close()
-      await page?.close()
-      await lines.end()
-    }
-  } finally {
-    forwarder.close()
-    router.close()
-    await inbox.close()
-    if (readyFile !== undefined) rmSync(readyFile, { force: true })
+    replaceFile(path, ready, { isPrivate: false, flush: false, follow: false })
+    return undefined
+  } catch (error) {
+    return fail('FILE_UNWRITABLE', `${path} cannot be written (${codeOf(error)}).`)
   }
-  const done = { ok: true, printed: true } as const
-  if (host.signal.aborted || host.stdout.gone?.aborted) return done
-  if (missing().length > 0) return notAllArrived(missing(), settings.timeoutMs.value)
-  const wanted = flags['max-events']
-  if (expect.size > 0 || wanted === undefined || events >= wanted) return done
-  return fail('NOT_ALL_ARRIVED', `${events} of ${wanted} deliveries arrived in time.`)
 }
 
 /** Prints that the listener is ready and what it does, even if stderr is not a terminal. */
-function showReady({ output }: Context, flags: ListenFlags, url: string, dir: string, isLarge: boolean): void {
+function showReady({ output }: Context, flags: ListenFlags, url: string, dir: string): void {
   if (output.options.format !== 'table') return
   const named = flags.route.filter(({ kind }) => kind !== 'jq').map(({ condition }) => condition)
   const unknown = [...flags.expect.keys(), ...named].filter(
@@ -260,22 +278,11 @@ function showReady({ output }: Context, flags: ListenFlags, url: string, dir: st
       where === '' ? responses : `Passes on ${where}.`,
       `Inbox: ${dir}`,
       'Details of a delivery: `voucherctl webhook inbox show`',
-      ...(isLarge ? ['warning: the inbox is above 1 GiB; see `voucherctl webhook inbox clear --before 7d`.'] : []),
+      ...(inboxBytes(dir) > INBOX_BYTES_LARGE
+        ? ['warning: the inbox is above 1 GiB; see `voucherctl webhook inbox clear --before 7d`.']
+        : []),
       ...(flags.insecure ? ['INSECURE: deliveries that are not verified are shown too.'] : []),
     ].join('\n'),
-  )
-}
-
-function notAllArrived(
-  missing: readonly { type: string; expected: number; arrived: number }[],
-  limitMs: number,
-): Failure {
-  const inWords = missing.map(({ type, expected, arrived }) => `${type} ${arrived} of ${expected}`).join(', ')
-  return fail(
-    'NOT_ALL_ARRIVED',
-    `Within ${limitMs / 1000} s not all that was expected arrived: ${inWords}.`,
-    'See what did with `voucherctl webhook inbox list`.',
-    { missing },
   )
 }
 

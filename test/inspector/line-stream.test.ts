@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { LineStream } from '../../../src/server/observe/line-stream.js'
+import { LineStream } from '../../src/inspector/line-stream.js'
 
 const textOf = async (stream: LineStream<number>) => {
   let text = ''
