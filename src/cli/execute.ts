@@ -28,14 +28,8 @@ export async function execute(
   const { host } = failed
   const { leaf } = line
   if (leaf === undefined) throw new Error('the parser must refuse a line without a command')
-  if (globals.fields !== undefined && leaf.output !== undefined && (leaf.changes || leaf.streams)) {
-    const unknown = refuseUnknownInContract(globals.fields, leaf.output)
-    if (unknown !== undefined) return failed.fail(unknown)
-  }
-  if (globals['idempotency-key'] !== undefined && leaf.idempotent !== true) {
-    const meaningless = `--idempotency-key has no meaning for ${line.path.join(' ')}.`
-    return failed.fail(usage(meaningless, 'It belongs to vouchers issue, redeem and reverse.'))
-  }
+  const refused = refuseGlobals(line, leaf, globals)
+  if (refused !== undefined) return failed.fail(refused)
   const resolved = resolveSettings(host, globals)
   if (!resolved.ok && leaf.diagnoses !== true) return failed.fail(resolved)
   const settings = resolved.ok ? resolved.settings : diagnoseSettings(host, globals).settings
@@ -55,12 +49,7 @@ export async function execute(
   })
   const own = readFlags(leaf.flags ?? {}, line.given)
   if (own.failure !== undefined) return output.fail(own.failure)
-  if (!output.isJson && host.stderr.isTTY === true) {
-    for (const [name, { remark }] of Object.entries(leaf.flags ?? {})) {
-      const remarks = (line.given.get(name) ?? []).map((text) => remark?.(`--${name}`, text))
-      for (const it of remarks) if (it !== undefined) output.notice(it)
-    }
-  }
+  if (!output.isJson && host.stderr.isTTY === true) printRemarks(line, leaf, output)
   const context = createContext(host, globals, settings, output, answered)
   let exit: number | undefined
   try {
@@ -70,6 +59,25 @@ export async function execute(
     // Also after a failure or a bug, so that nothing that the user typed is lost.
     if (answered.hasAnswers && (exit !== 0 || !globals.quiet))
       output.tell(`${exit === 0 ? '\n' : ''}The same command with these answers: \`${answered}\``)
+  }
+}
+
+/** Refuses --fields that the command cannot print, and --idempotency-key where it has no meaning. */
+function refuseGlobals(line: CommandLine, leaf: Leaf, globals: Globals): Failure | undefined {
+  if (globals.fields !== undefined && leaf.output !== undefined && (leaf.changes || leaf.streams)) {
+    const unknown = refuseUnknownInContract(globals.fields, leaf.output)
+    if (unknown !== undefined) return unknown
+  }
+  if (globals['idempotency-key'] === undefined || leaf.idempotent === true) return undefined
+  const meaningless = `--idempotency-key has no meaning for ${line.path.join(' ')}.`
+  return usage(meaningless, 'It belongs to vouchers issue, redeem and reverse.')
+}
+
+/** Prints what flags remark on their values, such as the zone of a time without one. */
+function printRemarks(line: CommandLine, leaf: Leaf, output: Output): void {
+  for (const [name, { remark }] of Object.entries(leaf.flags ?? {})) {
+    const remarks = (line.given.get(name) ?? []).map((text) => remark?.(`--${name}`, text))
+    for (const text of remarks) if (text !== undefined) output.notice(text)
   }
 }
 

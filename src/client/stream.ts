@@ -33,19 +33,7 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
     const timer = follows ? setTimeout(() => opening.abort(), timeoutMs) : undefined
     const signal = request.signal === undefined ? opening.signal : AbortSignal.any([request.signal, opening.signal])
     try {
-      const { status, headers, chunks, readBytes } = await openExchange(base, { ...request, signal })
-      if (status < 200 || status > 299) {
-        const body = (await readBytes()).toString('utf8')
-        return failureOfResponse({ status, headers, body }, prepared)
-      }
-      return {
-        ok: true,
-        data: readDocuments<OutputOf<E>>(chunks, (body) => failureOfResponse({ status, headers, body }, prepared)),
-        status,
-        requestId: headers['x-request-id'] ?? null,
-        replayed: false,
-        headers,
-      }
+      return await readStream<OutputOf<E>>(await openExchange(base, { ...request, signal }), prepared)
     } catch (error) {
       if (!isTransportError(error)) throw error
       const late = opening.signal.aborted
@@ -57,6 +45,18 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
       clearTimeout(timer)
     }
   }
+}
+
+type Exchange = Awaited<ReturnType<typeof openExchange>>
+
+async function readStream<Document>(
+  { status, headers, chunks, readBytes }: Exchange,
+  call: Parameters<typeof failureOfResponse>[1],
+): Promise<CallSuccess<AsyncIterable<Document>> | CallFailure> {
+  const failureOf = (body: string) => failureOfResponse({ status, headers, body }, call)
+  if (status < 200 || status > 299) return failureOf((await readBytes()).toString('utf8'))
+  const data = readDocuments<Document>(chunks, failureOf)
+  return { ok: true, data, status, requestId: headers['x-request-id'] ?? null, replayed: false, headers }
 }
 
 const LINE_LENGTH_MAX = 1024 * 1024

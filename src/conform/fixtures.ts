@@ -1,6 +1,7 @@
 import type { Application } from '../contract/apps.js'
 import type { Scope } from '../contract/endpoint.js'
 import { contract } from '../contract/index.js'
+import { templateBody } from '../contract/openapi/template-body.js'
 import type { Template, TemplateInput } from '../contract/templates.js'
 import type { CreatedToken } from '../contract/tokens.js'
 import type { IssuedVoucher } from '../contract/vouchers.js'
@@ -12,15 +13,12 @@ const POLL_MS = 500
 /** Members of a valid create call for a template. */
 export function templateInput({ resources }: ProbeContext, changes: Partial<TemplateInput> = {}): TemplateInput {
   return {
+    ...templateBody,
     external_template_id: resources.name(),
     name: `conform-${resources.run}`,
-    type: 'gift',
     issuer_name: 'conform',
     fulfiller_name: 'conform',
-    fulfillment_category: 'offline_service',
-    acquisition_source: 'free_claim',
     validity: { type: 'relative', duration_days: 1 },
-    issue_limit: 1_000,
     ...changes,
   }
 }

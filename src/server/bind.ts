@@ -185,10 +185,10 @@ function readIdempotencyKey(
 }
 
 function callOf(exchange: Exchange, idempotencyKey: IdempotencyKey | undefined): Call<Endpoint> {
+  const { caller, id: requestId } = exchange
   return {
-    caller: exchange.caller,
-    requestId: exchange.id,
-    idempotencyKey,
+    caller,
+    facts: { applicationId: caller?.applicationId, calledBy: caller?.calledBy, requestId, idempotencyKey },
     isHead: exchange.method === 'HEAD',
     isInner: exchange.inner !== null,
     gone: () => goneSignal(exchange.carrier),

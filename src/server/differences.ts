@@ -22,6 +22,8 @@ interface Setting {
   fits(value: unknown): boolean
 }
 
+type Settings = Readonly<Record<string, Setting>>
+
 const integerTo = (max: number, member: keyof Differences): Setting => ({
   form: `an integer from 1 to ${max}`,
   schema: { type: 'integer', minimum: 1, maximum: max },
@@ -46,7 +48,7 @@ const message: Setting = {
 const RECORDS_MAX = 10_000
 
 /** Settings by rule, the anchor of its section in DECISIONS.md (DECISIONS.md#differences). */
-const rules: Readonly<Record<string, Readonly<Record<string, Setting>>>> = {
+const rules: Readonly<Record<string, Settings>> = {
   'failure-codes': Object.fromEntries(Object.keys(failures).map((code) => [code, message])),
   'rate-limits': Object.fromEntries(rateLimitNames.map((name) => [name, callsInWindow])),
   'idempotency-keys': { days: integerTo(3_650, 'idempotencyDays') },
@@ -93,20 +95,23 @@ export async function readDifferences(text: string): Promise<ReadDifferences> {
   for (const [rule, value] of entries ?? []) {
     const settings = Object.hasOwn(rules, rule) ? rules[rule] : undefined
     const named = membersOf(value)
-    if (settings === undefined) {
-      refuse([rule], `${rule} has no setting: ${near(rule, Object.keys(rules))}`)
-      continue
-    }
-    if (named === undefined) refuse([rule], `${rule} must be a map of settings.`)
-    for (const [name, given] of named ?? []) {
-      const setting = Object.hasOwn(settings, name) ? settings[name] : undefined
-      if (setting === undefined)
-        refuse([rule, name], `${rule} has no setting ${name}: ${near(name, Object.keys(settings))}`)
-      else if (!setting.fits(given)) refuse([rule, name], `${rule}.${name} must be ${setting.form}.`)
-      else values[rule] = { ...values[rule], [name]: given }
+    if (settings === undefined) refuse([rule], `${rule} has no setting: ${near(rule, Object.keys(rules))}`)
+    else if (named === undefined) refuse([rule], `${rule} must be a map of settings.`)
+    else {
+      for (const [name, given] of named) {
+        const problem = problemOf(rule, settings, name, given)
+        if (problem === undefined) values[rule] = { ...values[rule], [name]: given }
+        else refuse([rule, name], problem)
+      }
     }
   }
   return problems.length > 0 ? { ok: false, problems } : { ok: true, differences: differencesOf(values) }
+}
+
+function problemOf(rule: string, settings: Settings, name: string, given: unknown): string | undefined {
+  const setting = Object.hasOwn(settings, name) ? settings[name] : undefined
+  if (setting === undefined) return `${rule} has no setting ${name}: ${near(name, Object.keys(settings))}`
+  return setting.fits(given) ? undefined : `${rule}.${name} must be ${setting.form}.`
 }
 
 function near(name: string, names: readonly string[]): string {

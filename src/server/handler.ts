@@ -30,15 +30,20 @@ type DataOf<E extends Endpoint> = E extends { streams: true }
 
 export type Reply<E extends Endpoint> = Success<DataOf<E>> | Refusal<CodesOf<E>>
 
-/** Context that a handler receives in addition to the input of a call. */
-export interface Call<E extends Endpoint> {
-  readonly caller: Caller
+/** What the store keeps of a call that writes. */
+export interface CallFacts<E extends Endpoint> extends Pick<Caller, 'applicationId' | 'calledBy'> {
   readonly requestId: string
   readonly idempotencyKey: E extends { idempotent: true }
     ? IdempotencyKey
     : E extends { idempotent: 'optional' }
       ? IdempotencyKey | undefined
       : undefined
+}
+
+/** Context that a handler receives in addition to the input of a call. */
+export interface Call<E extends Endpoint> {
+  readonly caller: Caller
+  readonly facts: CallFacts<E>
   /** True for HEAD, whose response has no body: the handler must not return a secret that is shown once. */
   readonly isHead: boolean
   /** True for a call that the server decrypted from an envelope. */

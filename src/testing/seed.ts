@@ -1,4 +1,5 @@
 import { botScopes, scopes } from '../contract/endpoint.js'
+import { templateBody } from '../contract/openapi/template-body.js'
 import { updateTypes } from '../contract/updates.js'
 import type { Seed } from '../server/seed/schema.js'
 
@@ -12,20 +13,7 @@ export const defaultSeed: Seed = {
       tokens: [
         { id: 'tok_shop', name: 'shop', token: 'sop_TokenOfTheShopInTests00000000041iuWD', scopes: [...scopes] },
       ],
-      templates: [
-        {
-          id: 'tpl_coffee',
-          external_template_id: 'coffee',
-          name: 'One free coffee',
-          type: 'gift',
-          issuer_name: 'Coffee shop',
-          fulfiller_name: 'Coffee shop',
-          fulfillment_category: 'offline_service',
-          acquisition_source: 'free_claim',
-          validity: { type: 'relative', duration_days: 30 },
-          issue_limit: 100_000,
-        },
-      ],
+      templates: [{ ...templateBody, id: 'tpl_coffee', external_template_id: 'coffee', issue_limit: 100_000 }],
     },
   ],
   bots: [

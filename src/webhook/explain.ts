@@ -50,10 +50,17 @@ interface SignedData {
   readonly keys: readonly Uint8Array[]
 }
 
+/** Returns how the received signature is spelled if it is that of these pieces; undefined if it is another one. */
+type Signs = (
+  key: string | Uint8Array,
+  ...signed: readonly (string | Uint8Array)[]
+) => MismatchCause | typeof FITS | undefined
+
 /** Finds the first known mistake that makes the signature match; undefined if none does. */
-function causeOf({ signature, timestamp, updateId, body, keys }: SignedData): MismatchCause | typeof FITS | undefined {
+function causeOf(data: SignedData): MismatchCause | typeof FITS | undefined {
+  const { signature, timestamp, updateId, body, keys } = data
   const macs = new Map(signature.split(',').flatMap((part) => spellingOf(part.trim())))
-  const signs = (key: string | Uint8Array, ...signed: readonly (string | Uint8Array)[]) => {
+  const signs: Signs = (key, ...signed) => {
     const hmac = createHmac('sha256', key)
     for (const piece of signed) hmac.update(piece)
     return macs.get(hmac.digest('hex'))
@@ -63,18 +70,25 @@ function causeOf({ signature, timestamp, updateId, body, keys }: SignedData): Mi
     if (spelling !== undefined) return spelling
   }
   for (const key of keys) {
-    if (signs(key, timestamp, body)) return 'missing_dot'
-    if (signs(key, body)) return 'body_only'
-    if (signs(key, `${timestamp}000.`, body)) return 'timestamp_milliseconds'
-    if (MILLISECONDS.test(timestamp) && signs(key, `${timestamp.slice(0, -3)}.`, body)) return 'timestamp_milliseconds'
-    for (const [cause, original] of secretOriginals(key)) {
-      // An empty key has its own cause, `empty_secret`, checked below.
-      if (original.length > 0 && signs(original, timestamp, '.', body)) return cause
-    }
+    const cause = mistakeWith(key, data, signs)
+    if (cause !== undefined) return cause
   }
   if (signs(new Uint8Array(), timestamp, '.', body)) return 'empty_secret'
   for (const [cause, original] of bodyOriginals(body, updateId)) {
     for (const key of keys) if (signs(key, timestamp, '.', original)) return cause
+  }
+  return undefined
+}
+
+/** Finds the mistake of a sender that has this key, apart from mistakes in the body. */
+function mistakeWith(key: Uint8Array, { timestamp, body }: SignedData, signs: Signs): MismatchCause | undefined {
+  if (signs(key, timestamp, body)) return 'missing_dot'
+  if (signs(key, body)) return 'body_only'
+  if (signs(key, `${timestamp}000.`, body)) return 'timestamp_milliseconds'
+  if (MILLISECONDS.test(timestamp) && signs(key, `${timestamp.slice(0, -3)}.`, body)) return 'timestamp_milliseconds'
+  for (const [cause, original] of secretOriginals(key)) {
+    // An empty key has its own cause, `empty_secret`, which is checked afterwards.
+    if (original.length > 0 && signs(original, timestamp, '.', body)) return cause
   }
   return undefined
 }

@@ -263,13 +263,20 @@ function updateIdAsWritten(json: string): string | undefined {
     else if (symbol === '}' || symbol === ']') depth--
     else if (symbol === '"') {
       const start = at
-      for (at++; json[at] !== '"'; at++) if (json[at] === '\\') at++
+      at = endOfString(json, start)
       member.lastIndex = at + 1
       const found = depth === 1 ? member.exec(json) : null
       if (found !== null && JSON.parse(json.slice(start, at + 1)) === 'update_id') digits = found[1]
     }
   }
   return digits
+}
+
+/** Position of the quotation mark that ends the string that begins at `start` of a JSON text. */
+function endOfString(json: string, start: number): number {
+  let at = start + 1
+  while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1
+  return at
 }
 
 /** Converts a raw body to bytes. @throws TypeError for another type, for example the result of a JSON parser */

@@ -97,32 +97,21 @@ export class Forwarder {
   async send(to: URL, delivery: ForwardedDelivery): Promise<AppResponse> {
     const limit = new AbortController()
     const timer = setTimeout(() => limit.abort(), this.#timeoutMs)
-    const failed = (status: number, reason: AppFailure['reason'], message: string): AppResponse => ({
-      status,
-      headers: [],
-      body: Buffer.alloc(0),
-      to: to.href,
-      failure: { reason, message },
-    })
     const host = hostOf(to)
     const isLocal = host === 'localhost' || LOOPBACK.includes(host)
     const addresses = isLocal ? [...(host === '::1' ? ['::1', '127.0.0.1'] : LOOPBACK)] : [host]
-    const port = to.port || (to.protocol === 'https:' ? '443' : '80')
     try {
       for (const [at, address] of addresses.entries()) {
         try {
           return { ...(await this.#attempt(to, address, isLocal, delivery, limit.signal)), to: to.href, failure: null }
         } catch (error) {
-          if (limit.signal.aborted)
-            return failed(504, 'app_timeout', `${to.host} did not respond within ${this.#timeoutMs / 1000} s.`)
-          if (error instanceof ResponseTooLong)
-            return failed(502, 'app_response_too_long', `${to.host} responded with more than 1 MiB.`)
-          const code = codeOf(error, 'ERROR')
-          if (isInvalidResponse(code)) return failed(502, 'app_response_invalid', invalidResponse(to, code, error))
-          if (!NOT_CONNECTED.has(code)) return failed(502, 'app_broke_off', brokenOff(to, code))
-          if (at + 1 < addresses.length) continue
-          const tried = addresses.map((it) => (it.includes(':') ? `[${it}]:${port}` : `${it}:${port}`)).join(' and ')
-          return failed(502, 'app_unreachable', `Nothing accepts connections on ${tried} (${code}).`)
+          const cannotConnect = NOT_CONNECTED.has(codeOf(error, 'ERROR'))
+          if (!limit.signal.aborted && cannotConnect && at + 1 < addresses.length) continue
+          const failure: AppFailure = limit.signal.aborted
+            ? { reason: 'app_timeout', message: `${to.host} did not respond within ${this.#timeoutMs / 1000} s.` }
+            : failureOf(error, to, addresses)
+          const status = failure.reason === 'app_timeout' ? 504 : 502
+          return { status, headers: [], body: Buffer.alloc(0), to: to.href, failure }
         }
       }
       throw new Error('no address')
@@ -194,6 +183,19 @@ function invalidResponse(to: URL, code: string, error: unknown): string {
 }
 
 class ResponseTooLong extends Error {}
+
+/** @param addresses those that were tried if none accepts connections */
+function failureOf(error: unknown, to: URL, addresses: readonly string[]): AppFailure {
+  if (error instanceof ResponseTooLong) {
+    return { reason: 'app_response_too_long', message: `${to.host} responded with more than 1 MiB.` }
+  }
+  const code = codeOf(error, 'ERROR')
+  if (isInvalidResponse(code)) return { reason: 'app_response_invalid', message: invalidResponse(to, code, error) }
+  if (!NOT_CONNECTED.has(code)) return { reason: 'app_broke_off', message: brokenOff(to, code) }
+  const port = to.port || (to.protocol === 'https:' ? '443' : '80')
+  const tried = addresses.map((it) => (it.includes(':') ? `[${it}]:${port}` : `${it}:${port}`)).join(' and ')
+  return { reason: 'app_unreachable', message: `Nothing accepts connections on ${tried} (${code}).` }
+}
 
 function readResponse(request: ClientRequest, response: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []

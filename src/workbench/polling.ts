@@ -45,61 +45,107 @@ export interface PollPosition {
  *
  * If a server that has responded before becomes unavailable, it reconnects; a server that never responded is a failure.
  */
-export async function* pollUpdates<F, Line>(
-  { poll, ready, notice, connectionLine, inWords, signal, reconnectMs, paceMs, asksToHold }: PollingOptions<F, Line>,
+export function pollUpdates<F, Line>(
+  options: PollingOptions<F, Line>,
   position: PollPosition,
   handle: (update: Update) => AsyncGenerator<Line, F | undefined>,
 ): AsyncGenerator<Line, F | undefined> {
-  let connected = false
-  let lost: F | undefined
-  let waits = 0
-  let emptyPolls = 0
-  let isPaced = false
-  while (!signal.aborted) {
-    // Do not let the server hold the first poll, to learn soon whether it permits this bot to poll.
-    const hold = connected && lost === undefined ? 'longest' : 'none'
-    const startedAt = performance.now()
-    const polled = await poll(position.next, hold)
-    if (signal.aborted) break
-    if (!polled.ok) {
-      if (!polled.isAway) return polled.failure
-      lost ??= polled.failure
-      position.isServerAway = true
-      const waitMs = connected ? reconnectMs[waits] : undefined
-      if (waitMs === undefined) return lost
-      if (waits === 0) {
-        const error = inWords(polled.failure)
-        if (connectionLine === undefined) notice(`${error}. Trying again.`)
-        else yield connectionLine('disconnected', error)
+  return new Polling(options, position, handle).run()
+}
+
+class Polling<F, Line> {
+  readonly #options: PollingOptions<F, Line>
+  readonly #position: PollPosition
+  readonly #handle: (update: Update) => AsyncGenerator<Line, F | undefined>
+  #connected = false
+  /** Failure that ended the connection; undefined while the server responds. */
+  #lost: F | undefined
+  #waits = 0
+  #emptyPolls = 0
+  #isPaced = false
+
+  constructor(
+    options: PollingOptions<F, Line>,
+    position: PollPosition,
+    handle: (update: Update) => AsyncGenerator<Line, F | undefined>,
+  ) {
+    this.#options = options
+    this.#position = position
+    this.#handle = handle
+  }
+
+  async *run(): AsyncGenerator<Line, F | undefined> {
+    const { poll, signal } = this.#options
+    while (!signal.aborted) {
+      // Do not let the server hold the first poll, to learn soon whether it permits this bot to poll.
+      const hold = this.#connected && this.#lost === undefined ? 'longest' : 'none'
+      const startedAt = performance.now()
+      const polled = await poll(this.#position.next, hold)
+      if (signal.aborted) break
+      if (!polled.ok) {
+        const failure = polled.isAway ? yield* this.#waitForServer(polled.failure) : polled.failure
+        if (failure !== undefined) return failure
+        continue
       }
-      waits += 1
-      await pause(waitMs, signal)
-      continue
+      yield* this.#noteConnection()
+      const failure = yield* this.#handleAll(polled.updates)
+      if (failure !== undefined) return failure
+      if (hold === 'longest') await this.#pauseAfter(polled.updates.length, performance.now() - startedAt)
     }
-    if (lost !== undefined) {
+    return undefined
+  }
+
+  async *#handleAll(updates: readonly Update[]): AsyncGenerator<Line, F | undefined> {
+    for (const update of updates) {
+      const failure = yield* this.#handle(update)
+      if (failure !== undefined) return failure
+    }
+    return undefined
+  }
+
+  /** Returns the first failure if there is nothing to wait for: the server never responded, or stays away. */
+  async *#waitForServer(failure: F): AsyncGenerator<Line, F | undefined> {
+    const { reconnectMs, inWords, connectionLine, notice, signal } = this.#options
+    this.#lost ??= failure
+    this.#position.isServerAway = true
+    const waitMs = this.#connected ? reconnectMs[this.#waits] : undefined
+    if (waitMs === undefined) return this.#lost
+    if (this.#waits === 0) {
+      const error = inWords(failure)
+      if (connectionLine === undefined) notice(`${error}. Trying again.`)
+      else yield connectionLine('disconnected', error)
+    }
+    this.#waits += 1
+    await pause(waitMs, signal)
+    return undefined
+  }
+
+  async *#noteConnection(): AsyncGenerator<Line, void> {
+    const { connectionLine, notice, ready } = this.#options
+    if (this.#lost !== undefined) {
       if (connectionLine === undefined) notice('Connected again.')
       else yield connectionLine('reconnected', null)
     }
-    if (!connected) ready?.()
-    connected = true
-    lost = undefined
+    if (!this.#connected) ready?.()
+    this.#connected = true
+    this.#lost = undefined
+    this.#waits = 0
+    const position = this.#position
     position.isServerAway = false
-    waits = 0
     // Send a negative offset only once: sent again, it would drop newer updates.
     if (position.next !== undefined && position.next < 0) position.next = undefined
     position.confirmed = position.next
-    for (const update of polled.updates) {
-      const failure = yield* handle(update)
-      if (failure !== undefined) return failure
-    }
-    if (hold === 'none') continue
-    const leastMs = paceMs[Math.min(emptyPolls, paceMs.length - 1)] as number
-    const spareMs = polled.updates.length > 0 ? 0 : leastMs - (performance.now() - startedAt)
-    emptyPolls = spareMs > 0 ? emptyPolls + 1 : 0
-    if (spareMs <= 0) continue
-    if (asksToHold && !isPaced) notice('The server does not hold polls: updates may come some seconds late.')
-    isPaced = true
+  }
+
+  /** Paces empty polls that the server did not hold. */
+  async #pauseAfter(updates: number, elapsedMs: number): Promise<void> {
+    const { paceMs, asksToHold, notice, signal } = this.#options
+    const leastMs = paceMs[Math.min(this.#emptyPolls, paceMs.length - 1)] as number
+    const spareMs = updates > 0 ? 0 : leastMs - elapsedMs
+    this.#emptyPolls = spareMs > 0 ? this.#emptyPolls + 1 : 0
+    if (spareMs <= 0) return
+    if (asksToHold && !this.#isPaced) notice('The server does not hold polls: updates may come some seconds late.')
+    this.#isPaced = true
     await pause(spareMs, signal)
   }
-  return undefined
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { templateBody } from '../../src/contract/openapi/template-body.js'
 import { templateStatuses } from '../../src/contract/templates.js'
 import type { TemplateRow } from '../../src/domain/rows.js'
 import { decideReview, decideSubmit, draftTemplate, templateRecord } from '../../src/domain/template.js'
@@ -12,26 +13,15 @@ const at = (status: TemplateRow['status']) => templateRow({ status })
 
 describe('draft of a template', () => {
   const validity = { type: 'relative', durationDays: 30, delayDays: 0, notAfter: null } as const
-  const input = {
-    external_template_id: 'coffee',
-    name: 'Free coffee',
-    type: 'exchange',
-    issuer_name: 'Corner Cafe',
-    fulfiller_name: 'Corner Cafe',
-    fulfillment_category: 'offline_service',
-    acquisition_source: 'free_claim',
-    validity: { type: 'relative', duration_days: 30 },
-    issue_limit: 10,
-  } as const
 
   it('new template is a draft with the members of the input and no issued voucher', () => {
     const { application_id: _, account_id: __, bot_id: ___, ...draft } = templateRow({ status: 'draft' })
-    expect(draftTemplate(input, validity, 'tpl_1', NOW)).toEqual({ ...draft, created_at: NOW, updated_at: NOW })
+    expect(draftTemplate(templateBody, validity, 'tpl_1', NOW)).toEqual({ ...draft, created_at: NOW, updated_at: NOW })
   })
 
   it('new template has description and metadata of the input', () =>
     expect(
-      draftTemplate({ ...input, description: 'Any size', metadata: { a: '1' } }, validity, 'tpl_1', NOW),
+      draftTemplate({ ...templateBody, description: 'Any size', metadata: { a: '1' } }, validity, 'tpl_1', NOW),
     ).toMatchObject({ description: 'Any size', metadata: '{"a":"1"}' }))
 })
 
@@ -134,15 +124,15 @@ describe('template record', () => {
     const row = templateRow({ submitted_at: NOW, status: 'reviewing' })
     expect(templateRecord(row)).toEqual({
       id: row.id,
-      externalTemplateId: 'coffee',
-      name: 'Free coffee',
-      type: 'exchange',
-      issuerName: 'Corner Cafe',
-      fulfillerName: 'Corner Cafe',
+      externalTemplateId: 'coffee-1',
+      name: 'One free coffee',
+      type: 'gift',
+      issuerName: 'Coffee shop',
+      fulfillerName: 'Coffee shop',
       fulfillmentCategory: 'offline_service',
       acquisitionSource: 'free_claim',
       validity: { type: 'relative', durationDays: 30, delayDays: 0, notAfter: null },
-      issueLimit: 10,
+      issueLimit: 1000,
       issuedCount: 0,
       status: 'reviewing',
       rejectionCode: null,

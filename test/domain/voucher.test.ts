@@ -124,17 +124,17 @@ describe('issuing of a voucher', () => {
   )
 
   it('refusal of an ended template validity takes precedence over an exhausted quota', () => {
-    const over = templateRow({ validity: fixed(0, 1_000), issued_count: 10 })
+    const over = templateRow({ validity: fixed(0, 1_000), issued_count: 1000 })
     expect(decideIssue(over, undefined, request, 999)).toMatchObject({ code: 'TEMPLATE_QUOTA_EXHAUSTED' })
     expect(decideIssue(over, undefined, request, 1_000)).toMatchObject({ code: 'TEMPLATE_VALIDITY_ENDED' })
   })
 
   it('last voucher of the quota can be issued, the next cannot', () => {
-    expect(decideIssue(templateRow({ issued_count: 9 }), undefined, request, 0)).toMatchObject({ ok: true })
-    expect(decideIssue(templateRow({ issued_count: 10 }), undefined, request, 0)).toEqual({
+    expect(decideIssue(templateRow({ issued_count: 999 }), undefined, request, 0)).toMatchObject({ ok: true })
+    expect(decideIssue(templateRow({ issued_count: 1000 }), undefined, request, 0)).toEqual({
       ok: false,
       code: 'TEMPLATE_QUOTA_EXHAUSTED',
-      details: { issue_limit: 10 },
+      details: { issue_limit: 1000 },
     })
   })
 
@@ -211,8 +211,8 @@ describe('voucher and redemption records', () => {
   it('response for a voucher has the template summary and no HMAC key', () => {
     const record = voucherRecord(voucherRow(), templateRow(), 1_500)
     expect(record).toMatchObject({
-      name: 'Free coffee',
-      externalTemplateId: 'coffee',
+      name: 'One free coffee',
+      externalTemplateId: 'coffee-1',
       codeHint: 'ABCD',
       redeemable: true,
     })

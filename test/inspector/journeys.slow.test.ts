@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.js'
+import { templateBody } from '../../src/contract/openapi/template-body.js'
 import { defaultSeed } from '../../src/testing/seed.js'
 import { listen } from '../support/listen.js'
 import { axeViolations } from '../support/page/axe.js'
@@ -128,15 +129,11 @@ test('fault that is switched on strikes the next call, and ends when it is switc
 
 test('text of a sender stays text in every view', async () => {
   const created = await server.client.templates.create({
+    ...templateBody,
     external_template_id: 'hostile',
     name: HOSTILE,
-    type: 'gift',
     issuer_name: HOSTILE,
     fulfiller_name: HOSTILE,
-    fulfillment_category: 'offline_service',
-    acquisition_source: 'free_claim',
-    validity: { type: 'relative', duration_days: 30 },
-    issue_limit: 10,
   })
   if (!created.ok) throw new Error(created.code)
   const { id: templateId } = created.data

@@ -214,8 +214,8 @@ export const equivalents = {
       reason: 'the caller already has the failure of its abort',
     },
     {
-      from: 'if (pending === renewal) pending = undefined',
-      to: 'if (true) pending = undefined',
+      from: 'if (this.#pending === renewal) this.#pending = undefined',
+      to: 'if (true) this.#pending = undefined',
       reason: 'a negotiation with waiting calls is always the pending one',
     },
     {
@@ -392,8 +392,8 @@ export const equivalents = {
       reason: 'a CIDR of this size contains a forbidden block, which the last check refuses',
     },
     {
-      from: "if (form[2]?.includes('@')) return refuse('userinfo')",
-      to: "if (form[2].includes('@')) return refuse('userinfo')",
+      from: "if (form[2]?.includes('@')) return 'userinfo'",
+      to: "if (form[2].includes('@')) return 'userinfo'",
       reason: 'the group or part always exists; only the types need the default',
     },
     {
@@ -402,13 +402,13 @@ export const equivalents = {
       reason: 'the group or part always exists; only the types need the default',
     },
     {
-      from: "if (url.username !== '' || url.password !== '') return refuse('userinfo')",
+      from: "if (url.username !== '' || url.password !== '') return 'userinfo'",
       to: [
-        `if (url.username !== '' || url.password !== '') return refuse("")`,
-        "if (false) return refuse('userinfo')",
-        "if (url.username !== '' && url.password !== '') return refuse('userinfo')",
-        "if (false || url.password !== '') return refuse('userinfo')",
-        "if (url.username !== '' || false) return refuse('userinfo')",
+        `if (url.username !== '' || url.password !== '') return ""`,
+        "if (false) return 'userinfo'",
+        "if (url.username !== '' && url.password !== '') return 'userinfo'",
+        "if (false || url.password !== '') return 'userinfo'",
+        "if (url.username !== '' || false) return 'userinfo'",
       ],
       reason: 'a second barrier: text without @ before the path gives no user information',
     },
@@ -455,6 +455,13 @@ export const equivalents = {
       reason: 'fills the same list before each check',
     },
   ],
+  'src/store/delivery/attempt-results.ts': [
+    {
+      from: 'if (expected === null || !(yield* saveTransition(attempt, expected, outcome, attempt.leaseUntil))) {',
+      to: 'if (false || !(yield* saveTransition(attempt, expected, outcome, attempt.leaseUntil))) {',
+      reason: 'the state after a claim always holds the lease; only the types need the comparison',
+    },
+  ],
   'src/store/delivery/backlog.ts': [
     {
       from: 'const { after } = yield* applyConfirmed(marked, true)',
@@ -477,13 +484,6 @@ export const equivalents = {
       from: 'for (let at = 0; at < ofBot.length; at += RECORDS_PER_QUERY) {',
       to: 'for (let at = 0; at <= ofBot.length; at += RECORDS_PER_QUERY) {',
       reason: 'recordsOf reads nothing for an empty rest',
-    },
-  ],
-  'src/store/delivery/worker-pass.ts': [
-    {
-      from: 'if (expected === null || !(yield* saveTransition(attempt, expected, outcome, attempt.leaseUntil))) {',
-      to: 'if (false || !(yield* saveTransition(attempt, expected, outcome, attempt.leaseUntil))) {',
-      reason: 'the state after a claim always holds the lease; only the types need the comparison',
     },
   ],
   'src/store/idempotency.ts': [

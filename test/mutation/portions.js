@@ -97,7 +97,7 @@ export const portions = [
   },
   {
     name: 'worker',
-    sources: ['src/store/delivery/worker-pass.ts'],
+    sources: ['worker-pass', 'attempt-results', 'claims'].map((it) => `src/store/delivery/${it}.ts`),
     tests: ['test/store/delivery/worker-pass*.test.ts'],
   },
 ]

@@ -1,19 +1,15 @@
 import { SignJWT } from 'jose'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../src/contract/endpoint.js'
 import { contract, endpoints } from '../../src/contract/index.js'
-import { accountKey, START_MS, type TestApp, testApp } from '../support/server/app.js'
+import { accountKey, START_MS, sharedApp } from '../support/server/app.js'
 import { newChat } from '../support/server/chats.js'
 import { type ApiResponse, wireOf } from '../support/server/client.js'
 import { Scene, samples, unknownCredential } from '../support/server/scene.js'
 import { codeOf, newTenant, type Tenant } from '../support/server/tenant.js'
 import { newDelivery } from '../support/server/webhooks.js'
 
-let server: TestApp
-beforeAll(() => {
-  server = testApp()
-})
-afterAll(() => server.close())
+const server = sharedApp()
 
 /** The parts of a response that could tell a caller whether a refused object exists. */
 const seen = (response: ApiResponse) => {

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
 import { createLimits } from '../../src/server/limits.js'
-import { type TestApp, testApp } from '../support/server/app.js'
+import { sharedApp, testApp } from '../support/server/app.js'
 import { Scene } from '../support/server/scene.js'
 import { codeOf, newTenant } from '../support/server/tenant.js'
 import { holdWrites } from '../support/store/held-writes.js'
 
 const DAY_MS = 86_400_000
 
-let server: TestApp
-beforeAll(() => {
-  server = testApp()
-})
-afterAll(() => server.close())
+const server = sharedApp()
 
 const keyed: [string, Endpoint][] = [contract.vouchers.issue, contract.vouchers.redeem, contract.vouchers.reverse].map(
   (it) => [it.id, it],

@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { contract, endpoints } from '../../src/contract/index.js'
 import { sampleOf } from '../support/extent.js'
-import { type TestApp, testApp } from '../support/server/app.js'
+import { sharedApp } from '../support/server/app.js'
 import { wireOf } from '../support/server/client.js'
 import { Scene } from '../support/server/scene.js'
 import { newTenant, type Tenant, templateBody } from '../support/server/tenant.js'
 
-let server: TestApp
+const server = sharedApp()
 let tenant: Tenant
 beforeAll(async () => {
-  server = testApp()
   tenant = await newTenant(server)
 })
-afterAll(() => server.close())
 
 const issuesOf = async (overrides: object, endpoint = contract.templates.create) => {
   const wire = wireOf(endpoint, { ...templateBody(), ...overrides })

@@ -1,5 +1,7 @@
 const worker = 'src/server/delivery/worker.ts'
 const pass = 'src/store/delivery/worker-pass.ts'
+const results = 'src/store/delivery/attempt-results.ts'
+const claims = 'src/store/delivery/claims.ts'
 const backlog = 'src/store/delivery/backlog.ts'
 const updates = 'src/store/delivery/updates.ts'
 const outbox = 'src/store/delivery/outbox.ts'
@@ -19,6 +21,7 @@ const vouchers = 'src/store/vouchers.ts'
 const voucher = 'src/domain/voucher.ts'
 const keys = 'src/server/transport/keys.ts'
 const listen = 'src/server/listen.ts'
+const upkeep = 'src/server/upkeep.ts'
 const sqlite = 'src/store/sqlite/store.ts'
 
 /** @returns {import('./defects.js').PlantedDefect} */
@@ -91,49 +94,49 @@ export const defects = [
   ),
 
   defect(
-    pass,
+    results,
     'a result that is written already is written again',
     '  if (ended.mayBeWritten && (yield* isWritten(attempt))) return\n',
     '',
   ),
   defect(
-    pass,
+    results,
     'any result that may be written counts as written',
     '  return found !== undefined\n}\n\n/** Writes the new',
     '  return found === undefined\n}\n\n/** Writes the new',
   ),
   defect(
-    pass,
+    results,
     'a result is written without a check of the lease',
     'where id = $1 and coalesce(lease_until, 0) = $12`',
     'where id = $1 and coalesce(lease_until, 0) + $12 >= 0`',
   ),
   defect(
-    pass,
+    results,
     'the update of a dead letter stays pending',
     "after.status === 'delivered' || after.status === 'dead_letter')) {",
     "after.status === 'delivered')) {",
   ),
   defect(
-    pass,
+    results,
     'a delivered update stays pending',
     "(after.status === 'delivered' || after.status === 'dead_letter')) {",
     "after.status === 'dead_letter') {",
   ),
   defect(
-    pass,
+    results,
     'a late failure marks a replaced webhook as failing',
     'where bot_id = $1 and set_at = $2`',
     'where bot_id = $1 and set_at >= $2`',
   ),
   defect(
-    pass,
+    results,
     'failures of the server mark the endpoint as failing',
     '    if (!concernsEndpoint(ended.outcome)) continue\n',
     '',
   ),
   defect(
-    pass,
+    results,
     'leases in force are expired',
     '(lease_until <= $1 or lease_until > $2)',
     '(lease_until <= $1 + 30000 or lease_until > $2)',
@@ -147,76 +150,76 @@ export const defects = [
   ),
   defect(pass, 'retries never become due', "for (const botId of yield* markReady('<=', it.now)) include(botId)\n", ''),
   defect(
-    pass,
+    claims,
     'a disabled bot gets deliveries',
     "where w.bot_id = $1 and b.status = 'active'\"",
     'where w.bot_id = $1"',
   ),
   defect(
-    pass,
+    claims,
     'chats in flight are not known to a claim',
     "'select chat_key from deliveries where bot_id = $1 and lease_until is not null'",
     "'select chat_key from deliveries where bot_id = $1 and lease_until = 0'",
   ),
   defect(
-    pass,
+    claims,
     'a failing endpoint gets all its connections',
     '(webhook.failing === 1 ? 1 : webhook.max_connections)',
     'webhook.max_connections',
   ),
-  defect(pass, 'connections in use are not counted', ' - busy.length\n', '\n'),
-  defect(pass, 'claimed chats are not busy', '        busy.push(ready.chat_key)\n', ''),
-  defect(pass, 'claims are not counted against the connections', '        free -= 1\n', ''),
+  defect(claims, 'connections in use are not counted', ' - busy.length\n', '\n'),
+  defect(claims, 'claimed chats are not busy', '        busy.push(ready.chat_key)\n', ''),
+  defect(claims, 'claims are not counted against the connections', '        free -= 1\n', ''),
   defect(
-    pass,
+    claims,
     'the newest delivery goes first',
     '     order by update_id limit $2`,\n    [botId, window]',
     '     order by update_id desc limit $2`,\n    [botId, window]',
   ),
   defect(
-    pass,
+    claims,
     'a chat gets several deliveries of one claim',
     'if (chosen.length === free || chats.has(row.chat_key)) continue',
     'if (chosen.length === free) continue',
   ),
   defect(
-    pass,
+    claims,
     'a chosen chat is not excluded',
     '      chats.add(row.chat_key)\n      chosen.push(row)',
     '      chosen.push(row)',
   ),
   defect(
-    pass,
+    claims,
     'a claim ignores the backlog',
     'where bot_id = $1 and ready = 1 and ${DELIVERABLE}\n     order',
     'where bot_id = $1 and ready = 1\n     order',
   ),
   defect(
-    pass,
+    claims,
     'an expired update is sent',
     'const expired = row.last_attempt_at === null && (madeAt',
     'const expired = row.last_attempt_at === 0 && (madeAt',
   ),
   defect(
-    pass,
+    claims,
     'an attempted update expires',
     'const expired = row.last_attempt_at === null && (madeAt',
     'const expired = (madeAt',
   ),
   defect(
-    pass,
+    claims,
     'a released claim is released again later',
     "where id = $1 and status = 'delivering' and lease_until = $2 and last_attempt_at = $3`",
     'where id = $1 and $2 <> $3`',
   ),
   defect(
-    pass,
+    claims,
     'a claim does not set a lease',
     "set status = 'delivering', ready = 0, lease_until = $2,",
     "set status = 'delivering', ready = 0, lease_until = nullif($2, $2),",
   ),
   defect(
-    pass,
+    claims,
     'a manual retry counts as scheduled',
     'const manual = row.resume_status !== null\n',
     'const manual = false\n',
@@ -633,20 +636,15 @@ export const defects = [
     'await Promise.all([app.close(), deliveries.stop(closeMsMax)])',
     'await app.close()',
   ),
-  defect(listen, 'a sweep is not started', '    void sweeper.start(now)\n', ''),
-  defect(
-    listen,
-    'backlogs are not applied',
-    'const applyBacklogs = () => void backlogs.start(deps.clock.now())',
-    'const applyBacklogs = () => void 0',
-  ),
+  defect(upkeep, 'a sweep is not started', '    void this.#sweeper.start(now)\n', ''),
+  defect(upkeep, 'backlogs are not applied', '    void this.#backlogs.start(this.#deps.clock.now())\n', ''),
 
-  defect(sqlite, 'cached rows outlive a write', '        memo?.written(statement.sql)\n', ''),
-  defect(sqlite, 'a failed operation is committed with its batch', "db.exec('rollback; begin immediate')", ''),
+  defect(sqlite, 'cached rows outlive a write', '        this.#memo?.written(statement.sql)\n', ''),
   defect(
     sqlite,
-    'notices are not sent',
-    '        for (const { subject } of outcome.notices) notifyListeners(subject)\n',
+    'a failed operation is committed with its batch',
+    "      this.#db.exec('rollback; begin immediate')\n",
     '',
   ),
+  defect(sqlite, 'notices are not sent', '    for (const { subject } of outcome.notices) this.#notify(subject)\n', ''),
 ]

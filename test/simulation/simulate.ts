@@ -1,5 +1,6 @@
 import { botScopes, scopes } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
+import { templateBody } from '../../src/contract/openapi/template-body.js'
 import { Random } from '../faults/random.js'
 import type { ApiResponse } from '../support/server/client.js'
 import {
@@ -130,17 +131,8 @@ async function setUp(server: SimulatedServer) {
     ['daily', 1],
     ['monthly', 30],
   ] as const) {
-    const input = {
-      external_template_id: name,
-      name,
-      type: 'exchange',
-      issuer_name: 'Cafe',
-      fulfiller_name: 'Cafe',
-      fulfillment_category: 'offline_service',
-      acquisition_source: 'free_claim',
-      validity: { type: 'relative', duration_days: days },
-      issue_limit: 8,
-    } as const
+    const validity = { type: 'relative', duration_days: days } as const
+    const input = { ...templateBody, external_template_id: name, name, validity, issue_limit: 8 }
     const { id } = await made(server.call(token, contract.templates.create, input))
     await made(server.call(token, contract.templates.submit, { templateId: id }))
     templateIds.push(id)

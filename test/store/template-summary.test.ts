@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { templateBody } from '../../src/contract/openapi/template-body.js'
 import type { TemplateSummary } from '../../src/domain/rows.js'
 import type { Store } from '../../src/store/store.js'
 import { templateSummary } from '../../src/store/template-summary.js'
@@ -14,16 +15,9 @@ beforeEach(async () => {
 })
 afterEach(() => store.close())
 
-const summary = {
-  external_template_id: 'coffee',
-  name: 'Free coffee',
-  type: 'exchange',
-  issuer_name: 'Corner Cafe',
-  fulfiller_name: 'Corner Cafe',
-  fulfillment_category: 'offline_service',
-}
+const { acquisition_source: _, validity: __, issue_limit: ___, ...summary } = templateBody
 const summariesOf = (count: number): Map<string, TemplateSummary> =>
-  new Map(Array.from({ length: count }, (_, index) => [`tpl_other_${index}`, summary as TemplateSummary]))
+  new Map(Array.from({ length: count }, (_, index) => [`tpl_other_${index}`, summary]))
 
 it('summary of a template is read once and then taken from the cache', async () => {
   const summaries = new Map()

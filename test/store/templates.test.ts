@@ -157,7 +157,7 @@ describe('review of a template', () => {
     await submit(application, 'tpl_3', LATER)
     await submit(bot, 'tpl_2', LATER)
     await submit(application, 'tpl_1', LATER + 1)
-    const reviewed = { kind: 'template', account_id: 'acc', name: 'Free coffee', submitted_at: iso(LATER) }
+    const reviewed = { kind: 'template', account_id: 'acc', name: 'One free coffee', submitted_at: iso(LATER) }
     expect(await store.read(templates.pendingReviews)).toEqual([
       { ...reviewed, id: 'tpl_2', application_id: null },
       { ...reviewed, id: 'tpl_3', application_id: 'app_1' },

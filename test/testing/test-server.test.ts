@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../../src/client/index.js'
+import { templateBody } from '../../src/contract/openapi/template-body.js'
 import { startServer } from '../../src/testing/index.js'
 import type { StartOptions, TestServer } from '../../src/testing/types.js'
 import { seed, seedToken } from '../support/server/seed.js'
@@ -128,19 +129,8 @@ test('seed option replaces the default records, and the client uses its first cr
 })
 
 test('autoApprove approves a submitted template; without it the operator does', async () => {
-  const template = {
-    external_template_id: 'tea',
-    name: 'One free tea',
-    type: 'gift',
-    issuer_name: 'Shop',
-    fulfiller_name: 'Shop',
-    fulfillment_category: 'offline_service',
-    acquisition_source: 'free_claim',
-    validity: { type: 'relative', duration_days: 1 },
-    issue_limit: 1,
-  } as const
   const submit = async ({ client }: TestServer) => {
-    const created = await client.templates.create(template)
+    const created = await client.templates.create({ ...templateBody, external_template_id: 'tea' })
     const templateId = created.ok ? created.data.id : ''
     await client.templates.submit({ templateId })
     const listed = await client.templates.list({ external_template_id: 'tea' })

@@ -1,7 +1,8 @@
 import { sendPrepared } from '../../client/call.js'
-import { prepareCall } from '../../client/prepare.js'
+import { type PreparedCall, prepareCall } from '../../client/prepare.js'
+import type { CallFailure } from '../../client/result.js'
 import type { Transport } from '../../client/transport.js'
-import type { CredentialKind, OutputOf } from '../../contract/endpoint.js'
+import type { CredentialKind, Endpoint, OutputOf } from '../../contract/endpoint.js'
 import { kindOf } from '../../contract/values/secrets.js'
 import type { CallFacts } from '../call-failure.js'
 import { profileNotFound } from '../config/config.js'
@@ -10,15 +11,15 @@ import { noServerChosen } from '../config/local-server.js'
 import { projectNotAllowed } from '../config/project-permission.js'
 import { refuseImpostor } from '../config/server-identity.js'
 import type { Settings } from '../config/settings.js'
-import { fail } from '../failure.js'
+import { type Failure, fail } from '../failure.js'
 import type { Globals } from '../flags/globals.js'
-import type { Host } from '../host/host.js'
+import type { Host, Questions } from '../host/host.js'
 import { remember } from '../host/scrub.js'
 import { credentialNames, describeCredential } from '../host/secrets.js'
 import type { Output } from '../output/output.js'
 import { withProgress } from '../output/progress.js'
 import type { AnsweredLine } from './answered-line.js'
-import type { Context } from './context.js'
+import type { Context, ContextCallOptions, Ok } from './context.js'
 import { openInMode, withRetries } from './transport.js'
 
 export function createContext(
@@ -45,52 +46,29 @@ export function createContext(
     dryRun: globals['dry-run'],
     line,
     async call(endpoint, input, options = {}) {
-      const { target } = options
-      const base = target === undefined ? context.baseUrl() : { ok: true as const, value: target.baseUrl }
-      if (!base.ok) return base
-      const credential =
-        target === undefined
-          ? await context.credential(endpoint.caller, base.value)
-          : { ok: true as const, value: target.credential, source: target.source }
-      if (!credential.ok) return credential
-      const prepared = await prepareCall(
-        endpoint,
-        input as Record<string, unknown>,
-        { token: credential.value, newIdempotencyKey: () => host.newId() },
-        {
-          signal: options.signal ?? host.signal,
-          timeoutMs: options.timeoutMs ?? settings.timeoutMs.value,
-          idempotencyKey: endpoint.idempotent ? globals['idempotency-key'] : undefined,
-        },
-      )
-      if (!prepared.ok) {
-        const name = String(prepared.details.parameter)
-        const message = prepared.message.replace(name, output.options.nameOf?.(name) ?? name)
-        return fail('INVALID_INPUT', `${message}.`, null, prepared.details)
-      }
+      const target = options.target ?? (await chosenTarget(context, endpoint.caller))
+      if ('code' in target) return target
+      const { baseUrl, credential, source } = target
+      const members = input as Record<string, unknown>
+      const prepared = await prepare(context, endpoint, members, credential, options)
+      if (!prepared.ok) return prepared
       if (context.dryRun) {
         const { planRequest } = await import('./dry-run.js')
         const { mode, origin } = settings.secure
-        planned.push(planRequest(base.value, prepared.request, mode.value, origin.value, endpoint.id))
+        planned.push(planRequest(baseUrl, prepared.request, mode.value, origin.value, endpoint.id))
         return { ok: false, plan: planned }
       }
-      const impostor = await refuseImpostor(settings, base.value)
+      const impostor = await refuseImpostor(settings, baseUrl)
       if (impostor !== undefined) return impostor
-      showProductionBanner(context, base.value)
-      transports[base.value] ??= openInMode(context, base.value).then((it) => withRetries(context, it))
-      const work = sendPrepared<OutputOf<typeof endpoint>>((await transports[base.value]) as Transport, prepared)
+      showProductionBanner(context, baseUrl)
+      transports[baseUrl] ??= openInMode(context, baseUrl).then((transport) => withRetries(context, transport))
+      const work = sendPrepared<OutputOf<typeof endpoint>>((await transports[baseUrl]) as Transport, prepared)
       const showsProgress = !globals.quiet && !globals.debug
       const text = `${options.progress ?? endpoint.summary} …`
       const result = await (showsProgress ? withProgress(host, text, work) : work)
       if (result.ok) return { ok: true, data: result.data, ...(result.replayed ? { replayed: true } : {}) }
-      if (result.status === 426) {
-        const { forbidPlaintext } = await import('./downgrade-protection.js')
-        await forbidPlaintext(context, base.value, result.code)
-      }
-      const { fromCall } = await import('../call-failure.js')
-      const { check } = options
-      const used = usedCredential(globals, endpoint.caller, credential, base.value)
-      return fromCall(result, { check, input: input as Record<string, unknown>, credential: used })
+      const used = usedCredential(globals, endpoint.caller, { value: credential, source }, baseUrl)
+      return failureOf(context, result, baseUrl, { check: options.check, input: members, credential: used })
     },
     plan(action) {
       planned.push({ action })
@@ -112,56 +90,115 @@ export function createContext(
       const found = await findCredential(host, globals, settings, kind, baseUrl)
       if (found.ok) lastCredential = { kind, source: found.source }
       if (found.ok || found.code !== 'CREDENTIAL_REQUIRED' || context.dryRun) return found
-      if (kind === 'operator') {
-        const { localServerDown } = await import('./local-advice.js')
-        const down = await localServerDown(context, baseUrl)
-        if (down !== undefined) return down
-      }
-      const name = `The ${credentialNames[kind]} for ${new URL(baseUrl).origin}`
-      const known = typed.get(name)
-      if (known !== undefined) return { ok: true, value: known, source: 'the prompt' }
-      const asked = await context.ask(
-        () => found,
-        (questions) => questions.secret(`${name} (hidden)`),
-      )
-      if (!asked.ok) return asked
-      typed.set(name, asked.value)
-      return { ok: true, value: asked.value, source: 'the prompt' }
+      return askCredential(context, kind, baseUrl, typed, found)
     },
-    async ask(missing, question) {
-      // Prompts read stdin and write to stderr, so both must be terminals.
-      if (globals['no-input'] || host.stdin.isTTY !== true || host.stderr.isTTY !== true) return missing()
-      const questions = await host.questions()
-      const secret = async (message: string) => {
-        const typedSecret = await questions.secret(message)
-        if (typedSecret !== undefined) remember(host, typedSecret)
-        return typedSecret
-      }
-      const value = await question({ ...questions, secret })
-      return value === undefined ? fail('ABORTED', 'Interrupted.') : { ok: true, value }
-    },
-    async confirm({ action, loses, word }) {
-      const isTyped = settings.production.value && word !== undefined
-      if ((loses === undefined && !isTyped) || globals.yes || context.dryRun) return undefined
-      if (isTyped) showProductionBanner(context, settings.baseUrl.value ?? 'no server is chosen')
-      const where = isTyped ? ' on a production server' : ''
-      const missing = () =>
-        fail(
-          'CONFIRMATION_REQUIRED',
-          `${action} needs a confirmation${where}.${loses === undefined ? '' : ` ${loses}`}`,
-          `To go on: \`${line} --yes\``,
-        )
-      const asked = await context.ask(missing, async (questions) => {
-        if (loses !== undefined) output.tell(loses)
-        if (!isTyped) return questions.confirm(`${action}: go on?`)
-        const typed = await questions.text(`${action}: type ${word} to confirm`)
-        return typed === undefined ? undefined : typed.trim() === word
-      })
-      if (!asked.ok) return asked
-      return asked.value ? undefined : fail('CONFIRMATION_REQUIRED', `${action} was not confirmed. Nothing was done.`)
-    },
+    ask: (missing, question) => ask(context, missing, question),
+    confirm: (confirmation) => confirm(context, confirmation),
   }
   return context
+}
+
+async function chosenTarget(
+  context: Context,
+  caller: CredentialKind,
+): Promise<NonNullable<ContextCallOptions['target']> | Failure> {
+  const base = context.baseUrl()
+  if (!base.ok) return base
+  const credential = await context.credential(caller, base.value)
+  if (!credential.ok) return credential
+  return { baseUrl: base.value, credential: credential.value, source: credential.source }
+}
+
+async function prepare(
+  { host, globals, settings, output }: Context,
+  endpoint: Endpoint,
+  input: Record<string, unknown>,
+  token: string,
+  { signal = host.signal, timeoutMs = settings.timeoutMs.value }: ContextCallOptions,
+): Promise<PreparedCall | Failure> {
+  const idempotencyKey = endpoint.idempotent ? globals['idempotency-key'] : undefined
+  const callSettings = { token, newIdempotencyKey: () => host.newId() }
+  const prepared = await prepareCall(endpoint, input, callSettings, { signal, timeoutMs, idempotencyKey })
+  if (prepared.ok) return prepared
+  const name = String(prepared.details.parameter)
+  const message = prepared.message.replace(name, output.options.nameOf?.(name) ?? name)
+  return fail('INVALID_INPUT', `${message}.`, null, prepared.details)
+}
+
+async function failureOf(context: Context, result: CallFailure, baseUrl: string, facts: CallFacts): Promise<Failure> {
+  if (result.status === 426) {
+    const { forbidPlaintext } = await import('./downgrade-protection.js')
+    await forbidPlaintext(context, baseUrl, result.code)
+  }
+  const { fromCall } = await import('../call-failure.js')
+  return fromCall(result, facts)
+}
+
+/** @param typed credentials that the user has typed for earlier calls of the command */
+async function askCredential(
+  context: Context,
+  kind: CredentialKind,
+  baseUrl: string,
+  typed: Map<string, string>,
+  missing: Failure,
+): Promise<(Ok<string> & { source: string }) | Failure> {
+  if (kind === 'operator') {
+    const { localServerDown } = await import('./local-advice.js')
+    const down = await localServerDown(context, baseUrl)
+    if (down !== undefined) return down
+  }
+  const name = `The ${credentialNames[kind]} for ${new URL(baseUrl).origin}`
+  const known = typed.get(name)
+  if (known !== undefined) return { ok: true, value: known, source: 'the prompt' }
+  const asked = await context.ask(
+    () => missing,
+    (questions) => questions.secret(`${name} (hidden)`),
+  )
+  if (!asked.ok) return asked
+  typed.set(name, asked.value)
+  return { ok: true, value: asked.value, source: 'the prompt' }
+}
+
+async function ask<T>(
+  { host, globals }: Context,
+  missing: () => Failure,
+  question: (questions: Questions) => Promise<T | undefined>,
+): Promise<Ok<T> | Failure> {
+  // Prompts read stdin and write to stderr, so both must be terminals.
+  if (globals['no-input'] || host.stdin.isTTY !== true || host.stderr.isTTY !== true) return missing()
+  const questions = await host.questions()
+  const secret = async (message: string) => {
+    const typedSecret = await questions.secret(message)
+    if (typedSecret !== undefined) remember(host, typedSecret)
+    return typedSecret
+  }
+  const value = await question({ ...questions, secret })
+  return value === undefined ? fail('ABORTED', 'Interrupted.') : { ok: true, value }
+}
+
+async function confirm(
+  context: Context,
+  { action, loses, word }: Parameters<Context['confirm']>[0],
+): Promise<Failure | undefined> {
+  const { settings, globals, output, line } = context
+  const isTyped = settings.production.value && word !== undefined
+  if ((loses === undefined && !isTyped) || globals.yes || context.dryRun) return undefined
+  if (isTyped) showProductionBanner(context, settings.baseUrl.value ?? 'no server is chosen')
+  const where = isTyped ? ' on a production server' : ''
+  const missing = () =>
+    fail(
+      'CONFIRMATION_REQUIRED',
+      `${action} needs a confirmation${where}.${loses === undefined ? '' : ` ${loses}`}`,
+      `To go on: \`${line} --yes\``,
+    )
+  const asked = await context.ask(missing, async (questions) => {
+    if (loses !== undefined) output.tell(loses)
+    if (!isTyped) return questions.confirm(`${action}: go on?`)
+    const typed = await questions.text(`${action}: type ${word} to confirm`)
+    return typed === undefined ? undefined : typed.trim() === word
+  })
+  if (!asked.ok) return asked
+  return asked.value ? undefined : fail('CONFIRMATION_REQUIRED', `${action} was not confirmed. Nothing was done.`)
 }
 
 /** Says where a credential came from as the user knows it: the variable, the path of the file, the profile. */

@@ -249,18 +249,26 @@ const isRequired = ({ ask, ownerOf }: Flag<unknown>) => ask !== undefined && own
 function flagLines(flags: Flags): string[] {
   return rows(
     Object.entries(flags).map(([name, flag]) => {
-      const { letter, value, bare, summary, repeatable, unless, needed, needs, conflicts } = flag
-      const marks = [
-        !isRequired(flag) ? (needed?.mark ?? '') : unless === undefined ? 'required' : `required unless --${unless}`,
-        repeatable ? 'repeatable' : '',
-        needs === undefined ? '' : `needs ${inWords(needs)}`,
-        // The mark of a flag that another one can replace tells it too.
-        conflicts === undefined || unless !== undefined ? '' : `not with ${inWords(conflicts)}`,
-      ].filter((it) => it !== '')
-      const head = `${letter === undefined ? '    ' : `-${letter}, `}--${name}${value === undefined ? '' : bare === undefined ? ` ${value}` : ` [${value}]`}`
-      return [head, `${summary}${marks.length > 0 ? ` (${marks.join(', ')})` : ''}`]
+      const { letter, value, bare, summary } = flag
+      const shown = value === undefined ? '' : bare === undefined ? ` ${value}` : ` [${value}]`
+      const marks = marksOf(flag)
+      return [
+        `${letter === undefined ? '    ' : `-${letter}, `}--${name}${shown}`,
+        `${summary}${marks.length > 0 ? ` (${marks.join(', ')})` : ''}`,
+      ]
     }),
   )
+}
+
+function marksOf(flag: Flag<unknown>): string[] {
+  const { repeatable, unless, needed, needs, conflicts } = flag
+  return [
+    !isRequired(flag) ? (needed?.mark ?? '') : unless === undefined ? 'required' : `required unless --${unless}`,
+    repeatable ? 'repeatable' : '',
+    needs === undefined ? '' : `needs ${inWords(needs)}`,
+    // The mark of a flag that another one can replace tells it too.
+    conflicts === undefined || unless !== undefined ? '' : `not with ${inWords(conflicts)}`,
+  ].filter((mark) => mark !== '')
 }
 
 const WIDEST_HEAD = 30

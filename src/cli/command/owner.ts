@@ -83,7 +83,7 @@ export async function findOwner(
   if (kind === 'linkedBots') return findLinkedBot(context, id)
   if (kind === 'templates' && (await hasApplicationToken(context))) return { ok: true, value: undefined }
   const ownership = ownerships[kind]
-  const { record, owner, owners, parameter, listOf, code, member } = ownership
+  const { record, owner, owners, listOf, code, member } = ownership
   const listed = await context.call(owners, { limit: LIMIT } as InputOf<Endpoint>)
   if (!listed.ok) {
     if (!('plan' in listed)) return listed
@@ -96,31 +96,40 @@ export async function findOwner(
   if (ids.length === 1) return { ok: true, value: first }
   if (kind === 'deliveries' && /^\d+$/.test(id))
     return unknown(owner, `Each of the ${ids.length} bots may have an update ${id}.`)
-  let calls = 1
+  const search = { calls: 1 }
   for (const value of ids) {
-    for (let page = 1, pages = 1; page <= pages; page += 1) {
-      if (calls >= CALLS_MAX) return unknown(owner, `The ${owner} of ${id} was not found with ${CALLS_MAX} calls.`)
-      calls += 1
-      const fetched = await context.call(ownership.records, {
-        [parameter]: value,
-        limit: LIMIT,
-        page,
-      } as InputOf<Endpoint>)
-      if (!fetched.ok) {
-        if ('plan' in fetched) break
-        // Another owner may have the record although this one is suspended or not approved.
-        if (fetched.status === 403 || fetched.status === 404 || fetched.status === 409) break
-        return fetched
-      }
-      if (!isList(fetched.data)) break
-      if (fetched.data.items.some((it) => ownership.isRecord(asMembers(it) ?? {}, id))) return { ok: true, value }
-      pages = Number(fetched.data.pagination?.pages ?? 1)
-    }
+    const found = await searchOwner(context, ownership, value, id, search)
+    if (typeof found === 'object') return found
+    if (found) return { ok: true, value }
   }
   const about = missingId(code, { [member]: id })
   const hint = `The ${owner}s: ${listCommand[owner]}. The ${kind} of the first: ${listOf(first)}.`
   const message = `None of the ${ids.length} ${owner}s of this account has the ${record} ${id}.`
   return { ...fail('UNEXPECTED', message, hint), code, ...(about?.startsWith(id) ? { about: [about] } : {}) }
+}
+
+/** Returns whether an owner has the record. @param search counts the calls of all owners */
+async function searchOwner(
+  context: Context,
+  { owner, records, parameter, isRecord }: Ownership,
+  value: string,
+  id: string,
+  search: { calls: number },
+): Promise<boolean | Failure> {
+  for (let page = 1, pages = 1; page <= pages; page += 1) {
+    if (search.calls >= CALLS_MAX) return unknown(owner, `The ${owner} of ${id} was not found with ${CALLS_MAX} calls.`)
+    search.calls += 1
+    const fetched = await context.call(records, { [parameter]: value, limit: LIMIT, page } as InputOf<Endpoint>)
+    if (!fetched.ok) {
+      // Another owner may have the record although this one is suspended or not approved.
+      const isSkipped = 'plan' in fetched || [403, 404, 409].includes(fetched.status ?? 0)
+      return isSkipped ? false : fetched
+    }
+    if (!isList(fetched.data)) return false
+    if (fetched.data.items.some((record) => isRecord(asMembers(record) ?? {}, id))) return true
+    pages = Number(fetched.data.pagination?.pages ?? 1)
+  }
+  return false
 }
 
 /** Finds the bot that is linked to an application if it is the only one. */

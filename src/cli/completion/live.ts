@@ -50,17 +50,30 @@ export async function liveWords(
   if (cached?.isFresh || remainingMs() < 1) return cached?.words
   const call = await openCall(caller)
   if (call === undefined || remainingMs() < 1) return cached?.words
+  const words = await fetchWords(call, source, path, remainingMs, pages)
+  if (words === 'unreachable') return cached?.words
+  if (onCached && words !== undefined && words.length > 0) await writeCached(host, key, words)
+  return words
+}
+
+/** Fetches pages until the time is over; undefined if the server refuses the first page. */
+async function fetchWords(
+  call: Call,
+  source: IdSource,
+  path: string,
+  remainingMs: () => number,
+  pages: number,
+): Promise<readonly Word[] | 'unreachable' | undefined> {
   const words: Word[] = []
   for (let page = 1; page <= pages && remainingMs() >= 1; page += 1) {
     const input = page === 1 ? source.input : { ...source.input, page }
     const timeoutMs = Math.floor(remainingMs())
     const result = await call(source.endpoint, input as InputOf<Endpoint>, { timeoutMs })
-    if (!result.ok && page === 1) return result.status === null || result.status === 0 ? cached?.words : undefined
+    if (!result.ok && page === 1) return result.status === null || result.status === 0 ? 'unreachable' : undefined
     if (!result.ok || !isList(result.data)) break
     words.push(...wordsIn(result.data, source, path))
     if ((result.data.pagination?.pages ?? 1) <= page) break
   }
-  if (onCached && words.length > 0) await writeCached(host, key, words)
   return words
 }
 

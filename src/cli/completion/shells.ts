@@ -60,49 +60,75 @@ const SPACE = /[ \t\n]/
  * @param breaks COMP_WORDBREAKS: bash replaces only the text after the last of these characters
  */
 function readBashLine(line: string, breaks: string): TypedLine | 'redirection' {
-  const words: string[] = []
-  let word = ''
-  let started = false
-  let quote = ''
-  let kept = 0
-  let redirects = false
-  const end = () => {
-    // A word after `<` or `>` is a file name and no word of the command.
-    if (started && !redirects) words.push(word)
-    if (started) redirects = false
-    word = ''
-    started = false
-    kept = 0
-  }
+  const reader = new BashReader(breaks)
   for (let i = 0; i < line.length; i += 1) {
     const char = line.charAt(i)
-    if (quote === "'" || (quote === '"' && char !== '\\')) {
-      if (char === quote) quote = ''
-      else word += char
-    } else if (char === '\\') {
-      const next = line.charAt((i += 1))
-      word += quote === '"' && !'"\\$`'.includes(next) ? `\\${next}` : next
-      started = true
-    } else if (char === '"' || char === "'") {
-      quote = char
-      started = true
-      // Bash inserts the candidate after the open quote.
-      kept = word.length
-    } else if (SPACE.test(char)) {
-      end()
-    } else if (char === '<' || char === '>') {
-      if (/^\d+$/.test(word)) started = false
-      end()
-      redirects = true
-    } else {
-      word += char
-      started = true
-      if (breaks.includes(char)) kept = word.length
-    }
+    if (char === '\\' && reader.quote !== "'") reader.addEscaped(line.charAt((i += 1)))
+    else if (reader.quote !== '') reader.addQuoted(char)
+    else reader.add(char)
   }
-  if (redirects) return 'redirection'
-  // The first word is the name of the program.
-  return { before: words.slice(1), current: word, quote, kept }
+  return reader.result()
+}
+
+class BashReader {
+  /** The quote character that is open, if any. */
+  quote = ''
+  readonly #breaks: string
+  readonly #words: string[] = []
+  #word = ''
+  #started = false
+  #kept = 0
+  #redirects = false
+
+  constructor(breaks: string) {
+    this.#breaks = breaks
+  }
+
+  addEscaped(char: string): void {
+    this.#word += this.quote === '"' && !'"\\$`'.includes(char) ? `\\${char}` : char
+    this.#started = true
+  }
+
+  addQuoted(char: string): void {
+    if (char === this.quote) this.quote = ''
+    else this.#word += char
+  }
+
+  add(char: string): void {
+    if (SPACE.test(char)) return this.#endWord()
+    if (char === '<' || char === '>') return this.#redirect()
+    this.#started = true
+    if (char === '"' || char === "'") {
+      this.quote = char
+      // Bash inserts the candidate after the open quote.
+      this.#kept = this.#word.length
+      return
+    }
+    this.#word += char
+    if (this.#breaks.includes(char)) this.#kept = this.#word.length
+  }
+
+  result(): TypedLine | 'redirection' {
+    if (this.#redirects) return 'redirection'
+    // The first word is the name of the program.
+    return { before: this.#words.slice(1), current: this.#word, quote: this.quote, kept: this.#kept }
+  }
+
+  #redirect(): void {
+    // A number before `<` or `>` is that of a stream.
+    if (/^\d+$/.test(this.#word)) this.#started = false
+    this.#endWord()
+    this.#redirects = true
+  }
+
+  #endWord(): void {
+    // A word after `<` or `>` is a file name and no word of the command.
+    if (this.#started && !this.#redirects) this.#words.push(this.#word)
+    if (this.#started) this.#redirects = false
+    this.#word = ''
+    this.#started = false
+    this.#kept = 0
+  }
 }
 
 /**

@@ -52,16 +52,6 @@ export function resolveSecure(
       [own.pins, profileSource],
       [shared.pins, projectSource],
     ) ?? byDefault([])
-  const problem =
-    (strictness(mode.value) < 0
-      ? invalid('secure.mode', mode, `must be one of ${secureModes.join(', ')}`)
-      : undefined) ??
-    (origin.value === undefined || isCanonicalOrigin(origin.value)
-      ? undefined
-      : invalid('secure.origin', origin, 'must be a full origin such as https://shop.example')) ??
-    (arePins(pins.value)
-      ? undefined
-      : invalid('secure.pins', pins, 'must be two pins at most, sha256: and 43 characters'))
   const latched = {
     value: [...new Set([...(least.latched ?? []), ...(own.latched ?? [])])],
     source:
@@ -70,7 +60,17 @@ export function resolveSecure(
         ...(own.latched === undefined ? [] : [profileSource]),
       ].join(', ') || 'default',
   }
-  return problem ?? { ok: true, settings: { mode, origin, pins, latched } }
+  const settings = { mode, origin, pins, latched }
+  return refuseInvalid(settings) ?? { ok: true, settings }
+}
+
+function refuseInvalid({ mode, origin, pins }: SecureSettings): Failure | undefined {
+  if (strictness(mode.value) < 0) return invalid('secure.mode', mode, `must be one of ${secureModes.join(', ')}`)
+  if (origin.value !== undefined && !isCanonicalOrigin(origin.value))
+    return invalid('secure.origin', origin, 'must be a full origin such as https://shop.example')
+  return arePins(pins.value)
+    ? undefined
+    : invalid('secure.pins', pins, 'must be two pins at most, sha256: and 43 characters')
 }
 
 /** Position of a mode from least to most strict; -1 for an unknown mode. */

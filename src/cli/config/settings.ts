@@ -9,7 +9,7 @@ import { dataDirOf, findLocalServer, type LocalServer } from './local-server.js'
 import { type ProjectFile, type ProjectResult, readProjectFile, type SkippedFile } from './project-file.js'
 import { originOf, permissionOf, type UnapprovedServer } from './project-permission.js'
 import { resolveSecure, type SecureSettings } from './secure-settings.js'
-import { byDefault, choose, first, invalid, type Setting } from './setting.js'
+import { byDefault, choose, first, invalid, type Setting, type SettingSources } from './setting.js'
 
 export interface Settings {
   readonly config: Config
@@ -91,49 +91,22 @@ function combineSettings(
   { project, passedOver }: ProjectLookup,
 ): SettingsResult {
   const { config } = stored
-  const { env } = host
-
   const profileName = profileNameOf(host, globals.profile, project, config)
   const known = findProfile(config, profileName.value)
   const profile = known ?? {}
-  const places = { env, projectSource: fileOf(project), profileSource: `profile ${profileName.value}` }
-  const shared: ProjectFile['members'] = project?.members ?? {}
+  const sources = { env: host.env, projectSource: fileOf(project), profileSource: `profile ${profileName.value}` }
 
-  const flag = globals['base-url']
-  const chosen = choose(places, [flag, 'base-url'], 'VOUCHERCTL_BASE_URL', shared.base_url, profile.base_url)
-  const defaultServer = chosen === undefined ? findLocalServer(dataDirOf(host, profile)) : undefined
-  const found = chosen ?? localBaseUrl(defaultServer)
-  const invalidUrl = problemOfBaseUrl(found)
-  if (invalidUrl !== undefined) return invalidUrl
-  const isOfProject = project !== undefined && found.source === fileOf(project)
-  const permission = isOfProject ? permissionOf(host, project, profile, config) : undefined
-  const notAllowed =
-    project === undefined || permission?.allowed !== false
-      ? undefined
-      : { path: project.path, baseUrl: String(project.members.base_url), reason: permission.reason }
-  const baseUrl = notAllowed === undefined ? found : { value: undefined, source: fileOf(project) }
-  const formatFlag = globals.json ? 'json' : globals.output === undefined ? 'jq' : 'output'
-  const formatFlags = [formatIn(globals), formatFlag] as const
-  const format =
-    choose(places, formatFlags, 'VOUCHERCTL_OUTPUT', shared.output, profile.output) ?? byDefault<Format>('table')
-  const limit = globals.timeout === undefined ? undefined : `${globals.timeout}ms`
-  const timeout =
-    choose(places, [limit, 'timeout'], undefined, shared.timeout, profile.timeout) ?? byDefault(DEFAULT_TIMEOUT)
-  const retries =
-    choose(places, [globals.retries, 'retries'], undefined, shared.retries, profile.retries) ??
-    byDefault(DEFAULT_RETRIES)
-
-  const timeoutMs = durationMs(timeout.value) ?? 0
-  const problem =
-    (formats.includes(format.value) ? undefined : invalid('output', format, `must be one of ${formats.join(', ')}`)) ??
-    (timeoutMs > 0 ? undefined : invalid('timeout', timeout, 'must be a duration such as 30s')) ??
-    (isRetries(retries.value) ? undefined : invalid('retries', retries, 'must be a whole number from 0 to 20'))
-  if (problem !== undefined) return problem
+  const server = chooseServer(host, globals['base-url'], { config, project, profile, sources })
+  if (!server.ok) return server
+  const { baseUrl, notAllowed, localServer } = server
+  const call = chooseCallSettings(globals, sources, project?.members ?? {}, profile)
+  if (!call.ok) return call
+  const { format, timeoutMs, retries } = call
   const floor = floorOf(config, profileName, project, baseUrl.value)
-  const secure = resolveSecure(globals, places, shared.secure ?? {}, profile.secure ?? {}, floor)
+  const secure = resolveSecure(globals, sources, project?.members.secure ?? {}, profile.secure ?? {}, floor)
   if (!secure.ok) return secure
   const production =
-    first([floor?.profile.production || undefined, floor?.source ?? ''], [profile.production, places.profileSource]) ??
+    first([floor?.profile.production || undefined, floor?.source ?? ''], [profile.production, sources.profileSource]) ??
     byDefault(false)
   const notes = passedOver.map(({ path, why }) => `${path} was passed over: ${why}`)
   const settings = {
@@ -148,16 +121,71 @@ function combineSettings(
     profile,
     production,
     baseUrl,
-    localServer: permission?.localServer ?? defaultServer,
+    localServer,
     hasReferenceCodes:
       profile.codes === 'reference' ||
       (baseUrl.value !== undefined && isLoopbackHost(parseBaseUrl(baseUrl.value).hostname)),
     format,
-    timeoutMs: { ...timeout, value: timeoutMs },
+    timeoutMs,
     retries,
     secure: secure.settings,
   }
   return { ok: true, settings }
+}
+
+interface ServerSources {
+  readonly config: Config
+  readonly project: ProjectFile | undefined
+  readonly profile: Profile
+  readonly sources: SettingSources
+}
+
+/** Chooses the base URL, and checks that the user has allowed the server that a project file names. */
+function chooseServer(
+  host: Host,
+  flag: string | undefined,
+  { config, project, profile, sources }: ServerSources,
+): ({ readonly ok: true } & Pick<Settings, 'baseUrl' | 'notAllowed' | 'localServer'>) | Failure {
+  const ofProject = project?.members.base_url
+  const chosen = choose(sources, [flag, 'base-url'], 'VOUCHERCTL_BASE_URL', ofProject, profile.base_url)
+  const defaultServer = chosen === undefined ? findLocalServer(dataDirOf(host, profile)) : undefined
+  const baseUrl = chosen ?? localBaseUrl(defaultServer)
+  const problem = problemOfBaseUrl(baseUrl)
+  if (problem !== undefined) return problem
+  const found = { ok: true as const, baseUrl, notAllowed: undefined, localServer: defaultServer }
+  if (project === undefined || baseUrl.source !== sources.projectSource) return found
+  const permission = permissionOf(host, project, profile, config)
+  if (permission.allowed) return { ...found, localServer: permission.localServer ?? defaultServer }
+  return {
+    ...found,
+    baseUrl: { value: undefined, source: sources.projectSource },
+    notAllowed: { path: project.path, baseUrl: String(ofProject), reason: permission.reason },
+  }
+}
+
+/** Chooses the output format and the limits of calls. */
+function chooseCallSettings(
+  globals: Globals,
+  sources: SettingSources,
+  shared: ProjectFile['members'],
+  profile: Profile,
+): ({ readonly ok: true } & Pick<Settings, 'format' | 'timeoutMs' | 'retries'>) | Failure {
+  const formatFlag = globals.json ? 'json' : globals.output === undefined ? 'jq' : 'output'
+  const formatFlags = [formatIn(globals), formatFlag] as const
+  const format =
+    choose(sources, formatFlags, 'VOUCHERCTL_OUTPUT', shared.output, profile.output) ?? byDefault<Format>('table')
+  const limit = globals.timeout === undefined ? undefined : `${globals.timeout}ms`
+  const timeout =
+    choose(sources, [limit, 'timeout'], undefined, shared.timeout, profile.timeout) ?? byDefault(DEFAULT_TIMEOUT)
+  const retries =
+    choose(sources, [globals.retries, 'retries'], undefined, shared.retries, profile.retries) ??
+    byDefault(DEFAULT_RETRIES)
+  const timeoutMs = durationMs(timeout.value) ?? 0
+  const problem =
+    (formats.includes(format.value) ? undefined : invalid('output', format, `must be one of ${formats.join(', ')}`)) ??
+    (timeoutMs > 0 ? undefined : invalid('timeout', timeout, 'must be a duration such as 30s')) ??
+    (isRetries(retries.value) ? undefined : invalid('retries', retries, 'must be a whole number from 0 to 20'))
+  return problem ?? { ok: true, format, timeoutMs: { ...timeout, value: timeoutMs }, retries }
 }
 
 /** Returns the current profile if the project file selects another profile for the same server. */

@@ -1,6 +1,7 @@
 import { type Endpoint, membersOf } from '../endpoint.js'
 import type { Schema } from '../schema.js'
 import type { UpdateType } from '../updates.js'
+import { templateBody } from './template-body.js'
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [member: string]: Json }
 export type JsonObject = { readonly [member: string]: Json }
@@ -264,7 +265,7 @@ const delivery = {
 }
 
 /** Examples of records, by the name of the record in the OpenAPI document. */
-const records: Readonly<Record<string, JsonObject>> = {
+export const records = {
   Application: application,
   Token: token,
   CreatedToken: { ...token, token: 'sop_EXAMPLEexampleEXAMPLEexampleEXAMPLE01' },
@@ -391,19 +392,8 @@ const records: Readonly<Record<string, JsonObject>> = {
     log_since: at,
     server_started_at: at,
   },
-}
+} satisfies Readonly<Record<string, JsonObject>>
 
-const templateBody = {
-  external_template_id: 'coffee-1',
-  name: 'One free coffee',
-  type: 'gift',
-  issuer_name: 'Coffee shop',
-  fulfiller_name: 'Coffee shop',
-  fulfillment_category: 'offline_service',
-  acquisition_source: 'free_claim',
-  validity: { type: 'relative', duration_days: 30 },
-  issue_limit: 1000,
-}
 const webhookBody = {
   url: 'https://shop.example/hooks/9f2c4e6a',
   secret_token: 'EXAMPLE-secret_0123456789abcdef',
@@ -573,7 +563,7 @@ export function dataExample(
   const own = data[id]
   if (own !== undefined) return own
   const record = (schema: unknown): Json => {
-    const example = records[nameOf(schema) ?? '']
+    const example = (records as Readonly<Record<string, JsonObject>>)[nameOf(schema) ?? '']
     if (example === undefined) throw new Error(`${id} has no example of its success`)
     return example
   }

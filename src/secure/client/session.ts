@@ -84,20 +84,73 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
   const { now = Date.now, randomBytes = systemRandom, setTimer = systemTimer } = options
   if (origin !== '' && !isCanonicalOrigin(origin)) throw new TypeError('The origin must look like https://host[:port]')
   if (!arePins(pins)) throw new TypeError('At most two pins, sha256: and 43 characters each')
-  let current: Agreement | undefined
-  let pending: Renewal | undefined
+  const setup = { send, mode, origin, pins, trustedChannel, downgradeProtection, now, randomBytes, setTimer }
+  const session = new Session(setup)
+  return { send: (request) => session.send(request) }
+}
+
+class Session implements SecureSession {
+  readonly #setup: Required<SecureSessionOptions>
+  #current: Agreement | undefined
+  #pending: Renewal | undefined
+
+  constructor(setup: Required<SecureSessionOptions>) {
+    this.#setup = setup
+  }
+
+  async send(request: HttpRequest): Promise<Outcome> {
+    const { mode, setTimer } = this.#setup
+    if (mode === 'off') return this.#sendPlain(request)
+    const at: { phase: Phase } = { phase: 'local' }
+    const { signal: callers } = request
+    const timeoutMs = Math.min(request.timeoutMs ?? CLIENT_TIMEOUT_MS, CLIENT_TIMEOUT_MS)
+    const work = (signal: AbortSignal) => this.#attempt(request, { signal, timeoutMs }, at)
+    const ending = await within(work, { timeoutMs, signal: callers, setTimer })
+    if (ending.ended === 'done') return ending.value
+    const code = ending.ended === 'timeout' ? 'SECURE_TIMEOUT' : 'SECURE_ABORTED'
+    return fail(code, at.phase, { maybeProcessed: isBusiness(at.phase) })
+  }
+
+  async #attempt(request: HttpRequest, limits: Limits, at: { phase: Phase }): Promise<Outcome> {
+    const { mode, now } = this.#setup
+    const inner = encodeInnerRequest(request)
+    if (!inner.ok && mode === 'required') return fail(inner.code, 'local', { part: inner.part })
+    for (let isRepeat = false; ; isRepeat = true) {
+      at.phase = 'bootstrap'
+      const agreed = await this.#agree(limits.signal)
+      if (!agreed.ok) return agreed
+      // The caller already has a failure with `maybeProcessed: false`, so do not send the request.
+      if (limits.signal.aborted) return fail('SECURE_ABORTED', at.phase)
+      const { agreement } = agreed
+      const { session, offset } = agreement
+      if (session === undefined) {
+        at.phase = 'plain'
+        return this.#sendPlain({ ...request, ...limits })
+      }
+      if (!inner.ok) return fail(inner.code, 'local', { part: inner.part })
+      at.phase = 'dispatch'
+      const outcome = await this.#dispatch(inner.plaintext, session, now() + offset, limits)
+      if (outcome.ok) return outcome
+      // Discard only the agreement that failed: another call may have negotiated a new agreement meanwhile.
+      if (distrusted.includes(outcome.code) && this.#current === agreement) this.#current = undefined
+      if (isRepeat || !resendable.includes(outcome.code)) return outcome
+    }
+  }
 
   /** Returns the current agreement or negotiates a new agreement, which concurrent calls share. */
-  async function agree(callers: AbortSignal): Promise<AgreementResult> {
-    if (current !== undefined && now() + current.offset < current.renewAt) return { ok: true, agreement: current }
+  async #agree(callers: AbortSignal): Promise<AgreementResult> {
+    const current = this.#current
+    if (current !== undefined && this.#setup.now() + current.offset < current.renewAt) {
+      return { ok: true, agreement: current }
+    }
     if (callers.aborted) return fail('SECURE_ABORTED', 'bootstrap')
-    pending ??= startRenewal()
-    const renewal = pending
+    this.#pending ??= this.#startRenewal()
+    const renewal = this.#pending
     const leave = () => {
       renewal.waiting -= 1
       if (renewal.waiting > 0) return
       // Abort without callers: the negotiation would keep the process alive and delay the next call until its timeout.
-      if (pending === renewal) pending = undefined
+      if (this.#pending === renewal) this.#pending = undefined
       renewal.abort.abort()
     }
     renewal.waiting += 1
@@ -109,20 +162,21 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
     }
   }
 
-  function startRenewal(): Renewal {
+  #startRenewal(): Renewal {
     const abort = new AbortController()
     const renewal: Renewal = {
       abort,
       waiting: 0,
-      result: renew(abort.signal).finally(() => {
-        if (pending === renewal) pending = undefined
+      result: this.#renew(abort.signal).finally(() => {
+        if (this.#pending === renewal) this.#pending = undefined
       }),
     }
     return renewal
   }
 
-  async function renew(abandoned: AbortSignal): Promise<AgreementResult> {
-    current = undefined
+  async #renew(abandoned: AbortSignal): Promise<AgreementResult> {
+    this.#current = undefined
+    const { send, mode, origin, pins, trustedChannel, downgradeProtection, now, randomBytes, setTimer } = this.#setup
     const context = { send, origin, pins, now, randomBytes }
     const limits = { timeoutMs: CLIENT_TIMEOUT_MS, setTimer, signal: abandoned }
     const ending = await within((signal) => negotiate(context, { signal, timeoutMs: CLIENT_TIMEOUT_MS }), limits)
@@ -132,28 +186,29 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
     if (handshake.enabled) {
       await downgradeProtection.set()
       const { session, offset } = handshake
-      current = { session, offset, renewAt: session.expiresAt - RENEW_BEFORE_MS }
+      this.#current = { session, offset, renewAt: session.expiresAt - RENEW_BEFORE_MS }
     } else {
       // Only here may `auto` choose plain text (DECISIONS.md#client-modes), for the lifetime of a session.
       const isAllowed = mode === 'auto' && trustedChannel && !(await downgradeProtection.isSet())
       if (!isAllowed) return fail('SECURE_TRANSPORT_DISABLED', 'bootstrap')
-      current = { session: undefined, offset: 0, renewAt: now() + SESSION_LIFETIME_MS }
+      this.#current = { session: undefined, offset: 0, renewAt: now() + SESSION_LIFETIME_MS }
     }
-    return { ok: true, agreement: current }
+    return { ok: true, agreement: this.#current }
   }
 
-  async function sendPlain(request: HttpRequest): Promise<Outcome> {
-    const sent = await exchange(send, request, 'plain')
+  async #sendPlain(request: HttpRequest): Promise<Outcome> {
+    const sent = await exchange(this.#setup.send, request, 'plain')
     if (!sent.ok) return sent
     const { response } = sent
     if (response.status === 426 && secureCodeOf(response.body) === 'SECURE_TRANSPORT_REQUIRED') {
-      current = undefined
-      await downgradeProtection.set()
+      this.#current = undefined
+      await this.#setup.downgradeProtection.set()
     }
     return { ok: true, response, encrypted: false, succeeded: isBusinessSuccess(response) }
   }
 
-  async function dispatch(plaintext: Uint8Array, session: ClientSession, ts: number, limits: Limits): Promise<Outcome> {
+  async #dispatch(plaintext: Uint8Array, session: ClientSession, ts: number, limits: Limits): Promise<Outcome> {
+    const { send, randomBytes } = this.#setup
     const sealed = sealRequest(plaintext, session, ts, randomBytes)
     if (!sealed.ok) return sealed
     const sent = await exchange(send, { ...sealed.request, ...limits }, 'dispatch')
@@ -162,45 +217,6 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
     if (!opened.ok) return opened
     const { response } = opened
     return { ok: true, response, encrypted: true, succeeded: isBusinessSuccess(response) }
-  }
-
-  async function attempt(request: HttpRequest, limits: Limits, at: { phase: Phase }): Promise<Outcome> {
-    const inner = encodeInnerRequest(request)
-    if (!inner.ok && mode === 'required') return fail(inner.code, 'local', { part: inner.part })
-    for (let isRepeat = false; ; isRepeat = true) {
-      at.phase = 'bootstrap'
-      const agreed = await agree(limits.signal)
-      if (!agreed.ok) return agreed
-      // The caller already has a failure with `maybeProcessed: false`, so do not send the request.
-      if (limits.signal.aborted) return fail('SECURE_ABORTED', at.phase)
-      const { agreement } = agreed
-      const { session, offset } = agreement
-      if (session === undefined) {
-        at.phase = 'plain'
-        return sendPlain({ ...request, ...limits })
-      }
-      if (!inner.ok) return fail(inner.code, 'local', { part: inner.part })
-      at.phase = 'dispatch'
-      const outcome = await dispatch(inner.plaintext, session, now() + offset, limits)
-      if (outcome.ok) return outcome
-      // Discard only the agreement that failed: another call may have negotiated a new agreement meanwhile.
-      if (distrusted.includes(outcome.code) && current === agreement) current = undefined
-      if (isRepeat || !resendable.includes(outcome.code)) return outcome
-    }
-  }
-
-  return {
-    async send(request) {
-      if (mode === 'off') return sendPlain(request)
-      const at: { phase: Phase } = { phase: 'local' }
-      const { signal: callers } = request
-      const timeoutMs = Math.min(request.timeoutMs ?? CLIENT_TIMEOUT_MS, CLIENT_TIMEOUT_MS)
-      const work = (signal: AbortSignal) => attempt(request, { signal, timeoutMs }, at)
-      const ending = await within(work, { timeoutMs, signal: callers, setTimer })
-      if (ending.ended === 'done') return ending.value
-      const code = ending.ended === 'timeout' ? 'SECURE_TIMEOUT' : 'SECURE_ABORTED'
-      return fail(code, at.phase, { maybeProcessed: isBusiness(at.phase) })
-    },
   }
 }
 

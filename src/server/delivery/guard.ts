@@ -122,26 +122,34 @@ export function checkAllowedIp(entry: string): boolean {
 const maxUrlLength = 2048
 
 /**
- * Checks a URL without a DNS look-up. Checks the text before parsing, because the parser drops tabs and line breaks and
- * treats a backslash as a slash; checks the host after parsing, because the parser normalises every notation of an
+ * Checks and parses the text of a URL. Checks it before parsing, because the parser drops tabs and line breaks and
+ * treats a backslash as a slash.
+ */
+function readUrl(text: string): URL | UrlRefusalReason {
+  if (text.length > maxUrlLength) return 'too_long'
+  // Includes invisible characters and every kind of space, none of which is valid unescaped in a URL.
+  if (/[\p{Cc}\p{Cf}\p{Cs}\p{Z}]/u.test(text)) return 'control_character'
+  if (text.includes('\\')) return 'backslash'
+  // Refuse `https:host`, `https:/host` and `https:///host`, which the parser would repair.
+  const form = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]+)/i.exec(text)
+  if (form === null) return 'malformed'
+  if (form[2]?.includes('@')) return 'userinfo'
+  if (text.includes('#')) return 'fragment'
+  const scheme = form[1]?.toLowerCase()
+  if (scheme !== 'https' && scheme !== 'http') return 'scheme'
+  const url = parseUrl(text)
+  if (url === null) return 'malformed'
+  if (url.username !== '' || url.password !== '') return 'userinfo'
+  return url
+}
+
+/**
+ * Checks a URL without a DNS look-up. Checks the host after parsing, because the parser normalises every notation of an
  * address (octal, hexadecimal, one number, full-width digits, percent escapes).
  */
 export function checkUrl(text: string, policy: UrlPolicy = {}): CheckedUrl | UrlRefusal<UrlRefusalReason> {
-  if (text.length > maxUrlLength) return refuse('too_long')
-  // Includes invisible characters and every kind of space, none of which is valid unescaped in a URL.
-  if (/[\p{Cc}\p{Cf}\p{Cs}\p{Z}]/u.test(text)) return refuse('control_character')
-  if (text.includes('\\')) return refuse('backslash')
-  // Refuse `https:host`, `https:/host` and `https:///host`, which the parser would repair.
-  const form = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]+)/i.exec(text)
-  if (form === null) return refuse('malformed')
-  if (form[2]?.includes('@')) return refuse('userinfo')
-  if (text.includes('#')) return refuse('fragment')
-  const scheme = form[1]?.toLowerCase()
-  if (scheme !== 'https' && scheme !== 'http') return refuse('scheme')
-  const url = parseUrl(text)
-  if (url === null) return refuse('malformed')
-
-  if (url.username !== '' || url.password !== '') return refuse('userinfo')
+  const url = readUrl(text)
+  if (typeof url === 'string') return refuse(url)
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
   const host = url.hostname.replace(/^\[|\]$|\.$/g, '')
   const narrows = policy.allowedIps !== undefined && policy.allowedIps.length > 0
@@ -155,11 +163,8 @@ export function checkUrl(text: string, policy: UrlPolicy = {}): CheckedUrl | Url
 
   if (url.protocol !== 'https:') return refuse('scheme')
   if (port !== 443 && port < 1024) return refuse('port')
-  const literal = isIP(host) !== 0
-  if (!literal) {
-    if (!isHostName(host)) return refuse('malformed')
-    if (isLocalName(host)) return refuse('local_name')
-  } else if (!isPublicAddress(host)) return refuse('forbidden_address')
+  const refusedHost = refuseHost(host)
+  if (refusedHost !== undefined) return refuse(refusedHost)
 
   if (policy.allowedIps?.some((entry) => !checkAllowedIp(entry))) return refuse('allowed_ip_invalid')
   const allowed = narrows ? rangesOf(policy.allowedIps ?? []) : undefined
@@ -169,9 +174,16 @@ export function checkUrl(text: string, policy: UrlPolicy = {}): CheckedUrl | Url
       ? null
       : 'allowed_ips_excludes_host'
   }
+  const literal = isIP(host) !== 0
   const refused = literal ? refuseAddress(host) : null
   if (refused !== null) return refuse(refused)
   return { ok: true, url, host, port, addresses: literal ? [host] : null, refuseAddress }
+}
+
+function refuseHost(host: string): UrlRefusalReason | undefined {
+  if (isIP(host) !== 0) return isPublicAddress(host) ? undefined : 'forbidden_address'
+  if (!isHostName(host)) return 'malformed'
+  return isLocalName(host) ? 'local_name' : undefined
 }
 
 /**

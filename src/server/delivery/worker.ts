@@ -1,11 +1,10 @@
 import type { WebhookRow } from '../../domain/bot/rows.js'
 import { DELIVERY_SLOTS, slotsFor } from '../../domain/delivery.js'
 import { KeyMissing, type Keyring } from '../../domain/keyring.js'
+import type { Attempt, EndedAttempt } from '../../store/delivery/attempt-results.js'
 import { BACKLOG } from '../../store/delivery/backlog.js'
 import {
-  type Attempt,
   botsWithWork,
-  type EndedAttempt,
   runWorkerPass,
   type WorkerPass,
   type WorkerPassResult,

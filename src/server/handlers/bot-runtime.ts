@@ -29,21 +29,18 @@ export const botRuntimeHandlers: MakeHandlers<'bots', Runtime> = (deps, { write 
   const { store, clock, newId, keys, polls } = deps
   const summaries: TemplateSummaries = new Map()
   return {
-    issue: (input, { caller, requestId, idempotencyKey }) => {
+    issue: (input, { caller, facts }) => {
       const voucherId = newId('vch')
       return store.write(() =>
         issueIntoChat({
-          applicationId: caller.applicationId,
+          ...facts,
           botId: caller.botId,
           chatId: input.chat_id,
           templateId: input.template_id,
           externalIssueId: input.external_issue_id,
           metadata: input.metadata ?? {},
-          idempotencyKey,
           voucherId,
           newDeliveryId: () => newId('dlv'),
-          requestId,
-          calledBy: caller.calledBy,
           now: clock.now(),
           keys,
           summaries,
@@ -78,6 +75,8 @@ function newOpenPoll({ random }: Deps, { timeout = 0 }: GetUpdatesInput, { calle
 const mayWait = (found: updates.PollOutcome, timeout: number): boolean =>
   !('ok' in found) && ('after' in found || found.length === 0) && timeout > 0
 
+type Found = updates.PollOutcome | 'superseded'
+
 /** Reads updates; if there are none, waits for a change and reads again. Opens no transaction while it waits. */
 async function respondToPoll(
   { store, clock }: Deps,
@@ -91,7 +90,7 @@ async function respondToPoll(
   const read = { botId, limit }
   const left = gone()
   const from = offset === undefined || offset >= 0 ? offset : await firstOfLast(store, botId, -offset, clock.now())
-  let found: updates.PollOutcome | 'superseded' = await store.write(function* () {
+  const found: Found = await store.write(function* () {
     const first = yield* updates.poll({ ...read, offset: from, allowedUpdates, now: clock.now() })
     // A newer poll of this process may have locked the queue first: this poll must not end the newer one.
     if (poll.superseded) return 'superseded' as const
@@ -99,26 +98,39 @@ async function respondToPoll(
     return first
   })
   const holds = openPoll !== null && found !== 'superseded' && mayWait(found, timeout)
+  const recheck = (after: number) =>
+    store.read(function* () {
+      if (holds && !(yield* holdsPoll(openPoll))) return 'superseded' as const
+      return yield* updates.recheckPoll({ ...read, tokenHash, scope, after, now: clock.now() })
+    })
   try {
-    for (;;) {
-      if (poll.superseded || found === 'superseded') return refuse('POLL_TERMINATED')
-      if ('ok' in found) return found
-      const after = 'after' in found ? found.after : 0
-      if (!('after' in found)) {
-        const rest = deadline - performance.now()
-        if (found.length > 0 || rest <= 0) return pollResponse(found)
-        const end = await poll.wait(rest, left)
-        if (end === 'superseded') return refuse('POLL_TERMINATED')
-        if (end !== 'changed') return pollResponse(found)
-      }
-      found = await store.read(function* () {
-        if (holds && !(yield* holdsPoll(openPoll))) return 'superseded' as const
-        return yield* updates.recheckPoll({ ...read, tokenHash, scope, after, now: clock.now() })
-      })
-    }
+    return await replyWithin({ deadline, left }, poll, found, recheck)
   } finally {
     // End the stored poll before the response, after which the bot may set a webhook. If this write fails, it expires.
     if (holds) await store.write(() => endPoll(openPoll as OpenPoll)).catch(() => {})
+  }
+}
+
+/** Waits until `recheck` finds updates, the time is over, the client has left, or a newer poll ends this one. */
+async function replyWithin(
+  { deadline, left }: { readonly deadline: number; readonly left: AbortSignal },
+  poll: Poll,
+  first: Found,
+  recheck: (after: number) => Promise<Found>,
+): Promise<Reply<GetUpdates>> {
+  let found = first
+  for (;;) {
+    if (poll.superseded || found === 'superseded') return refuse('POLL_TERMINATED')
+    if ('ok' in found) return found
+    const after = 'after' in found ? found.after : 0
+    if (!('after' in found)) {
+      const rest = deadline - performance.now()
+      if (found.length > 0 || rest <= 0) return pollResponse(found)
+      const end = await poll.wait(rest, left)
+      if (end === 'superseded') return refuse('POLL_TERMINATED')
+      if (end !== 'changed') return pollResponse(found)
+    }
+    found = await recheck(after)
   }
 }
 

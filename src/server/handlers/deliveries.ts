@@ -23,6 +23,10 @@ export const deliveryHandlers: MakeHandlers<'platform', DeliveryEndpoint> = (
   const times = () => ({ now: clock.now(), trueNow: trueTime(clock) })
   /** Bots of the running replays, one entry for each replay. */
   const running: string[] = []
+  const isBusy = ({ bot, inFlight }: deliveries.DeliveryWithUpdate, webhook: ReplayableDelivery['webhook']) => {
+    const ofBot = inFlight + running.filter((botId) => botId === bot.id).length
+    return running.length >= REPLAYS_MAX || ofBot >= webhook.max_connections
+  }
 
   /** Reads a delivery while no reset runs. A replay itself passes the gate, so that a reset need not wait for it. */
   const readBetweenResets = (deliveryId: string) => gate.run(() => store.read(() => deliveries.show(deliveryId)))
@@ -47,20 +51,14 @@ export const deliveryHandlers: MakeHandlers<'platform', DeliveryEndpoint> = (
         const found = await readBetweenResets(deliveryId)
         if ('ok' in found) return found
         const { generation } = gate
-        const { delivery, bot, inFlight } = found
-        const stored = found.body === null ? undefined : Buffer.from(found.body)
-        const body = bytes ?? stored
+        const { delivery, bot } = found
         const isSigned = mode === 'resigned'
-        if (found.webhook === null) return notReplayable('no_webhook')
-        if (bot.status !== 'active') return notReplayable('bot_disabled')
-        if (body === undefined || (stored === undefined && !isSigned)) return notReplayable('bytes_deleted')
-        if (!isSigned && delivery.last_attempt_at === null) return notReplayable('not_attempted')
-        const busy = inFlight + running.filter((it) => it === bot.id).length
-        if (running.length >= REPLAYS_MAX || busy >= found.webhook.max_connections) {
-          return { ...refuse('RATE_LIMITED'), retryAfterSeconds: 1 }
-        }
+        const replayable = checkReplay(found, bytes, isSigned)
+        if (!replayable.ok) return replayable
+        const { stored, body } = replayable
+        if (isBusy(found, replayable.webhook)) return { ...refuse('RATE_LIMITED'), retryAfterSeconds: 1 }
 
-        const webhook = openWebhook(found.webhook, keys)
+        const webhook = openWebhook(replayable.webhook, keys)
         const { now, trueNow } = times()
         const secrets = signingSecrets(webhook, now)
         const headers =
@@ -105,6 +103,29 @@ type NotReplayable = 'no_webhook' | 'bot_disabled' | 'bytes_deleted' | 'not_atte
 
 function notReplayable(reason: NotReplayable): Refusal<'DELIVERY_NOT_REPLAYABLE'> {
   return refuse('DELIVERY_NOT_REPLAYABLE', { reason })
+}
+
+interface ReplayableDelivery {
+  readonly ok: true
+  readonly webhook: NonNullable<deliveries.DeliveryWithUpdate['webhook']>
+  /** The bytes of the update; undefined once they are deleted. */
+  readonly stored: Buffer | undefined
+  /** The bytes to send. */
+  readonly body: Buffer
+}
+
+function checkReplay(
+  { delivery, bot, webhook, body: text }: deliveries.DeliveryWithUpdate,
+  replacement: Buffer | undefined,
+  isSigned: boolean,
+): ReplayableDelivery | Refusal<'DELIVERY_NOT_REPLAYABLE'> {
+  const stored = text === null ? undefined : Buffer.from(text)
+  const body = replacement ?? stored
+  if (webhook === null) return notReplayable('no_webhook')
+  if (bot.status !== 'active') return notReplayable('bot_disabled')
+  if (body === undefined || (stored === undefined && !isSigned)) return notReplayable('bytes_deleted')
+  if (!isSigned && delivery.last_attempt_at === null) return notReplayable('not_attempted')
+  return { ok: true, webhook, stored, body }
 }
 
 /** Returns the update_id of replaced bytes, which need not be an update. */

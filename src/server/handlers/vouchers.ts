@@ -56,27 +56,23 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
   const summaries: TemplateSummaries = new Map()
   const newDeliveryId = () => newId('dlv')
   return {
-    issue: (input, { caller, requestId, idempotencyKey }) => {
+    issue: (input, { facts }) => {
       const voucherId = newId('vch')
-      const { applicationId } = caller
       return store.write(
         () =>
           vouchers.issue({
-            applicationId,
+            ...facts,
             templateId: input.template_id,
             externalIssueId: input.external_issue_id,
             recipientUserId: input.recipient_user_id,
             metadata: input.metadata ?? {},
-            idempotencyKey,
             voucherId,
             newDeliveryId,
-            requestId,
-            calledBy: caller.calledBy,
             now: clock.now(),
             keys,
             summaries,
           }),
-        vouchers.issueGroup(applicationId, input.template_id, input.external_issue_id),
+        vouchers.issueGroup(facts.applicationId, input.template_id, input.external_issue_id),
       )
     },
 
@@ -93,29 +89,24 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
 
     redeem: {
       check: credentialIssues,
-      handle: async (input, { caller, requestId, idempotencyKey }) => {
+      handle: async (input, { caller, facts }) => {
         const credential = hashCredential(input.credential, keys)
         const redemptionId = newId('rdm')
-        const { applicationId } = caller
         const redeemed = await store.write(
           () =>
             vouchers.redeem({
-              applicationId,
+              ...facts,
               credential,
               recipientUserId: input.recipient_user_id,
               reference: input.reference,
               metadata: input.metadata ?? {},
-              idempotencyKey,
               redemptionId,
               newDeliveryId,
-              requestId,
-              calledBy: caller.calledBy,
               now: clock.now(),
             }),
-          vouchers.redeemGroup(applicationId, credential),
+          vouchers.redeemGroup(facts.applicationId, credential),
         )
-        if (redeemed.ok || redeemed.code !== 'VOUCHER_NOT_FOUND')
-          return redeemed as Exclude<typeof redeemed, Refusal<'VOUCHER_NOT_FOUND'>>
+        if (redeemed.ok || redeemed.code !== 'VOUCHER_NOT_FOUND') return redeemed
         return unknownCredential(deps, caller, credential.hashes.length > 0)
       },
     },
@@ -123,17 +114,14 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
     redemption: ({ redemptionId }, { caller }) =>
       read(() => vouchers.redemption(caller.applicationId, redemptionId, clock.now())),
 
-    reverse: ({ redemptionId, reason, metadata }, { caller, requestId, idempotencyKey }) =>
+    reverse: ({ redemptionId, reason, metadata }, { facts }) =>
       store.write(() =>
         vouchers.reverse({
-          applicationId: caller.applicationId,
+          ...facts,
           redemptionId,
           reason,
           metadata: metadata ?? {},
-          idempotencyKey,
           newDeliveryId,
-          requestId,
-          calledBy: caller.calledBy,
           windowMs: reversalDays === undefined ? undefined : reversalDays * DAY_MS,
           now: clock.now(),
         }),

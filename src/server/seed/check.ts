@@ -5,7 +5,7 @@ import { isWellFormedToken, tokenChecksum } from '../../domain/tokens.js'
 import { readValidity } from '../../domain/validity.js'
 import { parseBody } from '../http/body.js'
 import { lazyValidator } from '../http/validation.js'
-import { type Seed, type SeedBot, seedSchema } from './schema.js'
+import { type Seed, type SeedApplication, type SeedBot, seedSchema } from './schema.js'
 
 type CheckedSeed =
   | { readonly ok: true; readonly seed: Seed }
@@ -28,63 +28,82 @@ function issuesOf({ errors, reason }: Readonly<Record<string, unknown>> = {}): r
 }
 
 function rulesOf(seed: Seed): ValidationIssue[] {
-  const { account, applications = [], bots = [] } = seed
-  const issues: ValidationIssue[] = []
-  const wrong = (pointer: string, code: string, message: string) => void issues.push({ pointer, code, message })
-  const taken = new Set<string>()
-  /** Reports a value that an earlier record has; `kind` separates values that may be equal. */
-  const unique = (pointer: string, kind: string, value: string) => {
-    const key = `${kind} ${value}`
-    if (taken.has(key)) wrong(pointer, 'unique', 'is that of an earlier record')
-    taken.add(key)
-  }
-  const scopes = (pointer: string, values: readonly string[]) => {
-    if (new Set(values).size < values.length) wrong(pointer, 'uniqueItems', 'must name each scope once')
-  }
-  const token = (pointer: string, prefix: 'sop_' | 'sbot_', value: string) => {
-    const message = refuseToken(prefix, value)
-    if (message === undefined) unique(pointer, 'token', value)
-    else wrong(pointer, 'token', message)
-  }
-  const perAccount = (pointer: string, limit: number, records: readonly { account?: string }[]) => {
-    for (const name of new Set(records.map((it) => it.account ?? account))) {
-      const { length } = records.filter((it) => (it.account ?? account) === name)
-      if (length > limit) wrong(pointer, 'maxItems', `must have at most ${limit} records of account ${name}`)
-    }
+  const check = new SeedCheck(seed)
+  for (const [n, application] of (seed.applications ?? []).entries())
+    check.application(`/applications/${n}`, application)
+  check.perAccount('/applications', APPLICATIONS_PER_ACCOUNT, seed.applications)
+  for (const [n, bot] of (seed.bots ?? []).entries()) check.bot(`/bots/${n}`, bot)
+  check.perAccount('/bots', BOTS_PER_ACCOUNT, seed.bots)
+  return check.issues
+}
+
+/** Collects the issues of the records of a seed, each at the JSON pointer of its record. */
+class SeedCheck {
+  readonly issues: ValidationIssue[] = []
+  readonly #seed: Seed
+  readonly #taken = new Set<string>()
+
+  constructor(seed: Seed) {
+    this.#seed = seed
   }
 
-  for (const [n, application] of applications.entries()) {
-    const at = `/applications/${n}`
-    unique(`${at}/id`, 'id', application.id)
+  application(at: string, application: SeedApplication): void {
+    this.#unique(`${at}/id`, 'id', application.id)
     for (const [i, it] of (application.tokens ?? []).entries()) {
-      unique(`${at}/tokens/${i}/id`, 'id', it.id)
-      scopes(`${at}/tokens/${i}/scopes`, it.scopes)
-      token(`${at}/tokens/${i}/token`, 'sop_', it.token)
+      this.#unique(`${at}/tokens/${i}/id`, 'id', it.id)
+      this.#scopes(`${at}/tokens/${i}/scopes`, it.scopes)
+      this.#token(`${at}/tokens/${i}/token`, 'sop_', it.token)
     }
     for (const [i, it] of (application.templates ?? []).entries()) {
       const pointer = `${at}/templates/${i}`
-      unique(`${pointer}/id`, 'id', it.id)
-      unique(`${pointer}/external_template_id`, application.id, it.external_template_id)
+      this.#unique(`${pointer}/id`, 'id', it.id)
+      this.#unique(`${pointer}/external_template_id`, application.id, it.external_template_id)
       const validity = readValidity(it.validity)
-      if (!validity.ok) issues.push({ ...validity.issue, pointer: `${pointer}${validity.issue.pointer}` })
+      if (!validity.ok) this.issues.push({ ...validity.issue, pointer: `${pointer}${validity.issue.pointer}` })
     }
   }
-  perAccount('/applications', APPLICATIONS_PER_ACCOUNT, applications)
 
-  for (const [n, bot] of bots.entries()) {
-    const at = `/bots/${n}`
-    unique(`${at}/id`, 'id', bot.id)
-    unique(`${at}/username`, 'username', bot.username)
-    scopes(`${at}/scopes`, bot.scopes ?? [])
-    if (bot.token !== undefined) token(`${at}/token`, 'sbot_', bot.token)
-    if (bot.avatar !== undefined && !URL.canParse(bot.avatar)) wrong(`${at}/avatar`, 'format', 'must be an https URL')
+  bot(at: string, bot: SeedBot): void {
+    this.#unique(`${at}/id`, 'id', bot.id)
+    this.#unique(`${at}/username`, 'username', bot.username)
+    this.#scopes(`${at}/scopes`, bot.scopes ?? [])
+    if (bot.token !== undefined) this.#token(`${at}/token`, 'sbot_', bot.token)
+    if (bot.avatar !== undefined && !URL.canParse(bot.avatar))
+      this.#wrong(`${at}/avatar`, 'format', 'must be an https URL')
     if (bot.review_status === 'pending' && (bot.token !== undefined || bot.application_id !== undefined))
-      wrong(`${at}/review_status`, 'const', 'must be approved for a bot with a token or an application')
-    const link = refuseLink(seed, bot)
-    if (link !== undefined) wrong(`${at}/application_id`, 'enum', link)
+      this.#wrong(`${at}/review_status`, 'const', 'must be approved for a bot with a token or an application')
+    const link = refuseLink(this.#seed, bot)
+    if (link !== undefined) this.#wrong(`${at}/application_id`, 'enum', link)
   }
-  perAccount('/bots', BOTS_PER_ACCOUNT, bots)
-  return issues
+
+  perAccount(pointer: string, limit: number, records: readonly { account?: string }[] = []): void {
+    const { account } = this.#seed
+    for (const name of new Set(records.map((it) => it.account ?? account))) {
+      const { length } = records.filter((it) => (it.account ?? account) === name)
+      if (length > limit) this.#wrong(pointer, 'maxItems', `must have at most ${limit} records of account ${name}`)
+    }
+  }
+
+  /** Reports a value that an earlier record has; `kind` separates values that may be equal. */
+  #unique(pointer: string, kind: string, value: string): void {
+    const key = `${kind} ${value}`
+    if (this.#taken.has(key)) this.#wrong(pointer, 'unique', 'is that of an earlier record')
+    this.#taken.add(key)
+  }
+
+  #scopes(pointer: string, values: readonly string[]): void {
+    if (new Set(values).size < values.length) this.#wrong(pointer, 'uniqueItems', 'must name each scope once')
+  }
+
+  #token(pointer: string, prefix: 'sop_' | 'sbot_', value: string): void {
+    const message = refuseToken(prefix, value)
+    if (message === undefined) this.#unique(pointer, 'token', value)
+    else this.#wrong(pointer, 'token', message)
+  }
+
+  #wrong(pointer: string, code: string, message: string): void {
+    this.issues.push({ pointer, code, message })
+  }
 }
 
 function refuseLink({ account, applications = [] }: Seed, bot: SeedBot): string | undefined {

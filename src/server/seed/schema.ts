@@ -51,5 +51,6 @@ export const seedSchema = input({
   bots: Type.Optional(Type.Array(bot)),
 })
 export type Seed = Static<typeof seedSchema>
+export type SeedApplication = Static<typeof application>
 export type SeedTemplate = Static<typeof template>
 export type SeedBot = Static<typeof bot>

@@ -86,9 +86,27 @@ export function createDispatchListener(
     )
   }
 
-  /** Returns the encrypted response. Records the request id (rid) as used only after verifying the tag. */
+  /** Returns the encrypted response. */
   async function dispatch(outer: OpenedDispatch): Promise<string | Refusal> {
-    const { id, request, response } = outer
+    const { id, request } = outer
+    const bytes = await readEnvelope(outer)
+    if (!Buffer.isBuffer(bytes)) return bytes
+    const opened = await open(bytes, request)
+    if (!opened.ok) return opened
+    const { message, live, session, plaintext } = opened
+    const text = decodeUtf8(plaintext) ?? ''
+    const inner = readInnerText(text)
+    outer.passed = inner.ok
+    const plaintextOf = { text, textBytes: plaintext.length, origin: session.origin }
+    const reply = inner.ok
+      ? await respondInside(innerExchange(id, outer, inner.request, plaintextOf))
+      : refusedInside(refuse(inner.code, { part: inner.part }), id, deps)
+    // Ignore a failure: the confirmation only determines which sessions the store evicts first.
+    if (live?.confirmed === false && reply.status < 300) await secure.sessions.confirm(message.sid).catch(() => {})
+    return encodeEnvelope(sealResponse(message, session, reply, random))
+  }
+
+  async function readEnvelope({ request, response }: OpenedDispatch): Promise<Buffer | Refusal> {
     const early =
       refuseWithoutHost(request) ??
       (secure.enabled ? undefined : refuse('SECURE_TRANSPORT_DISABLED')) ??
@@ -100,6 +118,11 @@ export function createDispatchListener(
       response.shouldKeepAlive = false
       return refuse(bytes === 'too_large' ? 'SECURE_ENVELOPE_TOO_LARGE' : 'SECURE_ENVELOPE_INVALID')
     }
+    return bytes
+  }
+
+  /** Decrypts an envelope. Records its request id (rid) as used only after verifying the tag. */
+  async function open(bytes: Buffer, request: IncomingMessage) {
     const now = clock.now()
     const read = refuseQuery(request) ?? readDispatch(bytes, now)
     if (!read.ok) return isFromBeforeMove(bytes, read) ? refuse('SECURE_SESSION_EXPIRED') : read
@@ -112,16 +135,7 @@ export function createDispatchListener(
     const use = await secure.sessions.use(message.sid, message.rid)
     if (use === 'replayed') return refuse('REQUEST_REPLAYED')
     if (use === 'ended') return refuse('SECURE_SESSION_EXPIRED')
-    const text = decodeUtf8(plaintext) ?? ''
-    const inner = readInnerText(text)
-    outer.passed = inner.ok
-    const plaintextOf = { text, textBytes: plaintext.length, origin: session.origin }
-    const reply = inner.ok
-      ? await respondInside(innerExchange(id, outer, inner.request, plaintextOf))
-      : refusedInside(refuse(inner.code, { part: inner.part }), id, deps)
-    // Ignore a failure: the confirmation only determines which sessions the store evicts first.
-    if (live?.confirmed === false && reply.status < 300) await secure.sessions.confirm(message.sid).catch(() => {})
-    return encodeEnvelope(sealResponse(message, session, reply, random))
+    return { ok: true as const, message, live, session, plaintext }
   }
 
   /** True if the test clock moved after the client had read it: only SECURE_SESSION_EXPIRED makes the client repeat. */

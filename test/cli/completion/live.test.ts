@@ -14,21 +14,21 @@ import { listen } from '../../support/listen.js'
 const review = { kind: 'bot', id: 'bot_01', application_id: null, account_id: 'demo', name: 'Coffee', submitted_at: '' }
 
 test.each([
-  ['apps get ', app, '/api/v1/open-platform/applications?limit=100', 'Corner shop, active'],
-  ['tokens list --app ', app, '/api/v1/open-platform/applications?limit=100', 'Corner shop, active'],
+  ['apps get ', app, '/api/v1/open-platform/applications?limit=100', 'Coffee shop, active'],
+  ['tokens list --app ', app, '/api/v1/open-platform/applications?limit=100', 'Coffee shop, active'],
   ['tokens revoke --app app_01 ', token, '/api/v1/open-platform/applications/app_01/tokens?limit=100', 'till, active'],
-  ['templates submit ', template, '/api/v1/open-platform/vouchers/templates?limit=100', 'Free coffee, draft'],
+  ['templates submit ', template, '/api/v1/open-platform/vouchers/templates?limit=100', 'One free coffee, draft'],
   [
     'vouchers issue --template ',
     template,
     '/api/v1/open-platform/vouchers/templates?limit=100&status=active',
-    'Free coffee, draft',
+    'One free coffee, draft',
   ],
   [
     'templates submit --bot bot_01 ',
     template,
     '/api/v1/bots/my/bot_01/vouchers/templates?limit=100',
-    'Free coffee, draft',
+    'One free coffee, draft',
   ],
   ['webhook set ', bot, '/api/v1/bots/my?limit=100', 'Coffee bot, active'],
   ['apps link-bot app_01 --bot ', bot, '/api/v1/bots/my?limit=100', 'Coffee bot, active'],
@@ -170,7 +170,7 @@ test('completion writes only its cache and prints no secret', async () => {
     VOUCHERCTL_SECURE: 'off',
   }
   const { stdout, stderr } = await run(['zsh', 'apps', 'get', ''], home, env)
-  expect([stdout, stderr]).toEqual(['words\napp_01\tCorner shop, active\n', ''])
+  expect([stdout, stderr]).toEqual(['words\napp_01\tCoffee shop, active\n', ''])
   expect(readdirSync(home)).toEqual(['.cache'])
   const cache = join(home, '.cache/voucherctl/completion.json')
   expect(statSync(cache).mode & 0o777).toBe(0o600)

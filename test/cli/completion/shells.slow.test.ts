@@ -124,7 +124,7 @@ describe.skipIf(!hasShell('zsh'))(nameOf('zsh'), () => {
       "voucherctl -p my\\ shop\\'s",
       'voucherctl -p "my shop\'s"',
     ])
-    expect(completed[0]?.shown).toEqual(['app_01  -- Corner shop, active'])
+    expect(completed[0]?.shown).toEqual(['app_01  -- Coffee shop, active'])
   })
 
   test('zsh completion never executes code in names and ids from a server', async () => {
@@ -148,7 +148,7 @@ describe.skipIf(!hasShell('fish'))(nameOf('fish'), () => {
   })
 
   test.each([
-    ['voucherctl apps get ', 'app_01\tCorner shop, active'],
+    ['voucherctl apps get ', 'app_01\tCoffee shop, active'],
     ['voucherctl apps list --secure=r', '--secure=required'],
     ['voucherctl -q apps create --allow', '--allowed-origin\tOrigin that the encrypted transport accepts, or *'],
     ['voucherctl apps list --token-file some', 'some file.json'],

@@ -112,11 +112,11 @@ const shop = () =>
   })
 
 test.each([
-  ['apps get', ['app_01'], [['app_01', 'Corner shop, active']]],
-  ['templates submit', ['tpl_01'], [['tpl_01', 'Free coffee, draft']]],
+  ['apps get', ['app_01'], [['app_01', 'Coffee shop, active']]],
+  ['templates submit', ['tpl_01'], [['tpl_01', 'One free coffee, draft']]],
   ['bots get', ['bot_01'], [['bot_01', 'Coffee bot, active']]],
   ['bots send --text Hello', ['chat_01'], [[chat.id, 'user-42, private']]],
-  ['vouchers issue --external-id e --recipient u', ['tpl_01'], [['tpl_01', 'Free coffee, draft']]],
+  ['vouchers issue --external-id e --recipient u', ['tpl_01'], [['tpl_01', 'One free coffee, draft']]],
 ])('the prompt of %s offers what the server has', async (line, replies, words) => {
   const { baseUrl } = await shop()
   const ran = await cli(`${line} --base-url ${baseUrl}`, { env, terminal: true, replies })
@@ -203,9 +203,9 @@ test.each([
 })
 
 test('Ctrl-C at a later prompt shows the line with the answers so far', async () => {
-  const ran = await cli('templates create', { env, terminal: true, replies: ['coffee', 'Free coffee', undefined] })
+  const ran = await cli('templates create', { env, terminal: true, replies: ['coffee', 'One free coffee', undefined] })
   expect(ran.exit).toBe(130)
-  expect(ran.stderr).toContain("`voucherctl templates create --external-id coffee --name 'Free coffee'`")
+  expect(ran.stderr).toContain("`voucherctl templates create --external-id coffee --name 'One free coffee'`")
 })
 
 test('a declined confirmation shows the line with the answers, without --yes', async () => {
@@ -225,17 +225,17 @@ test('a printed line never contains a typed credential', async () => {
 
 test('a list finds words by their name or id and offers another text as typed', () => {
   const words = [
-    { value: 'app_1', summary: 'Corner shop, active' },
+    { value: 'app_1', summary: 'Coffee shop, active' },
     { value: 'app_2', summary: '咖啡店, active' },
   ]
   const named = (typed: string) => matching(words, typed, 80).map(({ value, name }) => [value, name])
   const [shop, cafe] = [
-    ['app_1', 'Corner shop, active  app_1'],
+    ['app_1', 'Coffee shop, active  app_1'],
     ['app_2', '咖啡店, active       app_2'],
   ]
   expect(named('')).toEqual([shop, cafe])
-  expect(named('corner')).toEqual([shop, ['corner', 'corner']])
+  expect(named('coffee')).toEqual([shop, ['coffee', 'coffee']])
   expect(named('app_2')).toEqual([cafe])
   expect(named('app_3')).toEqual([['app_3', 'app_3']])
-  expect(matching(words, '', 24)[0]?.name).toBe('Corner shop, …  app_1')
+  expect(matching(words, '', 24)[0]?.name).toBe('Coffee shop, …  app_1')
 })

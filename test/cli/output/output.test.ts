@@ -22,7 +22,7 @@ test('json, jsonl, yaml and csv output contain the same records', async () => {
   const [head, first, tea] = (await list('-o csv --fields id,name,validity.durationDays')).stdout.split('\n')
   expect([head, first, tea]).toEqual([
     'id,name,validity.durationDays',
-    'tpl_01,Free coffee,30',
+    'tpl_01,One free coffee,30',
     'tpl_02,"Tea, ""black""",30',
   ])
 })
@@ -45,7 +45,7 @@ test('--fields selects members in the given order', async () => {
   const ran = await list('--json --fields status,id')
   expect(JSON.parse(ran.stdout).items[0]).toEqual({ status: 'draft', id: 'tpl_01' })
   expect(Object.keys(JSON.parse(ran.stdout).items[0])).toEqual(['status', 'id'])
-  expect((await list('--fields name')).stdout).toBe('NAME\nFree coffee\nTea, "black"\n')
+  expect((await list('--fields name')).stdout).toBe('NAME\nOne free coffee\nTea, "black"\n')
 })
 
 test('--fields prints nested members and null members in a table', async () => {
@@ -75,7 +75,7 @@ test('a list prints one line per member instead of a table if the terminal is to
   const data = pageOf({ ...template, id }, { ...second, id: `${id}2` })
   const given = { terminal: true, columns: 40, env: { NO_COLOR: '1' } }
   const { stdout } = await list('', given, data)
-  expect(stdout).toMatch(new RegExp(`^id\n  ${id}\nname +Free coffee\n`))
+  expect(stdout).toMatch(new RegExp(`^id\n  ${id}\nname +One free coffee\n`))
   expect(stdout).toMatch(new RegExp(`\n\nid\n  ${id}2\nname +Tea, "black"\n`))
   expect(stdout).not.toContain('ISSUE LIMIT')
   expect((await list('--all', given, data)).stdout).toBe(stdout)
@@ -219,7 +219,7 @@ test('--quiet prints the ids of a list or record alone, and a one-time secret wi
 
 test('a table aligns columns of numbers to the right', async () => {
   const { stdout } = await list('--fields name,issueLimit', {}, pageOf(template, { ...second, issueLimit: 5_000 }))
-  expect(stdout.split('\n').slice(1, 3)).toEqual(['Free coffee            10', 'Tea, "black"         5000'])
+  expect(stdout.split('\n').slice(1, 3)).toEqual(['One free coffee           10', 'Tea, "black"            5000'])
 })
 
 test('the headline of vouchers verify has a mark and a colour', async () => {

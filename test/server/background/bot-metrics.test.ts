@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { BotCalls } from '../../../src/server/background/bot-calls.js'
 import { createLimits } from '../../../src/server/limits.js'
@@ -6,18 +6,14 @@ import { deleteOldCalls } from '../../../src/store/bots/calls.js'
 import { addUpdate } from '../../../src/store/delivery/outbox.js'
 import { all, run } from '../../../src/store/operation.js'
 import { type Store, StoreUnavailable } from '../../../src/store/store.js'
-import { DAY_MS, type TestApp, testApp } from '../../support/server/app.js'
+import { DAY_MS, sharedApp, testApp } from '../../support/server/app.js'
 import { callerOf } from '../../support/server/client.js'
 import { inFolder, standaloneServer } from '../../support/server/server.js'
 import { newTenant, type Tenant } from '../../support/server/tenant.js'
 
 const { bots } = contract
 
-let server: TestApp
-beforeAll(() => {
-  server = testApp()
-})
-afterAll(() => server.close())
+const server = sharedApp()
 
 const metricsOf = async (tenant: Tenant, botId: string) => (await tenant.console(bots.metrics, { botId })).data
 

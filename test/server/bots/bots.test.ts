@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { all } from '../../../src/store/operation.js'
-import { type TestApp, testApp } from '../../support/server/app.js'
+import { sharedApp, type TestApp, testApp } from '../../support/server/app.js'
 import { wireOf } from '../../support/server/client.js'
 import { botBody, newTenant, serial, type Tenant, templateBody } from '../../support/server/tenant.js'
 
-let server: TestApp
-beforeAll(() => {
-  server = testApp()
-})
-afterAll(() => server.close())
+const server = sharedApp()
 
 const iso = (ms: number) => new Date(ms).toISOString()
 const { bots, platform } = contract

@@ -64,8 +64,8 @@ describe('issue through a bot', () => {
         date: Math.floor(server.clock.now() / 1000),
         chat: { id: chat.id, type: 'private' },
         from: { id: bot.id, is_bot: true },
-        text: 'You have received a voucher: Free coffee',
-        voucher: { id: voucher.id, name: 'Free coffee', credentials },
+        text: 'You have received a voucher: One free coffee',
+        voucher: { id: voucher.id, name: 'One free coffee', credentials },
       },
     ])
     const redeemed = await tenant.runtime(contract.vouchers.redeem, {

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import type { Store } from '../../../src/store/store.js'
-import { type TestApp, testApp } from '../../support/server/app.js'
+import { sharedApp, testApp } from '../../support/server/app.js'
 import { callerOf } from '../../support/server/client.js'
 import { newTenant } from '../../support/server/tenant.js'
 
-let server: TestApp
-beforeAll(() => {
-  server = testApp()
-})
-afterAll(() => server.close())
+const server = sharedApp()
 
 const iso = (ms: number) => new Date(ms).toISOString()
 const { apps, bots, platform } = contract

@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { applyBacklog, BACKLOG_ROWS_PER_WRITE } from '../../../src/store/delivery/backlog.js'
 import { deleteOldUpdates } from '../../../src/store/delivery/updates.js'
 import { runWorkerPass } from '../../../src/store/delivery/worker-pass.js'
 import { all, type Op, run, runEach } from '../../../src/store/operation.js'
-import { DAY_MS, START_MS, type TestApp, testApp } from '../../support/server/app.js'
+import { DAY_MS, START_MS, sharedApp } from '../../support/server/app.js'
 import { newTenant } from '../../support/server/tenant.js'
 
 const URL_OF = 'https://hooks.example.com/hook'
 const SECRET = 'a-secret-that-signs'
 const BACKLOG = 2 * BACKLOG_ROWS_PER_WRITE + 50
 
-let server: TestApp
-beforeAll(() => {
-  server = testApp()
-})
-afterAll(() => server.close())
+const server = sharedApp()
 
 /** @returns a function that returns how many update and delivery rows each transaction changed since its last call */
 function watchTransactions(): () => number[] {

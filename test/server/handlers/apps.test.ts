@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { type TestApp, testApp } from '../../support/server/app.js'
+import { sharedApp, testApp } from '../../support/server/app.js'
 import { codeOf, newTenant } from '../../support/server/tenant.js'
 
-let server: TestApp
-beforeAll(() => {
-  server = testApp()
-})
-afterAll(() => server.close())
+const server = sharedApp()
 
 const iso = (ms: number) => new Date(ms).toISOString()
 

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import type { Scope } from '../../../src/contract/endpoint.js'
 import { contract } from '../../../src/contract/index.js'
 import { ExpirySweeper } from '../../../src/server/background/expiry-sweeper.js'
 import { forecast } from '../../../src/store/forecast.js'
 import { all } from '../../../src/store/operation.js'
-import { DAY_MS, START_MS, type TestApp, testApp } from '../../support/server/app.js'
+import { DAY_MS, START_MS, sharedApp, testApp } from '../../support/server/app.js'
 import { DeliveryScene, until } from '../../support/server/deliveries.js'
 import { codeOf, newTenant, type Tenant } from '../../support/server/tenant.js'
 import { onPostgres } from '../../support/store/engine-name.js'
@@ -12,13 +12,11 @@ import { statementsOf, stepsOf } from '../../support/store/store-steps.js'
 
 const { platform, tokens, vouchers } = contract
 
-let server: TestApp
+const server = sharedApp()
 let tenant: Tenant
 beforeAll(async () => {
-  server = testApp()
   tenant = await newTenant(server)
 })
-afterAll(() => server.close())
 
 const nothing = { deliveries_due: 0, vouchers_expiring: 0, vouchers_becoming_valid: 0, tokens_expiring: 0 }
 const at = (ms: number) => new Date(ms).toISOString()

@@ -8,17 +8,13 @@ import { TokenUses } from '../../../src/server/background/token-uses.js'
 import { Faults } from '../../../src/server/faults.js'
 import { createMetrics } from '../../../src/server/observe/metrics.js'
 import { type Store, StoreUnavailable } from '../../../src/store/store.js'
-import { START_MS, type TestApp, testApp, testFaultSources } from '../../support/server/app.js'
+import { START_MS, sharedApp, testApp, testFaultSources } from '../../support/server/app.js'
 import { callerOf, wireOf } from '../../support/server/client.js'
 import { type LiveServer, liveServer } from '../../support/server/server.js'
 import { codeOf, newTenant } from '../../support/server/tenant.js'
 import { storeName } from '../../support/store/engine-name.js'
 
-let server: TestApp
-beforeAll(() => {
-  server = testApp()
-})
-afterAll(() => server.close())
+const server = sharedApp()
 
 describe('operator API', () => {
   it('operator API returns 404 for every method if it is switched off', async () => {

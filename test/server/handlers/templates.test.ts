@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { type TestApp, testApp } from '../../support/server/app.js'
+import { sharedApp, testApp } from '../../support/server/app.js'
 import { newTenant, type Tenant, templateBody } from '../../support/server/tenant.js'
 
-let server: TestApp
-beforeAll(() => {
-  server = testApp()
-})
-afterAll(() => server.close())
+const server = sharedApp()
 
 const iso = (ms: number) => new Date(ms).toISOString()
 const reject = { code: 'UNCLEAR', reason: 'What is it?' }
@@ -27,10 +23,10 @@ describe('creation of a template', () => {
       {
         id: expect.stringMatching(/^tpl_[0-9A-HJKMNP-TV-Z]{26}$/),
         externalTemplateId: body.external_template_id,
-        name: 'Free coffee',
-        type: 'exchange',
-        issuerName: 'Corner Cafe',
-        fulfillerName: 'Corner Cafe',
+        name: 'One free coffee',
+        type: 'gift',
+        issuerName: 'Coffee shop',
+        fulfillerName: 'Coffee shop',
         fulfillmentCategory: 'offline_service',
         acquisitionSource: 'free_claim',
         validity: { type: 'relative', durationDays: 7, delayDays: 1, notAfter: '2028-01-01T00:00:00.000Z' },
@@ -111,7 +107,7 @@ describe('submission and review of a template', () => {
       id: first.id,
       application_id: tenant.appId,
       account_id: tenant.accountId,
-      name: 'Free coffee',
+      name: 'One free coffee',
       submitted_at: first.submittedAt,
     })
     await tenant.operator(contract.platform.approveTemplate, { templateId: first.id })

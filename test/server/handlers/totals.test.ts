@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { START_MS, type TestApp, testApp } from '../../support/server/app.js'
+import { START_MS, sharedApp } from '../../support/server/app.js'
 import { newTenant, type Tenant } from '../../support/server/tenant.js'
 
 const { platform, vouchers } = contract
 
-let server: TestApp
+const server = sharedApp()
 let tenant: Tenant
 beforeAll(async () => {
-  server = testApp()
   tenant = await newTenant(server)
 })
-afterAll(() => server.close())
 
 const HOUR_MS = 3_600_000
 const at = (ms: number) => new Date(ms).toISOString()

@@ -1,25 +1,23 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import type { VoucherEvent, VoucherHistory } from '../../../src/contract/platform/voucher-history.js'
 import type { RedemptionRow } from '../../../src/domain/rows.js'
 import { inserting, interleave } from '../../../src/store/operation.js'
 import { SHOWN_REDEMPTIONS_MAX } from '../../../src/store/voucher-history.js'
-import { DAY_MS, START_MS, type TestApp, testApp } from '../../support/server/app.js'
+import { DAY_MS, START_MS, sharedApp, type TestApp, testApp } from '../../support/server/app.js'
 import { newChat, pollOf } from '../../support/server/chats.js'
 import { callerOf } from '../../support/server/client.js'
 import { codeOf, newTenant, type Tenant, templateBody } from '../../support/server/tenant.js'
 import { failedDelivery, HOOK_URL } from '../../support/server/webhooks.js'
 import { redemptionRow } from '../../support/store/rows.js'
 
-let server: TestApp
+const server = sharedApp()
 let tenant: Tenant
 let templateId: string
 beforeAll(async () => {
-  server = testApp()
   tenant = await newTenant(server)
   templateId = (await tenant.template()).id
 })
-afterAll(() => server.close())
 
 const { platform, vouchers } = contract
 const historyOf = async (voucherId: string, on: TestApp = server): Promise<VoucherHistory> =>

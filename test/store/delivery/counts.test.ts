@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Attempt } from '../../../src/store/delivery/attempt-results.js'
 import {
   applyBacklog,
   beginDeliveries,
@@ -13,7 +14,6 @@ import { blockCounts, deliveryPage } from '../../../src/store/delivery/counts.js
 import * as deliveries from '../../../src/store/delivery/deliveries.js'
 import { addUpdate } from '../../../src/store/delivery/outbox.js'
 import { deleteOldUpdates } from '../../../src/store/delivery/updates.js'
-import type { Attempt } from '../../../src/store/delivery/worker-pass.js'
 import { all, count, type Op, run } from '../../../src/store/operation.js'
 import { plantBot, plantWebhook } from '../../support/server/webhooks.js'
 import { wrongCounts } from '../../support/store/bot-counts.js'

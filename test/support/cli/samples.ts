@@ -1,96 +1,60 @@
+import type { Endpoint, OutputOf } from '../../../src/contract/endpoint.js'
+import { contract } from '../../../src/contract/index.js'
+import { dataExample, records } from '../../../src/contract/openapi/examples.js'
+import { nameOf } from '../../../src/contract/openapi/schema.js'
+import { templateBody } from '../../../src/contract/openapi/template-body.js'
 import { redeemCode } from './cli.js'
 
-const at = '2026-11-21T10:00:00.000Z'
+/** Returns an example of the contract with short ids such as app_01 and order-1. */
+const short = <T>(example: T): T =>
+  JSON.parse(JSON.stringify(example).replaceAll(/(?<=_01)JDKQ4Z8N6W2T5Y9RB3CV7HX.|(?<=order-1)001/g, ''))
+const dataOf = <E extends Endpoint>(endpoint: E) => short(dataExample(endpoint, nameOf)) as OutputOf<E>
+const examples = short(records)
 
-export const app = {
-  id: 'app_01',
-  name: 'Corner shop',
-  description: null,
-  status: 'active',
-  features: ['vouchers'],
-  allowedOrigins: ['*'],
-  secureTransport: 'optional',
-  linkedBots: [],
-  createdAt: at,
-  updatedAt: at,
-}
-
-export const token = {
-  id: 'tok_01',
-  name: 'till',
-  tokenPrefix: 'sop_CANA',
-  last4: '3456',
-  scopes: ['vouchers:read'],
-  status: 'active',
-  createdAt: at,
-  expiresAt: null,
-  lastUsedAt: null,
-  revokedAt: null,
-}
-
+export const {
+  Token: token,
+  Voucher: voucher,
+  Verification: verification,
+  Bot: bot,
+  BotDetail: botDetail,
+  BotMetrics: botMetrics,
+  Chat: chat,
+} = examples
+export const app = { ...examples.Application, description: null, linkedBots: [] }
 export const template = {
-  id: 'tpl_01',
-  externalTemplateId: 'coffee',
-  name: 'Free coffee',
-  type: 'exchange',
-  issuerName: 'Corner shop',
-  fulfillerName: 'Corner shop',
-  fulfillmentCategory: 'offline_service',
-  acquisitionSource: 'free_claim',
-  validity: { type: 'relative', durationDays: 30, delayDays: 0, notAfter: null },
-  issueLimit: 10,
-  issuedCount: 3,
-  status: 'draft',
-  rejectionCode: null,
-  rejectionReason: null,
-  submittedAt: null,
-  reviewedAt: null,
-  applicationId: 'app_01',
-  botId: null,
-  description: null,
-  metadata: {},
-  createdAt: at,
-  updatedAt: at,
+  ...examples.Template,
+  ...{ externalTemplateId: 'coffee', issueLimit: 10, issuedCount: 3 },
+  ...{ status: 'draft', submittedAt: null, reviewedAt: null },
 }
+export const redemption = { ...examples.Redemption, recipientUserId: 'user-1', redeemedAt: examples.Voucher.issuedAt }
+export const message = { ...examples.Message, text: 'Hello' }
+export const update = { ...examples.Update, update_id: 7, message }
+export const delivery = { ...examples.Delivery, update_id: 7 }
+const known = { request_id: 'req_01', idempotency_key: 'order-1', token_prefix: 'sop_CANA' }
+export const voucherHistory = {
+  ...examples.VoucherHistory,
+  events: examples.VoucherHistory.events.map((it) => ({ ...it, ...known })),
+  now: voucher.issuedAt,
+}
+const { schedule, ...storedDelivery } = dataOf(contract.platform.delivery)
+export const deliveryDetail = {
+  ...storedDelivery,
+  schedule: [...schedule, { attempt: 2, at: voucher.issuedAt, state: 'due' }],
+}
+export const deliveryReplay = dataOf(contract.platform.replayDelivery)
 
 /** A template file that contains `template`. */
 export const templateFile = `templates:
   - external_template_id: coffee
-    name: Free coffee
-    type: exchange
-    issuer_name: Corner shop
-    fulfiller_name: Corner shop
-    fulfillment_category: offline_service
+    name: ${templateBody.name}
+    type: gift
+    issuer_name: ${templateBody.issuer_name}
+    fulfiller_name: ${templateBody.fulfiller_name}
+    fulfillment_category: ${templateBody.fulfillment_category}
     acquisition_source: free_claim
     validity: { type: relative, duration_days: 30 }
     issue_limit: 10
 `
-
-export const voucher = {
-  id: 'vch_01',
-  templateId: 'tpl_01',
-  externalTemplateId: 'coffee',
-  applicationId: 'app_01',
-  externalIssueId: 'order-1',
-  recipientUserId: 'user-1',
-  status: 'issued',
-  redeemable: true,
-  type: 'exchange',
-  name: 'Free coffee',
-  issuerName: 'Corner shop',
-  fulfillerName: 'Corner shop',
-  fulfillmentCategory: 'offline_service',
-  validFrom: at,
-  validUntil: at,
-  codeHint: 'T4FJ',
-  channel: 'direct',
-  botId: null,
-  issuedAt: at,
-  redeemedAt: null,
-  redemptionId: null,
-  metadata: {},
-  updatedAt: at,
-}
 
 export const qrToken = 'VQ1-PENECFSECZP11HYGCPWPQ5E6EYCNDY0YZ'
 
@@ -101,252 +65,6 @@ export const issuedVoucher = {
     { type: 'qr_token', value: qrToken },
   ],
 }
-
-export const verification = { redeemable: true, reason: null, voucher, checkedAt: at }
-
-export const redemption = {
-  id: 'rdm_01',
-  status: 'succeeded',
-  voucherId: 'vch_01',
-  templateId: 'tpl_01',
-  applicationId: 'app_01',
-  externalIssueId: 'order-1',
-  recipientUserId: 'user-1',
-  credentialType: 'redeem_code',
-  reference: null,
-  metadata: {},
-  redeemedAt: at,
-  reversedAt: null,
-  reversalReason: null,
-  voucher: { id: 'vch_01', status: 'redeemed', redeemable: false, validUntil: at, codeHint: 'T4FJ' },
-}
-
-export const bot = {
-  id: 'bot_01',
-  name: 'Coffee bot',
-  username: 'coffee_bot',
-  review_status: 'approved',
-  review_note: null,
-  status: 'active',
-  scopes: ['messages:send', 'messages:receive'],
-  has_token: true,
-  token_prefix: 'sbot_CAN',
-  delivery_mode: 'webhook',
-  application_id: 'app_01',
-  created_at: at,
-  updated_at: at,
-}
-
-const webhook = {
-  url: 'https://shop.example/…',
-  has_secret_token: true,
-  allowed_updates: ['message'],
-  allowed_ips: [],
-  max_connections: 40,
-}
-
-export const botDetail = {
-  ...bot,
-  profile: {
-    avatar: null,
-    description: 'Brings you coffee',
-    short_description: null,
-    about: null,
-    cover_url: null,
-    links: [{ title: 'Shop', url: 'https://shop.example/' }],
-    contact: {},
-    supports_inline_queries: false,
-    friend_request_mode: 'manual',
-    group_privacy: true,
-  },
-  webhook,
-  command_menus: [{ command: 'start', description: 'Begin' }],
-}
-
-export const botMetrics = {
-  calls: { total: 30, by_method: { sendMessage: 20, getUpdates: 10 } },
-  errors: { total: 1, by_status: { 404: 1 }, by_code: { CHAT_NOT_FOUND: 1 } },
-  quota: { limit: 1800, used: 3, remaining: 1797, reset_at: at },
-  updates: 12,
-  webhook: { attempts: 4, delivered: 3, failed: 1, dead_letter: 0, success_rate: 0.75, p50_ms: 12, p95_ms: 80 },
-}
-
-export const chat = {
-  id: 'chat_01',
-  type: 'private',
-  bot_id: 'bot_01',
-  user_id: 'user-42',
-  blocked: false,
-  created_at: at,
-}
-
-export const message = {
-  message_id: 1,
-  date: 1_795_255_200,
-  chat: { id: 'chat_01', type: 'private' },
-  from: { id: 'bot_01', is_bot: true },
-  text: 'Hello',
-}
-
-export const update = { update_id: 7, type: 'message', created_at: at, message }
-
-const deliveryMode = {
-  delivery_mode: 'webhook',
-  ...webhook,
-  pending_update_count: 2,
-  dropped_updates: 0,
-  warnings: [],
-}
-
-const webhookInfo = {
-  ...webhook,
-  url: 'https://shop.example/hook',
-  delivery_mode: 'webhook',
-  pending_update_count: 2,
-  failed_count: 1,
-  dead_letter_count: 0,
-  ip_address: '203.0.113.7',
-  last_error_date: 1_795_255_200,
-  last_error_message: 'The endpoint responded with 500.',
-  last_success_date: null,
-  platform_egress_ips: [],
-}
-
-export const delivery = {
-  id: 'dlv_01',
-  bot_id: 'bot_01',
-  update_id: 7,
-  update_type: 'message',
-  status: 'failed',
-  cancel_reason: null,
-  attempt_count: 1,
-  manual_attempt_count: 0,
-  created_at: at,
-  last_attempt_at: at,
-  next_attempt_at: at,
-  delivered_at: null,
-  last_status_code: 500,
-  last_error: { code: 'http_status', message: 'The endpoint responded with 500.' },
-  last_duration_ms: 12,
-  attempts: [
-    {
-      number: 1,
-      manual: false,
-      started_at: at,
-      duration_ms: 12,
-      status_code: 500,
-      error: { code: 'http_status', message: 'The endpoint responded with 500.' },
-    },
-  ],
-}
-
-const headers = [
-  ['X-Platform-Signature-V2', 'a'.repeat(64)],
-  ['X-Platform-Timestamp', '1795255200'],
-  ['X-Platform-Update-Id', '7'],
-]
-const exchange = {
-  request: { method: 'POST', url: 'https://shop.example/hook', headers, body: 'e30=', body_bytes: 2 },
-  response: { status: 401, headers: [['Date', 'now']], body: 'bm8=', body_bytes: 2 },
-}
-const verified = { ok: true, reason: null, explanation: 'The current secret made this signature.', fix: null }
-const refusedBy = {
-  status: 401,
-  error: { code: 'http_status', message: 'The endpoint responded with 401 instead of 2xx.' },
-  duration_ms: 12,
-}
-
-export const deliveryDetail = {
-  delivery,
-  bot_name: 'Coffee',
-  url: 'https://shop.example/hook',
-  voucher_id: null,
-  body: 'e30=',
-  request: { of: 'last_attempt', headers },
-  signature: {
-    timestamp: 1795255200,
-    prefix: '1795255200.',
-    signed_bytes: 13,
-    algorithm: 'HMAC-SHA256',
-    secrets: [{ which: 'current', signature: 'a'.repeat(64), sent: true, until: null }],
-    webhook_set_at: at,
-  },
-  verification: verified,
-  schedule: [
-    { attempt: 1, at, state: 'made' },
-    { attempt: 2, at, state: 'due' },
-  ],
-  responses: [{ ...exchange, ...refusedBy, at, attempt: 1, manual: false, replay: false }],
-  hints: [{ code: 'other_secret', text: 'The signature is right for the secret of this webhook.' }],
-  now: at,
-  true_now: at,
-}
-
-export const deliveryReplay = { ...refusedBy, exchange, verification: verified, hints: deliveryDetail.hints }
-
-const issuedEvent = {
-  type: 'issued',
-  at,
-  stored: true,
-  endpoint: 'vouchers.issue',
-  request_id: 'req_01',
-  idempotency_key: 'order-1',
-  token_id: 'tok_01',
-  token_name: 'till',
-  token_prefix: 'sop_CANA',
-  bot_id: null,
-  redemption_id: null,
-  reference: null,
-  reason: null,
-  message: null,
-  updates: [{ bot_id: 'bot_01', update_id: 7, type: 'voucher_issued', pending: false, delivery }],
-}
-const verifiedEvent = { ...issuedEvent, type: 'verified', stored: false, endpoint: 'vouchers.verify', updates: [] }
-
-export const voucherHistory = {
-  voucher,
-  events: [issuedEvent, verifiedEvent],
-  older_redemptions: false,
-  now: at,
-  log_since: at,
-  server_started_at: at,
-}
-
-const secureKey = {
-  kid: 'OS1SdPMvxjrnaM7M',
-  state: 'current',
-  pin: 'sha256:OS1SdPMvxjrnaM7Mx8GZwIzZLS7z0mYCLzvJ9bZXScA',
-  created_at: at,
-  activated_at: at,
-  grace_until: null,
-}
-const snapshot = { name: 'seeded', saved_at: at, clock: at, vouchers: 3 }
-
-export const fault = {
-  id: 'flt_01',
-  endpoint: 'vouchers.redeem',
-  kind: 'error',
-  times: 1,
-  left: 1,
-  delay_ms: null,
-  rate: null,
-}
-
-export const forecast = {
-  now: at,
-  until: '2026-12-22T10:00:00.000Z',
-  deliveries_due: 3,
-  vouchers_expiring: 12,
-  vouchers_becoming_valid: 0,
-  tokens_expiring: 1,
-  complete: true,
-}
-
-const secureKeys = [
-  secureKey,
-  { ...secureKey, kid: 'PT2TePNwykronB8N', state: 'next', activated_at: null },
-  { ...secureKey, kid: 'QU3UfQOxzlspoC9O', state: 'grace', grace_until: at },
-]
 
 export const pageOf = (...items: readonly unknown[]) => ({
   items,
@@ -362,164 +80,109 @@ export interface LeafCall {
   readonly changes?: true
 }
 
-/** Every command that sends exactly one API request, by its name. every-command.test.ts checks that none is missing. */
-export const leafCalls: Readonly<Record<string, LeafCall>> = {
-  'apps list': { args: '', data: pageOf(app) },
-  'apps create': { args: '--name Shop', bare: '--name', data: app, changes: true },
-  'apps get': { args: 'app_01', bare: 'APP_ID', data: app },
-  'apps update': { args: 'app_01 --status disabled', bare: 'APP_ID', data: app, changes: true },
-  'tokens list': { args: '--app app_01', bare: '--app', data: pageOf(token) },
-  'tokens create': {
-    args: '--app app_01 --scope vouchers:read',
-    bare: '--scope',
-    data: { ...token, token: 'sop_new' },
-    changes: true,
-  },
-  'tokens revoke': {
-    args: 'tok_01 --app app_01 --yes',
-    bare: 'TOKEN_ID',
-    data: { ...token, status: 'revoked' },
-    changes: true,
-  },
-  'templates list': { args: '', data: pageOf(template) },
-  'templates create': {
-    args: '--external-id coffee --name Coffee --type exchange --issuer-name A --fulfiller-name B --fulfillment-category offline_service --acquisition-source free_claim --valid-days 30 --issue-limit 5',
-    bare: '--external-id',
-    data: template,
-    changes: true,
-  },
-  'templates submit': {
-    args: 'tpl_01',
-    bare: 'TEMPLATE_ID',
-    data: { ...template, status: 'reviewing' },
-    changes: true,
-  },
-  'vouchers issue': {
-    args: '--template tpl_01 --external-id order-1 --recipient user-1',
-    bare: '--recipient',
-    data: issuedVoucher,
-    changes: true,
-  },
-  'vouchers verify': { args: `--code ${redeemCode}`, bare: '--code', data: verification },
-  'vouchers redeem': { args: `--code ${redeemCode}`, bare: '--code', data: redemption, changes: true },
-  'vouchers redemption': { args: 'rdm_01', bare: 'REDEMPTION_ID', data: redemption },
-  'vouchers reverse': {
-    args: 'rdm_01',
-    bare: 'REDEMPTION_ID',
-    data: { ...redemption, status: 'reversed' },
-    changes: true,
-  },
-  'apps link-bot': { args: 'app_01 --bot bot_01', bare: '--bot', data: app, changes: true },
-  'apps unlink-bot': { args: 'app_01 --bot bot_01 --yes', bare: 'APP_ID', data: app, changes: true },
-  'bots list': { args: '', data: pageOf(bot) },
-  'bots apply': { args: '--name Coffee --username coffee_bot', bare: '--username', data: bot, changes: true },
-  'bots get': { args: 'bot_01', bare: 'BOT_ID', data: botDetail },
-  'bots update': { args: 'bot_01 --name Coffee', bare: 'BOT_ID', data: botDetail, changes: true },
-  'bots regenerate-token': {
-    args: 'bot_01 --yes',
-    bare: 'BOT_ID',
-    data: { bot_id: 'bot_01', one_time_token: 'sbot_new', token_prefix: 'sbot_new' },
-    changes: true,
-  },
-  'bots metrics': { args: 'bot_01', bare: 'BOT_ID', data: botMetrics },
-  'bots send': { args: '--chat chat_01 --text Hello', bare: '--text', data: message, changes: true },
-  'bots updates': { args: '', data: { items: [update] } },
-  'webhook set': {
-    args: 'bot_01 --url https://shop.example/hook',
-    bare: '--url',
-    data: deliveryMode,
-    changes: true,
-  },
-  'webhook delete': {
-    args: 'bot_01 --yes',
-    bare: 'BOT_ID',
-    data: { ...deliveryMode, delivery_mode: 'polling', url: null },
-    changes: true,
-  },
-  'webhook info': { args: '', data: webhookInfo },
-  'webhook deliveries': { args: 'bot_01', bare: 'BOT_ID', data: pageOf(delivery) },
-  'webhook retry': {
-    args: 'dlv_01 --bot bot_01',
-    bare: 'DELIVERY_ID',
-    data: { ...delivery, status: 'pending' },
-    changes: true,
-  },
-  'platform bots approve': { args: 'bot_01', bare: 'BOT_ID', data: bot, changes: true },
-  'platform bots reject': { args: 'bot_01 --note no', bare: '--note', data: bot, changes: true },
-  'platform bots disable': { args: 'bot_01', bare: 'BOT_ID', data: bot, changes: true },
-  'platform bots enable': { args: 'bot_01', bare: 'BOT_ID', data: bot, changes: true },
-  'platform bots add-update': { args: 'bot_01 --kind ping', bare: '--kind', data: update, changes: true },
-  'platform users start': { args: '--bot bot_01 --user user-42', bare: '--user', data: chat, changes: true },
-  'platform users send': { args: 'chat_01 --text Hi', bare: '--text', data: message, changes: true },
-  'platform users block': { args: 'chat_01', bare: 'CHAT_ID', data: { ...chat, blocked: true }, changes: true },
-  'platform users unblock': { args: 'chat_01', bare: 'CHAT_ID', data: chat, changes: true },
-  'platform chats list': { args: '', data: pageOf(chat) },
-  'platform chats messages': { args: 'chat_01', bare: 'CHAT_ID', data: pageOf({ ...message, voucher: null }) },
-  'platform apps list': { args: '', data: pageOf(app) },
-  'platform templates list': { args: '', data: pageOf({ ...template, applicationName: 'Shop' }) },
-  'platform totals': { args: '', data: { until: at, items: [{ from: at, issued: 3, redeemed: 1 }], complete: true } },
-  'platform deliveries list': { args: '', data: pageOf(delivery) },
-  'platform deliveries show': { args: 'dlv_01', bare: 'DELIVERY_ID', data: deliveryDetail },
-  'platform deliveries replay': {
-    args: 'dlv_01 --resign',
-    bare: 'DELIVERY_ID',
-    data: { ...deliveryReplay, status: 204, error: null, hints: [] },
-    changes: true,
-  },
-  'platform vouchers list': { args: '', data: pageOf(voucher) },
-  'platform vouchers show': { args: 'vch_01', bare: 'ID|CODE', data: voucherHistory },
-  'platform reviews': {
-    args: '',
-    data: {
-      items: [
-        {
-          kind: 'template',
-          id: 'tpl_01',
-          application_id: 'app_01',
-          account_id: 'demo',
-          name: 'Coffee',
-          submitted_at: at,
-        },
-      ],
-    },
-  },
-  'platform templates approve': { args: 'tpl_01', bare: 'TEMPLATE_ID', data: template, changes: true },
-  'platform templates reject': {
-    args: 'tpl_01 --code NO --reason no',
-    bare: '--reason',
-    data: template,
-    changes: true,
-  },
-  'platform apps suspend': { args: 'app_01', bare: 'APP_ID', data: app, changes: true },
-  'platform apps reinstate': { args: 'app_01', bare: 'APP_ID', data: app, changes: true },
-  'platform apps features': { args: 'app_01 --feature vouchers', bare: 'APP_ID', data: app, changes: true },
-  'server keys list': { args: '', data: { items: secureKeys } },
-  'server keys rotate': { args: '', data: { items: secureKeys }, changes: true },
-  'platform clock show': { args: '', data: { now: at, test_clock: true } },
-  'platform clock set': { args: at, bare: 'TIME', data: { now: at, test_clock: true }, changes: true },
-  'platform clock advance': {
-    args: '--seconds 60',
-    bare: '--seconds',
-    data: { now: at, test_clock: true },
-    changes: true,
-  },
-  'platform clock forecast': { args: '--in 31d', bare: '--until', data: forecast },
-  'platform faults add': {
-    args: '--endpoint vouchers.redeem --kind error',
-    bare: '--kind',
-    data: fault,
-    changes: true,
-  },
-  'platform faults list': { args: '', data: { items: [fault] } },
-  'platform faults remove': { args: 'flt_01', bare: 'FAULT_ID', data: fault, changes: true },
-  'platform snapshots list': { args: '', data: { items: [snapshot] } },
-  'platform snapshots save': { args: 'seeded --yes', bare: 'NAME', data: snapshot, changes: true },
-  'platform snapshots restore': { args: 'seeded --yes', bare: 'NAME', data: snapshot, changes: true },
-  'platform snapshots remove': { args: 'seeded --yes', bare: 'NAME', data: snapshot, changes: true },
-  'platform reset': { args: '--yes', bare: '--yes', data: { now: at }, changes: true },
-  open: {
-    args: '--no-browser',
-    data: { url: 'http://127.0.0.1:8420/_platform/ui/#ticket=AAAA', expires_at: at },
-  },
-  'platform faults clear': { args: '', data: { removed: 1 }, changes: true },
+/** The endpoint that a command calls; `args` and `bare` of its LeafCall. */
+type Row = readonly [endpoint: Endpoint, args?: string, bare?: string]
+
+const { apps, tokens, templates, vouchers, bots, webhook, platform } = contract
+
+const reads: Readonly<Record<string, Row>> = {
+  'apps list': [apps.list],
+  'apps get': [apps.get, 'app_01', 'APP_ID'],
+  'tokens list': [tokens.list, '--app app_01', '--app'],
+  'templates list': [templates.list],
+  'vouchers verify': [vouchers.verify, `--code ${redeemCode}`, '--code'],
+  'vouchers redemption': [vouchers.redemption, 'rdm_01', 'REDEMPTION_ID'],
+  'bots list': [bots.list],
+  'bots get': [bots.get, 'bot_01', 'BOT_ID'],
+  'bots metrics': [bots.metrics, 'bot_01', 'BOT_ID'],
+  'bots updates': [bots.updates],
+  'webhook info': [webhook.info],
+  'webhook deliveries': [webhook.deliveries, 'bot_01', 'BOT_ID'],
+  'platform chats list': [platform.chats],
+  'platform chats messages': [platform.messages, 'chat_01', 'CHAT_ID'],
+  'platform apps list': [platform.applications],
+  'platform templates list': [platform.templates],
+  'platform totals': [platform.totals],
+  'platform deliveries list': [platform.deliveries],
+  'platform deliveries show': [platform.delivery, 'dlv_01', 'DELIVERY_ID'],
+  'platform vouchers list': [platform.vouchers],
+  'platform vouchers show': [platform.voucher, 'vch_01', 'ID|CODE'],
+  'platform reviews': [platform.reviews],
+  'server keys list': [platform.secureKeys],
+  'platform clock show': [platform.getClock],
+  'platform clock forecast': [platform.forecast, '--in 31d', '--until'],
+  'platform faults list': [platform.faults],
+  'platform snapshots list': [platform.snapshots],
+  open: [platform.openPage, '--no-browser'],
 }
+
+const mutations: Readonly<Record<string, Row>> = {
+  'apps create': [apps.create, '--name Shop', '--name'],
+  'apps update': [apps.update, 'app_01 --status disabled', 'APP_ID'],
+  'tokens create': [tokens.create, '--app app_01 --scope vouchers:read', '--scope'],
+  'tokens revoke': [tokens.revoke, 'tok_01 --app app_01 --yes', 'TOKEN_ID'],
+  'templates create': [
+    templates.create,
+    '--external-id coffee --name Coffee --type exchange --issuer-name A --fulfiller-name B --fulfillment-category offline_service --acquisition-source free_claim --valid-days 30 --issue-limit 5',
+    '--external-id',
+  ],
+  'templates submit': [templates.submit, 'tpl_01', 'TEMPLATE_ID'],
+  'vouchers issue': [vouchers.issue, '--template tpl_01 --external-id order-1 --recipient user-1', '--recipient'],
+  'vouchers redeem': [vouchers.redeem, `--code ${redeemCode}`, '--code'],
+  'vouchers reverse': [vouchers.reverse, 'rdm_01', 'REDEMPTION_ID'],
+  'apps link-bot': [apps.linkBot, 'app_01 --bot bot_01', '--bot'],
+  'apps unlink-bot': [apps.unlinkBot, 'app_01 --bot bot_01 --yes', 'APP_ID'],
+  'bots apply': [bots.apply, '--name Coffee --username coffee_bot', '--username'],
+  'bots update': [bots.update, 'bot_01 --name Coffee', 'BOT_ID'],
+  'bots regenerate-token': [bots.regenerateToken, 'bot_01 --yes', 'BOT_ID'],
+  'bots send': [bots.send, '--chat chat_01 --text Hello', '--text'],
+  'webhook set': [webhook.set, 'bot_01 --url https://shop.example/hook', '--url'],
+  'webhook delete': [webhook.delete, 'bot_01 --yes', 'BOT_ID'],
+  'webhook retry': [webhook.retry, 'dlv_01 --bot bot_01', 'DELIVERY_ID'],
+  'platform bots approve': [platform.approveBot, 'bot_01', 'BOT_ID'],
+  'platform bots reject': [platform.rejectBot, 'bot_01 --note no', '--note'],
+  'platform bots disable': [platform.disableBot, 'bot_01', 'BOT_ID'],
+  'platform bots enable': [platform.enableBot, 'bot_01', 'BOT_ID'],
+  'platform bots add-update': [platform.addUpdate, 'bot_01 --kind ping', '--kind'],
+  'platform users start': [platform.createChat, '--bot bot_01 --user user-42', '--user'],
+  'platform users send': [platform.sendAsUser, 'chat_01 --text Hi', '--text'],
+  'platform users block': [platform.blockChat, 'chat_01', 'CHAT_ID'],
+  'platform users unblock': [platform.unblockChat, 'chat_01', 'CHAT_ID'],
+  'platform deliveries replay': [platform.replayDelivery, 'dlv_01 --resign', 'DELIVERY_ID'],
+  'platform templates approve': [platform.approveTemplate, 'tpl_01', 'TEMPLATE_ID'],
+  'platform templates reject': [platform.rejectTemplate, 'tpl_01 --code NO --reason no', '--reason'],
+  'platform apps suspend': [platform.suspendApp, 'app_01', 'APP_ID'],
+  'platform apps reinstate': [platform.reinstateApp, 'app_01', 'APP_ID'],
+  'platform apps features': [platform.setAppFeatures, 'app_01 --feature vouchers', 'APP_ID'],
+  'server keys rotate': [platform.rotateSecureKeys],
+  'platform clock set': [platform.setClock, '2026-11-21T10:00:00.000Z', 'TIME'],
+  'platform clock advance': [platform.advanceClock, '--seconds 60', '--seconds'],
+  'platform faults add': [platform.addFault, '--endpoint vouchers.redeem --kind error', '--kind'],
+  'platform faults remove': [platform.removeFault, 'flt_01', 'FAULT_ID'],
+  'platform snapshots save': [platform.saveSnapshot, 'seeded --yes', 'NAME'],
+  'platform snapshots restore': [platform.restoreSnapshot, 'seeded --yes', 'NAME'],
+  'platform snapshots remove': [platform.removeSnapshot, 'seeded --yes', 'NAME'],
+  'platform reset': [platform.reset, '--yes', '--yes'],
+  'platform faults clear': [platform.clearFaults],
+}
+
+/** Response data of commands for which the example of the endpoint will not do. */
+const dataOverrides: Readonly<Record<string, unknown>> = {
+  // The QR code of the example has no valid checksum.
+  'vouchers issue': issuedVoucher,
+  // The receiver of the example refuses, with exit code 1.
+  'platform deliveries replay': { ...deliveryReplay, status: 204, error: null, hints: [] },
+}
+
+/** Every command that sends exactly one API request, by its name. every-command.test.ts checks that none is missing. */
+export const leafCalls: Readonly<Record<string, LeafCall>> = Object.fromEntries(
+  Object.entries({ ...reads, ...mutations }).map(([name, [endpoint, args = '', bare]]): [string, LeafCall] => [
+    name,
+    {
+      args,
+      data: dataOverrides[name] ?? dataOf(endpoint),
+      ...(bare === undefined ? {} : { bare }),
+      ...(name in mutations ? { changes: true } : {}),
+    },
+  ]),
+)

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
+import { afterAll } from 'vitest'
 import { newId, type RandomBytes } from '../../../src/domain/ids.js'
 import { hashToken, makeToken } from '../../../src/domain/tokens.js'
 import { Inspector } from '../../../src/inspector/inspector.js'
 import type { ServerSession } from '../../../src/secure/server/session.js'
 import { ownAccountKeys } from '../../../src/server/accounts.js'
 import { type App, type AppEvents, buildApp } from '../../../src/server/app.js'
+import { createDeps } from '../../../src/server/assemble.js'
 import { TestClock } from '../../../src/server/clock.js'
-import { createDeps } from '../../../src/server/create-deps.js'
 import type { Sender } from '../../../src/server/delivery/sender.js'
 import type { Deps } from '../../../src/server/deps.js'
 import { createClientAddresses } from '../../../src/server/http/client-address.js'
@@ -158,4 +159,11 @@ export function testApp(overrides: Partial<Deps> = {}, events: Partial<AppEvents
     errors,
     close,
   }
+}
+
+/** The testApp() of all tests of a file, which ends after them. */
+export function sharedApp(): TestApp {
+  const server = testApp()
+  afterAll(() => server.close())
+  return server
 }

@@ -1,3 +1,4 @@
+import { templateBody } from '../../../src/contract/openapi/template-body.js'
 import { makeToken } from '../../../src/domain/tokens.js'
 import type { Seed } from '../../../src/server/seed/schema.js'
 
@@ -23,7 +24,10 @@ export const seed: Seed = {
           scopes: ['vouchers:read', 'vouchers:issue', 'vouchers:verify', 'vouchers:redeem'],
         },
       ],
-      templates: [template('tpl_coffee', 'coffee-1'), { ...template('tpl_tea', 'tea-1'), status: 'draft' }],
+      templates: [
+        { ...templateBody, id: 'tpl_coffee' },
+        { ...templateBody, id: 'tpl_tea', external_template_id: 'tea-1', status: 'draft' },
+      ],
     },
   ],
   bots: [
@@ -37,19 +41,4 @@ export const seed: Seed = {
     },
     { id: 'bot_new', name: 'New bot', username: 'new_bot', review_status: 'pending' },
   ],
-}
-
-function template(id: string, externalId: string) {
-  return {
-    id,
-    external_template_id: externalId,
-    name: 'One free coffee',
-    type: 'gift',
-    issuer_name: 'Coffee shop',
-    fulfiller_name: 'Coffee shop',
-    fulfillment_category: 'offline_service' as const,
-    acquisition_source: 'free_claim',
-    validity: { type: 'relative' as const, duration_days: 30 },
-    issue_limit: 1000,
-  }
 }

@@ -1,6 +1,7 @@
 import type { Bot } from '../../../src/contract/bots.js'
 import { type BotScope, botScopes, type InputOf, type Scope, scopes } from '../../../src/contract/endpoint.js'
 import { contract } from '../../../src/contract/index.js'
+import { templateBody as example } from '../../../src/contract/openapi/template-body.js'
 import type { Template, TemplateInput } from '../../../src/contract/templates.js'
 import type { Credential, IssuedVoucher, Redemption } from '../../../src/contract/vouchers.js'
 import { type Caller, callerOf, type Extra, type Send } from './client.js'
@@ -17,15 +18,8 @@ let made = 0
 export const serial = (): number => ++made
 
 export const templateBody = (overrides: Partial<TemplateInput> = {}): TemplateInput => ({
+  ...example,
   external_template_id: `tpl-${serial()}`,
-  name: 'Free coffee',
-  type: 'exchange',
-  issuer_name: 'Corner Cafe',
-  fulfiller_name: 'Corner Cafe',
-  fulfillment_category: 'offline_service',
-  acquisition_source: 'free_claim',
-  validity: { type: 'relative', duration_days: 30 },
-  issue_limit: 1000,
   ...overrides,
 })
 

@@ -1,3 +1,4 @@
+import { templateBody } from '../../../src/contract/openapi/template-body.js'
 import type { RedemptionRow, TemplateRow, VoucherRow } from '../../../src/domain/rows.js'
 
 /** Functions that return database rows with plausible values; a test overrides the members that it needs. */
@@ -7,15 +8,8 @@ export const templateRow = (overrides: Partial<TemplateRow> = {}): TemplateRow =
   id: 'tpl_1',
   account_id: 'acc',
   bot_id: null,
-  external_template_id: 'coffee',
-  name: 'Free coffee',
-  type: 'exchange',
-  issuer_name: 'Corner Cafe',
-  fulfiller_name: 'Corner Cafe',
-  fulfillment_category: 'offline_service',
-  acquisition_source: 'free_claim',
+  ...templateBody,
   validity: '{"type":"relative","durationDays":30,"delayDays":0,"notAfter":null}',
-  issue_limit: 10,
   issued_count: 0,
   status: 'active',
   rejection_code: null,

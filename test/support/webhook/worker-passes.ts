@@ -1,12 +1,8 @@
 import type { DeliveryAttemptRow, DeliveryRow, UpdateRow, WebhookRow } from '../../../src/domain/bot/rows.js'
 import type { AttemptOutcome } from '../../../src/domain/delivery.js'
+import type { Attempt, EndedAttempt } from '../../../src/store/delivery/attempt-results.js'
 import { INSERT_DELIVERY } from '../../../src/store/delivery/backlog.js'
-import {
-  type Attempt,
-  type EndedAttempt,
-  runWorkerPass,
-  type WorkerPass,
-} from '../../../src/store/delivery/worker-pass.js'
+import { runWorkerPass, type WorkerPass } from '../../../src/store/delivery/worker-pass.js'
 import { all, type Op, run, type Step } from '../../../src/store/operation.js'
 import type { Store } from '../../../src/store/store.js'
 import { plantBot, plantUpdates, plantWebhook } from '../server/webhooks.js'

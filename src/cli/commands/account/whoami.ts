@@ -1,5 +1,6 @@
 import type { CredentialKind } from '../../../contract/endpoint.js'
 import { kindOf, redact } from '../../../contract/values/secrets.js'
+import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { findCredential } from '../../config/credentials.js'
 import type { Failure } from '../../failure.js'
@@ -37,30 +38,14 @@ export const whoami = leaf({
         refusal ??= found
         continue
       }
-      // --token-file contains one credential, whose form shows its kind: skip the other kinds.
-      if (context.globals['token-file'] !== undefined && (kindOf(found.value) ?? 'token') !== kind) continue
-      const result = await probe(context, kind, {
-        baseUrl: base.value,
-        credential: found.value,
-        source: found.source,
-      })
-      if ('plan' in result) {
-        planned = result
-        continue
+      if (isOtherKind(context, kind, found.value)) continue
+      const result = await check(context, kind, base.value, found)
+      if ('code' in result) return result
+      if ('plan' in result) planned = result
+      else {
+        refusal = result.refusal ?? refusal
+        checked.push(result.report)
       }
-      if (!result.ok && result.status !== 401) return result
-      if (!result.ok) refusal = result
-      const { account, expiresAt } = kind === 'jwt' ? describeJwt(found.value) : { account: null, expiresAt: null }
-      const { source } = found
-      checked.push({
-        kind,
-        credential: redact(found.value),
-        source,
-        account,
-        expires_at: expiresAt,
-        accepted: result.ok,
-        code: result.ok ? null : result.code,
-      })
     }
     if (planned !== undefined) return planned
     if (refusal !== undefined && !checked.some((it) => it.accepted)) return refusal
@@ -71,6 +56,38 @@ export const whoami = leaf({
     }
   },
 })
+
+/** --token-file contains one credential, whose form shows its kind: the other kinds are skipped. */
+const isOtherKind = ({ globals }: Context, kind: CredentialKind, credential: string) =>
+  globals['token-file'] !== undefined && (kindOf(credential) ?? 'token') !== kind
+
+interface CredentialCheck {
+  readonly report: CredentialReport
+  /** The failure with which the server refuses the credential. */
+  readonly refusal: Failure | undefined
+}
+
+async function check(
+  context: Context,
+  kind: CredentialKind,
+  baseUrl: string,
+  { value, source }: { readonly value: string; readonly source: string },
+): Promise<CredentialCheck | Plan | Failure> {
+  const result = await probe(context, kind, { baseUrl, credential: value, source })
+  if ('plan' in result) return result
+  if (!result.ok && result.status !== 401) return result
+  const { account, expiresAt } = kind === 'jwt' ? describeJwt(value) : { account: null, expiresAt: null }
+  const report: CredentialReport = {
+    kind,
+    credential: redact(value),
+    source,
+    account,
+    expires_at: expiresAt,
+    accepted: result.ok,
+    code: result.ok ? null : result.code,
+  }
+  return { report, refusal: result.ok ? undefined : result }
+}
 
 interface CredentialReport {
   readonly kind: CredentialKind

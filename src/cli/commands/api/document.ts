@@ -33,18 +33,7 @@ function stepsOf(name: string): readonly string[] | undefined {
 
 /** Sets a value at a path; returns false if the path leads through a value that is not an object or list. */
 function put(target: DocumentMembers | unknown[], [step = '', ...rest]: readonly string[], value: unknown): boolean {
-  if (Array.isArray(target)) {
-    if (step !== '') return false
-    if (rest.length === 0) {
-      if (value !== undefined) target.push(value)
-      return true
-    }
-    const last = target.at(-1)
-    const [next = ''] = rest
-    const goesOn = isMembers(last) && next !== '' && (rest.length > 1 || !Object.hasOwn(last, next))
-    if (!goesOn) target.push(next === '' ? [] : newMembers())
-    return put(target.at(-1) as DocumentMembers, rest, value)
-  }
+  if (Array.isArray(target)) return step === '' && append(target, rest, value)
   if (step === '') return false
   if (rest.length === 0) {
     if (Object.hasOwn(target, step)) return false
@@ -54,6 +43,19 @@ function put(target: DocumentMembers | unknown[], [step = '', ...rest]: readonly
   target[step] ??= rest[0] === '' ? [] : newMembers()
   const inner = target[step]
   return (isMembers(inner) || Array.isArray(inner)) && put(inner, rest, value)
+}
+
+/** Appends a value to a list, or sets it at a path in the last element or a new one. */
+function append(list: unknown[], path: readonly string[], value: unknown): boolean {
+  if (path.length === 0) {
+    if (value !== undefined) list.push(value)
+    return true
+  }
+  const last = list.at(-1)
+  const [next = ''] = path
+  const goesOn = isMembers(last) && next !== '' && (path.length > 1 || !Object.hasOwn(last, next))
+  if (!goesOn) list.push(next === '' ? [] : newMembers())
+  return put(list.at(-1) as DocumentMembers, path, value)
 }
 
 const isMembers = (value: unknown): value is DocumentMembers =>

@@ -105,17 +105,20 @@ const install = (entries: readonly Entry[]): Leaf =>
       const content = bytesOf(await scriptFor(chosen.shell, entries))
       if (before.content !== undefined && !before.content.includes(MADE_HERE)) return foreign(script)
       const changes: Change[] = before.content === content ? [] : [{ path: script, content, action: `write ${script}` }]
-      if (startup !== undefined) {
-        const read = readUserFile(startup.path)
-        if (!read.ok) return read
-        const after = withBlock(read.content ?? '', startup.lines.map(bytesOf))
-        if (after === undefined) return torn(startup.path)
-        if (after !== read.content)
-          changes.push({ path: startup.path, content: after, action: `put lines that read it into ${startup.path}` })
-      }
-      return carryOut(context, chosen, changes)
+      const atStartup = startup === undefined ? undefined : addToStartup(startup)
+      if (atStartup !== undefined && 'code' in atStartup) return atStartup
+      return carryOut(context, chosen, atStartup === undefined ? changes : [...changes, atStartup])
     },
   })
+
+/** The change that puts the lines into a startup file; undefined if they are there. */
+function addToStartup({ path, lines }: NonNullable<InstallLocation['startup']>): Change | Failure | undefined {
+  const read = readUserFile(path)
+  if (!read.ok) return read
+  const content = withBlock(read.content ?? '', lines.map(bytesOf))
+  if (content === undefined) return torn(path)
+  return content === read.content ? undefined : { path, content, action: `put lines that read it into ${path}` }
+}
 
 const uninstall = leaf({
   name: 'uninstall',

@@ -54,17 +54,10 @@ export const conform = leaf({
     if (globals['token-file'] !== undefined) {
       return usage('--token-file holds one credential: give those of conform in the profile or the environment.')
     }
-    const { selectProbes, selectable } = await import('../../../conform/start.js')
     const only = flags.only.flatMap((it) => it.split(','))
-    const { probes, unknown } = selectProbes(only)
-    if (unknown.length > 0) {
-      const { closest } = await import('../../../contract/values/closest.js')
-      const near = closest(unknown[0] ?? '', selectable())
-      return usage(
-        `--only names no group, rule or probe: ${unknown.join(', ')}.`,
-        `${near === undefined ? '' : `Did you mean ${near}? `}Groups and rules: ${selectable().join(', ')}.`,
-      )
-    }
+    const selected = await select(only)
+    if (!selected.ok) return selected
+    const { probes } = selected
     const base = context.baseUrl()
     if (!base.ok) return base
     if (context.dryRun) return context.plan(`send the calls of ${probes.length} probes to ${base.value}`)
@@ -81,7 +74,7 @@ export const conform = leaf({
       const report = await run(context, base.value, flags, { file, receiver, only, total: probes.length })
       if ('code' in report) return report
       const failure = await writeJunit(host, flags.junit, suitesOf(report))
-      const exit = report.interrupted ? 130 : report.ok ? (report.holds === 0 && report.not_reachable > 0 ? 9 : 0) : 1
+      const exit = exitOf(report)
       if (!output.isForPeople) return { ok: true, data: report, exit, failure }
       output.say(linesOf(report, output.reportWidth, await output.paint()).join('\n'))
       if (report.interrupted && flags.out !== undefined) {
@@ -93,6 +86,24 @@ export const conform = leaf({
     }
   },
 })
+
+async function select(only: readonly string[]) {
+  const { selectProbes, selectable } = await import('../../../conform/start.js')
+  const { probes, unknown } = selectProbes(only)
+  if (unknown.length === 0) return { ok: true as const, probes }
+  const { closest } = await import('../../../contract/values/closest.js')
+  const near = closest(unknown[0] ?? '', selectable())
+  return usage(
+    `--only names no group, rule or probe: ${unknown.join(', ')}.`,
+    `${near === undefined ? '' : `Did you mean ${near}? `}Groups and rules: ${selectable().join(', ')}.`,
+  )
+}
+
+function exitOf(report: ConformReport): number {
+  if (report.interrupted) return 130
+  if (!report.ok) return 1
+  return report.holds === 0 && report.not_reachable > 0 ? 9 : 0
+}
 
 const QUOTA = 100
 

@@ -40,11 +40,8 @@ export const start = leaf({
     const database = readDatabaseUrl(memory ? { env: {} } : context.host, flags['database-url'])
     if (!database.ok) return database
     const { value: databaseUrl } = database
-    if (databaseUrl !== undefined && flags['test-clock'])
-      return usage('--test-clock moves the time of one process; with --database-url others would have another.')
-    const { 'key-file': keyFile } = flags
-    if (flags['dev-webhook-loopback'].length > 0 && flags.host !== undefined && !isLoopbackHost(flags.host))
-      return usage('--dev-webhook-loopback goes with a --host that is loopback only.')
+    const refused = refuseFlags(flags, databaseUrl)
+    if (refused !== undefined) return refused
     const defaultDir = defaultDataDir(context.host)
     const place = memory ? { ok: true as const, dir: defaultDir } : serverFolder(context, flags.data, true)
     if (!place.ok) return place
@@ -54,11 +51,8 @@ export const start = leaf({
     const changed =
       flags.differences === undefined ? undefined : await readDifferencesFile(context.host, flags.differences)
     if (changed?.ok === false) return changed
-    if (context.dryRun) {
-      const where = databaseUrl === undefined ? `on ${dir}` : `on PostgreSQL with the keys of ${dir}`
-      const planted = seed === undefined ? '' : ` with the seed of ${flags.seed}`
-      return context.plan(`start a server ${memory ? 'in memory' : where}${planted}`)
-    }
+    if (context.dryRun) return context.plan(`start a server ${describeStart(flags, dir, databaseUrl)}`)
+    const { 'key-file': keyFile } = flags
     const openKeys = keyFile === undefined ? undefined : refuseOpenKeyFile(keyFile)
     if (openKeys !== undefined) return openKeys
     const folder = memory ? { ok: true as const, warnings: [] } : prepareDataFolder(dir, dir !== defaultDir)
@@ -74,6 +68,20 @@ export const start = leaf({
       : { ...started, details: { ...started.details, warnings } }
   },
 })
+
+function refuseFlags(flags: StartFlags, databaseUrl: string | undefined): Failure | undefined {
+  if (databaseUrl !== undefined && flags['test-clock'])
+    return usage('--test-clock moves the time of one process; with --database-url others would have another.')
+  if (flags['dev-webhook-loopback'].length > 0 && flags.host !== undefined && !isLoopbackHost(flags.host))
+    return usage('--dev-webhook-loopback goes with a --host that is loopback only.')
+  return undefined
+}
+
+function describeStart({ memory, seed }: StartFlags, dir: string, databaseUrl: string | undefined): string {
+  const planted = seed === undefined ? '' : ` with the seed of ${seed}`
+  if (memory) return `in memory${planted}`
+  return `${databaseUrl === undefined ? `on ${dir}` : `on PostgreSQL with the keys of ${dir}`}${planted}`
+}
 
 async function runDetached(
   context: Context,

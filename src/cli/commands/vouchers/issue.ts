@@ -64,13 +64,8 @@ export const issue = leaf({
   ],
   run: async (context, { flags }) => {
     const file = flags['qr-file']
-    const problem = checkQr(context, flags.qr)
+    const problem = await checkQr(context, flags.qr, file)
     if (problem !== undefined) return problem
-    if (file !== undefined && !context.dryRun) {
-      const { checkQrFile } = await import('../../output/qr.js')
-      const unwritable = await checkQrFile(file)
-      if (unwritable !== undefined) return unwritable
-    }
     const { chat, recipient } = flags
     const what = {
       template_id: flags.template,
@@ -108,28 +103,35 @@ export const issue = leaf({
         isReplay(it) ? replaySentence(it, it.issuedAt) : `Issued ${it.name} to ${it.recipientUserId}.`,
       body: () => details(voucher, file),
     })
-    if (qrToken !== undefined && flags.qr) {
-      const { drawQr } = await import('../../output/qr.js')
-      const drawing = await drawQr(qrToken, context.output)
-      if (drawing === undefined)
-        context.output.notice(
-          'warning: the QR code is wider than this terminal. Issue again with the same ids and --qr-file: the same voucher is returned.',
-        )
-      else context.output.say(`\n${drawing}`)
-    }
+    if (qrToken !== undefined && flags.qr) await showQr(context, qrToken)
     return { ok: true, printed: true }
   },
 })
 
-/** Checks the format before the voucher is issued, because issuing cannot be undone. */
-function checkQr({ output }: Context, qr: boolean): Failure | undefined {
+async function showQr({ output }: Context, qrToken: string): Promise<void> {
+  const { drawQr } = await import('../../output/qr.js')
+  const drawing = await drawQr(qrToken, output)
+  if (drawing !== undefined) return output.say(`\n${drawing}`)
+  output.notice(
+    'warning: the QR code is wider than this terminal. Issue again with the same ids and --qr-file: the same voucher is returned.',
+  )
+}
+
+/** Checks the QR flags before the voucher is issued, because issuing cannot be undone. */
+async function checkQr(
+  { output, dryRun }: Context,
+  qr: boolean,
+  file: string | undefined,
+): Promise<Failure | undefined> {
   if (qr && output.options.format !== 'table') {
     return usage(
       '--qr draws on the terminal and has no place in a machine format.',
       'Use --qr-file out.png or out.svg.',
     )
   }
-  return undefined
+  if (file === undefined || dryRun) return undefined
+  const { checkQrFile } = await import('../../output/qr.js')
+  return checkQrFile(file)
 }
 
 /** Chat into which a bot delivered the voucher; undefined if the voucher was issued without a delivery. */

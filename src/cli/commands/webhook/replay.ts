@@ -130,20 +130,9 @@ function pick(
   secret: string,
 ): ReplaySelection | Failure {
   const isNamed = flags.id.length > 0
-  const found: DeliverySummary[] = isNamed
-    ? []
-    : inbox.find(
-        { verdicts: ['ok'], failed: flags.failed, since: timeOf(context, flags.since) },
-        flags.last ? 1 : undefined,
-      )
-  for (const id of flags.id) {
-    const listed = inbox.byId(id)
-    if (listed === undefined) return notRecorded(id, dir)
-    const stored = flags.resign ? inbox.read(listed.id) : undefined
-    if (stored !== undefined && resign(stored, secret, 0) === undefined)
-      return fail('INVALID_INPUT', `${listed.id} names no update_id, so that it cannot be signed.`)
-    found.push(listed)
-  }
+  const filter = { verdicts: ['ok'], failed: flags.failed, since: timeOf(context, flags.since) } as const
+  const found = isNamed ? findNamed(flags, { inbox, dir }, secret) : inbox.find(filter, flags.last ? 1 : undefined)
+  if ('code' in found) return found
   if (flags.last && found.length === 0) return fail('DELIVERY_NOT_RECORDED', `No verified delivery is in ${dir}.`)
   const deliveries: PickedDelivery[] = []
   const nowhere: string[] = []
@@ -159,6 +148,23 @@ function pick(
     })
   }
   return { ok: true, deliveries, neverForwarded: nowhere.length }
+}
+
+function findNamed(
+  { id: ids, resign: resigns }: ReplayFlags,
+  { inbox, dir }: Pick<OpenedInbox, 'inbox' | 'dir'>,
+  secret: string,
+): DeliverySummary[] | Failure {
+  const found: DeliverySummary[] = []
+  for (const id of ids) {
+    const listed = inbox.byId(id)
+    if (listed === undefined) return notRecorded(id, dir)
+    const stored = resigns ? inbox.read(listed.id) : undefined
+    if (stored !== undefined && resign(stored, secret, 0) === undefined)
+      return fail('INVALID_INPUT', `${listed.id} names no update_id, so that it cannot be signed.`)
+    found.push(listed)
+  }
+  return found
 }
 
 async function replayAll(

@@ -75,12 +75,8 @@ export const trigger = leaf({
     const { 'body-file': bodyFile, 'secret-file': secretFile, set, fault, bot } = flags
     const named = await nameOfType(context, positional, bodyFile !== undefined)
     if (!named.ok) return named
-    const type = updateTypes.find((it) => it === named.value)
-    if (named.value !== undefined && type === undefined) {
-      const near = closest(named.value, updateTypes)
-      const hint = near === undefined ? `It is one of ${updateTypes.join(', ')}.` : `Did you mean ${near}?`
-      return usage(`There is no type ${named.value}.`, hint)
-    }
+    const type = updateTypes.find((name) => name === named.value)
+    if (named.value !== undefined && type === undefined) return refuseType(named.value)
     if (bodyFile !== undefined && type !== undefined) {
       return usage('--body-file is sent as it is: give it without TYPE.')
     }
@@ -101,14 +97,21 @@ export const trigger = leaf({
     const secrets = await signingSecrets(context, secretFile === undefined ? [] : [secretFile])
     if (!secrets.ok) return secrets
     const order = sendOrder(updates.value, fault)
-    if (context.dryRun) {
-      const described = order.map(({ updateId, body }) => `update ${updateId} of ${body.length} bytes`).join(', ')
-      return context.plan(`POST ${url.href}: ${described}, signed${fault === undefined ? '' : `; ${fault}`}`)
-    }
+    if (context.dryRun)
+      return context.plan(`POST ${url.href}: ${describe(order)}${fault === undefined ? '' : `; ${fault}`}`)
     const [secret] = secrets.value as [string]
     return { ok: true, lines: send(context, { url, order, secret, fault, type: type ?? null }) }
   },
 })
+
+function refuseType(name: string): Failure {
+  const near = closest(name, updateTypes)
+  const hint = near === undefined ? `It is one of ${updateTypes.join(', ')}.` : `Did you mean ${near}?`
+  return usage(`There is no type ${name}.`, hint)
+}
+
+const describe = (order: readonly UnsignedUpdate[]) =>
+  `${order.map(({ updateId, body }) => `update ${updateId} of ${body.length} bytes`).join(', ')}, signed`
 
 /** Returns the update type; asks for it if the flags name neither a type nor a body. */
 async function nameOfType(

@@ -4,7 +4,7 @@ import { applied, apply, approvedBot, pendingBot } from '../../bot-fixtures.js'
 import { templateInput } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 
-const probe = probesOf('bot-states', {
+const stateProbe = probesOf('bot-states', {
   needs: ['jwt'],
   specified: ['applied-is-pending', 'default-scopes'],
   partly: ['not-approved'],
@@ -12,18 +12,18 @@ const probe = probesOf('bot-states', {
 const { bots, webhook } = contract
 
 export const botStates = [
-  probe('applied-is-pending', 'A bot is pending when it is submitted, and has no token.', async (it) => {
+  stateProbe('applied-is-pending', 'A bot is pending when it is submitted, and has no token.', async (it) => {
     const { review_status, has_token } = it.needs(await applied(it), 'a bot')
     it.equals('review_status and has_token', [review_status, has_token], ['pending', false])
   }),
-  probe('pending-is-not-active', 'A bot is not active before it is approved.', async (it) => {
+  stateProbe('pending-is-not-active', 'A bot is not active before it is approved.', async (it) => {
     const { status } = await pendingBot(it)
     it.holds(status !== 'active', 'another status than active', status)
   }),
-  probe('approved-is-active', 'An approval makes a bot active.', async (it) => {
+  stateProbe('approved-is-active', 'An approval makes a bot active.', async (it) => {
     it.equals('status', (await approvedBot(it)).status, 'active')
   }),
-  probe('not-approved', 'Before the approval console calls are 409 BOT_NOT_APPROVED.', async (it) => {
+  stateProbe('not-approved', 'Before the approval console calls are 409 BOT_NOT_APPROVED.', async (it) => {
     const { id: botId } = await pendingBot(it)
     const calls: readonly (readonly [Endpoint, Readonly<Record<string, unknown>>])[] = [
       [bots.metrics, {}],
@@ -38,14 +38,14 @@ export const botStates = [
       it.refuses(await it.call(endpoint, { botId, ...input }), 409, 'BOT_NOT_APPROVED')
     }
   }),
-  probe('default-scopes', 'A bot may send and receive messages by default.', async (it) => {
+  stateProbe('default-scopes', 'A bot may send and receive messages by default.', async (it) => {
     const { scopes } = it.needs(await applied(it), 'a bot')
     it.equals('scopes', [...scopes].sort(), ['messages:receive', 'messages:send'])
   }),
-  probe('no-scopes', 'A bot with an empty list of scopes is refused with 400.', async (it) => {
+  stateProbe('no-scopes', 'A bot with an empty list of scopes is refused with 400.', async (it) => {
     it.refuses(await apply(it, { scopes: [] }), 400)
   }),
-  probe(
+  stateProbe(
     'unknown-scope',
     `A bot with another scope than ${botScopes.length} known ones is refused with 400.`,
     async (it) => {

@@ -3,15 +3,13 @@ import { bodies } from './bodies.js'
 import { connections } from './connections.js'
 import { envelope } from './envelope.js'
 import { failureCodes } from './failure-codes.js'
-import { ids } from './ids.js'
 import { lists } from './lists.js'
 import { orderOfChecks } from './order-of-checks.js'
 import { orderOfObjects } from './order-of-objects.js'
 import { rateLimits } from './rate-limits.js'
+import { ids, times, versions } from './small-rules.js'
 import { text } from './text.js'
-import { times } from './times.js'
 import { unknownMembers } from './unknown-members.js'
-import { versions } from './versions.js'
 
 export const calls: readonly Probe[] = [
   ...envelope,

@@ -3,7 +3,7 @@ import { credentialOf, voucher } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
-import { keep, redeemCall, redeemed, reversal, verify } from './shared.js'
+import { issueCall, issued, keep, redeemCall, redeemed, reversal, verify } from './shared.js'
 
 const { redeem, redemption } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
@@ -62,4 +62,31 @@ export const redemptions = [
     const { voucher: one } = it.needs(await verify(it, (await redeemCall(it)).voucher), 'a verification')
     it.equals('voucher.status', (await read(it, id)).voucher.status, one.status)
   }),
+]
+
+const CALLS = 5
+
+export const keysInFlight = [
+  probesOf('keys-in-flight', { needs })(
+    'replay',
+    'Concurrent redemptions under one key all return the one redemption.',
+    { vouchers: 1 },
+    async (it) => {
+      const credential = credentialOf(it, await voucher(it))
+      const key = it.resources.name()
+      const calls = Array.from({ length: CALLS }, () => it.call(redeem, { credential }, { key }))
+      const ids = (await Promise.all(calls)).map((response) => it.succeeds(response).id)
+      it.equals('different redemptions', new Set(ids).size, 1)
+    },
+  ),
+  probesOf('replays', { needs })(
+    'not-the-first-call',
+    'The response to a first call has no Idempotent-Replayed: true.',
+    async (it) => {
+      await issued(it)
+      await redeemed(it)
+      const responses = [(await issueCall(it)).response, (await redeemCall(it)).response]
+      it.equals('replays among first calls', responses.filter(({ isReplay }) => isReplay).length, 0)
+    },
+  ),
 ]

@@ -1,14 +1,15 @@
 import { contract } from '../../../contract/index.js'
 import { DAY_MS } from '../../../contract/values/duration.js'
 import { activate, credentialOf, templateInput, tryIssue } from '../../fixtures.js'
-import { probesOf } from '../../probe.js'
-import type { ProbeContext } from '../../probe-context.js'
+import { type Probe, probesOf } from '../../probe.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import {
   create,
   ended,
   ending,
   future,
   futureVerified,
+  issueBeyondLimit,
   keep,
   limited,
   platformTime,
@@ -114,4 +115,34 @@ export const validityAfterTheEnd = [
     const { unused } = await ended(it)
     it.refuses(await it.call(redeem, { credential: credentialOf(it, unused) }), 409)
   }),
+]
+
+/** Codes of refusals whose rules name only the status. */
+const hasCode = (
+  name: string,
+  what: string,
+  code: string,
+  call: (it: ProbeContext) => Promise<Observed>,
+  options: Pick<Probe, 'vouchers' | 'waitsMs'> = {},
+): Probe =>
+  probesOf('failure-codes', { needs: ['token'] })(name, `${what} has the code ${code}.`, options, async (it) => {
+    const response = await call(it)
+    if (response.status !== 409) it.notApplicable(`Needs a refusal with status 409: status ${response.status}.`)
+    it.refuses(response, 409, code)
+  })
+
+export const failureCodes = [
+  hasCode('quota-exhausted', 'An issue beyond the issue_limit', 'TEMPLATE_QUOTA_EXHAUSTED', issueBeyondLimit),
+  hasCode('not-yet-valid', 'A redemption before validFrom', 'VOUCHER_NOT_YET_VALID', async (it) => {
+    const { voucher } = await future(it)
+    await futureVerified(it)
+    return it.call(redeem, { credential: credentialOf(it, voucher) })
+  }),
+  hasCode(
+    'expired',
+    'A redemption after validUntil',
+    'VOUCHER_EXPIRED',
+    async (it) => it.call(redeem, { credential: credentialOf(it, (await ended(it)).unused) }),
+    { waitsMs: 3_000 },
+  ),
 ]

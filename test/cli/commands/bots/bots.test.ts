@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { chart } from '../../../../src/cli/commands/bots/metrics.js'
 import { timeline } from '../../../../src/cli/commands/webhook/deliveries.js'
+import { templateBody } from '../../../../src/contract/openapi/template-body.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import {
   bot,
@@ -251,8 +252,8 @@ const now = Date.parse('2026-11-21T10:00:05Z')
 test('the timeline of a delivery has a line for the delivery, each attempt and the next attempt', () => {
   expect(timeline(delivery as never, now).split('\n')).toEqual([
     '#7  message  failed  dlv_01',
-    '  ✗  2026-11-21 10:00:00Z (5s ago)  500  12 ms',
-    '  …  2026-11-21 10:00:00Z (5s ago)  next attempt',
+    '  ✗  2026-11-21 10:00:00Z (5s ago)  503  24 ms',
+    '  …  2026-11-21 10:01:00Z (in 55s)  next attempt',
   ])
 })
 
@@ -357,19 +358,8 @@ test('templates create --bot --submit suggests templates submit --bot if only su
   const { baseUrl } = await stub((_request, index) =>
     index === 0 ? success(template, 201) : refusal(403, 'BOT_DISABLED'),
   )
-  const members = {
-    external_template_id: 'coffee-1',
-    name: 'Coffee',
-    type: 'exchange',
-    issuer_name: 'Shop',
-    fulfiller_name: 'Shop',
-    fulfillment_category: 'offline_service',
-    acquisition_source: 'free_claim',
-    validity: { type: 'relative', duration_days: 30 },
-    issue_limit: 5,
-  }
   const args = `templates create --file - --bot bot_01 --submit --json --base-url ${baseUrl}`
-  const ran = await cli(args, { env, stdin: JSON.stringify(members) })
+  const ran = await cli(args, { env, stdin: JSON.stringify(templateBody) })
   expect([ran.exit, JSON.parse(ran.stderr).error.hint]).toEqual([
     4,
     expect.stringMatching(/`voucherctl templates submit tpl_01 .*--bot bot_01`/),

@@ -25,7 +25,7 @@ test('platform deliveries show draws the signature, the response and causes with
     'url  https://shop.example/hook',
     'attempt 2 of 5',
     'Signature of the last attempt',
-    `  current secret:\n  ${'a'.repeat(64)}\n  The current secret made this signature.`,
+    `  current secret:\n  ${'c0ffee'.padEnd(64, '0')}\n  The current secret made this signature over these bytes.`,
     '  401  2 bytes\n  no\n',
     '  - The signature covers these bytes',
   ]

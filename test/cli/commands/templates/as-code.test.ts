@@ -37,7 +37,7 @@ describe('templates apply', () => {
     const stored = { ...active, name: 'Free tea', validity: { ...template.validity, durationDays: 10 } }
     const { exit, changes, stdout } = await run('templates apply -f templates.yaml', [stored])
     expect([exit, changes]).toEqual([6, []])
-    expect(stdout).toContain('    name: "Free coffee" in the file, "Free tea" on the server\n')
+    expect(stdout).toContain('    name: "One free coffee" in the file, "Free tea" on the server\n')
     expect(stdout).toContain('    validity.duration_days: 30 in the file, 10 on the server\n')
     expect(stdout).toContain('A template cannot be changed: give the new version an external_template_id of its own.')
   })

@@ -135,7 +135,7 @@ test('sheet prints the results of issue-many, in CSV and NDJSON', async () => {
     const { exit } = await cli(['vouchers', 'sheet', bulk.out, '--out', join(bulk.dir, 'sheet.html')])
     expect(exit).toBe(0)
     expect(bulk.read('sheet.html').match(/<code.*>CODE-[ab]<\/code>/g)).toHaveLength(2)
-    expect(bulk.read('sheet.html')).toContain('<h2 dir="auto">Free coffee</h2>')
+    expect(bulk.read('sheet.html')).toContain('<h2 dir="auto">One free coffee</h2>')
   }
 })
 

@@ -12,7 +12,7 @@ const get = ['apps', 'get', 'app_01']
 
 test('--jq prints each result on a line: strings without quotes, other values as JSON', async () => {
   const ran = await against([...get, '--jq', '.name, .features, .description, (.features | length), true'], app)
-  expect(ran).toMatchObject({ exit: 0, stdout: 'Corner shop\n["vouchers"]\nnull\n1\ntrue\n', stderr: '' })
+  expect(ran).toMatchObject({ exit: 0, stdout: 'Coffee shop\n["vouchers"]\nnull\n1\ntrue\n', stderr: '' })
 })
 
 test('--jq filters the document that --json prints, reduced to the members of --fields', async () => {
@@ -25,7 +25,7 @@ test('--jq filters the document that --json prints, reduced to the members of --
 test('--jq with -o jsonl filters each line', async () => {
   const args = ['templates', 'list', '-o', 'jsonl', '--jq', '.name']
   const ran = await against(args, pageOf(template, { ...template, name: 'a\nb' }))
-  expect(ran.stdout).toBe('Free coffee\na\nb\n')
+  expect(ran.stdout).toBe('One free coffee\na\nb\n')
 })
 
 test('--jq prints nothing and exits 0 if the filter has no result', async () => {

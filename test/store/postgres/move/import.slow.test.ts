@@ -232,7 +232,7 @@ describe('import', () => {
     await query(server, "create database latin1 encoding 'LATIN1' template template0 locale 'C'")
     onTestFinished(async () => void (await query(server, 'drop database latin1 with (force)')))
     const url = urlOf('latin1')
-    const text = (await filled()).replaceAll('Corner Cafe', 'Corner \u6f22')
+    const text = (await filled()).replaceAll('Coffee shop', 'Coffee \u6f22')
     await expect(moveInto(await toPostgres(url), text)).rejects.toThrow(/takes no such rows.*LATIN1/)
     expect(
       await query(url, 'select relname from pg_class where relnamespace = current_schema()::regnamespace'),

@@ -22,11 +22,8 @@ export type StepOutcome =
 
 /** Describes each failed assertion of a step on one line; empty if all passed. */
 export async function failedAssertions(expect: StepExpectation, outcome: StepOutcome, jq: Jq): Promise<string[]> {
-  const isOther =
-    (expect.status !== undefined && expect.status !== outcome.status) ||
-    (expect.code !== undefined && (outcome.ok || expect.code !== outcome.code)) ||
-    (expect.status === undefined && expect.code === undefined && !outcome.ok)
-  if (isOther) return [`expected ${wanted(expect)}, got ${outcomeOf(outcome)}`, ...refusedMembers(outcome)]
+  if (!isExpected(expect, outcome))
+    return [`expected ${wanted(expect)}, got ${outcomeOf(outcome)}`, ...refusedMembers(outcome)]
   const problems: string[] = []
   if (expect.replayed !== undefined)
     problems.push(...differences(expect.replayed, outcome.ok && outcome.replayed, 'replayed'))
@@ -34,12 +31,24 @@ export async function failedAssertions(expect: StepExpectation, outcome: StepOut
   if ('details' in expect)
     problems.push(...differences(expect.details, outcome.ok ? undefined : outcome.details, 'details'))
   for (const expression of expect.that) {
-    const result = await jq(expression, outcome.ok ? outcome.data : outcome.details)
-    if (!result.ok) problems.push(`that ${expression}: ${result.message}`)
-    else if (result.values.length === 0 || result.values.some((it) => it !== true))
-      problems.push(`that ${expression}: ${shown(result.values.length === 1 ? result.values[0] : result.values)}`)
+    const problem = problemOf(await jq(expression, outcome.ok ? outcome.data : outcome.details))
+    if (problem !== undefined) problems.push(`that ${expression}: ${problem}`)
   }
   return problems
+}
+
+/** Describes a result of jq that is not `true`. */
+function problemOf(result: Awaited<ReturnType<Jq>>): string | undefined {
+  if (!result.ok) return result.message
+  const { values } = result
+  if (values.length > 0 && values.every((value) => value === true)) return undefined
+  return shown(values.length === 1 ? values[0] : values)
+}
+
+function isExpected({ status, code }: StepExpectation, outcome: StepOutcome): boolean {
+  if (status === undefined && code === undefined) return outcome.ok
+  if (status !== undefined && status !== outcome.status) return false
+  return code === undefined || (!outcome.ok && code === outcome.code)
 }
 
 /** Describes on one line each member of the input that the server refused. */

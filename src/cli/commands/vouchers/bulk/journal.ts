@@ -65,8 +65,7 @@ export function loadJournal(path: string): LoadedJournal {
     const value = isTorn ? undefined : parseLine(bytes)
     if (number === 1 && value !== undefined) ({ identity, command, run } = readHeader(value))
     if (identity === undefined) {
-      const isUnfinished = bytes.length + 1 >= statSync(path).size && isStart(bytes)
-      const problem = value !== undefined ? 'another version' : isUnfinished ? 'unfinished' : 'damaged'
+      const problem = value === undefined ? problemOfStart(path, bytes) : 'another version'
       return { identity, problem, command, run, done, damaged, end, resultsEnd }
     }
     if (value === undefined) {
@@ -81,6 +80,9 @@ export function loadJournal(path: string): LoadedJournal {
   }
   return { identity, problem: undefined, command, run, done, damaged, end, resultsEnd }
 }
+
+const problemOfStart = (path: string, bytes: Buffer) =>
+  bytes.length + 1 >= statSync(path).size && isStart(bytes) ? 'unfinished' : 'damaged'
 
 function readHeader({ journal, version, run, sum: _sum, ...identity }: Record<string, unknown>) {
   const isKnown = typeof journal === 'string' && journal.startsWith(PROGRAM) && version === VERSION

@@ -9,7 +9,7 @@ import type { BulkAction, Parameters } from './action.js'
 import { Appender } from './appender.js'
 import { ErrorsFile } from './errors-file.js'
 import { readCsv } from './input/csv-records.js'
-import { readLines } from './input/lines.js'
+import { type ReadLine, readLines } from './input/lines.js'
 import { type BulkFormat, formatOf } from './input/read-rows.js'
 import type { InputRow } from './input/row.js'
 import { encodeHeader, type LoadedJournal, loadJournal, type RunIdentity } from './journal.js'
@@ -94,7 +94,7 @@ export async function openRun(paths: RunPaths, request: RunRequest): Promise<Run
 }
 
 async function openUnderLock(paths: RunPaths, request: RunRequest): Promise<RunFiles | Failure> {
-  const { action, parameters, identity, resume } = request
+  const { action, identity, resume } = request
   const errors = await ErrorsFile.at(paths.errors, action)
   if ('ok' in errors) return errors
   const journalBytes = sizeOf(paths.journal)
@@ -108,18 +108,7 @@ async function openUnderLock(paths: RunPaths, request: RunRequest): Promise<RunF
 
   const format = formatOf(paths.out) as BulkFormat
   const { done, damaged, run } = begun ?? { done: new Set<string>(), damaged: [], run: request.newRun }
-  const doneLines = new Set<number>()
-  const tallied = new Map<string, number>()
-  if (begun !== undefined && (damaged.length > 0 || action.tally !== undefined)) {
-    for await (const line of readResults(paths.out, begun.resultsEnd, format)) {
-      if (action.tally !== undefined) countUp(tallied, line[action.tally])
-      // A damaged journal line hides a row whose result is in the file: another call would duplicate its result. Rows
-      // of a pipe, which may come in another order, are recognised only if their key needs no credential.
-      const key = keyOf(action, line as InputRow['values'], run, parameters)
-      if (key !== undefined) done.add(key)
-      else if (damaged.length > 0 && identity.input_sha256 !== null) doneLines.add(Number(line.line))
-    }
-  }
+  const { doneLines, tallied } = await countResults(paths.out, request, begun)
   const journal = await Appender.resume(paths.journal, begun?.end ?? 0)
   if (begun === undefined) await journal.append(encodeHeader(action.name, run, identity))
   await journal.sync()
@@ -139,6 +128,32 @@ async function openUnderLock(paths: RunPaths, request: RunRequest): Promise<RunF
   const isDone = ({ line }: InputRow, key: string) => done.has(key) || doneLines.has(line)
   const doneCount = Math.max(done.size, doneLines.size)
   return { ok: true, files, run, isDone, doneCount, tallied, damaged, close }
+}
+
+/**
+ * Counts the values that the command tallies in the results of earlier runs. If lines of the journal are damaged, it
+ * also finds the rows whose results are in the file: another call would duplicate its result.
+ * @param begun the journal of the earlier runs; its `done` gets the keys of such rows
+ * @returns numbers of the lines of such rows that have no key
+ */
+async function countResults(
+  out: string,
+  { action, parameters, identity }: RunRequest,
+  begun: LoadedJournal | undefined,
+): Promise<{ doneLines: Set<number>; tallied: Map<string, number> }> {
+  const doneLines = new Set<number>()
+  const tallied = new Map<string, number>()
+  const { tally } = action
+  if (begun === undefined || (begun.damaged.length === 0 && tally === undefined)) return { doneLines, tallied }
+  // Rows of a pipe, which may come in another order, are recognised only if their key needs no credential.
+  const findsLines = begun.damaged.length > 0 && identity.input_sha256 !== null
+  for await (const line of readResults(out, begun.resultsEnd, formatOf(out) as BulkFormat)) {
+    if (tally !== undefined) countUp(tallied, line[tally])
+    const key = keyOf(action, line as InputRow['values'], begun.run, parameters)
+    if (key !== undefined) begun.done.add(key)
+    else if (findsLines) doneLines.add(Number(line.line))
+  }
+  return { doneLines, tallied }
 }
 
 const exists = ({ out, journal }: RunPaths, isOut: boolean) =>
@@ -170,19 +185,25 @@ function checkResume(
   if (before.command !== action.name) {
     return usage(`${journal} belongs to a run of vouchers ${before.command}.`, another)
   }
-  for (const [member, is] of Object.entries(identity)) {
-    const was = before.identity[member] ?? null
-    if (was === is) continue
-    const isContent = member === 'input_sha256'
-    const values = isContent ? '' : ` (${was ?? 'none'}, now ${is ?? 'none'})`
+  const difference = differenceOf(before.identity, identity)
+  if (difference !== undefined) {
     const flags = Object.keys(identity).filter((it) => it !== 'server' && it !== 'input_sha256')
     return usage(
-      `${journal} belongs to a run with another ${isContent ? 'content of FILE' : member}${values}.`,
+      `${journal} belongs to a run with another ${difference}.`,
       `Repeat it with the same ${[...flags, 'server'].join(', ')} and FILE. ${another}`,
     )
   }
   if ((bytes.out ?? 0) >= before.resultsEnd) return undefined
   return usage(`${out} is shorter than its journal says: it was changed or removed.`, another)
+}
+
+/** Describes the first member in which the identities of two runs differ. */
+function differenceOf(before: Parameters, now: RunIdentity): string | undefined {
+  const member = Object.keys(now).find((name) => (before[name] ?? null) !== now[name])
+  if (member === undefined) return undefined
+  return member === 'input_sha256'
+    ? 'content of FILE'
+    : `${member} (${before[member] ?? 'none'}, now ${now[member] ?? 'none'})`
 }
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size
@@ -195,11 +216,12 @@ async function* readResults(
 ): AsyncGenerator<Readonly<Record<string, unknown>>> {
   if (bytes === 0) return
   const blocks = readLines(createReadStream(path, { end: bytes - 1 }))
-  if (format === 'ndjson') {
-    for await (const lines of blocks)
-      for (const line of lines) if ('text' in line && line.text !== '') yield JSON.parse(line.text)
-    return
-  }
+  if (format === 'csv') return yield* readCsvResults(blocks)
+  for await (const lines of blocks)
+    for (const line of lines) if ('text' in line && line.text !== '') yield JSON.parse(line.text)
+}
+
+async function* readCsvResults(blocks: AsyncIterable<ReadLine[]>): AsyncGenerator<Readonly<Record<string, unknown>>> {
   let columns: readonly string[] | undefined
   for await (const records of readCsv(blocks)) {
     for (const record of records) {

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { Call } from '../../../../client/call.js'
-import type { CallFailure, CallResult } from '../../../../client/result.js'
+import type { CallFailure, CallResult, CallSuccess } from '../../../../client/result.js'
 import type { Endpoint, InputOf } from '../../../../contract/endpoint.js'
 import type { FailureCode } from '../../../../contract/errors.js'
 import { redactCode } from '../../../../contract/values/secrets.js'
@@ -69,6 +69,9 @@ function failureOf(run: Run, { results: { error }, host }: RowsOptions): Failure
   return run.failure ?? (host.signal.aborted ? fail('ABORTED', 'Interrupted.') : undefined)
 }
 
+/** Data of a result, and whether it is that of an earlier call. */
+type KeptResult = Pick<CallSuccess<unknown>, 'data'> & { readonly replayed?: boolean }
+
 class Run {
   readonly #it: RowsOptions
   readonly #rows: AsyncGenerator<ReadRow, undefined>
@@ -127,27 +130,27 @@ class Run {
       const responsesBefore = this.#responses
       const result = await this.#callRow(row, key)
       if (result === undefined) return
-      if (result.ok) {
-        this.#countResponse()
-        this.#it.counters[result.replayed ? 'replayed' : 'done'] += 1
-        return this.#it.results.keep({ row, key, data: result.data })
-      }
+      if (result.ok) return this.#keepResult(row, key, result)
       this.isUnknown ||= result.outcomeUnknown
       if (result.code === 'ABORTED') return
       if (this.#it.action.findings?.includes(result.code)) {
-        this.#countResponse()
-        this.#it.counters.done += 1
-        return this.#it.results.keep({ row, key, data: { redeemable: false, reason: result.code } })
+        return this.#keepResult(row, key, { data: { redeemable: false, reason: result.code } })
       }
       const scope = scopeOf(result, this.#it.action)
-      if (scope === 'run') return this.#fail(result, row)
       // No other call got a response meanwhile, so the server is unreachable; otherwise try the row once more.
-      if (scope === 'unreachable' && this.#responses === responsesBefore) return this.#fail(result, row)
+      const isDown = scope === 'unreachable' && this.#responses === responsesBefore
+      if (scope === 'run' || isDown) return this.#fail(result, row)
       if (scope === 'unreachable' && !again) continue
       if (scope === 'row') this.#countResponse()
       else if ((this.#serverErrors += 1) >= SERVER_ERRORS_MAX) return this.#fail(result, row)
       return this.#keepFailure(row, key, { ...result, message: withoutCode(result.message, row) })
     }
+  }
+
+  async #keepResult(row: InputRow, key: string, { data, replayed }: KeptResult): Promise<void> {
+    this.#countResponse()
+    this.#it.counters[replayed ? 'replayed' : 'done'] += 1
+    await this.#it.results.keep({ row, key, data })
   }
 
   async #keepFailure(row: ReadRow, key: string | undefined, failure: RowFailure): Promise<void> {

@@ -6,7 +6,7 @@ import { type Failure, fail } from '../../../failure.js'
 import { numberText } from '../../../output/value-text.js'
 import { ErrorsFile } from './errors-file.js'
 import { markDuplicates, readRows } from './input/read-rows.js'
-import { type InputRow, isBad, UnreadableInput } from './input/row.js'
+import { type BadRow, type InputRow, isBad, UnreadableInput } from './input/row.js'
 import type { BulkRun } from './run.js'
 
 /** Maximum number of bad rows in the failure message; the errors file lists all of them. */
@@ -40,17 +40,18 @@ export async function validateFile(
   const shown: ValidationIssue[] = []
   let [rows, bad] = [0, 0]
   let first: InputRow | undefined
+  const refuse = async (row: BadRow) => {
+    const { code, message } = row.fault
+    bad += 1
+    if (shown.length < SHOWN_MAX) shown.push({ pointer: `line ${row.line}`, code, message })
+    if (!dryRun) await errors.append(errors.encode(row, { code, message, requestId: null }))
+  }
   try {
     for await (const block of markDuplicates(readRows(summed(), input.format, known), known)) {
       if (host.signal.aborted) break
       rows += block.length
       first ??= block.find((it): it is InputRow => !isBad(it))
-      for (const row of block.filter(isBad)) {
-        bad += 1
-        const { code, message } = row.fault
-        if (shown.length < SHOWN_MAX) shown.push({ pointer: `line ${row.line}`, code, message })
-        if (!dryRun) await errors.append(errors.encode(row, { code, message, requestId: null }))
-      }
+      for (const row of block.filter(isBad)) await refuse(row)
     }
   } catch (error) {
     if (error instanceof UnreadableInput) return fail('INVALID_INPUT', `${input.name}: ${error.message}`, error.hint)

@@ -34,8 +34,11 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): As
     }
     if (skipping) {
       const end = held.indexOf(LF)
-      held = held.subarray(end < 0 ? held.length : end + 1)
-      if (end < 0) continue
+      if (end < 0) {
+        held = Buffer.alloc(0)
+        continue
+      }
+      held = held.subarray(end + 1)
       skipping = false
       number += 1
     }

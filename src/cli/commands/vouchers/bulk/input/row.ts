@@ -66,18 +66,23 @@ export class UnreadableInput extends Error {
 export const uniqueIn = ({ needed: [first = []] }: RowMembers, values: InputRow['values']) =>
   first.find((name) => values[name] !== undefined) ?? ''
 
-/** Checks only that a row has its members; the server checks everything else (DECISIONS.md#bulk-commands). */
-export function rowOf(line: number, members: Readonly<Record<string, unknown>>, known: RowMembers): ReadRow {
-  const given = Object.entries(members).filter(([, value]) => value !== undefined && value !== '')
+/** Reads the members of a row that are texts, and the name of the first member that must be a text and is none. */
+function textsIn(members: Readonly<Record<string, unknown>>, { ignored }: RowMembers) {
   const values: Record<string, string> = {}
-  const fault = (code: RowFault['code'], message: string) => ({ ...bad(line, code, message), values })
   let wrong: string | undefined
-  for (const [name, value] of given) {
-    if (name === 'metadata' || known.ignored.includes(name)) continue
+  for (const [name, value] of Object.entries(members)) {
+    if (value === undefined || value === '' || name === 'metadata' || ignored.includes(name)) continue
     if (typeof value === 'string') values[name] = value
     // A member that is null in NDJSON is an empty cell in CSV.
     else if (value !== null) wrong ??= name
   }
+  return { values, wrong }
+}
+
+/** Checks only that a row has its members; the server checks everything else (DECISIONS.md#bulk-commands). */
+export function rowOf(line: number, members: Readonly<Record<string, unknown>>, known: RowMembers): ReadRow {
+  const { values, wrong } = textsIn(members, known)
+  const fault = (code: RowFault['code'], message: string) => ({ ...bad(line, code, message), values })
   if (wrong !== undefined) return fault('VALUE_WRONG', `${wrong} must be a text`)
   for (const group of known.needed) {
     const [first, ...others] = group.filter((name) => values[name] !== undefined)

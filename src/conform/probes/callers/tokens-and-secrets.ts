@@ -1,0 +1,142 @@
+import { contract } from '../../../contract/index.js'
+import { parseJson } from '../../../values/json.js'
+import { probesOf } from '../../probe.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
+import { membersOrNone } from '../../wire.js'
+import { fullToken } from './shared.js'
+
+const probe = probesOf('token-form', { needs: ['jwt'], partly: ['application-token', 'bot-token'] })
+const { bots, templates } = contract
+
+/** Another symbol than the one that is there, of the same alphabet. */
+const other = (symbol: string) => (symbol === '0' ? '1' : '0')
+
+export const tokenForm = [
+  probe('application-token', 'An application token is sop_ and 36 base62 symbols.', async (it) => {
+    const { token } = await fullToken(it)
+    it.holds(/^sop_[0-9A-Za-z]{36}$/.test(token), 'sop_ and 36 base62 symbols', `${token.length} characters: ${token}`)
+  }),
+  probe('bot-token', 'A bot token is sbot_ and 36 base62 symbols.', { needs: ['bot'], reads: true }, async (it) => {
+    const token = it.resources.credential('bot')
+    it.needs(await it.call(contract.webhook.info, {}), 'a valid bot token')
+    it.holds(
+      /^sbot_[0-9A-Za-z]{36}$/.test(token),
+      'sbot_ and 36 base62 symbols',
+      `${token.length} characters: ${token}`,
+    )
+  }),
+  ...(['token', 'bot'] as const).map((kind) =>
+    probe(
+      `wrong-checksum-of-${kind}`,
+      `${kind === 'bot' ? 'A bot token' : 'An application token'} with a wrong checksum is 401.`,
+      { needs: [kind], reads: true },
+      async (it) => {
+        const token = it.resources.credential(kind)
+        const credential = `${token.slice(0, -1)}${other(token.slice(-1))}`
+        const endpoint = kind === 'bot' ? contract.webhook.info : templates.list
+        it.refuses(await it.call(endpoint, {}, { as: { credential } }), 401)
+      },
+    ),
+  ),
+  probe('shown-parts', 'Records of tokens show the first eight and the last four characters.', async (it) => {
+    const { token, tokenPrefix, last4 } = await fullToken(it)
+    it.equals('tokenPrefix and last4', [tokenPrefix, last4], [token.slice(0, 8), token.slice(-4)])
+  }),
+  probe(
+    'shown-parts-of-bots',
+    'The record of a bot shows the first eight characters of its token.',
+    { needs: ['jwt', 'bot', 'bot id'], reads: true },
+    async (it) => {
+      const { items } = it.needs(await it.call(bots.list, { limit: 100 }), 'a list of bots')
+      const bot =
+        items.find(({ id }) => id === it.resources.offer.botId) ?? it.notApplicable('Needs a bot of the account.')
+      if (bot.token_prefix === undefined) it.notApplicable('Needs token_prefix in the record of a bot.')
+      it.equals('token_prefix', bot.token_prefix, it.resources.credential('bot').slice(0, 8))
+    },
+  ),
+]
+
+const jwtProbe = probesOf('account-tokens', { needs: ['jwt'] })
+
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const decode = (part: string) => membersOrNone(parseJson(Buffer.from(part, 'base64url').toString('utf8')))
+
+/** The parts of the account JWT, which the platform accepts. */
+async function parts(it: ProbeContext) {
+  it.needs(await it.call(contract.apps.list, {}), 'an account JWT that works')
+  const [head = '', payload = '', signature = ''] = it.resources.credential('jwt').split('.')
+  const claims = decode(payload)
+  if (claims.sub === undefined) it.notApplicable('Needs an account JWT whose claims can be read.')
+  return { head, payload, signature, claims }
+}
+
+const forged = [
+  ['algorithm-none', 'A JWT without a signature and with the algorithm none is 401.'],
+  ['changed-expiry', 'A JWT whose exp was changed after it was signed is 401.'],
+] as const
+
+export const accountTokens = [
+  ...forged.map(([name, title]) =>
+    jwtProbe(name, title, { reads: true }, async (it) => {
+      const { head, payload, signature, claims } = await parts(it)
+      const credentials = {
+        'algorithm-none': `${encode({ alg: 'none', typ: 'JWT' })}.${payload}.`,
+        'changed-expiry': `${head}.${encode({ ...claims, exp: Number(claims.exp) + 1 })}.${signature}`,
+      }
+      it.refuses(await it.call(contract.apps.list, {}, { as: { credential: credentials[name] } }), 401)
+    }),
+  ),
+  jwtProbe(
+    'claims',
+    'A JWT that is accepted has sub, the audience voucher-console and exp.',
+    { reads: true },
+    async (it) => {
+      const { sub, aud, exp } = (await parts(it)).claims
+      it.holds(typeof sub === 'string' && /^[!-~]{1,128}$/.test(sub), 'sub of 1 to 128 visible characters', sub)
+      it.holds([aud].flat().includes('voucher-console'), 'aud voucher-console', aud)
+      it.holds(typeof exp === 'number', 'a number in exp', exp)
+    },
+  ),
+]
+
+const secretProbe = probesOf('stored-secrets', { needs: ['token'] })
+
+const TOKEN = 'sop_ConformConformConformConformConform012345'
+const CODE = '7Q2M-conform-secret'
+
+/** Requires that a refusal does not repeat what was sent. */
+function hides(it: ProbeContext, { fault, text, headers }: Observed, secret: string): void {
+  if (fault === undefined) it.notApplicable('Needs a refusal.')
+  const isHidden = ![text, JSON.stringify(headers)].some((part) => part.includes(secret))
+  it.holds(isHidden, 'a refusal without the secret', text)
+}
+
+export const storedSecrets = [
+  secretProbe(
+    'refused-token',
+    'The refusal of an unknown token does not contain the token.',
+    { needs: [], reads: true },
+    async (it) => hides(it, await it.call(templates.list, {}, { as: { credential: TOKEN } }), TOKEN),
+  ),
+  secretProbe(
+    'refused-code',
+    'The refusal of a malformed credential does not contain its value.',
+    { reads: true },
+    async (it) => {
+      const credential = { type: 'redeem_code', value: CODE }
+      hides(it, await it.call(contract.vouchers.verify, { credential }), CODE)
+    },
+  ),
+  secretProbe(
+    'refused-webhook-secret',
+    'The refusal of a webhook does not contain its secret.',
+    { needs: ['bot'] },
+    async (it) => {
+      const secret = 'conform secret with spaces'
+      const input = { url: 'https://conform.invalid/hook', secret_token: secret }
+      const response = await it.call(contract.webhook.setByBot, input)
+      if (response.isSuccess) await it.call(contract.webhook.delete, { botId: it.resources.offer.botId ?? '' })
+      hides(it, response, secret)
+    },
+  ),
+]

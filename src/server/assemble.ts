@@ -1,0 +1,219 @@
+import { randomFillSync } from 'node:crypto'
+import { isLoopbackHost } from '../contract/values/loopback.js'
+import { type IdPrefix, newId, type RandomBytes } from '../domain/ids.js'
+import { formatInstant } from '../domain/time.js'
+import { hashToken } from '../domain/tokens.js'
+import { Inspector } from '../inspector/inspector.js'
+import { hasNoKeys } from '../store/keys.js'
+import { memorySessions } from '../store/sessions.js'
+import { sharedSessions } from '../store/shared-sessions.js'
+import type { Store } from '../store/store.js'
+import { ownAccountKeys, remoteAccountKeys } from './accounts.js'
+import { buildApp } from './app.js'
+import { BotCalls } from './background/bot-calls.js'
+import { TokenUses } from './background/token-uses.js'
+import { type Clock, steadyNow, systemClock, TestClock } from './clock.js'
+import { AttemptLog } from './delivery/attempt-log.js'
+import { createLookup } from './delivery/guard.js'
+import { createSender } from './delivery/sender.js'
+import { DeliveryWorker } from './delivery/worker.js'
+import type { Deps } from './deps.js'
+import { Faults } from './faults.js'
+import { requireKeysOfFleet } from './fleet-keys.js'
+import type { ServerKeys } from './folder.js'
+import { Gate } from './gate.js'
+import { createClientAddresses } from './http/client-address.js'
+import { createLimits } from './limits.js'
+import { Activity } from './observe/activity.js'
+import type { openLog } from './observe/log.js'
+import { createMetrics } from './observe/metrics.js'
+import { RequestLog, requestLine } from './observe/request-log.js'
+import type { ServerOptions } from './options.js'
+import type { ServerPlace } from './place.js'
+import { Polls } from './polls.js'
+import { Snapshots } from './snapshots.js'
+import { sessionSealing } from './transport/session-sealing.js'
+import { SharedSecureKeys } from './transport/shared-keys.js'
+
+/** Options of a server that a program runs for itself. */
+export interface InProcessOptions
+  extends Pick<
+    ServerOptions,
+    'autoApprove' | 'databaseUrl' | 'logTo' | 'rateLimits' | 'requireSecure' | 'secure' | 'seed'
+  > {
+  readonly clock: Clock
+  /** False opens no port: requests reach the server through `respond` only. */
+  readonly listens: boolean
+}
+
+export type StartOptions = ServerOptions &
+  Partial<InProcessOptions> & {
+    readonly schema?: string
+    readonly closeMsMax?: number
+    readonly loopbackPorts?: Deps['webhooks']['loopbackPorts']
+    /** Dependencies that replace those of the server. */
+    readonly parts?: Partial<Pick<Deps, 'store' | 'random' | 'accounts' | 'webhooks' | 'sender'>>
+  }
+
+const noLog: ReturnType<typeof openLog> = {
+  log: { error() {}, info() {}, isLevelEnabled: () => false, warn() {} },
+  target: { write() {} },
+}
+
+export type ServerParts = Awaited<ReturnType<typeof assemble>>
+
+/** Creates all parts of a server; none of them runs yet. */
+export async function assemble(options: StartOptions, place: ServerPlace, store: Store) {
+  const clock = options.clock ?? (options.testClock ? new TestClock() : systemClock)
+  const random = options.parts?.random ?? pooledRandom()
+  const keys = await place.loadKeys(random, () => store.read(hasNoKeys))
+  await requireKeysOfFleet(store, keys.credentials, clock.now())
+
+  const operatorKey = place.loadOperatorKey(random)
+  const { log, target } = options.logLevel === 'silent' ? noLog : (await import('./observe/log.js')).openLog(options)
+  const webhooks = {
+    loopbackPorts: options.loopbackPorts ?? new Set(options.webhookLoopbackPorts),
+    egressIps: options.egressIps ?? [],
+    lookup: createLookup(),
+  }
+  const essential = { store, clock, random, keys: keys.credentials }
+  const parts = createDeps({
+    ...essential,
+    accounts: accountKeysOf(options, keys, log),
+    operatorKeyHash: operatorKey === null ? null : hashToken(operatorKey),
+    inspector: operatorKey !== null && servesPage(options) ? createInspector(random, clock) : null,
+    limits: createLimits(rateLimitsOf(options)),
+    addresses: createClientAddresses(options.trustedProxies, (peer) => warnOfProxy(log, peer)),
+    activity: new Activity({ now: () => clock.now(), inspect: options.inspect ?? false }),
+    webhooks,
+    sender: createSender(webhooks),
+    secure: await secureSettings(options, place, essential),
+    autoApprove: options.autoApprove ?? false,
+    differences: options.differences ?? {},
+    stateAccess: {
+      isAllowed: options.allowReset ?? isLoopbackHost(options.host ?? '127.0.0.1'),
+      isShared: options.databaseUrl !== undefined && options.schema === undefined,
+    },
+    ...options.parts,
+  })
+  const snapshots = new Snapshots(parts, options.seed)
+  const deps: Deps = { ...parts, snapshots }
+  const logsRequests = log.isLevelEnabled('info')
+  const app = buildApp(deps, createMetrics(store.name), {
+    onRequestDone(entry, voucher) {
+      deps.requestLog.add(entry, voucher)
+      if (logsRequests) target.write(requestLine(entry))
+    },
+    onError: (requestId, error) => log.error({ request_id: requestId, err: error }, 'request failed'),
+  })
+  const deliveries = new DeliveryWorker({
+    store,
+    clock,
+    keys: deps.keys,
+    sender: deps.sender,
+    // Without an operator nobody could read the attempts.
+    attempts: operatorKey === null ? undefined : deps.attempts,
+    onError: (error) => log.error({ err: error }, 'deliveries failed'),
+  })
+  return { app, log, target, deps, snapshots, operatorKey, deliveries }
+}
+
+/** A flag counts more than the file of differences. */
+const rateLimitsOf = ({ rateLimits, differences }: ServerOptions) =>
+  rateLimits === 'off' ? rateLimits : { ...differences?.rateLimits, ...rateLimits }
+
+type Log = ReturnType<typeof openLog>['log']
+
+const accountKeysOf = ({ jwksUrl }: ServerOptions, keys: ServerKeys, log: Log) =>
+  jwksUrl === undefined
+    ? ownAccountKeys(keys.account)
+    : remoteAccountKeys(new URL(jwksUrl), (reason) => log.warn({ reason }, 'the key set cannot be read'))
+
+const warnOfProxy = (log: Log, peer: string) =>
+  log.warn(
+    { peer },
+    `requests arrive through a proxy at ${peer} that is not trusted, so all its clients share the limits by address; start the server with --trusted-proxy ${peer}`,
+  )
+
+/** The servers of one database share keys and sessions. */
+async function secureSettings(
+  options: ServerOptions,
+  place: ServerPlace,
+  { store, clock, random, keys }: Pick<Deps, 'store' | 'clock' | 'random' | 'keys'>,
+): Promise<Deps['secure']> {
+  return {
+    enabled: options.secure ?? true,
+    required: options.requireSecure ?? false,
+    brand: options.brand ?? 'platform',
+    allowedOrigins: options.allowedOrigins ?? ['*'],
+    ...(options.databaseUrl === undefined
+      ? { keys: place.openTransportKeys(random, clock), sessions: memorySessions() }
+      : {
+          keys: await SharedSecureKeys.open(store, keys, random, clock),
+          sessions: sharedSessions(store, sessionSealing(keys, random)),
+        }),
+  }
+}
+
+/** The page and the checks of Host are for a port that only this machine reaches (DECISIONS.md#page). */
+const servesPage = ({ host = '127.0.0.1', listens = true }: StartOptions) => listens && isLoopbackHost(host)
+
+function createInspector(random: RandomBytes, clock: Clock): Inspector {
+  return new Inspector({
+    random,
+    now: steadyNow,
+    features: {
+      source: 'server',
+      test_clock: clock instanceof TestClock,
+      // Without a test clock, the view says how to start one.
+      views: ['requests', 'vouchers', 'deliveries', 'faults', 'reviews', 'templates', 'clock'],
+      started_at: formatInstant(Date.now()),
+    },
+  })
+}
+
+type Derived =
+  | 'newId'
+  | 'faults'
+  | 'requestLog'
+  | 'activity'
+  | 'tokenUses'
+  | 'botCalls'
+  | 'polls'
+  | 'attempts'
+  | 'gate'
+  | 'instanceId'
+
+/** Creates the dependencies that follow from others, except those that are given. */
+export function createDeps(
+  given: Omit<Deps, Derived | 'snapshots'> & Partial<Pick<Deps, Derived>>,
+): Omit<Deps, 'snapshots'> {
+  const { store, clock, random, newId: newIdOf = (prefix: IdPrefix) => newId(prefix, clock.now(), random) } = given
+  return {
+    newId: newIdOf,
+    faults: new Faults({ newId: newIdOf, random }),
+    requestLog: given.requestLog ?? new RequestLog(clock.now()),
+    activity: new Activity({ now: () => clock.now() }),
+    tokenUses: new TokenUses(store),
+    botCalls: new BotCalls(store),
+    polls: new Polls({ across: store.name === 'postgres' }),
+    attempts: new AttemptLog(),
+    gate: new Gate(),
+    instanceId: given.instanceId ?? Buffer.from(random(16)).toString('hex'),
+    ...given,
+  }
+}
+/** Fetches random bytes from the operating system in blocks: one system call for several hundred ids. */
+function pooledRandom(): RandomBytes {
+  const pool = new Uint8Array(8192)
+  let used = pool.length
+  return (size) => {
+    if (size > pool.length) return randomFillSync(Buffer.alloc(size))
+    if (used + size > pool.length) {
+      randomFillSync(pool)
+      used = 0
+    }
+    used += size
+    return pool.slice(used - size, used)
+  }
+}
