@@ -90,6 +90,28 @@ const breachesOf = (imports: readonly Import[]) =>
     return reason === undefined ? [] : [`${it.from} -> ${it.to}: ${reason}`]
   })
 
+/** The folders of src/ that contain a file, the innermost first. */
+function foldersOf(path: string): string[] {
+  const parts = path.split('/').slice(0, -1)
+  return parts.map((_, i) => parts.slice(0, parts.length - i).join('/'))
+}
+
+/** The imports by which two folders import each other, of which neither contains the other. */
+function mutualImports(imports: readonly Import[]): string[] {
+  const found = new Map<string, string[]>()
+  for (const { from, to } of imports) {
+    if (!to.endsWith('.ts')) continue
+    for (const folder of foldersOf(from)) {
+      for (const other of foldersOf(to)) {
+        if (isWithin(folder, other) || isWithin(other, folder)) continue
+        const pair = `${folder} -> ${other}`
+        found.set(pair, [...(found.get(pair) ?? []), `${from} -> ${to}`])
+      }
+    }
+  }
+  return [...found].flatMap(([pair, arrows]) => (found.has(pair.split(' -> ').reverse().join(' -> ')) ? arrows : []))
+}
+
 const src = fileURLToPath(new URL('../src', import.meta.url))
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll('\\', '/'))
@@ -125,6 +147,21 @@ test('table of folders in src/README.md lists the imports that the import rules 
 
 test('every import in src/ follows the import rules between folders', () => {
   expect(breachesOf(imports)).toEqual([])
+})
+
+test('no two folders of src/ import each other, unless one contains the other', () => {
+  expect(mutualImports(imports)).toEqual([])
+})
+
+test('search for folders that import each other counts the files of their sub-folders', () => {
+  const arrow = (from: string, to: string): Import => ({ from, to, kind: 'type' })
+  const inward = arrow('cli/output/table.ts', 'cli/commands/bots/bots.ts')
+  const outward = arrow('cli/commands/apps/apps.ts', 'cli/output/show.ts')
+  const nested = [arrow('secure/index.ts', 'secure/client/key.ts'), arrow('secure/client/key.ts', 'secure/suite.ts')]
+  expect(mutualImports([inward, outward, ...nested])).toEqual([
+    'cli/output/table.ts -> cli/commands/bots/bots.ts',
+    'cli/commands/apps/apps.ts -> cli/output/show.ts',
+  ])
 })
 
 test('webhook library imports no module from outside its folder except node:crypto', () => {

@@ -33,7 +33,7 @@ const programs = [
     // import() would start the ES module loader.
     output: { format: 'cjs', dynamicImportInCjs: false, codeSplitting: { groups } },
   },
-  { input: { 'chunks/jq-worker': src('cli/output/jq/jq-worker.cjs') }, output: { format: 'cjs' } },
+  { input: { 'chunks/jq-worker': src('cli/output/jq-worker.cjs') }, output: { format: 'cjs' } },
   // The webhook library shares no module with the others, so it is a single file; it loads only node:crypto.
   { input: Object.fromEntries(['client', 'secure', 'webhook'].map((it) => [`${it}/index`, src(`${it}/index.ts`)])) },
   {

@@ -1,10 +1,10 @@
 import { Command, CommanderError, Option } from 'commander'
 import { aliasesOf, isGroup, type Leaf, loadNode, type Node } from './command/leaf.js'
-import { type Failure, usage } from './failure.js'
+import type { Topic } from './command/topics.js'
+import { type Failure, usage } from './failures/failure.js'
 import type { Flags } from './flags/flags.js'
 import { globalFlags } from './flags/globals.js'
 import { entries, topics } from './program.js'
-import type { Topic } from './topics.js'
 
 /**
  * Parses the arguments with commander and the command tree; no other module parses them. It loads the commands of a
@@ -89,7 +89,7 @@ export class CommandLine {
 
   async #explainedCode(): Promise<string | undefined> {
     if (!this.asksHelp || this.path.length > 0 || this.#error?.code !== 'commander.unknownCommand') return undefined
-    const { isKnownCode } = await import('./exit.js')
+    const { isKnownCode } = await import('./failures/exit.js')
     return this.#current.args.length === 1 ? this.#current.args.find(isKnownCode) : undefined
   }
 

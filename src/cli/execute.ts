@@ -1,20 +1,20 @@
-import { AnsweredLine } from './command/answered-line.js'
 import type { Context } from './command/context.js'
 import { createContext } from './command/create-context.js'
 import type { Leaf } from './command/leaf.js'
-import { nameOfMember } from './command/members.js'
-import { askMissing } from './command/required.js'
+import { LineWithAnswers } from './command/line-with-answers.js'
+import { nameOfMember } from './command/name-of-member.js'
 import type { CommandLine } from './command-line.js'
 import { diagnoseSettings, resolveSettings } from './config/settings.js'
-import { type Failure, usage } from './failure.js'
+import { type Failure, usage } from './failures/failure.js'
+import { suggestionsOf } from './failures/suggestions.js'
 import { readFlags } from './flags/flags.js'
 import { type Globals, hasPlainErrors } from './flags/globals.js'
 import { untilAborted } from './host/until-aborted.js'
-import { refuseUnknownInContract } from './output/fields.js'
-import type { JqFilter } from './output/jq/jq.js'
+import type { JqFilter } from './output/jq.js'
 import type { Lines, Outcome } from './output/outcome.js'
 import { Output } from './output/output.js'
-import { suggestionsOf } from './output/suggestions.js'
+import { refuseUnknownInContract } from './output/select-fields.js'
+import { askMissing } from './prompts/required.js'
 
 export { storedFormat } from './config/settings.js'
 
@@ -33,7 +33,7 @@ export async function execute(
   const resolved = resolveSettings(host, globals)
   if (!resolved.ok && leaf.diagnoses !== true) return failed.fail(resolved)
   const settings = resolved.ok ? resolved.settings : diagnoseSettings(host, globals).settings
-  const answered = new AnsweredLine(line)
+  const answered = new LineWithAnswers(line)
   const output = new Output(host, {
     format: settings.format.value,
     fields: globals.fields,

@@ -1,6 +1,6 @@
 import { codeOf } from '../files/error-code.js'
 import { CommandLine } from './command-line.js'
-import { fail } from './failure.js'
+import { fail } from './failures/failure.js'
 import { readFlags } from './flags/flags.js'
 import { readGlobals } from './flags/globals.js'
 import type { Host, Out } from './host/host.js'
@@ -45,7 +45,7 @@ export async function main(version: () => string, document: (path: string) => st
     document,
     signal: interruption.signal,
     self: [process.execPath, process.argv[1] ?? ''],
-    questions: async () => (await import('./host/questions.js')).terminalQuestions(interruption.signal),
+    questions: async () => (await import('./prompts/questions.js')).terminalQuestions(interruption.signal),
   }
   if (process.argv[2] === '__complete') {
     const { candidates } = await import('./completion/candidates.js')
@@ -72,7 +72,7 @@ async function exitAfterLostOutput(error: unknown, stderr: Out): Promise<number>
   if (code === 'EPIPE') return 0
   const failure = fail('FILE_UNWRITABLE', `The result cannot be written to standard output (${code}).`)
   stderr.write(`error: ${failure.message} (${failure.code})\n`)
-  return (await import('./exit.js')).exitOf(failure)
+  return (await import('./failures/exit.js')).exitOf(failure)
 }
 
 let stderr: typeof process.stderr | undefined

@@ -1,5 +1,5 @@
 import type { Entry, Node } from './command/leaf.js'
-import type { Topic } from './topics.js'
+import type { Topic } from './command/topics.js'
 
 const start = 'Start here'
 const vouchers = 'Vouchers and bots'
@@ -71,7 +71,7 @@ export const entries: readonly Entry[] = [
     alias: 'token',
     summary: 'Application tokens: list, create, revoke',
     section: console,
-    load: async () => (await import('./commands/tokens/tokens.js')).tokens,
+    load: async () => (await import('./commands/apps/tokens.js')).tokens,
   },
   {
     name: 'templates',
@@ -155,13 +155,13 @@ export const entries: readonly Entry[] = [
     name: 'explain',
     summary: 'What a failure code means, what causes it, what to do',
     section: tooling,
-    load: async () => (await import('./commands/explain.js')).explain,
+    load: async () => (await import('./commands/reference/explain.js')).explain,
   },
   {
     name: 'commands',
     summary: 'List every command with its flags; --json for scripts',
     section: tooling,
-    load: once(async () => (await import('./commands/commands.js')).commands(entries)),
+    load: once(async () => (await import('./commands/reference/commands.js')).commands(entries)),
   },
   {
     name: 'completion',

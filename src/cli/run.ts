@@ -1,10 +1,10 @@
 import { CommandLine } from './command-line.js'
-import { type Failure, fail } from './failure.js'
+import { type Failure, fail } from './failures/failure.js'
+import { suggestionsOf } from './failures/suggestions.js'
 import { formatIn, type Globals, hasPlainErrors, knownFormat, readGlobals } from './flags/globals.js'
 import type { Host } from './host/host.js'
-import type { JqFilter } from './output/jq/jq.js'
+import type { JqFilter } from './output/jq.js'
 import { Output } from './output/output.js'
-import { suggestionsOf } from './output/suggestions.js'
 import { entries, topics } from './program.js'
 
 /** Runs one command line; resolves to the exit code. */
@@ -62,7 +62,7 @@ async function show(line: CommandLine, output: Output): Promise<number> {
 
 /** Loads jq on demand, because jq takes as long to start as a whole command. */
 async function openFilter(expression: string, { signal }: Host): Promise<JqFilter> {
-  const { JqFilter } = await import('./output/jq/jq.js')
+  const { JqFilter } = await import('./output/jq.js')
   return new JqFilter(expression, signal)
 }
 

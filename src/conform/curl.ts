@@ -2,8 +2,8 @@ import { parseBaseUrl } from '../client/base-url.js'
 import { curlCommand } from '../contract/values/curl.js'
 import type { ShellPart } from '../contract/values/shell-word.js'
 import { parseJson } from '../values/json.js'
+import { escapeInvisible } from './escape-invisible.js'
 import type { Secrets } from './secrets.js'
-import { visible } from './visible.js'
 import type { WireRequest } from './wire.js'
 
 /** The curl command that sends a request, with variables of a shell in place of secrets. */
@@ -11,7 +11,7 @@ export function curlOf(baseUrl: string, { method, path, headers, body }: WireReq
   const { origin, prefix } = parseBaseUrl(baseUrl)
   const hide = (text: string) => secrets.split(text).flatMap((part) => withoutParts(part, secrets))
   const lines = Object.entries(headers).flatMap(([name, value]) => [value].flat().map((it) => `${name}: ${it}`))
-  const shown = body !== undefined && parseJson(body) !== undefined ? visible(body) : body
+  const shown = body !== undefined && parseJson(body) !== undefined ? escapeInvisible(body) : body
   return curlCommand('i', {
     method,
     url: hide(`${origin}${prefix}${path}`),

@@ -3,9 +3,9 @@ import { findMismatch } from '../client/evidence.js'
 import { buildRequest } from '../client/prepare.js'
 import type { CredentialKind, Endpoint, OutputOf } from '../contract/endpoint.js'
 import type { Members } from '../values/json.js'
+import { escapeInvisible } from './escape-invisible.js'
 import { NotApplicable } from './result.js'
 import type { RunResources } from './run-resources.js'
-import { visible } from './visible.js'
 import { membersOrNone, type Wire, type WireRequest, type WireResponse } from './wire.js'
 
 /** Who calls: a credential of the profile by its kind, a credential itself, or nobody. */
@@ -180,7 +180,7 @@ const SHOWN_LENGTH = 400
 /** JSON of a value, in which null is only what the platform sent as null. */
 function shown(value: unknown): string {
   if (isNothing(value)) return 'nothing'
-  return visible(JSON.stringify(value, (_, it) => (isNothing(it) ? 'nothing' : it)))
+  return escapeInvisible(JSON.stringify(value, (_, it) => (isNothing(it) ? 'nothing' : it)))
 }
 
 const isNothing = (value: unknown) => value === undefined || Number.isNaN(value)

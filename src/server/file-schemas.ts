@@ -1,5 +1,5 @@
 import { fileSchema } from '../contract/openapi/file-schema.js'
-import { differencesSchema } from './differences.js'
+import { differencesSchema } from './differences-file.js'
 import { seedSchema } from './seed/schema.js'
 
 /** JSON Schemas of the files that a server reads, as text by file name. The build writes them into the package. */

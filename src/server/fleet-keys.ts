@@ -3,7 +3,7 @@ import { lockKeys, registerKeys, unknownKeys } from '../store/keys.js'
 import type { Op } from '../store/operation.js'
 import { type ProcessSession, processesWithout } from '../store/postgres/key-locks.js'
 import type { Store } from '../store/store.js'
-import { KeysUnusable, keyChecks } from './folder.js'
+import { KeysUnusable, keyChecks } from './keys.js'
 
 /**
  * Refuses to start without the keys of the database's vouchers, or if another running process lacks the current key

@@ -7,10 +7,10 @@ import { type Store, StoreUnavailable, StoreUnusable } from '../store/store.js'
 import type { App } from './app.js'
 import { assemble, type InProcessOptions, type ServerParts, type StartOptions } from './assemble.js'
 import type { Deps } from './deps.js'
-import { registerServer } from './folder.js'
 import type { RunningServer, ServerOptions } from './options.js'
 import { placeInFolder, placeInMemory, type ServerPlace } from './place.js'
 import { plantSeed } from './seed/plant.js'
+import { registerServer } from './server-file.js'
 import { Upkeep } from './upkeep.js'
 
 const DEFAULT_PORT = 8420

@@ -1,23 +1,14 @@
-import { rmSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isLoopbackHost } from '../contract/values/loopback.js'
 import type { RandomBytes } from '../domain/ids.js'
 import { makeToken } from '../domain/tokens.js'
 import { defaultDataDir } from '../files/data-dir.js'
 import type { Clock } from './clock.js'
-import {
-  loadKeys,
-  loadOperatorKey,
-  makeDataDir,
-  makeKeys,
-  makeTemporaryDir,
-  removeServerFile,
-  type ServerFile,
-  type ServerKeys,
-  writeServerFile,
-} from './folder.js'
+import { loadKeys, loadOperatorKey, makeKeys, type ServerKeys } from './keys.js'
 import type { ServerOptions } from './options.js'
+import { removeServerFile, type ServerFile, writeServerFile } from './server-file.js'
 import { keyFileInMemory, LazyKeys, SecureKeys, secureKeyFile, type TransportKeys } from './transport/keys.js'
 
 /** Where a server keeps its keys and shows that it runs: a folder, or only the memory of the process. */
@@ -80,4 +71,14 @@ export function placeInMemory(): ServerPlace {
     announce: () => () => {},
     remove() {},
   }
+}
+
+/** Creates a folder that only this user may access; does not change an existing folder. */
+function makeDataDir(path: string): void {
+  if (!existsSync(path)) mkdirSync(path, { recursive: true, mode: 0o700 })
+}
+
+/** Creates a private folder; the server removes it when it ends. */
+function makeTemporaryDir(): string {
+  return mkdtempSync(join(tmpdir(), 'voucherctl-'))
 }

@@ -20,9 +20,9 @@ import {
   voucherRecord,
   voucherRecordAtIssue,
 } from '../domain/voucher.js'
-import { notifyLinkedBots } from './delivery/outbox.js'
 import { findReplay, saveRecord } from './idempotency.js'
 import { inserting, interleave, type Op, one, type RowLock, run, updating } from './operation.js'
+import { notifyLinkedBots } from './outbox.js'
 import type { GroupCommit } from './store.js'
 import { type TemplateSummaries, templateSummary } from './template-summary.js'
 

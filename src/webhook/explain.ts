@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { type MismatchCause, mismatchCauses } from './mismatch-causes.js'
-import { bodyOriginals, secretOriginals } from './originals.js'
 import { bytesOf, keysOf, readHeaders, type VerifyWebhookInput, verifyWebhook } from './signature.js'
+import { bodyOriginals, secretOriginals } from './undo-mistakes.js'
 
 export interface MismatchExplanation {
   readonly cause: MismatchCause

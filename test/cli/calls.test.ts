@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { exitMeanings } from '../../src/cli/topics.js'
+import { exitMeanings } from '../../src/cli/command/topics.js'
 import { failures } from '../../src/contract/errors.js'
 import { cli, redeemCode, refusal, secrets, stub, success } from '../support/cli/cli.js'
 import { issuedVoucher, leafCalls, pageOf, redemption, template, verification } from '../support/cli/samples.js'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { adviceFor } from '../../src/cli/advice.js'
-import { idKinds, missingId } from '../../src/cli/ids.js'
+import { adviceFor } from '../../src/cli/failures/advice.js'
+import { idKinds, missingId } from '../../src/cli/failures/ids.js'
 import { type FailureCode, failures } from '../../src/contract/errors.js'
 import type { IdPrefix } from '../../src/domain/ids.js'
 import { cli, type Given, redeemCode, refusal, secrets, stub, temporaryDir } from '../support/cli/cli.js'

@@ -57,7 +57,7 @@ export const portions = [
   },
   {
     name: 'updates',
-    sources: ['src/store/delivery/updates.ts', 'src/store/delivery/outbox.ts'],
+    sources: ['src/store/delivery/updates.ts', 'src/store/outbox.ts'],
     tests: ['test/store/delivery/{outbox,updates}.test.ts', 'test/server/bots/{chats,polling}.test.ts'],
   },
   {

@@ -1,4 +1,4 @@
-import type { Failure } from '../failure.js'
+import type { Failure } from '../failures/failure.js'
 import type { Context } from './context.js'
 
 interface Loss {

@@ -1,11 +1,11 @@
 import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
 import type { Settings } from '../config/settings.js'
-import type { Failure } from '../failure.js'
+import type { Failure } from '../failures/failure.js'
 import type { Globals } from '../flags/globals.js'
 import type { Host, Questions } from '../host/host.js'
 import type { Plan, Result } from '../output/outcome.js'
 import type { Output } from '../output/output.js'
-import type { AnsweredLine } from './answered-line.js'
+import type { LineWithAnswers } from './line-with-answers.js'
 
 export interface ContextCallOptions {
   /** A command that shows whether the change took place, suggested if the outcome is unknown. */
@@ -51,7 +51,7 @@ export interface Context {
   /** Asks the user before an irreversible action; `--yes` skips the question. */
   confirm(confirmation: Confirmation): Promise<Failure | undefined>
   /** The command line with the answers to prompts. */
-  readonly line: AnsweredLine
+  readonly line: LineWithAnswers
 }
 
 interface Confirmation {

@@ -4,22 +4,22 @@ import type { CallFailure } from '../../client/result.js'
 import type { Transport } from '../../client/transport.js'
 import type { CredentialKind, Endpoint, OutputOf } from '../../contract/endpoint.js'
 import { kindOf } from '../../contract/values/secrets.js'
-import type { CallFacts } from '../call-failure.js'
 import { profileNotFound } from '../config/config.js'
 import { findCredential } from '../config/credentials.js'
 import { noServerChosen } from '../config/local-server.js'
 import { projectNotAllowed } from '../config/project-permission.js'
 import { refuseImpostor } from '../config/server-identity.js'
 import type { Settings } from '../config/settings.js'
-import { type Failure, fail } from '../failure.js'
+import type { CallFacts } from '../failures/call-failure.js'
+import { type Failure, fail } from '../failures/failure.js'
 import type { Globals } from '../flags/globals.js'
 import type { Host, Questions } from '../host/host.js'
 import { remember } from '../host/scrub.js'
 import { credentialNames, describeCredential } from '../host/secrets.js'
 import type { Output } from '../output/output.js'
 import { withProgress } from '../output/progress.js'
-import type { AnsweredLine } from './answered-line.js'
 import type { Context, ContextCallOptions, Ok } from './context.js'
+import type { LineWithAnswers } from './line-with-answers.js'
 import { openInMode, withRetries } from './transport.js'
 
 export function createContext(
@@ -27,7 +27,7 @@ export function createContext(
   globals: Globals,
   settings: Settings,
   output: Output,
-  line: AnsweredLine,
+  line: LineWithAnswers,
 ): Context {
   const planned: unknown[] = []
   // Cache typed credentials by kind and server, so that a command with several calls asks only once.
@@ -130,7 +130,7 @@ async function failureOf(context: Context, result: CallFailure, baseUrl: string,
     const { forbidPlaintext } = await import('./downgrade-protection.js')
     await forbidPlaintext(context, baseUrl, result.code)
   }
-  const { fromCall } = await import('../call-failure.js')
+  const { fromCall } = await import('../failures/call-failure.js')
   return fromCall(result, facts)
 }
 

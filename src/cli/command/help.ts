@@ -3,8 +3,8 @@ import { globalFlags } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import type { Output } from '../output/output.js'
 import { wrap, wrapWords } from '../output/wrap.js'
-import type { Topic } from '../topics.js'
 import { type Entry, type Group, isGroup, type Leaf, loadNode, type Node } from './leaf.js'
+import type { Topic } from './topics.js'
 
 const WIDTH = 80
 
@@ -47,12 +47,13 @@ async function pageOf(
   host: Host,
 ): Promise<{ readonly text: string; readonly data: unknown }> {
   if (code !== undefined) {
-    const { explanationOf, explanationText } = await import('../explanations.js')
+    const { explanationOf } = await import('../failures/explanations.js')
+    const { explanationText } = await import('../output/explanation-text.js')
     const found = explanationOf(code, host.env)
     if (found !== undefined) return { text: explanationText(found), data: found }
   }
   if (topic === 'flags') return { text: lines(...flagLines(globalFlags)), data: describeFlags(globalFlags) }
-  if (topic !== undefined) return (await import('../topics.js')).topicTexts[topic](host)
+  if (topic !== undefined) return (await import('./topics.js')).topicTexts[topic](host)
   if (node === undefined) {
     const groups = entries.map(({ name, alias, summary }) => ({ name, alias: alias ?? null, summary }))
     return { text: helpOfProgram(entries, topics), data: { flags: describeFlags(globalFlags), groups } }

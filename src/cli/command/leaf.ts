@@ -1,7 +1,7 @@
 import { type Endpoint, type InputOf, mutates, type OutputOf } from '../../contract/endpoint.js'
 import type { Flags, ValuesOf } from '../flags/flags.js'
-import type { Shape } from '../output/fields.js'
 import type { Outcome, View } from '../output/outcome.js'
+import type { Shape } from '../output/select-fields.js'
 import { confirmLoss } from './confirmation.js'
 import type { Context } from './context.js'
 

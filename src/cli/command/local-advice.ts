@@ -4,10 +4,10 @@ import { parseBaseUrl } from '../../client/base-url.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
 import { dataDirOf, findLocalServer, findRunningServers, isAddressOf } from '../config/local-server.js'
 import { isSilent } from '../config/server-identity.js'
-import { type Failure, fail } from '../failure.js'
+import { type Failure, fail } from '../failures/failure.js'
+import { localFailures } from '../failures/local-failures.js'
+import { suggested } from '../failures/suggestions.js'
 import { credentialVariables } from '../host/secrets.js'
-import { localFailures } from '../local-failures.js'
-import { suggested } from '../output/suggestions.js'
 import type { Context } from './context.js'
 
 type Known = Pick<Context, 'host' | 'settings'>

@@ -1,10 +1,10 @@
 import type { Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
-import { type Failure, fail } from '../failure.js'
+import { type Failure, fail } from '../failures/failure.js'
+import { optionOf } from '../failures/suggestions.js'
 import { defined } from '../flags/defined.js'
 import { excluding, integer, toggle, type ValuesOf } from '../flags/flags.js'
-import { isList, type List } from '../output/fields.js'
 import type { Outcome, Plan, Result } from '../output/outcome.js'
-import { optionOf } from '../output/suggestions.js'
+import { isList, type List } from '../output/select-fields.js'
 import type { Context, ContextCallOptions } from './context.js'
 
 /** Flags of commands that print a list in pages. */

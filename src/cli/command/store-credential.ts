@@ -3,7 +3,7 @@ import type { CredentialKind } from '../../contract/endpoint.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
 import { redact } from '../../contract/values/secrets.js'
 import { changeProfile, checkConfigWritable, configFile, type Profile } from '../config/config.js'
-import type { Failure } from '../failure.js'
+import type { Failure } from '../failures/failure.js'
 import { credentialNames } from '../host/secrets.js'
 import type { Context } from './context.js'
 

@@ -4,7 +4,7 @@ import { refusePlain } from '../../client/secure.js'
 import { isTransportError } from '../../client/transport.js'
 import type { Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
 import { refuseImpostor } from '../config/server-identity.js'
-import { type Failure, fail } from '../failure.js'
+import { type Failure, fail } from '../failures/failure.js'
 import type { Context, Ok } from './context.js'
 
 type Streaming = Endpoint & { readonly streams: true }
@@ -25,7 +25,7 @@ export async function openStream<E extends Streaming>(
   const options = { signal: host.signal, timeoutMs: settings.timeoutMs.value }
   const opened = await createStream(baseUrl, { token })(endpoint, input, options)
   if (opened.ok) return { ok: true, value: opened.data }
-  const { fromCall } = await import('../call-failure.js')
+  const { fromCall } = await import('../failures/call-failure.js')
   return fromCall(opened)
 }
 
@@ -40,7 +40,7 @@ export async function* untilBroken<Line>(
   } catch (error) {
     if (signal.aborted) return undefined
     if (!isTransportError(error)) throw error
-    const { fromCall } = await import('../call-failure.js')
+    const { fromCall } = await import('../failures/call-failure.js')
     if (error.cause !== undefined) return fromCall(error.cause as CallFailure)
     if (error.kind === 'timeout') return fail('TIMEOUT', `${error.message}.`, 'Wait longer with --timeout.')
     return fail('NETWORK_ERROR', `${error.message}.`, 'The server may have stopped.')

@@ -1,8 +1,8 @@
 import { durationMs } from '../../contract/values/duration.js'
+import { isShell, shells } from '../commands/completion/shells.js'
 import type { Host } from '../host/host.js'
-import { isShell, shells } from './shells.js'
+import { wordsOf } from '../records/words.js'
 import { completionTargetAt } from './target.js'
-import { wordsOf } from './words.js'
 
 /** Milliseconds from process start until completion gives up: the user waits after Tab (DECISIONS.md#completion). */
 const CAP_MS = 150

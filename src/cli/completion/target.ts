@@ -1,12 +1,19 @@
 import { isGroup, loadCommands } from '../command/leaf.js'
 import { type CommandLine, lineOf } from '../command-line.js'
+import { helpWord } from '../commands/completion/command-words.js'
 import { conflictsOf, type Flag, type Flags } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
-import { fieldNames } from '../output/fields.js'
+import type { Word } from '../host/word.js'
+import { fieldNames } from '../output/select-fields.js'
 import { entries, topics } from '../program.js'
-import { helpWord } from './command-words.js'
-import { type IdTarget, isLocal, kindOfFlag, kindOfPositional, type LocalTarget, type ValueKind } from './kinds.js'
-import type { Word } from './word.js'
+import {
+  type IdTarget,
+  isLocal,
+  kindOfFlag,
+  kindOfPositional,
+  type LocalTarget,
+  type ValueKind,
+} from '../records/kinds.js'
 
 /** What kind of word completes the line. `prefix` is the part of the last word to keep, such as `--output=`. */
 type CompletionTarget = { readonly prefix: string } & (

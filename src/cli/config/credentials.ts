@@ -1,6 +1,6 @@
 import { parseBaseUrl } from '../../client/base-url.js'
 import type { CredentialKind } from '../../contract/endpoint.js'
-import { type Failure, fail } from '../failure.js'
+import { type Failure, fail } from '../failures/failure.js'
 import type { Globals } from '../flags/globals.js'
 import { readSecret, type TextResult } from '../host/files.js'
 import type { Host } from '../host/host.js'

@@ -2,7 +2,7 @@ import { accessSync, chmodSync, constants, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '../../files/error-code.js'
 import { makeFolder } from '../../files/sync-folder.js'
-import { type Failure, fail, usage } from '../failure.js'
+import { type Failure, fail, usage } from '../failures/failure.js'
 import { closing, othersMay, othersMayWrite } from '../host/permissions.js'
 
 /** Files of a data folder that only their owner may read: the keys are enough to forge vouchers. */

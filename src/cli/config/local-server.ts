@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseBaseUrl } from '../../client/base-url.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
 import { defaultDataDir, serverRegistryDir } from '../../files/data-dir.js'
 import { isAlive, processStart } from '../../files/process-alive.js'
-import { type Failure, fail } from '../failure.js'
+import { type Failure, fail } from '../failures/failure.js'
+import { suggested } from '../failures/suggestions.js'
 import type { Host } from '../host/host.js'
 import { parseObject } from '../host/parse-object.js'
 import { foreignness } from '../host/permissions.js'
-import { suggested } from '../output/suggestions.js'
 import type { Config, Profile } from './config.js'
 
 /** Content of server.json, which a server writes into its data folder and the user's registry while it runs. */
@@ -29,6 +29,10 @@ export interface LocalServer {
 /** Data folder of a profile's local server, as the login stored it, else the default folder. */
 export const dataDirOf = (host: Pick<Host, 'env' | 'homeDir'>, profile: Pick<Profile, 'data_dir'>): string =>
   profile.data_dir ?? defaultDataDir(host)
+
+/** The folder of recorded deliveries that --inbox names, or the default one. */
+export const inboxDirOf = (host: Pick<Host, 'env' | 'homeDir' | 'cwd'>, named: string | undefined): string =>
+  resolve(host.cwd, named ?? join(defaultDataDir(host), 'inbox'))
 
 /**
  * Finds the server that runs on a data folder; undefined if none runs. Call `refuseImpostor` before you trust the

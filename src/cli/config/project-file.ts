@@ -12,7 +12,7 @@ import {
 import { dirname, join } from 'node:path'
 import { looksSecret } from '../../contract/values/secrets.js'
 import { codeOf, isMissing } from '../../files/error-code.js'
-import { type Failure, fail } from '../failure.js'
+import { type Failure, fail } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
 import { parseObject } from '../host/parse-object.js'
 import { foreignness } from '../host/permissions.js'

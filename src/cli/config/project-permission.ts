@@ -1,4 +1,4 @@
-import { type Failure, fail } from '../failure.js'
+import { type Failure, fail } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
 import type { Config, Profile } from './config.js'
 import { findRunningServers, type LocalServer } from './local-server.js'

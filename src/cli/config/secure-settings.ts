@@ -1,7 +1,7 @@
 import type { SecureMode } from '../../secure/client/options.js'
 import { arePins } from '../../secure/client/pins.js'
 import { isCanonicalOrigin } from '../../secure/origin.js'
-import type { Failure } from '../failure.js'
+import type { Failure } from '../failures/failure.js'
 import { type Globals, secureModes } from '../flags/globals.js'
 import type { Profile, SecureProfile } from './config.js'
 import { byDefault, choose, first, invalid, type Setting, type SettingSources } from './setting.js'

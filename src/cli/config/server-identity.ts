@@ -1,5 +1,5 @@
 import { createHttpTransport } from '../../client/http.js'
-import { type Failure, fail } from '../failure.js'
+import { type Failure, fail } from '../failures/failure.js'
 import { parseObject } from '../host/parse-object.js'
 import { isSameProcess, type LocalServer } from './local-server.js'
 import { originOf } from './project-permission.js'

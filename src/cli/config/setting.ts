@@ -1,4 +1,4 @@
-import { type Failure, fail } from '../failure.js'
+import { type Failure, fail } from '../failures/failure.js'
 
 /** A setting's value and where it comes from; `profile show --explain` prints both. */
 export interface Setting<T> {

@@ -1,7 +1,7 @@
 import { parseBaseUrl } from '../../client/base-url.js'
 import { durationMs } from '../../contract/values/duration.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
-import { type Failure, usage } from '../failure.js'
+import { type Failure, usage } from '../failures/failure.js'
 import { type Format, formatIn, formats, type Globals } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { type Config, type ConfigResult, DEFAULT_PROFILE, findProfile, type Profile, readConfig } from './config.js'

@@ -1,6 +1,6 @@
 import { closest } from '../../contract/values/closest.js'
 import { durationMs } from '../../contract/values/duration.js'
-import { type Failure, usage } from '../failure.js'
+import { type Failure, usage } from '../failures/failure.js'
 
 /** A parsed value, or a message that tells what is wrong with the text, with a hint for a mistyped value. */
 export type ParseResult<T> =

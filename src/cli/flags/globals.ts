@@ -1,6 +1,6 @@
 import type { SecureMode } from '../../secure/client/options.js'
 import { isCanonicalOrigin } from '../../secure/origin.js'
-import { type Failure, usage } from '../failure.js'
+import { type Failure, usage } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
 import type { Flags, FlagTexts } from './flags.js'
 import { choice, duration, integer, matching, one, readFlags, text, toggle, withLetter } from './flags.js'

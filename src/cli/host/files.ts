@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { codeOf } from '../../files/error-code.js'
-import { type Failure, fail } from '../failure.js'
+import { type Failure, fail } from '../failures/failure.js'
 import type { Host } from './host.js'
 import { remember } from './scrub.js'
 import { untilAborted } from './until-aborted.js'

@@ -1,4 +1,4 @@
-import type { Word } from '../completion/word.js'
+import type { Word } from './word.js'
 
 /** Tells what is wrong with an answer; undefined for a valid one. */
 export type Check = (answer: string) => string | undefined

@@ -1,5 +1,5 @@
 import type { ValidationIssue } from '../../contract/envelope.js'
-import type { Failure } from '../failure.js'
+import type { Failure } from '../failures/failure.js'
 import type { Paint } from './colour.js'
 import { encodeJson } from './encode.js'
 import { plainLine } from './plain.js'

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { codeOf } from '../../files/error-code.js'
-import { type Failure, fail } from '../failure.js'
+import { type Failure, fail } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
 
 /** A test suite of a JUnit report. */

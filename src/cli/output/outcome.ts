@@ -1,6 +1,6 @@
-import type { Failure } from '../failure.js'
+import type { Failure } from '../failures/failure.js'
 import type { Paint } from './colour.js'
-import type { List } from './fields.js'
+import type { List } from './select-fields.js'
 import type { Screen } from './show.js'
 
 /** How to print a result as a table; other formats print the data itself. */

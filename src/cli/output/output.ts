@@ -1,20 +1,20 @@
 import { writeSync } from 'node:fs'
 import { mapTexts } from '../../contract/values/map-texts.js'
 import { codeOf } from '../../files/error-code.js'
-import type { Failure } from '../failure.js'
+import type { Failure } from '../failures/failure.js'
+import type { Suggest } from '../failures/suggestions.js'
 import type { Format } from '../flags/globals.js'
 import type { Host, Out } from '../host/host.js'
 import { scrub } from '../host/scrub.js'
 import { isColoured, loadPaint, type Paint } from './colour.js'
 import { encodeCsv, encodeJson, encodeYaml } from './encode.js'
 import type { NameMember } from './failure-text.js'
-import { isList, refuseUnknownInResult, type Shape, selectFields, valueAt } from './fields.js'
-import type { JqFilter } from './jq/jq.js'
+import type { JqFilter } from './jq.js'
 import type { View } from './outcome.js'
 import { plain, plainLine } from './plain.js'
+import { isList, refuseUnknownInResult, type Shape, selectFields, valueAt } from './select-fields.js'
 import { sentence } from './sentence.js'
 import type { Screen } from './show.js'
-import type { Suggest } from './suggestions.js'
 import { withTimes } from './time.js'
 import { wrapMessage } from './wrap.js'
 
@@ -177,7 +177,7 @@ export class Output {
 
   /** Prints a failure to stderr. @returns the exit code */
   async fail(failure: Failure): Promise<number> {
-    const { exitOf } = await import('../exit.js')
+    const { exitOf } = await import('../failures/exit.js')
     const { toJson, toText } = await import('./failure-text.js')
     const { hint } = failure
     const shown = hint === null ? failure : { ...failure, hint: this.#suggest(hint) }

@@ -1,5 +1,5 @@
 import { codeOf } from '../../files/error-code.js'
-import { type Failure, fail } from '../failure.js'
+import { type Failure, fail } from '../failures/failure.js'
 import { isColoured } from './colour.js'
 import type { Output } from './output.js'
 

@@ -1,6 +1,6 @@
 import type { Paint } from './colour.js'
-import { type List, valueAt } from './fields.js'
 import { plainLine } from './plain.js'
+import { type List, valueAt } from './select-fields.js'
 import { labelOf, memberText, textOf } from './value-text.js'
 import { wrap } from './wrap.js'
 

@@ -4,10 +4,9 @@ import { Badge, Copy, Heading, KeyValue, Status, Time } from './components.js'
 import type { Entry } from './model/activity-log.js'
 import { curlOf, isWhole, stepOf, testOf } from './model/copy-as.js'
 import { duration } from './model/format.js'
-import { linkTo } from './router.js'
+import { linkTo, type ViewProps } from './router.js'
 import { features } from './state.js'
 import { complete, log, logVersion } from './stream.js'
-import type { ViewProps } from './view.js'
 import { Bytes } from './views/bytes.js'
 
 export function RequestView({ params: { id = '' } }: ViewProps) {

@@ -9,6 +9,13 @@ interface Place {
   readonly query: URLSearchParams
 }
 
+/** What a view gets from its address. */
+export interface ViewProps {
+  /** Values of the parts of the path, such as `id`. */
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+}
+
 const read = (): Place => ({
   path: location.pathname.slice(BASE.length) || '/',
   query: new URLSearchParams(location.search),

@@ -1,13 +1,13 @@
+import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { NO_RESPONSE, NO_SESSION, sessionEnded } from './api.js'
 import { Failed, Heading, Loading } from './components.js'
 import { matchPath } from './model/match-path.js'
-import { leave, linkTo, place } from './router.js'
+import { leave, linkTo, place, type ViewProps } from './router.js'
 import { signal } from './signal.js'
 import { announcement, features } from './state.js'
 import { connection } from './stream.js'
 import { StreamView } from './stream-view.js'
-import type { View } from './view.js'
 import { ClockView } from './views/clock.js'
 import { DeliveriesView } from './views/deliveries.js'
 import { FaultsView } from './views/faults.js'
@@ -15,6 +15,18 @@ import { ReviewsView } from './views/reviews.js'
 import { TemplatesView } from './views/templates.js'
 import { VoucherView } from './views/voucher.js'
 import { VouchersView } from './views/vouchers.js'
+
+interface View {
+  /**
+   * Path below the page's address, such as `/requests/:id`. The page leaves the view out if the server does not list its
+   * first part in `features.views`.
+   */
+  readonly path: string
+  /** Label in the navigation and the title; a view of one thing has its id as title. */
+  readonly nav?: string
+  /** The view, or its name in detail.ts, which the page loads when it first shows such a view. */
+  readonly view: ((props: ViewProps) => VNode | null) | keyof typeof import('./detail.js')
+}
 
 /** Every view of the page, in the order of the navigation. */
 const views: readonly View[] = [

@@ -5,7 +5,7 @@ import { type Checksums, ExportUnusable, totalOf } from '../../store/move/format
 import { importRows, requireEmpty } from '../../store/move/import.js'
 import { type ParsedExport, readExport } from '../../store/move/read.js'
 import type { MoveTarget } from '../../store/move/session.js'
-import { KeysUnusable } from '../folder.js'
+import { KeysUnusable } from '../keys.js'
 import { OWNER } from '../transport/shared-keys.js'
 import type { ExportReport } from './export.js'
 import {

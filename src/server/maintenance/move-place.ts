@@ -8,7 +8,7 @@ import { openSqliteSource, openSqliteTarget } from '../../store/move/sqlite-sess
 import { DatabaseFailure } from '../../store/postgres/errors.js'
 import { sqliteProblemOf } from '../../store/sqlite/engine.js'
 import { StoreUnusable } from '../../store/store.js'
-import { KeysUnusable, keyChecks, loadKeys } from '../folder.js'
+import { KeysUnusable, keyChecks, loadKeys } from '../keys.js'
 
 /** Location of a store and its keys, with the options of a server start. */
 export interface MovePlace {

@@ -6,7 +6,7 @@ import { removeDrafts, replaceFile } from '../../files/replace-file.js'
 import { pinOf } from '../../secure/public-key.js'
 import { loadServerKey, makeServerPrivateKey, type ServerKey } from '../../secure/server/key.js'
 import { decodeBase64url, encodeBase64url } from '../../values/base64url.js'
-import { KeysUnusable } from '../folder.js'
+import { KeysUnusable } from '../keys.js'
 
 /** Grace period in which clients may still open sessions with a replaced key (DECISIONS.md#server-keys). */
 const KEY_GRACE_MS = 120_000

@@ -5,9 +5,9 @@ import { chatRecord, type MemberStatus, memberChange, messageRecord } from '../.
 import type { BotRow, ChatRow, MessageRow } from '../../domain/bot/rows.js'
 import type { Keyring } from '../../domain/keyring.js'
 import type { VoucherRow } from '../../domain/rows.js'
-import { addUpdate } from '../delivery/outbox.js'
 import { equals, listPage, type Page, type PageRequest } from '../list-page.js'
 import { all, inserting, type Op, one, run, type Value } from '../operation.js'
+import { addUpdate } from '../outbox.js'
 import { credentialsOf } from '../vouchers.js'
 
 const insertChat = inserting<ChatRow>('chats', 'on conflict (bot_id, user_id) do nothing')

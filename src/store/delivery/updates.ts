@@ -7,8 +7,8 @@ import { chosenTypes, UNCONFIRMED_UPDATE_RETENTION_MS, wantedTypes } from '../..
 import { callerByHash } from '../bots/bots.js'
 import { refuseUnready } from '../bots/chats.js'
 import { all, type Op, one, run, runEach } from '../operation.js'
+import { addUpdate, type NewUpdate } from '../outbox.js'
 import { attempted, confirmTo, hasWebhook, lockQueue, WAITING } from './backlog.js'
-import { addUpdate, type NewUpdate } from './outbox.js'
 
 const DELETE_UPDATE = 'delete from updates where bot_id = $1 and update_id = $2'
 

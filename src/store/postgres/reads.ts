@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Op, Pending } from '../operation.js'
 import { DatabaseFailure, unavailable } from './errors.js'
-import { perform } from './perform.js'
 import type { Connections, PooledConnection } from './pool.js'
+import { runOperation } from './run-operation.js'
 
 /** Maximum number of reads that share a connection: a slow read delays only the reads of its own batch. */
 const BATCH_MAX = 64
@@ -53,7 +53,7 @@ export class Reads {
   async #runBatch(batch: readonly PendingRead[], connection: PooledConnection): Promise<void> {
     const first = await Promise.all(
       batch.map((it) =>
-        this.#settle(it, perform(it.op, connection, undefined, 1)).then((isDone) => (isDone ? [] : it)),
+        this.#settle(it, runOperation(it.op, connection, undefined, 1)).then((isDone) => (isDone ? [] : it)),
       ),
     )
     for (const it of first.flat()) {
@@ -109,7 +109,7 @@ async function inSnapshot(
   try {
     const [, step] = await Promise.all([
       connection.query(BEGIN),
-      perform(op, connection, undefined, Number.POSITIVE_INFINITY, mayPause),
+      runOperation(op, connection, undefined, Number.POSITIVE_INFINITY, mayPause),
     ])
     return step
   } finally {

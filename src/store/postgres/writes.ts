@@ -3,8 +3,8 @@ import { type Op, type Pending, Superseded } from '../operation.js'
 import type { GroupCommit } from '../store.js'
 import { DatabaseFailure, type PostgresProblem, unavailable } from './errors.js'
 import { CHANNEL } from './listen.js'
-import { perform } from './perform.js'
 import type { Connections, PooledConnection } from './pool.js'
+import { runOperation } from './run-operation.js'
 
 /** Maximum number of operations per transaction. */
 const BATCH_MAX = 64
@@ -110,7 +110,7 @@ export class Writes {
     let mayRunAgain = true
     try {
       const subjects: string[] = []
-      const values = await performAll(batch, connection, subjects)
+      const values = await runAll(batch, connection, subjects)
       mayRunAgain = false
       await this.#end(connection, subjects)
       for (const [index, { resolve }] of batch.entries()) resolve(values[index])
@@ -135,7 +135,7 @@ export class Writes {
 const NOTIFY = `select pg_notify(${CHANNEL}, $1)`
 
 /** @returns the result of each operation. @throws the first cause, after all operations have ended */
-async function performAll(
+async function runAll(
   batch: readonly PendingWrite[],
   connection: PooledConnection,
   subjects: string[],
@@ -143,7 +143,7 @@ async function performAll(
   const failures: unknown[] = []
   const note = (error: unknown): undefined => void failures.push(error)
   const begun = connection.query('begin').catch(note)
-  const steps = await Promise.all(batch.map(({ op }) => perform(op, connection, subjects).catch(note)))
+  const steps = await Promise.all(batch.map(({ op }) => runOperation(op, connection, subjects).catch(note)))
   await begun
   if (failures.length > 0) throw failures.find((it) => problemOf(it) !== 'aborted') ?? failures[0]
   return steps.map((step) => step?.value)

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import process from 'node:process'
 import pg from 'pg'
-import { loadKeys } from '../../../src/server/folder.js'
+import { loadKeys } from '../../../src/server/keys.js'
 import { openDatabase, prepareStatement } from '../../../src/store/sqlite/engine.js'
 import { issuedVouchers } from './issued.js'
 

@@ -1,6 +1,6 @@
 import type { CredentialKind } from '../../../contract/endpoint.js'
 import type { Context, ContextCallOptions } from '../../command/context.js'
-import type { Failure } from '../../failure.js'
+import type { Failure } from '../../failures/failure.js'
 import type { Plan, Result } from '../../output/outcome.js'
 
 type ProbeTarget = NonNullable<ContextCallOptions['target']>

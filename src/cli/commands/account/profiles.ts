@@ -16,13 +16,13 @@ import {
   type SecureProfile,
   updateConfig,
 } from '../../config/config.js'
-import { type Failure, usage } from '../../failure.js'
+import { type Failure, usage } from '../../failures/failure.js'
+import { suggested } from '../../failures/suggestions.js'
 import { defined } from '../../flags/defined.js'
 import { choice, duration, type Flag, integer, toggle, type ValuesOf, withBare } from '../../flags/flags.js'
 import { formats } from '../../flags/globals.js'
 import { credentialNames } from '../../host/secrets.js'
 import type { Outcome } from '../../output/outcome.js'
-import { suggested } from '../../output/suggestions.js'
 import { explain } from './profile-explain.js'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/

@@ -1,5 +1,5 @@
 import type { Context } from '../../command/context.js'
-import { type Failure, fail, usage } from '../../failure.js'
+import { type Failure, fail, usage } from '../../failures/failure.js'
 import { readTextFile } from '../../host/files.js'
 
 type Body = { readonly ok: true; readonly text: string | undefined } | Failure

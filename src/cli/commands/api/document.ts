@@ -1,5 +1,5 @@
-import { type Failure, usage } from '../../failure.js'
-import type { FieldArgument } from './fields.js'
+import { type Failure, usage } from '../../failures/failure.js'
+import type { FieldArgument } from './field-arguments.js'
 
 type DocumentMembers = Record<string, unknown>
 type DocumentResult = { readonly ok: true; readonly document: DocumentMembers } | Failure

@@ -1,5 +1,5 @@
+import { type ApiRoute, knownRoutes } from '../../command/known-routes.js'
 import { leaf } from '../../command/leaf.js'
-import { type ApiRoute, knownRoutes } from './endpoint.js'
 
 /** A route in the output of `api routes`. */
 interface ListedRoute {

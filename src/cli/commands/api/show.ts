@@ -1,13 +1,13 @@
 import { STATUS_CODES } from 'node:http'
 import { parseBody } from '../../../client/response.js'
 import type { TransportResponse } from '../../../client/transport.js'
-import { fromCall } from '../../call-failure.js'
 import type { Context } from '../../command/context.js'
-import { exitOf } from '../../exit.js'
-import type { Failure } from '../../failure.js'
+import type { ApiRoute } from '../../command/known-routes.js'
+import { fromCall } from '../../failures/call-failure.js'
+import { exitOf } from '../../failures/exit.js'
+import type { Failure } from '../../failures/failure.js'
 import type { Outcome } from '../../output/outcome.js'
 import { plain } from '../../output/plain.js'
-import type { ApiRoute } from './endpoint.js'
 import { type AnyCall, type CallExchange, isBare } from './send.js'
 
 /** Returns the data of a successful response, or its failure. */

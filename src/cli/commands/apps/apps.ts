@@ -2,11 +2,11 @@ import type { Application } from '../../../contract/apps.js'
 import { apps as contract } from '../../../contract/apps.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
-import { usage } from '../../failure.js'
+import { usage } from '../../failures/failure.js'
+import { suggested } from '../../failures/suggestions.js'
 import { defined } from '../../flags/defined.js'
 import { choice, list, ownerFlag, required, text, type ValuesOf } from '../../flags/flags.js'
 import type { View } from '../../output/outcome.js'
-import { suggested } from '../../output/suggestions.js'
 
 const view = (done: (app: Application) => string): View<Application> => ({
   headline: done,

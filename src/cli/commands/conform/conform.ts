@@ -5,12 +5,12 @@ import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { type Failure, fail, usage } from '../../failure.js'
+import { type Failure, fail, usage } from '../../failures/failure.js'
 import { duration, integer, list, matching, needing, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { writeJunit } from '../../output/junit.js'
 import { showLiveLine } from '../../output/live-line.js'
 import type { Outcome } from '../../output/outcome.js'
-import { notReachable, offeredIn } from './offered.js'
+import { notReachable, platformAccess } from './platform-access.js'
 import { type ConformReport, linesOf, reportOf, suitesOf } from './report.js'
 import { openResults, type ResultsFile } from './results-file.js'
 
@@ -123,13 +123,13 @@ async function run(
   const { conform } = await import('../../../conform/start.js')
   const { NotReachable } = await import('../../../conform/result.js')
   const { host } = context
-  const offered = await offeredIn(context, baseUrl, flags)
+  const access = await platformAccess(context, baseUrl, flags)
   const results: ProbeResult[] = [...(file?.results ?? [])]
   const endProgress = showProgress(context, results, total)
   try {
     const left = await conform({
       baseUrl,
-      ...offered,
+      ...access,
       receiver,
       quota: flags.quota ?? QUOTA,
       only,

@@ -2,7 +2,7 @@ import { appendFileSync, lstatSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Leftover, ProbeResult } from '../../../conform/result.js'
 import { asMembers, parseJson } from '../../../values/json.js'
-import { type Failure, fail } from '../../failure.js'
+import { type Failure, fail } from '../../failures/failure.js'
 import { unreadable } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
 

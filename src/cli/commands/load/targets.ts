@@ -3,7 +3,7 @@ import type { Context } from '../../command/context.js'
 import { showProductionBanner } from '../../command/create-context.js'
 import { openInMode, openPool, withRetries } from '../../command/transport.js'
 import { refuseImpostor } from '../../config/server-identity.js'
-import type { Failure } from '../../failure.js'
+import type { Failure } from '../../failures/failure.js'
 
 /** One address that a load calls. */
 export interface Target {

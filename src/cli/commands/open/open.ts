@@ -6,9 +6,9 @@ import type { Context } from '../../command/context.js'
 import { type Leaf, leaf } from '../../command/leaf.js'
 import { startHint } from '../../command/local-advice.js'
 import { findRunningServers, isAddressOf } from '../../config/local-server.js'
-import { type Failure, fail } from '../../failure.js'
+import { type Failure, fail } from '../../failures/failure.js'
+import { suggested } from '../../failures/suggestions.js'
 import { toggle } from '../../flags/flags.js'
-import { suggested } from '../../output/suggestions.js'
 
 type Link = OutputOf<typeof platformActivity.openPage>
 

@@ -9,9 +9,9 @@ import { leaf } from '../../command/leaf.js'
 import { openStream, untilBroken } from '../../command/stream-lines.js'
 import { toggle } from '../../flags/flags.js'
 import type { Paint } from '../../output/colour.js'
+import { logLine, shownTime } from '../../output/log-line.js'
 import type { Outcome } from '../../output/outcome.js'
 import { plainLine, plainMember } from '../../output/plain.js'
-import { logLine, shownTime } from '../server/log-line.js'
 import { operatorNotes } from './operator-notes.js'
 
 type Line = ActivityLine

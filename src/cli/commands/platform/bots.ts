@@ -1,10 +1,10 @@
 import type { Bot } from '../../../contract/bots.js'
 import { platform as contract, platformUpdateTypes } from '../../../contract/platform/platform.js'
 import { callLeaf, type Group } from '../../command/leaf.js'
+import { suggested } from '../../failures/suggestions.js'
 import { defined } from '../../flags/defined.js'
 import { choice, required, text } from '../../flags/flags.js'
 import type { View } from '../../output/outcome.js'
-import { suggested } from '../../output/suggestions.js'
 import { updateShape } from '../bots/update-shape.js'
 import { operatorNotes as notes } from './operator-notes.js'
 

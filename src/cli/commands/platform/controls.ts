@@ -8,11 +8,11 @@ import {
 } from '../../../contract/platform/controls.js'
 import { durationMs } from '../../../contract/values/duration.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
-import { usage } from '../../failure.js'
+import { usage } from '../../failures/failure.js'
+import { suggested } from '../../failures/suggestions.js'
 import { defined } from '../../flags/defined.js'
 import { choice, integer, one, required, requiredUnless, text } from '../../flags/flags.js'
 import { instant, parseTime, TIME_RULE } from '../../flags/time.js'
-import { suggested } from '../../output/suggestions.js'
 import { operatorNotes as notes } from './operator-notes.js'
 
 const clockView = { headline: (it: { now: string }) => `The test clock says ${it.now}.`, members: [] }

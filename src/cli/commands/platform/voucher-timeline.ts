@@ -4,7 +4,7 @@ import { plainLine } from '../../output/plain.js'
 import { type Screen, showRecord } from '../../output/show.js'
 import { timeInList } from '../../output/time.js'
 import { wrap } from '../../output/wrap.js'
-import { reasons } from '../vouchers/verdict.js'
+import { refusalReasons } from '../vouchers/refusal-reasons.js'
 import { timeline } from '../webhook/deliveries.js'
 
 const members = ['name', 'templateId', 'applicationId', 'recipientUserId', 'externalIssueId', 'codeHint', 'validUntil']
@@ -72,7 +72,7 @@ function colourOf({ type, stored }: VoucherEvent, paint: Paint): (text: string) 
 function outcomeOf({ type, endpoint, reason }: VoucherEvent): string | undefined {
   if (type === 'replayed') return plainLine(String(endpoint))
   if (type !== 'verified') return undefined
-  return reason === null ? 'redeemable' : `not redeemable: ${plainLine(reasons[reason] ?? reason)}`
+  return reason === null ? 'redeemable' : `not redeemable: ${plainLine(refusalReasons[reason] ?? reason)}`
 }
 
 function detailsOf(event: VoucherEvent): [label: string, value: string][] {

@@ -3,7 +3,7 @@ import { type Group, leaf } from '../../command/leaf.js'
 import { updateConfig } from '../../config/config.js'
 import type { ProjectFile, SkippedFile } from '../../config/project-file.js'
 import { type Permission, permissionOf } from '../../config/project-permission.js'
-import { type Failure, fail } from '../../failure.js'
+import { type Failure, fail } from '../../failures/failure.js'
 import { plainLine } from '../../output/plain.js'
 import { textOrJson } from '../../output/value-text.js'
 

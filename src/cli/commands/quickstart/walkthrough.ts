@@ -4,13 +4,13 @@ import { withRetry } from '../../../client/retry.js'
 import type { CallOptions } from '../../../client/settings.js'
 import type { Transport } from '../../../client/transport.js'
 import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../../../contract/endpoint.js'
-import { fromCall } from '../../call-failure.js'
 import type { Context } from '../../command/context.js'
-import { exitOf } from '../../exit.js'
-import type { Failure } from '../../failure.js'
-import { fail } from '../../failure.js'
+import { fromCall } from '../../failures/call-failure.js'
+import { exitOf } from '../../failures/exit.js'
+import type { Failure } from '../../failures/failure.js'
+import { fail } from '../../failures/failure.js'
+import { programName } from '../../failures/suggestions.js'
 import { plainLine } from '../../output/plain.js'
-import { programName } from '../../output/suggestions.js'
 
 /** Address, data folder and operator key file of the running server, for the steps. */
 export interface ServerFacts {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { shellWord } from '../../../contract/values/shell-word.js'
 import { codeOf } from '../../../files/error-code.js'
 import { replaceFile } from '../../../files/replace-file.js'
-import { type Failure, fail } from '../../failure.js'
+import { type Failure, fail } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
 
 /** Writes variables as lines that a shell can source. The file is private, because values may be credentials. */

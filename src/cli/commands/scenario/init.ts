@@ -1,5 +1,5 @@
-import { suggested } from '../../output/suggestions.js'
-import { initLeaf } from '../../schemas/new-file.js'
+import { initLeaf } from '../../command/new-file.js'
+import { suggested } from '../../failures/suggestions.js'
 
 const example = `name: A voucher cannot be redeemed after its days
 server: { auto_approve: true }

@@ -5,7 +5,7 @@ import type { Context } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'
 import { projectNotAllowed } from '../../config/project-permission.js'
 import { isGivenForCall } from '../../config/setting.js'
-import { type Failure, fail, usage } from '../../failure.js'
+import { type Failure, fail, usage } from '../../failures/failure.js'
 import { integer, path, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { readTextFile } from '../../host/files.js'
 import type { Paint } from '../../output/colour.js'
@@ -131,12 +131,12 @@ type ScenariosResult = { readonly ok: true; readonly scenarios: readonly Scenari
 /** Parses all scenario files; if any has errors, the failure lists the errors of all files. */
 async function readScenarios({ host }: Context, files: readonly string[]): Promise<ScenariosResult> {
   const { parseScenario } = await import('./runner/parse.js')
-  const { knownRoutes } = await import('../api/endpoint.js')
+  const { knownRoutes } = await import('../../command/known-routes.js')
   const routes = await knownRoutes()
   const yaml = await import('yaml')
   const checkInput = await (await import('./runner/check-input.js')).inputCheck()
   const { brokenExpressions } = await import('./runner/evaluate.js')
-  const { JqThread } = await import('../../output/jq/jq-thread.js')
+  const { JqThread } = await import('../../output/jq-thread.js')
   const jq = new JqThread()
   const scenarios: Scenario[] = []
   const errors: { pointer: string; message: string }[] = []

@@ -14,11 +14,11 @@ import {
 } from '../../../secure/client/negotiation.js'
 import { exchange, fail as failSecurely, type Phase, type SecureFailure } from '../../../secure/failure.js'
 import type { HttpRequest, HttpResponse } from '../../../secure/http.js'
-import { fromCall } from '../../call-failure.js'
 import type { Context } from '../../command/context.js'
 import { openPlain } from '../../command/transport.js'
 import { refuseImpostor } from '../../config/server-identity.js'
-import type { Failure } from '../../failure.js'
+import { fromCall } from '../../failures/call-failure.js'
+import type { Failure } from '../../failures/failure.js'
 
 /** Makes the encryption calls to the chosen server without retries, so that each call is one HTTP exchange. */
 export interface SecureServer {

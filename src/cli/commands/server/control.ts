@@ -3,7 +3,7 @@ import { isAlive } from '../../../files/process-alive.js'
 import { leaf } from '../../command/leaf.js'
 import { findRunningServers, type LocalServer } from '../../config/local-server.js'
 import { identify, isReady } from '../../config/server-identity.js'
-import { type Failure, fail } from '../../failure.js'
+import { type Failure, fail } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
 import { dataFlag, findServer } from './folder.js'
 

@@ -1,4 +1,4 @@
-import { type Failure, usage } from '../../failure.js'
+import { type Failure, usage } from '../../failures/failure.js'
 import { text } from '../../flags/flags.js'
 import type { Host } from '../../host/host.js'
 

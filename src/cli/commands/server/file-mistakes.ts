@@ -1,4 +1,4 @@
-import { type Failure, fail } from '../../failure.js'
+import { type Failure, fail } from '../../failures/failure.js'
 
 interface Problem {
   readonly line: number

@@ -12,7 +12,7 @@ import {
 } from '../../config/local-server.js'
 import { isGivenForCall } from '../../config/setting.js'
 import type { Settings } from '../../config/settings.js'
-import { type Failure, fail, usage } from '../../failure.js'
+import { type Failure, fail, usage } from '../../failures/failure.js'
 import { text } from '../../flags/flags.js'
 
 export const dataFlag = {

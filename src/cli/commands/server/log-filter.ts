@@ -1,6 +1,6 @@
 import { platformActivity } from '../../../contract/platform/activity.js'
 import { integer, listOf, text, type ValuesOf } from '../../flags/flags.js'
-import type { LogEntry } from './log-line.js'
+import type { LogEntry } from '../../output/log-line.js'
 
 export const filterFlags = {
   status: listOf(

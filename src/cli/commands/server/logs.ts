@@ -6,13 +6,13 @@ import { openStream, untilBroken } from '../../command/stream-lines.js'
 import { readOperatorKey } from '../../config/local-server.js'
 import { identify } from '../../config/server-identity.js'
 import { isGivenForCall } from '../../config/setting.js'
-import { type Failure, fail, usage } from '../../failure.js'
+import { type Failure, fail, usage } from '../../failures/failure.js'
 import { toggle } from '../../flags/flags.js'
-import { refuseUnknownInContract } from '../../output/fields.js'
+import { type LogEntry, logLine, readEntry } from '../../output/log-line.js'
 import type { Outcome } from '../../output/outcome.js'
+import { refuseUnknownInContract } from '../../output/select-fields.js'
 import { dataFlag, findServer, notRunning, remoteOf } from './folder.js'
 import { filterFlags, matcherOf } from './log-filter.js'
-import { type LogEntry, logLine, readEntry } from './log-line.js'
 
 export const logs = leaf({
   name: 'logs',

@@ -1,7 +1,7 @@
 import type { MovePlace } from '../../../server/maintenance/move-place.js'
 import type { Context } from '../../command/context.js'
 import { refuseOpenKeyFile } from '../../config/data-folder.js'
-import type { Failure } from '../../failure.js'
+import type { Failure } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { numberText } from '../../output/value-text.js'
 import { readDatabaseUrl } from './database-url.js'

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Seed } from '../../../server/seed/schema.js'
-import { type Failure, fail } from '../../failure.js'
+import { type Failure, fail } from '../../failures/failure.js'
 import { text } from '../../flags/flags.js'
 import { readTextFile } from '../../host/files.js'
 import type { Host } from '../../host/host.js'

@@ -9,9 +9,8 @@ import {
 } from '../../../contract/templates.js'
 import type { Context, Ok } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { askFor, questionOfFlag } from '../../command/prompts.js'
-import { required } from '../../command/required.js'
-import { type Failure, fail, usage } from '../../failure.js'
+import { type Failure, fail, usage } from '../../failures/failure.js'
+import { suggested } from '../../failures/suggestions.js'
 import { defined } from '../../flags/defined.js'
 import {
   choice,
@@ -27,7 +26,8 @@ import {
 import { instant } from '../../flags/time.js'
 import { readTextFile } from '../../host/files.js'
 import { parseObject } from '../../host/parse-object.js'
-import { suggested } from '../../output/suggestions.js'
+import { askFor, questionOfFlag } from '../../prompts/prompts.js'
+import { required } from '../../prompts/required.js'
 
 /** Flag that creates the template through the bot endpoints, called with the account JWT. */
 export const botFlag = { bot: text('ID', 'Through this bot, bot_…, with the account JWT') }

@@ -3,7 +3,7 @@ import { type TemplateInput, templateInput } from '../../../contract/templates.j
 import type { Path } from '../../../files/yaml-document.js'
 import { asMembers, type Members } from '../../../values/json.js'
 import type { Context, Ok } from '../../command/context.js'
-import { type Failure, fail, usage } from '../../failure.js'
+import { type Failure, fail, usage } from '../../failures/failure.js'
 import { readTextFile } from '../../host/files.js'
 import { Source } from '../../host/yaml-source.js'
 

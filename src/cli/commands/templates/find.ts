@@ -3,9 +3,9 @@ import type { Template } from '../../../contract/templates.js'
 import { templates as contract } from '../../../contract/templates.js'
 import { asMembers } from '../../../values/json.js'
 import type { Context } from '../../command/context.js'
-import { type Failure, fail } from '../../failure.js'
+import { type Failure, fail } from '../../failures/failure.js'
+import { suggested } from '../../failures/suggestions.js'
 import type { Plan, Result } from '../../output/outcome.js'
-import { suggested } from '../../output/suggestions.js'
 
 const PAGE = 100
 const TEMPLATE_ID = 'tpl_'

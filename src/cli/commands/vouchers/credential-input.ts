@@ -1,7 +1,7 @@
 import { checkRedeemCode } from '../../../client/redeem-code.js'
 import type { Credential } from '../../../contract/vouchers.js'
 import type { Context, Ok } from '../../command/context.js'
-import { type Failure, fail, usage } from '../../failure.js'
+import { type Failure, fail, usage } from '../../failures/failure.js'
 import { text, type ValuesOf } from '../../flags/flags.js'
 import { remember } from '../../host/scrub.js'
 
@@ -81,7 +81,7 @@ export function formsOf(code: string): string[] {
 }
 
 async function askCode(context: Context, question: Question): Promise<Ok<string> | Failure> {
-  const { required } = await import('../../command/required.js')
+  const { required } = await import('../../prompts/required.js')
   const asked = await context.ask(
     () => required([question.instead]),
     (questions) => questions.text(question.text, (it) => mistakeIn(context, it.trim())),

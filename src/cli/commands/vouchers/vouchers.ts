@@ -1,14 +1,14 @@
 import type { Redemption, Verification } from '../../../contract/vouchers.js'
 import { vouchers as contract } from '../../../contract/vouchers.js'
 import { callLeaf, type Group, type LazyLeaf, leaf } from '../../command/leaf.js'
+import { suggested } from '../../failures/suggestions.js'
 import { defined } from '../../flags/defined.js'
 import { pairs, text, toggle } from '../../flags/flags.js'
-import { suggested } from '../../output/suggestions.js'
 import { credentialFlags, credentialMembers, credentialOperand, readCredential } from './credential-input.js'
 import type { FileCommand } from './file-commands.js'
 import { issue } from './issue.js'
+import { refusalReasons } from './refusal-reasons.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
-import { reasons } from './verdict.js'
 
 /** Schema of the result of redeem and reverse, including the members of a replay. */
 const redemptionOrReplay = { anyOf: [contract.redeem.output, replayShape] }
@@ -70,7 +70,9 @@ export const vouchers: Group = {
       ],
       view: {
         headline: ({ redeemable, reason }: Verification) =>
-          redeemable ? 'Redeemable.' : `Not redeemable: ${reasons[reason ?? ''] ?? reason ?? 'no reason given'}.`,
+          redeemable
+            ? 'Redeemable.'
+            : `Not redeemable: ${refusalReasons[reason ?? ''] ?? reason ?? 'no reason given'}.`,
         isGood: ({ redeemable }) => redeemable,
         members: [
           'voucher.name',

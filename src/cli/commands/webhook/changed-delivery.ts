@@ -4,7 +4,7 @@ import { withoutContentLength } from '../../../workbench/header-pairs.js'
 import type { StoredDelivery } from '../../../workbench/inbox.js'
 import { applyOverride, readOverride } from '../../../workbench/synthetic.js'
 import type { Ok } from '../../command/context.js'
-import { type Failure, fail, usage } from '../../failure.js'
+import { type Failure, fail, usage } from '../../failures/failure.js'
 
 /** Applies `--set path=value` to a recorded update; without changes its bytes stay as they are. */
 export function changedDelivery(stored: StoredDelivery, texts: readonly string[]): Ok<StoredDelivery> | Failure {

@@ -2,11 +2,11 @@ import type { Delivery, DeliveryAttempt } from '../../../contract/webhook.js'
 import { webhook as contract, deliveryStatuses } from '../../../contract/webhook.js'
 import { callLeaf, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
+import { suggested } from '../../failures/suggestions.js'
 import { defined } from '../../flags/defined.js'
 import { choice, ownerFlag, text, toggle } from '../../flags/flags.js'
-import { isList, type List } from '../../output/fields.js'
 import { plainLine } from '../../output/plain.js'
-import { suggested } from '../../output/suggestions.js'
+import { isList, type List } from '../../output/select-fields.js'
 import { timeInList } from '../../output/time.js'
 
 export const deliveries = leaf({

@@ -1,12 +1,10 @@
 import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { defaultDataDir } from '../../../files/data-dir.js'
 import { codeOf } from '../../../files/error-code.js'
 import { Inbox, type StoredDelivery } from '../../../workbench/inbox.js'
 import type { Context } from '../../command/context.js'
-import { type Failure, fail } from '../../failure.js'
+import { inboxDirOf } from '../../config/local-server.js'
+import { type Failure, fail } from '../../failures/failure.js'
 import { needing, text } from '../../flags/flags.js'
-import type { Host } from '../../host/host.js'
 
 export const inboxFlag = { inbox: text('DIR', 'Folder of the deliveries, default $XDG_DATA_HOME/voucherctl/inbox') }
 
@@ -15,9 +13,6 @@ export const recordedFlags = {
   id: text('ID', 'In place of files: a delivery of the inbox, such as 1-17, or the newest of an update_id'),
   inbox: needing(inboxFlag.inbox, 'id'),
 }
-
-export const inboxDirOf = (host: Host, named: string | undefined) =>
-  resolve(host.cwd, named ?? join(defaultDataDir(host), 'inbox'))
 
 /** Converts errors of the file system and of the inbox format to failures; rethrows others, which are bugs. */
 export function inboxFailure(error: unknown, dir: string): Failure {

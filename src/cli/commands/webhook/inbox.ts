@@ -8,13 +8,14 @@ import { clearInbox, type DeliverySummary, type InboxVerdict, type StoredDeliver
 import { updateIdOf } from '../../../workbench/update-id.js'
 import type { Context } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'
-import { type Failure, usage } from '../../failure.js'
+import { inboxDirOf } from '../../config/local-server.js'
+import { type Failure, usage } from '../../failures/failure.js'
+import { suggested } from '../../failures/suggestions.js'
 import { choice, type Flag, integer, one, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
 import { plain, plainLine } from '../../output/plain.js'
-import { suggested } from '../../output/suggestions.js'
 import type { OpenedInbox } from './inbox-dir.js'
-import { inboxDirOf, inboxFailure, inboxFlag, missingInbox, openInbox, recordedDelivery } from './inbox-dir.js'
+import { inboxFailure, inboxFlag, missingInbox, openInbox, recordedDelivery } from './inbox-dir.js'
 
 const LIST_DEFAULT = 20
 const LIST_MAX = 10_000

@@ -1,5 +1,5 @@
 import type { RequestEvent } from '../../../workbench/listener.js'
-import { type Failure, fail } from '../../failure.js'
+import { type Failure, fail } from '../../failures/failure.js'
 
 /** Counts the deliveries that `--expect` and `--max-events` wait for. */
 export class Goal {

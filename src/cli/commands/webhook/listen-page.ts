@@ -1,5 +1,5 @@
-import type { PageRouteOptions } from '../../../workbench/page/routes.js'
-import type { ListenerPage } from '../../../workbench/page/server.js'
+import type { PageRouteOptions } from '../../../workbench/page-server/routes.js'
+import type { ListenerPage } from '../../../workbench/page-server/server.js'
 import type { Context } from '../../command/context.js'
 import { needing, toggle } from '../../flags/flags.js'
 
@@ -15,7 +15,7 @@ export async function openPage(
   options: PageRouteOptions,
 ): Promise<ListenerPage> {
   // Import on demand: few listeners serve the page.
-  const { startListenerPage } = await import('../../../workbench/page/server.js')
+  const { startListenerPage } = await import('../../../workbench/page-server/server.js')
   const page = await startListenerPage(options)
   const link = page.newLink()
   output.notice(`Page: ${link}\nThe link opens one tab, within two minutes.`)

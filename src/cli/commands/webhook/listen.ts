@@ -13,12 +13,13 @@ import {
   type RequestEvent,
   startListener,
 } from '../../../workbench/listener.js'
-import type { PageRouteOptions } from '../../../workbench/page/routes.js'
-import type { ListenerPage } from '../../../workbench/page/server.js'
+import type { PageRouteOptions } from '../../../workbench/page-server/routes.js'
+import type { ListenerPage } from '../../../workbench/page-server/server.js'
 import { parseScript, type ScriptedResponse, scriptedResponses } from '../../../workbench/responses.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { type Failure, fail } from '../../failure.js'
+import { inboxDirOf } from '../../config/local-server.js'
+import { type Failure, fail } from '../../failures/failure.js'
 import {
   excluding,
   type Flag,
@@ -31,7 +32,7 @@ import {
   type ValuesOf,
 } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
-import { inboxDirOf, inboxFailure, inboxFlag } from './inbox-dir.js'
+import { inboxFailure, inboxFlag } from './inbox-dir.js'
 import { Goal } from './listen-goal.js'
 import { LineQueue, lineShape } from './listen-lines.js'
 import { openPage, pageFlags } from './listen-page.js'
@@ -144,7 +145,7 @@ export const listen = leaf({
 
 async function receive(context: Context, flags: ListenFlags, secrets: readonly string[]): Promise<Outcome<never>> {
   const { host } = context
-  const { JqThread } = await import('../../output/jq/jq-thread.js')
+  const { JqThread } = await import('../../output/jq-thread.js')
   const router = new Router(flags.route, new JqThread(), host.signal)
   try {
     return (await router.check()) ?? (await withInbox(context, flags, secrets, router))

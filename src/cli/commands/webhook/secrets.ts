@@ -1,5 +1,5 @@
 import type { Context } from '../../command/context.js'
-import { type Failure, fail, usage } from '../../failure.js'
+import { type Failure, fail, usage } from '../../failures/failure.js'
 import { readBytes, readSecret } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
 import { remember } from '../../host/scrub.js'

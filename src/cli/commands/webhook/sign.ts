@@ -1,7 +1,7 @@
 import { readUpdate, signWebhook } from '../../../webhook/signature.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { type Failure, fail, usage } from '../../failure.js'
+import { type Failure, fail, usage } from '../../failures/failure.js'
 import { integer, list, one, requiredUnless, text } from '../../flags/flags.js'
 import { type BytesResult, readBytes } from '../../host/files.js'
 import { recordedDelivery, recordedFlags } from './inbox-dir.js'

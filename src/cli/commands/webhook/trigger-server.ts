@@ -2,9 +2,9 @@ import { platform, platformUpdateTypes } from '../../../contract/platform/platfo
 import type { UpdateType } from '../../../contract/updates.js'
 import type { Override } from '../../../workbench/synthetic.js'
 import type { Context } from '../../command/context.js'
-import { type Failure, usage } from '../../failure.js'
+import { type Failure, usage } from '../../failures/failure.js'
+import { suggested } from '../../failures/suggestions.js'
 import type { Outcome, Plan, Result } from '../../output/outcome.js'
-import { suggested } from '../../output/suggestions.js'
 
 /** An update that the server created on request. */
 export interface RequestedUpdate {

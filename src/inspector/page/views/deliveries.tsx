@@ -1,7 +1,6 @@
 import type { Delivery } from '../../../contract/webhook.js'
 import { type Column, Heading, Status, Time } from '../components.js'
-import { linkTo, setQuery } from '../router.js'
-import type { ViewProps } from '../view.js'
+import { linkTo, setQuery, type ViewProps } from '../router.js'
 import { List } from './list.js'
 import { StateBadge, stateOptions } from './state-badge.js'
 

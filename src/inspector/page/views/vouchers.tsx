@@ -1,8 +1,7 @@
 import type { voucherStatuses } from '../../../contract/platform/voucher-history.js'
 import type { Voucher } from '../../../contract/vouchers.js'
 import { type Column, Heading, Time } from '../components.js'
-import { linkTo, setQuery } from '../router.js'
-import type { ViewProps } from '../view.js'
+import { linkTo, setQuery, type ViewProps } from '../router.js'
 import { List } from './list.js'
 import { StateBadge, stateOptions } from './state-badge.js'
 

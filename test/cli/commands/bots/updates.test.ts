@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { type PollResult, polledOf } from '../../../../src/cli/commands/bots/polling.js'
 import type { FollowOptions } from '../../../../src/cli/commands/bots/updates.js'
 import { follow } from '../../../../src/cli/commands/bots/updates.js'
-import { exitOf } from '../../../../src/cli/exit.js'
-import { fail } from '../../../../src/cli/failure.js'
+import { exitOf } from '../../../../src/cli/failures/exit.js'
+import { fail } from '../../../../src/cli/failures/failure.js'
 import type { Update } from '../../../../src/contract/updates.js'
 
 const found = (...ids: number[]): PollResult => ({

@@ -1,6 +1,6 @@
 import type { CredentialKind, Endpoint } from '../../../../contract/endpoint.js'
 import type { ScriptedResponse } from '../../../../workbench/responses.js'
-import type { ApiRoute } from '../../api/endpoint.js'
+import type { ApiRoute } from '../../../command/known-routes.js'
 
 /** Options of the server that is started for a scenario; ignored if the scenario uses a running server. */
 interface FixtureOptions {

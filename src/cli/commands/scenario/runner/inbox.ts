@@ -4,7 +4,7 @@ import { codeOf } from '../../../../files/error-code.js'
 import { emptyResponse, startListener } from '../../../../workbench/listener.js'
 import { type ScriptedResponse, scriptedResponses } from '../../../../workbench/responses.js'
 import type { Ok } from '../../../command/context.js'
-import { type Failure, fail } from '../../../failure.js'
+import { type Failure, fail } from '../../../failures/failure.js'
 
 /** A verified webhook delivery that no step of the scenario has consumed. */
 export interface ScenarioDelivery {

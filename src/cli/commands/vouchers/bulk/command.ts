@@ -1,7 +1,7 @@
 import { mutates } from '../../../../contract/endpoint.js'
 import type { Context } from '../../../command/context.js'
 import { type Example, type Leaf, leaf } from '../../../command/leaf.js'
-import { type Failure, fail } from '../../../failure.js'
+import { type Failure, fail } from '../../../failures/failure.js'
 import { type Flags, integer, path, required, toggle, type ValuesOf } from '../../../flags/flags.js'
 import type { Outcome } from '../../../output/outcome.js'
 import { numberText } from '../../../output/value-text.js'

@@ -5,7 +5,7 @@ import type { Context } from '../../../command/context.js'
 import { showProductionBanner } from '../../../command/create-context.js'
 import { openInMode, openPool, withRetries } from '../../../command/transport.js'
 import { refuseImpostor } from '../../../config/server-identity.js'
-import type { Failure } from '../../../failure.js'
+import type { Failure } from '../../../failures/failure.js'
 
 /** Thrown for a 429 response, which is no failure of the row: the row is tried again later. */
 export class TooManyCalls extends Error {

@@ -1,6 +1,6 @@
 import type { Context } from '../../../command/context.js'
 import { forbidPlaintext } from '../../../command/downgrade-protection.js'
-import type { Failure } from '../../../failure.js'
+import type { Failure } from '../../../failures/failure.js'
 import type { Result } from '../../../output/outcome.js'
 import { numberText } from '../../../output/value-text.js'
 import type { BulkAction, Parameters } from './action.js'

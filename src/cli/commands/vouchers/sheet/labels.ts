@@ -1,7 +1,7 @@
 import type { ValidationIssue } from '../../../../contract/envelope.js'
 import { codeOf } from '../../../../files/error-code.js'
 import type { Context, Ok } from '../../../command/context.js'
-import { type Failure, fail } from '../../../failure.js'
+import { type Failure, fail } from '../../../failures/failure.js'
 import { isInstant } from '../../../output/time.js'
 import { numberText } from '../../../output/value-text.js'
 import { openInput } from '../bulk/input/input.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import * as yaml from 'yaml'
-import { knownRoutes } from '../../../../../src/cli/commands/api/endpoint.js'
+import { knownRoutes } from '../../../../../src/cli/command/known-routes.js'
 import { parseScenario } from '../../../../../src/cli/commands/scenario/runner/parse.js'
 
 const routes = await knownRoutes()

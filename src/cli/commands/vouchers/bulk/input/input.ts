@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { type Failure, fail } from '../../../../failure.js'
+import { type Failure, fail } from '../../../../failures/failure.js'
 import { openFifo, unreadable } from '../../../../host/files.js'
 import type { Host } from '../../../../host/host.js'
 import { type BulkFormat, formatOf } from './read-rows.js'

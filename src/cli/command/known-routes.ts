@@ -1,0 +1,58 @@
+import type { CredentialKind, Endpoint } from '../../contract/endpoint.js'
+
+export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** A route that voucherctl knows; `findRoute` looks it up by method and path. */
+export interface ApiRoute {
+  readonly id: string
+  readonly summary: string
+  readonly method: string
+  readonly path: string
+  /** Kind of credential that the route takes; `none` if it takes no credential. */
+  readonly caller: CredentialKind | 'none'
+  readonly scope?: string
+  readonly idempotent?: Endpoint['idempotent']
+  readonly repeatable?: true
+  readonly output?: Endpoint['output']
+  readonly evidence?: Endpoint['evidence']
+  readonly streams?: true
+  /** Media type of request and response; absent for JSON. */
+  readonly media?: string
+}
+
+/** Routes for monitoring, which are not part of the voucher API (DECISIONS.md#health-routes). */
+const health: readonly ApiRoute[] = [
+  { id: 'health.live', summary: 'Is the server alive', method: 'GET', path: '/healthz', caller: 'none' },
+  { id: 'health.ready', summary: 'Can the server use its store', method: 'GET', path: '/readyz', caller: 'none' },
+  {
+    id: 'health.metrics',
+    summary: 'Metrics of the server, for Prometheus: text, shown with -i',
+    method: 'GET',
+    path: '/metrics',
+    caller: 'none',
+    media: 'text/plain',
+  },
+]
+
+/** Lists all routes of a voucher service; those of the encrypted transport and the health checks come last. */
+export async function knownRoutes(): Promise<readonly ApiRoute[]> {
+  const { endpoints } = await import('../../contract/index.js')
+  const { openEndpoints } = await import('../../contract/secure.js')
+  return [...endpoints, ...openEndpoints.map((it): ApiRoute => ({ ...it, caller: 'none' })), ...health]
+}
+
+/** Finds the route of a path, ignoring its query; of several matches, the one with the fewest path parameters. */
+export async function findRoute(method: string, path: string): Promise<ApiRoute | undefined> {
+  return routeAmong(await knownRoutes(), method, path)
+}
+
+export function routeAmong(routes: readonly ApiRoute[], method: string, path: string): ApiRoute | undefined {
+  const segments = path.split('/')
+  const fitting = routes.filter((it) => {
+    const pattern = it.path.split('/')
+    const fits = (part: string, i: number) => part.startsWith(':') || part === segments[i]
+    return it.method === method && pattern.length === segments.length && pattern.every(fits)
+  })
+  const parameters = (it: ApiRoute) => it.path.split(':').length
+  return fitting.sort((a, b) => parameters(a) - parameters(b))[0]
+}

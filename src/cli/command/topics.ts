@@ -1,0 +1,173 @@
+import { failures } from '../../contract/errors.js'
+import { projectMembers } from '../config/project-file.js'
+import { localFailures } from '../failures/local-failures.js'
+import { formats } from '../flags/globals.js'
+import type { Host } from '../host/host.js'
+import { credentialNames, credentialVariables } from '../host/secrets.js'
+import { wrap } from '../output/wrap.js'
+
+/** Content of a help topic: a text for people, and data for scripts. */
+interface TopicText {
+  readonly text: string
+  readonly data: unknown
+}
+
+/** Meaning of each exit code; the failure tables map failure codes to exit codes. */
+export const exitMeanings: Readonly<Record<number, string>> = {
+  0: 'done',
+  1: 'unexpected; also a failed check, a difference that `conform` found, a failed `load --assert`',
+  2: 'wrong usage, local validation',
+  3: 'input or confirmation needed, none possible',
+  4: 'not authenticated or not allowed (401, 403)',
+  5: 'not found',
+  6: 'conflict (409); also `vouchers verify --check` of a voucher that is not redeemable',
+  7: 'rate limited, retries spent',
+  8: 'any other refusal (4xx)',
+  9: 'network, timeout, 5xx',
+  10: 'signature invalid; encrypted transport refused',
+  11: 'bulk finished, some rows failed',
+  124: '`--expect` ran out of time',
+  129: 'its terminal was closed (SIGHUP)',
+  130: 'interrupted (SIGINT)',
+  143: 'terminated (SIGTERM)',
+}
+
+const variables: Readonly<Record<string, string>> = {
+  VOUCHERCTL_BASE_URL: 'address of the server',
+  VOUCHERCTL_PROFILE: 'name of the profile to use',
+  VOUCHERCTL_CONFIG_DIR: 'folder of the profile file, else $XDG_CONFIG_HOME/voucherctl',
+  VOUCHERCTL_OUTPUT: `format of results: ${formats.join(', ')}`,
+  [credentialVariables.token]: `${credentialNames.token} (sop_…) for vouchers and templates`,
+  [credentialVariables.jwt]: `${credentialNames.jwt} for applications and tokens`,
+  [credentialVariables.bot]: `${credentialNames.bot} (sbot_…) for what a bot does`,
+  [credentialVariables.operator]: `${credentialNames.operator} (opk_…) for platform commands`,
+  VOUCHERCTL_SECURE: 'off, auto or required, as --secure',
+  VOUCHERCTL_ORIGIN: 'origin that encrypted sessions are bound to, as --origin',
+  VOUCHERCTL_WEBHOOK_SECRET: 'secret of webhook deliveries, where no --secret-file is given',
+  VOUCHERCTL_COMPLETION_TIMEOUT: 'how long completion waits for ids, default 150ms; 0 asks no server',
+  VOUCHERCTL_DATABASE_URL:
+    'PostgreSQL of `server start`, `migrate`, `export` and `import`, as --database-url; it may hold a password',
+  XDG_DATA_HOME: 'its folder voucherctl holds the data of the local server',
+  XDG_CACHE_HOME: 'its folder voucherctl holds the ids of recent completions',
+  NO_COLOR: 'no colour; also TERM=dumb and --no-color. FORCE_COLOR=1 colours without a terminal',
+}
+
+/** Texts of the help topics, as functions, so that help builds only the text that it prints. */
+export const topicTexts = {
+  'exit-codes': exitCodes,
+  environment,
+  output,
+  config,
+  'first-steps': guide('src/cli/README.md'),
+  'local-webhooks': guide('src/workbench/README.md'),
+  'webhook-library': guide('src/webhook/README.md'),
+  'client-library': guide('src/client/README.md'),
+  testing: guide('src/testing/README.md'),
+  encryption: guide('src/secure/README.md'),
+  'scenario-files': guide('src/cli/commands/scenario/README.md'),
+  'reference-server': guide('src/server/README.md'),
+  conformance: guide('src/conform/README.md'),
+  'load-tests': guide('src/cli/commands/load/README.md'),
+  rules: guide('src/contract/DECISIONS.md'),
+  page: guide('src/inspector/README.md'),
+}
+/** The text of `flags` is built with help. */
+export type Topic = keyof typeof topicTexts | 'flags'
+
+/** Creates a help topic from a document of the npm package. */
+function guide(path: string): (host: Host) => TopicText {
+  return (host) => {
+    const text = host.document(path)
+    return { text: wrapMarkdown(text.trimEnd()), data: { path, text } }
+  }
+}
+
+/** Wraps paragraphs and lists of a Markdown text, but not its code blocks and tables. */
+function wrapMarkdown(text: string): string {
+  let isCode = false
+  const lines = text.split('\n').flatMap((line) => {
+    const isFence = line.startsWith('```')
+    if (isFence) isCode = !isCode
+    return isCode || isFence || line.startsWith('|') ? [line] : wrap(line, 80, line.startsWith('- ') ? '  ' : '')
+  })
+  return lines.join('\n')
+}
+
+function exitCodes(): TopicText {
+  const codes = new Map<number, string[]>()
+  for (const [code, { exit }] of Object.entries({ ...failures, ...localFailures }))
+    codes.set(exit, [...(codes.get(exit) ?? []), code])
+  const rows = Object.entries(exitMeanings).map(([exit, meaning]) => ({
+    exit: Number(exit),
+    meaning,
+    codes: codes.get(Number(exit)) ?? [],
+  }))
+  const text = rows.flatMap(({ exit, meaning, codes: names }) => [
+    ...wrap(meaning, 72).map((line, i) => `${(i === 0 ? String(exit) : '').padStart(4)}  ${line}`),
+    ...(names.length === 0 ? [] : wrap(names.join(', '), 72).map((line) => `      ${line}`)),
+  ])
+  return {
+    text: ['Exit codes are stable; the names below them are the codes of the error object.', '', ...text].join('\n'),
+    data: rows,
+  }
+}
+
+function environment(): TopicText {
+  const width = Math.max(...Object.keys(variables).map((it) => it.length))
+  const rows = Object.entries(variables).flatMap(([name, meaning]) =>
+    wrap(meaning, 76 - width).map((line, i) => `  ${(i === 0 ? name : '').padEnd(width)}  ${line}`),
+  )
+  const data = Object.entries(variables).map(([name, meaning]) => ({ name, meaning }))
+  return { text: ['Variables that are read:', '', ...rows, '', 'A flag wins over a variable.'].join('\n'), data }
+}
+
+function output(): TopicText {
+  const meanings: Record<(typeof formats)[number], string> = {
+    table: 'for people; the default, also in a pipe',
+    json: 'one JSON document: the data of the response. --json is the same',
+    jsonl: 'one JSON document a line: the items of a list, or the record',
+    yaml: 'one YAML document',
+    csv: 'one row for each item; members of members read validity.type',
+  }
+  const notes = [
+    '--fields a,b.c shows only these members, in this order, in every format. A name that neither the response nor the contract has is exit 2; a command that changes something refuses it before it sends anything.',
+    '--jq EXPR filters what --json would print, after --fields, with jq 1.8. Each result is a line: strings as they are, anything else as JSON. With -o jsonl, and in streams, each line is filtered separately. An invalid filter is exit 2 before anything is sent. A filter that fails is exit 1, although the command has done its work.',
+    '--all prints a list page by page with little memory. A single document (json, yaml, csv) appears when all pages have arrived, so that a failure leaves stdout empty; tables and jsonl appear immediately, and a failure follows them. --jq filters that single document and holds it in memory: some 30,000 items fit, more end with exit 1; `-o jsonl --jq EXPR` filters item by item, with little memory.',
+    'stdout carries the result and nothing else. Errors, prompts, progress and hints go to stderr.',
+    'With --json a failure is one line on stderr: { "error": { code, message, status, retryable, hint, request_id, details } }.',
+    'CSV is for machines: lines end with LF, values are exact, and those with a comma, a quote or a line end are quoted (RFC 4180). Nothing is done to values that begin with = + - or @: a spreadsheet takes them for formulas, so import such columns as text.',
+    'What arrives bit by bit (server logs, bots updates --follow, webhook listen) is one JSON object a line.',
+    'The format never depends on whether stdout is a terminal; colour and width do.',
+  ]
+  const rows = formats.map((format) => ({ format, meaning: meanings[format] }))
+  const text = [
+    'Formats of --output/-o:',
+    '',
+    ...rows.map((it) => `  ${it.format.padEnd(6)} ${it.meaning}`),
+    '',
+    paragraphs(notes),
+  ]
+  return { text: text.join('\n'), data: rows }
+}
+
+function config(): TopicText {
+  const order = ['flag', 'environment', 'project file', 'profile', 'default']
+  const notes = [
+    'Profiles are kept in config.json, mode 0600, in the folder that `voucherctl help environment` names. A credential in a profile is sent only to the server that it was stored for.',
+    `A project file voucherctl.json may hold ${projectMembers.join(', ')}. It may not hold a secret: such files are shared. It is looked for from the working folder up to the root of the repository or your home folder. A file or folder that belongs to another user, or that others can write to, is skipped.`,
+    'No request goes to a server that only a project file names, unless it is a running server of yours, until `voucherctl project allow`; after a change of the file it has to be allowed again. `voucherctl project show` explains the state.',
+    'secure is an object of mode, origin and pins. A project file can make the encrypted transport of a profile stricter, not laxer: a lower mode is ignored, and so are its pins if the profile has some. A profile that it selects is never laxer than your current profile for the same server.',
+  ]
+  const text = [
+    `What wins: ${order.join(' > ')}.`,
+    '`voucherctl profiles show --explain` says where each value came from.',
+    '',
+    paragraphs(notes),
+    '',
+    'Example:',
+    '  { "base_url": "https://vouchers.example", "timeout": "20s" }',
+  ]
+  return { text: text.join('\n'), data: { precedence: order, project_file_members: projectMembers } }
+}
+
+const paragraphs = (texts: readonly string[]) => texts.map((it) => wrap(it, 80).join('\n')).join('\n\n')

@@ -1,0 +1,36 @@
+import { failures, isFailureCode } from '../../contract/errors.js'
+import { isLocalCode, localFailures } from './local-failures.js'
+import { suggestionsOf } from './suggestions.js'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Meaning, causes and fix of a failure code. Members are added, never renamed: scripts read them. */
+export interface Explanation {
+  readonly code: string
+  readonly meaning: string
+  /** Null where meaning and fix say it. */
+  readonly causes: string | null
+  readonly fix: string
+  /** HTTP status; null for a failure that voucherctl itself detects. */
+  readonly status: number | null
+  readonly exit: number
+  readonly retryable: boolean
+}
+
+export const explainedCodes: readonly string[] = [...Object.keys(failures), ...Object.keys(localFailures)]
+
+/** Explains a code as it is typed, in any case; undefined for an unknown code. */
+export function explanationOf(typed: string, env: Environment): Explanation | undefined {
+  const found = explain(typed.toUpperCase())
+  return found && { ...found, fix: suggestionsOf(env, new Map())(found.fix) }
+}
+
+function explain(code: string): Explanation | undefined {
+  if (isFailureCode(code)) {
+    const { message: meaning, cause: causes = null, cliFix: fix, status, exit, retryable } = failures[code]
+    return { code, meaning, causes, fix, status, exit, retryable }
+  }
+  if (!isLocalCode(code)) return undefined
+  const { message: meaning, cause: causes = null, fix, exit } = localFailures[code]
+  return { code, meaning, causes, fix, status: null, exit, retryable: false }
+}

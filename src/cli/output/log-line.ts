@@ -1,0 +1,49 @@
+import { parseBody } from '../../client/response.js'
+import { asMembers } from '../../values/json.js'
+import type { Paint } from './colour.js'
+import { plainLine, plainMember } from './plain.js'
+import { isInstant, withTimes } from './time.js'
+
+/** A line of the server's log: a request, or a message of the server. */
+export type LogEntry = Readonly<Record<string, unknown>>
+
+export const readEntry = (line: string): LogEntry => asMembers(parseBody(line)) ?? { msg: line }
+
+const METHOD_WIDTH = 6
+const DURATION_WIDTH = 9
+const YEAR = '2026-'
+const WARNING = 40
+const ERROR = 50
+
+/** Formats a log entry on one line for a person; a width cuts the beginning of a path that is too long. */
+export function logLine(entry: LogEntry, paint: Paint, width = Number.POSITIVE_INFINITY): string {
+  const { time, method, path, status, code, duration_ms, replayed } = entry
+  if (method === undefined) return messageLine(entry, paint, Number.isFinite(width))
+  const state = String(status)
+  const took = typeof duration_ms === 'number' ? `${duration_ms.toFixed(1)} ms` : ''
+  const at = shownTime(time, Number.isFinite(width))
+  const head = [at, state, plainLine(String(method)).padEnd(METHOD_WIDTH), took.padStart(DURATION_WIDTH)]
+  const marks = [code, replayed === true ? 'replayed' : null].filter((it) => typeof it === 'string').map(plainLine)
+  const place = typeof path === 'string' ? plainLine(path) : '-'
+  const room = Math.max(1, width - [...head, ...marks].join(' ').length - 1)
+  const shownPath = place.length > room ? `…${place.slice(place.length - room + 1)}` : place
+  const colour = state >= '5' ? paint.error : state >= '4' ? paint.status : paint.done
+  const [, , verb = '', duration = ''] = head
+  const parts = [paint.quiet(at), colour(state), verb, paint.quiet(duration), shownPath, ...marks.map(colour)]
+  return parts.filter((it) => it !== '').join(' ')
+}
+
+/** Formats a message of the server, with the first line of an error. */
+function messageLine(entry: LogEntry, paint: Paint, isShort: boolean): string {
+  const { time, level, msg = JSON.stringify(entry), err } = entry
+  const error = typeof err === 'object' && err !== null && 'message' in err ? String(err.message) : undefined
+  const text = [msg, error].flatMap((it) => (it === undefined ? [] : plainMember(it))).join(': ')
+  const shown = Number(level) >= ERROR ? paint.error(text) : Number(level) >= WARNING ? paint.status(text) : text
+  return [time === undefined ? '' : paint.quiet(shownTime(time, isShort)), shown].filter((it) => it !== '').join(' ')
+}
+
+/** Formats the time of an entry; without the year if short. */
+export function shownTime(time: unknown, isShort: boolean): string {
+  const text = plainMember(time)
+  return isInstant(text) ? withTimes(text).slice(isShort ? YEAR.length : 0) : text
+}

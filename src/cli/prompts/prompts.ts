@@ -1,0 +1,124 @@
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Context, Ok } from '../command/context.js'
+import type { Positional } from '../command/leaf.js'
+import type { Failure } from '../failures/failure.js'
+import type { Flag } from '../flags/flags.js'
+import type { Check } from '../host/host.js'
+import type { Word } from '../host/word.js'
+import { withProgress } from '../output/progress.js'
+import { type IdKind, isLocal, kindOfFlag, kindOfPositional, type LocalKind, type ValueKind } from '../records/kinds.js'
+
+/** Milliseconds that a prompt waits for the list that it offers; without it the user types the value. */
+const LIST_MS = 5_000
+/** Pages of 100 records that a prompt offers at most. */
+const PAGES_MAX = 10
+
+/** A missing value that a command asks for (DECISIONS.md#prompts). */
+interface Question {
+  readonly message: string
+  /** Name of the flag, or index of the positional argument, to which the answer belongs. */
+  readonly slot: string | number
+  readonly kind: ValueKind
+  readonly choices?: readonly string[] | undefined
+  /** Words that the prompt offers although others are valid. */
+  readonly suggestions?: readonly string[] | undefined
+  readonly repeatable?: boolean
+  readonly check?: Check
+}
+
+export function questionOfFlag(name: string, flag: Flag<unknown>, host: Context['host']): Question {
+  const { ask: message = '', choices, repeatable = false } = flag
+  const kind = kindOfFlag(name, flag)
+  const check: Check = (answer) => {
+    const read = flag.read([answer])
+    if (!read.ok) return `--${name} ${read.message}.`
+    return flag.value === 'FILE|-' ? missingFile(host, answer) : undefined
+  }
+  return { message, slot: name, kind, choices, repeatable, check }
+}
+
+export function questionOfOperand(at: number, operand: Positional & { ask: string }, host: Context['host']): Question {
+  const kind = kindOfPositional(operand)
+  const check: Check = (answer) => (kind === 'files' ? missingFile(host, answer) : undefined)
+  return { message: operand.ask, slot: at, kind, choices: operand.choices, check }
+}
+
+/** Checks a file that the command reads; `-` is standard input. */
+function missingFile({ cwd }: Context['host'], path: string): string | undefined {
+  return path === '-' || statSync(resolve(cwd, path), { throwIfNoEntry: false })?.isFile()
+    ? undefined
+    : `There is no file ${path}.`
+}
+
+/** Asks for a value, checks it, and adds it to the command line. @param missing the failure without a terminal */
+export async function askFor(
+  context: Context,
+  question: Question,
+  missing: () => Failure,
+): Promise<Ok<readonly string[]> | Failure> {
+  const { message, slot, choices, suggestions = [], check } = question
+  const asked = await context.ask<readonly string[]>(missing, async (questions) => {
+    if (choices !== undefined && question.repeatable) return questions.chooseSome(message, choices)
+    if (choices !== undefined) return listOf(await questions.choose(message, choices))
+    const words = suggestions.length > 0 ? suggestions.map(wordOf) : ((await offered(context, question.kind)) ?? [])
+    const text = await (words.length > 0
+      ? questions.search(message, words, check)
+      : questions.text(message, check && ((it) => check(it.trim()))))
+    return listOf(text?.trim())
+  })
+  if (asked.ok) context.line.answer(slot, asked.value)
+  return asked
+}
+
+const listOf = (text: string | undefined) => (text === undefined ? undefined : [text])
+const wordOf = (value: string): Word => ({ value, summary: '' })
+
+/**
+ * Finds the values that a prompt offers, as completion does, and says if there are none; undefined if they are unknown
+ * or need a call in a dry run.
+ */
+async function offered(
+  { host, line, dryRun, output, baseUrl }: Context,
+  kind: ValueKind,
+): Promise<readonly Word[] | undefined> {
+  if (kind === 'choices' || kind === 'files' || kind === 'folders' || kind === 'fields' || kind === 'free')
+    return undefined
+  // A route contains placeholders, which the user must replace.
+  if (kind === 'routes' || (dryRun && !isLocal(kind))) return undefined
+  const { wordsOf } = await import('../records/words.js')
+  const target = isLocal(kind)
+    ? { kind: 'local' as const, of: kind, line, current: '' }
+    : { kind: 'ids' as const, of: kind, line }
+  const endsAt = performance.now() + LIST_MS
+  const looking = wordsOf(target, host, { remainingMs: () => endsAt - performance.now(), pages: PAGES_MAX })
+  const progress = `Looking for ${isLocal(kind) ? 'values' : kind} …`
+  const words = await withProgress(host, progress, looking).catch(() => undefined)
+  if (words?.length === 0) {
+    const server = baseUrl()
+    const where = isLocal(kind) || !server.ok ? '' : ` on ${server.value}`
+    output.tell(`The list is empty: there are no ${nouns[kind]} to choose from${where}.`)
+  }
+  return words
+}
+
+/** Names of what a prompt offers, in the plural. */
+const nouns: Readonly<Record<IdKind | LocalKind, string>> = {
+  apps: 'applications',
+  tokens: 'tokens',
+  templates: 'templates',
+  bots: 'bots',
+  chats: 'chats',
+  deliveries: 'deliveries',
+  faults: 'faults',
+  recorded: 'recorded deliveries',
+  endpoints: 'endpoints',
+  routes: 'routes',
+  profiles: 'profiles',
+}
+
+/** The flag whose value completes the path of the call that lists ids of a kind. */
+export const flagOfList: Readonly<Partial<Record<ValueKind, string>>> = {
+  tokens: 'app',
+  deliveries: 'bot',
+} satisfies Partial<Record<IdKind, string>>

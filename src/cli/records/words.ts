@@ -1,0 +1,113 @@
+import { readConfig } from '../config/config.js'
+import type { Host } from '../host/host.js'
+import type { Word } from '../host/word.js'
+import { plainLine } from '../output/plain.js'
+import { withTimes } from '../output/time.js'
+import type { IdTarget, LocalKind, LocalTarget } from './kinds.js'
+
+const NEWEST = 100
+/** Maximum bytes of an inbox that completion reads; opening a larger one takes too long. */
+const INBOX_BYTES_MAX = 64 * 1024 * 1024
+const API = '/api/v1'
+/** Milliseconds to read the cache when no time is left for a call. */
+const CACHE_READ_MS = 50
+
+interface Limits {
+  /** Returns the milliseconds until the list is empty because the server did not respond. */
+  remainingMs(): number
+  /** Maximum number of pages to fetch, without the cache; default: one page, or the cache. */
+  readonly pages?: number
+}
+
+/**
+ * Finds the words that may stand at a place of the command line, without control characters. It never prompts or prints.
+ * @returns undefined if they are unknown, such as without a server
+ */
+export async function wordsOf(
+  target: IdTarget | LocalTarget,
+  host: Host,
+  limits: Limits,
+): Promise<readonly Word[] | undefined> {
+  const words = await (target.kind === 'local'
+    ? localWords[target.of](target, silent(host))
+    : idWords(target, silent(host), limits))
+  return words
+    ?.filter(({ value }) => isTypable(value))
+    .map(({ value, summary }) => ({ value, summary: plainLine(summary) }))
+}
+
+async function idWords(
+  target: IdTarget,
+  host: Host,
+  { remainingMs, pages }: Limits,
+): Promise<readonly Word[] | undefined> {
+  const { liveWords } = await import('./live.js')
+  let cached: readonly Word[] | undefined
+  let timer: NodeJS.Timeout | undefined
+  const tooLate = new Promise<readonly Word[] | undefined>((resolve) => {
+    // A busy machine has used up the time before the cache is read.
+    timer = setTimeout(() => resolve(cached), Math.max(remainingMs(), CACHE_READ_MS))
+  })
+  const onCached = (words: readonly Word[]) => {
+    cached = words
+  }
+  try {
+    return await Promise.race([liveWords(target, host, remainingMs, pages ? undefined : onCached, pages), tooLate])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Functions that find candidates in files of this machine, without a call. */
+const localWords: Readonly<
+  Record<LocalKind, (target: LocalTarget, host: Host) => Promise<readonly Word[] | undefined>>
+> = {
+  recorded: async ({ line: { given } }, host) => {
+    const { inboxDirOf } = await import('../config/local-server.js')
+    const { Inbox, inboxBytes } = await import('../../workbench/inbox.js')
+    const dir = inboxDirOf(host, given.get('inbox')?.[0])
+    if (inboxBytes(dir) > INBOX_BYTES_MAX) return undefined
+    const inbox = new Inbox(dir)
+    return inbox
+      .find({}, NEWEST)
+      .reverse()
+      .map((it) => {
+        const { id, at, verdict, type, update_id, reason } = it
+        const what = update_id === null ? (reason ?? 'no update') : `${type ?? 'no type'} #${update_id}`
+        return { value: id, summary: `${what}, ${verdict}, ${withTimes(new Date(at).toISOString())}` }
+      })
+  },
+  endpoints: async () => {
+    const { endpoints } = await import('../../contract/index.js')
+    return endpoints.filter((it) => it.caller !== 'operator').map(({ id, summary }) => ({ value: id, summary }))
+  },
+  routes: async ({ line: { path, operands }, current }) => {
+    const { knownRoutes } = await import('../command/known-routes.js')
+    const method = operands[0]?.toUpperCase()
+    const isInner = path[0] === 'secure'
+    const routes = (await knownRoutes()).filter(
+      (it) =>
+        it.method === method && (!isInner || (it.path.startsWith(`${API}/`) && !it.path.startsWith(`${API}/secure/`))),
+    )
+    const isShort = !isInner && !current.startsWith(API)
+    const shown = (it: string) => (isShort && it.startsWith(`${API}/`) ? it.slice(API.length) : it)
+    return routes.map((it) => ({ value: shown(it.path), summary: it.summary }))
+  },
+  profiles: async (_target, host) => {
+    const stored = readConfig(host)
+    if (!stored.ok) return []
+    return Object.entries(stored.config.profiles).map(([value, { base_url }]) => ({ value, summary: base_url ?? '' }))
+  },
+}
+
+/** True if an id has no control character, which could break the command line of the shell. */
+const isTypable = (value: string) => value !== '' && plainLine(value) === value
+
+/** Copies a host, but without prompts and output. */
+function silent({ env, cwd, homeDir, now, newId, version, document, signal, self }: Host): Host {
+  const out = { write: () => {} }
+  const stdin = { async *[Symbol.asyncIterator]() {} }
+  const questions = () => Promise.reject(new Error('completion asks nothing'))
+  const silenced = { stdin, stdout: out, stderr: out, questions }
+  return { env, cwd, homeDir, now, newId, version, document, signal, self, ...silenced }
+}

@@ -1,0 +1,110 @@
+import { createHmac } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import type { RandomBytes } from '../domain/ids.js'
+import type { CredentialKey, Keyring } from '../domain/keyring.js'
+import { isWellFormedToken, makeToken, tokenKind } from '../domain/tokens.js'
+import { createFile } from '../files/replace-file.js'
+
+export interface ServerKeys {
+  readonly credentials: Keyring
+  /** HS256 key of account JWTs. */
+  readonly account: Uint8Array
+}
+
+interface KeyFile {
+  version: 1
+  current: string
+  credential_keys: { id: string; derive: string; index: string }[]
+  account_key: string
+}
+
+export class KeysUnusable extends Error {
+  override readonly name = 'KeysUnusable'
+  readonly code = 'KEYS_UNUSABLE'
+}
+
+/**
+ * Loads the keys of a data folder and creates them on first use.
+ * @param mayCreate false for a file that the user named, so that a typo does not create new keys
+ * @throws KeysUnusable
+ */
+export function loadKeys(path: string, mayCreate: boolean, random: RandomBytes, flush = true): ServerKeys {
+  if (!existsSync(path)) {
+    if (!mayCreate)
+      throw new KeysUnusable(
+        `${path} does not exist. Restore keys.json of the data folder whose vouchers this server shall serve, or name them with --key-file: they can be verified with those keys only.`,
+      )
+    createFile(path, `${JSON.stringify(newKeyFile(random), null, 2)}\n`, flush)
+  }
+  const keys = readKeyFile(path)
+  if (keys === null) {
+    throw new KeysUnusable(`${path} is not a key file of this version, or it is incomplete. Restore it from a backup.`)
+  }
+  return keys
+}
+
+/** Null when the file does not have the format of this version. */
+function readKeyFile(path: string): ServerKeys | null {
+  let file: Partial<KeyFile> | null
+  try {
+    file = JSON.parse(readFileSync(path, 'utf8')) as Partial<KeyFile> | null
+  } catch (cause) {
+    throw new KeysUnusable(`${path} cannot be read as a key file. Restore it from a backup.`, { cause })
+  }
+  return keysOf(file)
+}
+
+/** Makes keys that no file holds. */
+export function makeKeys(random: RandomBytes): ServerKeys {
+  return keysOf(newKeyFile(random)) as ServerKeys
+}
+
+function keysOf(file: Partial<KeyFile> | null): ServerKeys | null {
+  if (file?.version !== 1 || !Array.isArray(file.credential_keys)) return null
+  const account = Buffer.from(String(file.account_key), 'base64url')
+  const all = file.credential_keys.filter((key) => key !== null).map(readKey)
+  const current = all.find((key) => key.id === file.current)
+  const complete = account.length === 32 && all.every((key) => key.derive.length === 32 && key.index.length === 32)
+  if (current === undefined || !complete) return null
+  return { credentials: { current, all: [current, ...all.filter((key) => key !== current)] }, account }
+}
+
+function readKey({ id, derive, index }: KeyFile['credential_keys'][number]): CredentialKey {
+  return {
+    id: String(id),
+    derive: Buffer.from(String(derive), 'base64url'),
+    index: Buffer.from(String(index), 'base64url'),
+  }
+}
+
+function newKeyFile(random: RandomBytes): KeyFile {
+  const secret = () => Buffer.from(random(32)).toString('base64url')
+  const id = `key_${Buffer.from(random(6)).toString('hex')}`
+  return {
+    version: 1,
+    current: id,
+    credential_keys: [{ id, derive: secret(), index: secret() }],
+    account_key: secret(),
+  }
+}
+
+/** Returns a check value of each key, by key id. A store recognises the keys of its vouchers by their check values. */
+export function keyChecks(ring: Keyring): ReadonlyMap<string, string> {
+  return new Map(
+    ring.all.map(({ id, derive, index }) => [
+      id,
+      createHmac('sha256', derive).update(index).update('voucherctl key check').digest('base64url'),
+    ]),
+  )
+}
+
+/**
+ * Loads the operator key of a data folder and creates it on first use.
+ * @throws KeysUnusable
+ */
+export function loadOperatorKey(path: string, random: RandomBytes, flush = true): string {
+  if (!existsSync(path)) createFile(path, `${makeToken('opk_', random)}\n`, flush)
+  const key = readFileSync(path, 'utf8').trim()
+  if (tokenKind(key) === 'opk_' && isWellFormedToken(key)) return key
+  throw new KeysUnusable(`${path} holds no operator key. Remove it, and the next start makes a new one.`)
+}

@@ -1,0 +1,148 @@
+import { HIDDEN } from '../contract/platform/activity.js'
+import type { Schema } from '../contract/schema.js'
+import { mapTexts } from '../contract/values/map-texts.js'
+import { byEncoding, hideForms, KNOWN_LENGTH_MIN } from '../contract/values/secrets.js'
+
+/** Keywords of a schema that decide what is shown. */
+interface Keywords {
+  readonly type?: string | readonly string[]
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: boolean | Schema
+  readonly items?: Schema
+  readonly anyOf?: readonly Schema[]
+  readonly 'x-secret'?: boolean
+}
+
+/** V8 searches for a longer text in quadratic time. A text with the beginning of a longer secret is not shown. */
+const SEARCHED_LENGTH_MAX = 200
+/** Limits of the search for secrets in one exchange; beyond them its texts are not shown. They take about 5 ms. */
+const SECRETS_MAX = 1_000
+const SEARCHED_CHARACTERS_MAX = 2 * 1024 * 1024
+
+/** True for a word such as `recipient_user_id`: random text has digits. */
+export const isWord = (text: string) => /^[A-Za-z][A-Za-z._-]{0,63}$/.test(text)
+
+/** True if a schema marks one of its members as a secret. */
+export function hasSecret(schema: Schema | undefined): boolean {
+  return schema !== undefined && JSON.stringify(schema).includes('"x-secret"')
+}
+
+/** Hides the secrets of one exchange (DECISIONS.md#secrets-of-exchanges), and remembers them to find them elsewhere. */
+export class Masking {
+  readonly #secrets = new Set<string>()
+  /** The encodings of each secret, the longest first. */
+  #forms: readonly string[] | undefined
+  #searched = 0
+
+  /** Removes a secret from every text of the exchange. */
+  remember(secret: string): void {
+    if (secret.length >= KNOWN_LENGTH_MIN && this.#secrets.size <= SECRETS_MAX) this.#secrets.add(secret)
+  }
+
+  hide(value: unknown): typeof HIDDEN {
+    if (typeof value === 'string') this.remember(value)
+    else if (typeof value === 'object' && value !== null) Object.values(value).forEach((it) => this.hide(it))
+    return HIDDEN
+  }
+
+  /** Returns a JSON value without what a schema marks as a secret, and without values that no schema describes. */
+  show(value: unknown, schemas: readonly Schema[]): unknown {
+    return this.#show(value, schemas.flatMap(rulesOf))
+  }
+
+  #show(value: unknown, rules: readonly Rule[]): unknown {
+    if (value === null || typeof value === 'boolean') return value
+    const fitting = rules.length === 1 && fits(value, rules[0] as Rule) ? rules : rules.filter((it) => fits(value, it))
+    if (fitting.length === 0 || rules.some((it) => it.isSecret)) return this.hide(value)
+    if (typeof value === 'string') return hideForms(value)
+    if (typeof value !== 'object') return value
+    if (Array.isArray(value)) {
+      const items = fitting.flatMap((it) => it.items())
+      return value.map((it) => this.#show(it, items))
+    }
+    const shown: Record<string, unknown> = Object.create(null)
+    for (const name of Object.keys(value)) this.#showMember(shown, name, (value as Members)[name], fitting)
+    return shown
+  }
+
+  /** Removes the remembered secrets from a text; null for a text that cannot be shown without them. Call it last. */
+  finish(text: string): string | null {
+    if (this.#secrets.size > SECRETS_MAX) return null
+    this.#forms ??= byEncoding(this.#secrets).map(([encoding]) => encoding)
+    this.#searched += this.#forms.length * text.length
+    if (this.#searched > SEARCHED_CHARACTERS_MAX) return null
+    let shown = text
+    for (const secret of this.#forms) {
+      const isLong = secret.length > SEARCHED_LENGTH_MAX
+      if (!shown.includes(isLong ? secret.slice(0, SEARCHED_LENGTH_MAX) : secret)) continue
+      if (isLong) return null
+      shown = shown.replaceAll(secret, HIDDEN)
+    }
+    return shown
+  }
+
+  #showMember(to: Members, name: string, member: unknown, rules: readonly Rule[]): void {
+    const [only, ...more] = rules as [Rule, ...Rule[]]
+    const own = more.length === 0 ? only.member(name) : rules.flatMap((it) => it.member(name))
+    if (own.length > 0) to[name] = this.#show(member, own)
+    else if (rules.some((it) => it.others().length > 0)) {
+      to[hideForms(name)] = this.#show(
+        member,
+        rules.flatMap((it) => it.others()),
+      )
+    } else if (rules.some((it) => it.isOpen)) to[hideForms(name)] = mapTexts(member, hideForms)
+    else to[isWord(name) ? hideForms(name) : this.hide(name)] = this.hide(member)
+  }
+}
+
+type Members = Record<string, unknown>
+
+/** What a schema without alternatives says about values; parts are read at their first use. */
+interface Rule {
+  readonly isSecret: boolean
+  /** True for an object that may have any member. */
+  readonly isOpen: boolean
+  /** Types as `typeof` and isArray name them; undefined for any. */
+  readonly types: readonly string[] | undefined
+  /** All values that are allowed; undefined for any of the types. */
+  readonly values: readonly unknown[] | undefined
+  member(name: string): readonly Rule[]
+  others(): readonly Rule[]
+  items(): readonly Rule[]
+}
+
+const none: readonly Rule[] = []
+const rules = new WeakMap<object, readonly Rule[]>()
+
+/** Returns a rule for each alternative of a schema. */
+function rulesOf(schema: Schema): readonly Rule[] {
+  const known = rules.get(schema)
+  if (known !== undefined) return known
+  const { anyOf } = schema as Keywords
+  const made = anyOf === undefined ? [ruleOf(schema as Keywords)] : anyOf.flatMap(rulesOf)
+  rules.set(schema, made)
+  return made
+}
+
+function ruleOf(it: Keywords): Rule {
+  const { properties = {}, additionalProperties: others, items } = it
+  const members = new Map(Object.entries(properties))
+  const rulesOfPart = (part: unknown) => (typeof part === 'object' && part !== null ? rulesOf(part) : none)
+  return {
+    isSecret: it['x-secret'] === true,
+    isOpen: others === true,
+    types: it.type === undefined ? undefined : [it.type].flat().map((type) => (type === 'integer' ? 'number' : type)),
+    values: it.const === undefined ? it.enum : [it.const],
+    member: (name) => rulesOfPart(members.get(name)),
+    others: () => rulesOfPart(others),
+    items: () => rulesOfPart(items),
+  }
+}
+
+/** True if a value has a type and a value that a rule allows. */
+function fits(value: unknown, { types, values }: Rule): boolean {
+  if (values !== undefined && !values.includes(value)) return false
+  return types === undefined || types.includes(Array.isArray(value) ? 'array' : typeof value)
+}

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { leavesOfEntries } from '../../../src/cli/command/help.js'
+import type { Leaf } from '../../../src/cli/command/leaf.js'
+import { nameOfMember } from '../../../src/cli/command/name-of-member.js'
+import { entries } from '../../../src/cli/program.js'
+import { type Endpoint, membersOf } from '../../../src/contract/endpoint.js'
+
+const commands = (await leavesOfEntries(entries)).map(([names, leaf]) => ({ name: names.join(' '), leaf }))
+
+const leafNamed = (name: string) => commands.find((it) => it.name === name)?.leaf as Leaf
+
+test('every member of a call that a command makes is named by a flag or an argument', () => {
+  const unnamed = commands.flatMap(({ name, leaf }) => {
+    const { endpoint } = leaf as { endpoint?: Endpoint }
+    if (endpoint === undefined) return []
+    const parameters = [...endpoint.path.matchAll(/:([A-Za-z]+)/g)].map(([, it]) => it as string)
+    const members = [...parameters, ...Object.keys(membersOf(endpoint.query)), ...Object.keys(membersOf(endpoint.body))]
+    return members.filter((it) => nameOfMember(leaf, new Map(), `/${it}`) === undefined).map((it) => `${name}: ${it}`)
+  })
+  // The commands derive these members from the global flags --timeout and --yes.
+  const derived = ['bots updates: timeout', 'platform snapshots restore: shared', 'platform reset: shared']
+  expect(unnamed).toEqual(derived)
+})
+
+test.each([
+  ['templates create', '/validity/starts_at', {}, '--valid-from'],
+  ['templates create', '/validity', { 'valid-days': ['3'] }, '--valid-days'],
+  ['templates create', '/validity', { 'valid-from': ['a'], 'valid-to': ['b'] }, '--valid-from, --valid-to'],
+  ['templates create', '/validity/starts_at', { file: ['coffee.json'] }, 'validity.starts_at in coffee.json'],
+  ['templates create', '/name', { file: ['-'], name: ['x'] }, '--name'],
+  ['templates create', '/metadata/shop', { metadata: ['shop=1'] }, '--metadata shop'],
+  [
+    'apps create',
+    '/allowed_origins/1',
+    { 'allowed-origin': ['https://a', 'ftp://b c'] },
+    `--allowed-origin 'ftp://b c'`,
+  ],
+  ['apps get', 'appId', {}, 'APP_ID'],
+  ['vouchers verify', '/credential/value', { 'qr-token': ['x'] }, '--qr-token'],
+  ['templates create', 'coffee.json:2:3', { file: ['coffee.json'] }, undefined],
+  ['vouchers redeem', '/credential/value', {}, 'CODE'],
+  ['templates list', 'limit', {}, '--limit'],
+  ['platform clock set', '/now', {}, 'TIME'],
+  ['apps create', '/unknown', {}, undefined],
+])('names the member of %s at %s with the flags %j as %s', (name, pointer, given, expected) => {
+  expect(nameOfMember(leafNamed(name), new Map(Object.entries(given as Record<string, string[]>)), pointer)).toBe(
+    expected,
+  )
+})

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { Inbox } from '../../../src/workbench/inbox.js'
+import type { RequestEvent } from '../../../src/workbench/listener.js'
+import { ActivityFeed } from '../../../src/workbench/page-server/activity.js'
+import { temporaryDir } from '../../support/cli/cli.js'
+import { secret, updateBody } from '../../support/webhook/listener.js'
+
+const event = (index: number): RequestEvent => ({
+  at: index,
+  verdict: 'ok',
+  reason: null,
+  status: 200,
+  durationMs: 1,
+  inboxId: `1-${index}`,
+  failure: null,
+  update: { id: String(index), type: 'message', body: {} },
+  headers: [],
+  rawBody: updateBody(index),
+})
+
+test('activity feed ends the stream of a page that leaves 10,000 lines unread', () => {
+  const feed = new ActivityFeed([secret])
+  const inbox = new Inbox(temporaryDir())
+  const idle = feed.stream(inbox)
+  for (let index = 0; index <= 10_000; index += 1) feed.received(event(index))
+  expect(idle.destroyed).toBe(true)
+  const [first = ''] = String(feed.stream(inbox).read()).split('\n', 1)
+  expect(JSON.parse(first)).toMatchObject({ delivery: { delivery_id: '1-9801' } })
+})
